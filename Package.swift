@@ -1,0 +1,73 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Arrows point down only: nothing in this list depends on anything above it.
+let package = Package(
+    name: "larder",
+    products: [.executable(name: "larder", targets: ["LarderCommand"])],
+    dependencies: [
+        .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+        .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
+    ],
+    targets: [
+        // The executable: subcommands, start-up, signals, drain.
+        .executableTarget(
+            name: "LarderCommand",
+            dependencies: [
+                "LarderAPI", "Larder",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ]),
+
+        // HTTP <-> service.
+        .target(
+            name: "LarderAPI",
+            dependencies: [
+                "MicroHTTPD", "Larder", "DiskCache", "Primitives",
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+
+        // The service.
+        .target(
+            name: "Larder",
+            dependencies: [
+                "Origin", "HTTPCaching", "DiskCache", "Primitives",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Yams", package: "Yams"),
+            ]),
+
+        // Four parts that do not know one another.
+        .target(
+            name: "MicroHTTPD",
+            dependencies: [
+                "CMicroHTTPD", "Primitives", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ]),
+        .target(
+            name: "Origin",
+            dependencies: [
+                "CCurl", "Primitives", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ]),
+        .target(
+            name: "HTTPCaching",
+            dependencies: ["Primitives", .product(name: "HTTPTypes", package: "swift-http-types")]),
+        .target(
+            name: "DiskCache",
+            dependencies: [
+                "Primitives",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]),
+
+        // Under all of these, no policy in it.
+        .target(name: "Primitives", dependencies: ["CCurl"]),
+        .systemLibrary(
+            name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    ]
+)

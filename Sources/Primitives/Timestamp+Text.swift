@@ -1,0 +1,121 @@
+extension Timestamp {
+    /// RFC 3339 in UTC with milliseconds, as every time in the API is written: `2026-01-31T08:05:09.250Z`.
+    public var rfc3339: String {
+        let (day, millisecond) = split()
+        var text = ""
+        text.reserveCapacity(24)
+        text.append(padded: day.year, to: 4)
+        text += "-"
+        text.append(padded: Int64(day.month), to: 2)
+        text += "-"
+        text.append(padded: Int64(day.day), to: 2)
+        text += "T"
+        text.append(timeOfDay: millisecond / 1000)
+        text += "."
+        text.append(padded: millisecond % 1000, to: 3)
+        text += "Z"
+        return text
+    }
+
+    /// An HTTP date in the preferred form, IMF-fixdate (RFC 9110 §5.6.7): `Sat, 31 Jan 2026 08:05:09 GMT`. Cut to the
+    /// second.
+    public var httpDate: String {
+        let (day, millisecond) = split()
+        var text = Self.weekdays[Int((day.daysSinceEpoch % 7 + 11) % 7)]
+        text += ", "
+        text.append(padded: Int64(day.day), to: 2)
+        text += " "
+        text += Self.months[day.month - 1]
+        text += " "
+        text.append(padded: day.year, to: 4)
+        text += " "
+        text.append(timeOfDay: millisecond / 1000)
+        text += " GMT"
+        return text
+    }
+
+    /// Reads an HTTP date in any of the three forms that RFC 9110 §5.6.7 has a recipient accept: IMF-fixdate, RFC 850
+    /// and asctime. `nil` for anything else.
+    ///
+    /// - Parameter now: decides the century of an RFC 850 date's two-digit year: one that would lie more than 50 years
+    ///   ahead of it is the most recent past year with the same last two digits.
+    public init?(httpDate text: String, now: Timestamp) {
+        let words = text.split(whereSeparator: { $0 == " " })
+        switch words.count {
+        case 6 where words[0].hasSuffix(",") && words[0].count == 4 && words[5] == "GMT":
+            guard words[1].count == 2, words[3].count == 4,
+                let instant = Timestamp(day: words[1], month: words[2], year: Int64(digits: words[3]), time: words[4])
+            else { return nil }
+            self = instant
+        case 4 where words[0].hasSuffix(",") && words[3] == "GMT":
+            let parts = words[1].split(separator: "-", omittingEmptySubsequences: false)
+            guard parts.count == 3, parts[0].count == 2, parts[2].count == 2, let short = Int64(digits: parts[2])
+            else { return nil }
+            let thisYear = now.split().day.year
+            var year = thisYear - thisYear % 100 + short
+            if year > thisYear + 50 { year -= 100 }
+            guard let instant = Timestamp(day: parts[0], month: parts[1], year: year, time: words[2]) else { return nil }
+            self = instant
+        case 5 where words[0].count == 3:
+            guard words[4].count == 4,
+                let instant = Timestamp(day: words[2], month: words[1], year: Int64(digits: words[4]), time: words[3])
+            else { return nil }
+            self = instant
+        default:
+            return nil
+        }
+    }
+
+    /// The day, and the milliseconds since its midnight.
+    private func split() -> (day: CivilDay, millisecond: Int64) {
+        let perDay: Int64 = 86_400_000
+        var days = milliseconds / perDay
+        var rest = milliseconds % perDay
+        if rest < 0 {
+            rest += perDay
+            days -= 1
+        }
+        return (CivilDay(daysSinceEpoch: days), rest)
+    }
+
+    private init?(day: Substring, month: Substring, year: Int64?, time: Substring) {
+        guard let dayNumber = Int64(digits: day), let year, let monthIndex = Self.months.firstIndex(of: String(month))
+        else { return nil }
+        let civil = CivilDay(year: year, month: monthIndex + 1, day: Int(dayNumber))
+        let clock = time.split(separator: ":", omittingEmptySubsequences: false)
+        guard civil.exists, clock.count == 3, clock.allSatisfy({ $0.count == 2 }),
+            let hour = Int64(digits: clock[0]), let minute = Int64(digits: clock[1]),
+            let second = Int64(digits: clock[2]), hour < 24, minute < 60, second <= 60
+        else { return nil }
+        self.init(seconds: civil.daysSinceEpoch * 86_400 + hour * 3600 + minute * 60 + second)
+    }
+
+    private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+    private static let weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+}
+
+extension Int64 {
+    /// A number that is written with ASCII digits only: no sign, no white space. `nil` when it is not, or too large.
+    public init?(digits text: some StringProtocol) {
+        guard !text.isEmpty, text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }), let value = Int64(text) else {
+            return nil
+        }
+        self = value
+    }
+}
+
+extension String {
+    fileprivate mutating func append(padded number: Int64, to width: Int) {
+        let digits = String(number)
+        for _ in digits.utf8.count..<Swift.max(width, digits.utf8.count) { self += "0" }
+        self += digits
+    }
+
+    fileprivate mutating func append(timeOfDay second: Int64) {
+        append(padded: second / 3600, to: 2)
+        self += ":"
+        append(padded: second / 60 % 60, to: 2)
+        self += ":"
+        append(padded: second % 60, to: 2)
+    }
+}

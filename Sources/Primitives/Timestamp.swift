@@ -1,0 +1,101 @@
+/// An instant of the wall clock, in whole milliseconds since 1970-01-01T00:00:00Z.
+///
+/// Foundation's `Date` is a `Double` and slow to print; the index stores, compares and prints instants all the time.
+public struct Timestamp: Hashable, Comparable, Sendable {
+    /// Milliseconds since the Unix epoch; negative before it.
+    public var milliseconds: Int64
+
+    /// The instant that many milliseconds after the Unix epoch.
+    public init(milliseconds: Int64) {
+        self.milliseconds = milliseconds
+    }
+
+    /// The instant that many seconds after the Unix epoch.
+    public init(seconds: Int64) {
+        milliseconds = seconds * 1000
+    }
+
+    /// An instant that comes after every other: "never expires".
+    public static let distantFuture = Timestamp(milliseconds: 253_402_300_799_999)
+
+    /// Earlier instants come first.
+    public static func < (left: Timestamp, right: Timestamp) -> Bool {
+        left.milliseconds < right.milliseconds
+    }
+
+    /// The instant `duration` later, at most ``distantFuture``; what is finer than a millisecond is cut off.
+    public static func + (instant: Timestamp, duration: Duration) -> Timestamp {
+        let (sum, overflow) = instant.milliseconds.addingReportingOverflow(duration.milliseconds)
+        return overflow ? distantFuture : min(Timestamp(milliseconds: sum), distantFuture)
+    }
+
+    /// The instant `duration` earlier.
+    public static func - (instant: Timestamp, duration: Duration) -> Timestamp {
+        Timestamp(milliseconds: instant.milliseconds - duration.milliseconds)
+    }
+
+    /// The time from `earlier` to `later`; negative when they are the other way round.
+    public static func - (later: Timestamp, earlier: Timestamp) -> Duration {
+        .milliseconds(later.milliseconds - earlier.milliseconds)
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, cut towards zero; what does not fit is the largest or smallest `Int64`.
+    public var milliseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+        if overflow { return seconds < 0 ? .min : .max }
+        let (sum, overflow2) = product.addingReportingOverflow(attoseconds / 1_000_000_000_000_000)
+        return overflow2 ? (seconds < 0 ? .min : .max) : sum
+    }
+
+    /// Seconds as a floating-point number.
+    public var inSeconds: Double {
+        let (seconds, attoseconds) = components
+        return Double(seconds) + Double(attoseconds) * 1e-18
+    }
+}
+
+/// A day of the proleptic Gregorian calendar. Algorithms: Howard Hinnant, "chrono-Compatible Low-Level Date
+/// Algorithms", `civil_from_days` and `days_from_civil`.
+struct CivilDay {
+    var year: Int64
+    var month: Int
+    var day: Int
+
+    init(year: Int64, month: Int, day: Int) {
+        self.year = year
+        self.month = month
+        self.day = day
+    }
+
+    init(daysSinceEpoch days: Int64) {
+        let shifted = days + 719_468
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let monthFromMarch = (5 * dayOfYear + 2) / 153
+        day = Int(dayOfYear - (153 * monthFromMarch + 2) / 5 + 1)
+        month = Int(monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9)
+        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+    }
+
+    var daysSinceEpoch: Int64 {
+        let shiftedYear = month <= 2 ? year - 1 : year
+        let era = (shiftedYear >= 0 ? shiftedYear : shiftedYear - 399) / 400
+        let yearOfEra = shiftedYear - era * 400
+        let monthFromMarch = Int64(month > 2 ? month - 3 : month + 9)
+        let dayOfYear = (153 * monthFromMarch + 2) / 5 + Int64(day) - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        return era * 146_097 + dayOfEra - 719_468
+    }
+
+    /// Whether the calendar has this day (30 February it has not).
+    var exists: Bool {
+        (1...12).contains(month) && day >= 1 && CivilDay(daysSinceEpoch: daysSinceEpoch) == self
+    }
+}
+
+extension CivilDay: Equatable {}

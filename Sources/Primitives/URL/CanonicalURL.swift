@@ -1,0 +1,128 @@
+import CCurl
+
+/// An absolute URL in the one spelling that Larder uses for it: what an entry is keyed by, and what is sent to the origin.
+///
+/// Scheme and host are lower-case (the host in punycode), a default port is dropped, the path is at least `/`; in the
+/// path percent-escapes are upper-case, unreserved characters are not escaped, non-ASCII is, and *then* dot segments are
+/// resolved; the fragment is dropped. The case of path and query is kept. The URL's own query stays as it is (only what
+/// no URL may contain, non-ASCII, is escaped); parameters come after it. See RFC 3986 §6.2.2 and §6.2.3.
+///
+/// Splitting is done by libcurl's own URL parser, so what is checked here is what will be fetched.
+public struct CanonicalURL: Hashable, Sendable {
+    /// The longest URL that is accepted, in bytes, as it comes and as it becomes.
+    public static let maximumLength = 8192
+
+    /// The schemes that can be made canonical; whether one is *allowed* is somebody else's decision.
+    public static let schemes: Set<String> = ["http", "https", "ftp"]
+
+    /// The whole URL, ASCII.
+    public let string: String
+    /// `http`, `https` or `ftp`.
+    public let scheme: String
+    /// The host in lower case: a name in punycode, an IPv4 address in dotted form, an IPv6 address in brackets.
+    public let host: String
+    /// The port, when it is not the scheme's default.
+    public let port: UInt16?
+    /// The path, percent-escaped, at least `/`.
+    public let path: String
+    /// What stands behind `?`; `nil` without one.
+    public let query: String?
+
+    /// The URL and the parameters that are appended to its query: sorted by name and then value (by their UTF-8 bytes),
+    /// form-encoded.
+    ///
+    /// - Throws: ``InvalidURL`` with the reason, in words for the caller.
+    public init(_ text: String, params: URLParameters = URLParameters()) throws(InvalidURL) {
+        try Self.checkBytes(of: text)
+        let parts = try CurlURL.parse(text)
+        guard Self.schemes.contains(parts.scheme) else { throw .unsupportedScheme(parts.scheme) }
+        scheme = parts.scheme
+        host = parts.host.lowercased()
+        port = parts.port
+        path = URLPath.removeDotSegments(try URLPath.normalizeEscapes(parts.path))
+        // libcurl does not send a bare `?`, so it cannot tell two URLs apart.
+        let ownQuery = try (parts.query?.isEmpty == true ? nil : parts.query)
+            .map { text throws(InvalidURL) in try URLPath.escapeNonASCII(text) }
+        let added = params.formEncoded
+        switch (ownQuery, added.isEmpty) {
+        case (let own, true): query = own
+        case (nil, false): query = added
+        case (let own?, false): query = own.hasSuffix("&") ? own + added : own + "&" + added
+        }
+        string = scheme + "://" + authority(host: host, port: port) + path + (query.map { "?" + $0 } ?? "")
+        guard string.utf8.count <= Self.maximumLength else { throw .tooLong(limit: Self.maximumLength) }
+    }
+
+    /// Host and, when it is not the default, port: `example.com`, `example.com:8080`, `[::1]:8080`.
+    public var authorityText: String { authority(host: host, port: port) }
+
+    /// What libcurl would let pass or mend silently.
+    private static func checkBytes(of text: String) throws(InvalidURL) {
+        guard !text.isEmpty else { throw .relative }
+        guard text.utf8.count <= maximumLength else { throw .tooLong(limit: maximumLength) }
+        guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { throw .controlCharacter }
+        guard !text.utf8.contains(UInt8(ascii: " ")) else { throw .space }
+        guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")),
+            text.utf8[..<colon].allSatisfy({ isSchemeCharacter($0) }), let first = text.utf8.first,
+            (first | 0x20) >= UInt8(ascii: "a"), (first | 0x20) <= UInt8(ascii: "z")
+        else { throw .relative }
+        let scheme = text[..<colon].lowercased()
+        let rest = text.utf8[text.utf8.index(after: colon)...]
+        // `localhost:8080/x` has the form of a scheme and a path; no scheme has a dot in practice, a host often has.
+        guard rest.starts(with: "//".utf8) else {
+            throw schemes.contains(scheme) ? .noHost : scheme.contains(".") || scheme == "localhost" ? .relative
+                : .unsupportedScheme(scheme)
+        }
+        guard schemes.contains(scheme) else { throw .unsupportedScheme(scheme) }
+        let authority = rest.dropFirst(2).prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != 0x23 }
+        guard !authority.isEmpty else { throw .noHost }
+        guard !authority.contains(UInt8(ascii: "@")) else { throw .credentials }
+        // Browsers read `\` as `/`, RFC 3986 does not know it: what the parties may understand differently is refused.
+        guard !authority.contains(UInt8(ascii: "\\")) else { throw .badHost }
+    }
+
+    private static func isSchemeCharacter(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."):
+            true
+        default: false
+        }
+    }
+}
+
+private func authority(host: String, port: UInt16?) -> String {
+    port.map { "\(host):\($0)" } ?? host
+}
+
+/// Why a text is not a URL that Larder can fetch.
+public enum InvalidURL: Error, Hashable, Sendable, CustomStringConvertible {
+    case relative
+    case unsupportedScheme(String)
+    case credentials
+    case noHost
+    case badHost
+    case badPort
+    case tooLong(limit: Int)
+    case controlCharacter
+    case space
+    case brokenEscape
+    case malformed(String)
+
+    /// A sentence for the caller.
+    public var description: String {
+        switch self {
+        case .relative: "the URL must be absolute, like https://example.com/path"
+        case .unsupportedScheme(let scheme): "the scheme \"\(scheme)\" is not one of http, https, ftp"
+        case .credentials: "the URL must not carry a user name or password"
+        case .noHost: "the URL has no host; it must be like https://example.com/path"
+        case .badHost: "the host of the URL is not a valid host name or address"
+        case .badPort: "the port of the URL is not a number from 0 to 65535"
+        case .tooLong(let limit): "the URL is longer than \(limit) bytes"
+        case .controlCharacter: "the URL contains a control character; write it as %XX"
+        case .space: "the URL contains a space; write it as %20"
+        case .brokenEscape: "the URL contains a % that is not followed by two hexadecimal digits; write it as %25"
+        case .malformed(let words): "the URL cannot be parsed: \(words)"
+        }
+    }
+}

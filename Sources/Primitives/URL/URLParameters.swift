@@ -1,0 +1,105 @@
+/// Parameters that become part of a URL's query: names with one or more scalar values.
+public struct URLParameters: Hashable, Sendable {
+    /// Name and value, in the order they were given.
+    public private(set) var pairs: [Pair] = []
+
+    /// One name with one value.
+    public struct Pair: Hashable, Sendable {
+        /// The name, not encoded.
+        public var name: String
+        /// The value as it was written, not encoded.
+        public var value: String
+    }
+
+    /// No parameters.
+    public init() {}
+
+    /// Adds one value; the same name may come again.
+    public mutating func append(_ name: String, _ value: String) {
+        pairs.append(Pair(name: name, value: value))
+    }
+
+    /// The members of a JSON object: a string as it is, a number as written, `true` and `false`; an array repeats its
+    /// name (an empty one adds nothing).
+    ///
+    /// - Throws: ``ParameterError`` for anything else: `null`, an object, an array in an array.
+    public init(_ json: JSON) throws(ParameterError) {
+        guard case .object(let members) = json else {
+            throw ParameterError(pointer: "", reason: "params must be a JSON object of scalars or arrays of scalars")
+        }
+        for member in members {
+            let pointer = "/" + JSON.pointerToken(member.name)
+            if case .array(let elements) = member.value {
+                for (index, element) in elements.enumerated() {
+                    append(member.name, try Self.scalar(element, pointer: "\(pointer)/\(index)"))
+                }
+            } else {
+                append(member.name, try Self.scalar(member.value, pointer: pointer))
+            }
+        }
+    }
+
+    private static func scalar(_ json: JSON, pointer: String) throws(ParameterError) -> String {
+        switch json {
+        case .string(let text): return text
+        case .number(let text): return text
+        case .bool(let value): return value ? "true" : "false"
+        case .null: throw ParameterError(pointer: pointer, reason: "null cannot be a parameter; leave the name out")
+        case .array, .object:
+            throw ParameterError(pointer: pointer, reason: "a parameter is a string, a number, true, false or an array of these")
+        }
+    }
+
+    /// `a=1&b=x+y`: sorted by name and then value in UTF-8 bytes, as application/x-www-form-urlencoded (WHATWG URL §5.2).
+    public var formEncoded: String {
+        let sorted = pairs.sorted { left, right in
+            left.name.utf8.elementsEqual(right.name.utf8)
+                ? left.value.utf8.lexicographicallyPrecedes(right.value.utf8)
+                : left.name.utf8.lexicographicallyPrecedes(right.name.utf8)
+        }
+        var output: [UInt8] = []
+        for (index, pair) in sorted.enumerated() {
+            if index > 0 { output.append(UInt8(ascii: "&")) }
+            Self.encode(pair.name, into: &output)
+            output.append(UInt8(ascii: "="))
+            Self.encode(pair.value, into: &output)
+        }
+        return String(decoding: output, as: UTF8.self)
+    }
+
+    private static func encode(_ text: String, into output: inout [UInt8]) {
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: " "): output.append(UInt8(ascii: "+"))
+            case UInt8(ascii: "*"): output.append(byte)
+            case UInt8(ascii: "~"): URLPath.appendEscape(of: byte, to: &output)
+            case _ where URLPath.isUnreserved(byte): output.append(byte)
+            default: URLPath.appendEscape(of: byte, to: &output)
+            }
+        }
+    }
+}
+
+/// A parameter that cannot become part of a URL.
+public struct ParameterError: Error, Hashable, Sendable {
+    /// Where in the parameters, as a JSON Pointer (RFC 6901).
+    public var pointer: String
+    /// A sentence for the caller.
+    public var reason: String
+}
+
+extension JSON {
+    /// A member's name as one token of a JSON Pointer (RFC 6901 §3).
+    public static func pointerToken(_ name: String) -> String {
+        guard name.contains("~") || name.contains("/") else { return name }
+        var token = ""
+        for character in name.unicodeScalars {
+            switch character {
+            case "~": token += "~0"
+            case "/": token += "~1"
+            default: token.unicodeScalars.append(character)
+            }
+        }
+        return token
+    }
+}
