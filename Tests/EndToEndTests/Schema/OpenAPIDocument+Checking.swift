@@ -1,0 +1,175 @@
+extension OpenAPIDocument {
+    /// One request and the answer that the server gave.
+    struct Exchange: Sendable {
+        var method: String
+        /// Path and query as they were sent.
+        var target: String
+        /// `nil` when no body was sent.
+        var requestContentType: String?
+        var requestBody: [UInt8] = []
+        var status: Int
+        /// Every line, in order.
+        var fields: [(name: String, value: String)] = []
+        var body: [UInt8] = []
+
+        /// The first value of a field, whatever the case of its name.
+        fileprivate func field(_ name: String) -> String? {
+            fields.first { $0.name.lowercased() == name.lowercased() }?.value
+        }
+    }
+
+    /// Everything in which the exchange differs from what the document says; none when all is as documented.
+    ///
+    /// - A path that is not documented must answer the shared response `NotFound`, a method that is not,
+    ///   `MethodNotAllowed`, with exactly the documented methods in `Allow` (and HEAD wherever there is GET).
+    /// - Status, required fields, field values, media type and body of the answer must be documented.
+    /// - Of a request that succeeded, the query parameters and the JSON body must be documented too.
+    func violations(of exchange: Exchange) throws -> [String] {
+        let path = String(exchange.target.prefix { $0 != "?" })
+        let place = "\(exchange.method) \(path) \(exchange.status)"
+        guard let operation = operation(method: exchange.method, path: path) else {
+            return try violations(ofUndocumented: exchange, path: path).map { "\(place): \($0)" }
+        }
+        guard let response = operation.responses[exchange.status] else {
+            return ["\(place): \(operation.id) does not document this status"]
+        }
+        var violations = self.violations(of: exchange, against: response)
+        if (200..<300).contains(exchange.status) { violations += requestViolations(of: exchange, operation) }
+        return violations.map { "\(place): \($0)" }
+    }
+
+    private func violations(ofUndocumented exchange: Exchange, path: String) throws -> [String] {
+        let others = operations(at: path)
+        let (expected, name) = others.isEmpty ? (404, "NotFound") : (405, "MethodNotAllowed")
+        guard exchange.status == expected, let response = try sharedResponse(named: name) else {
+            return ["this call is not documented, so \(expected) is expected"]
+        }
+        var violations = self.violations(of: exchange, against: response)
+        if !others.isEmpty {
+            var methods = Set(others.map(\.method))
+            if methods.contains("GET") { methods.insert("HEAD") }
+            let allowed = (exchange.field("Allow") ?? "").split(separator: ",").map { $0.trimming(" ") }
+            if Set(allowed) != methods { violations.append("Allow is \(allowed), documented are \(methods.sorted())") }
+        }
+        return violations
+    }
+
+    private func violations(of exchange: Exchange, against response: Response) -> [String] {
+        var violations: [String] = []
+        for (name, header) in response.headers.sorted(by: { $0.key < $1.key }) {
+            if let value = exchange.field(name) {
+                violations += header.schema.violations(inText: value).map { "field \(name): \($0)" }
+            } else if header.isRequired {
+                violations.append("the field \(name) is missing")
+            }
+        }
+        if exchange.method == "HEAD" || exchange.status == 304 || exchange.status == 204 {
+            if !exchange.body.isEmpty { violations.append("a body of \(exchange.body.count) bytes where none may be") }
+            return violations
+        }
+        if response.content.isEmpty {
+            if !exchange.body.isEmpty {
+                violations.append("a body of \(exchange.body.count) bytes, which is not documented")
+            }
+            return violations
+        }
+        let type = exchange.field("Content-Type")
+        guard let (documented, schema) = MediaType.find(type, in: response.content) else {
+            return violations + ["the media type \(type ?? "(none)") is not documented"]
+        }
+        // A part of a body says nothing about the whole.
+        if exchange.status == 206 { return violations }
+        return violations + Self.violations(inBody: exchange.body, documented, schema).map { "body: \($0)" }
+    }
+
+    private func requestViolations(of exchange: Exchange, _ operation: Operation) -> [String] {
+        var violations: [String] = []
+        let query = exchange.target.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
+        let documented = Set(operation.parameters.filter { $0.location == "query" }.map(\.name))
+        for pair in query.split(separator: "&") {
+            let name = String(pair.prefix { $0 != "=" })
+            if !documented.contains(name) { violations.append("took the parameter \(name), which is not documented") }
+        }
+        guard var type = exchange.requestContentType else { return violations }
+        // JSON goes by other types too: see "Formats" in the document.
+        let isBracketed = exchange.requestBody.first.map { "{[".utf8.contains($0) } ?? false
+        if MediaType(type).isJSON || (MediaType(type).essence == "application/x-www-form-urlencoded" && isBracketed) {
+            type = "application/json"
+        }
+        guard let (media, schema) = MediaType.find(type, in: operation.requestContent) else {
+            return violations + ["took the media type \(type), which is not documented"]
+        }
+        return violations + Self.violations(inBody: exchange.requestBody, media, schema).map { "request body: \($0)" }
+    }
+
+    /// JSON is parsed and held against the schema, newline-delimited JSON line by line; other text is a string. Bodies of
+    /// forms and of any type (`*/*`) are not looked into.
+    private static func violations(inBody body: [UInt8], _ media: MediaType, _ schema: JSONSchema) -> [String] {
+        func judge(_ text: some Sequence<UInt8>) -> [String] {
+            guard let value = try? JSONValue(parsing: text) else { return ["it is not JSON"] }
+            return schema.violations(in: value).map(\.description)
+        }
+        if media.isJSON { return judge(body) }
+        if media.isJSONLines {
+            if let last = body.last, last != UInt8(ascii: "\n") { return ["the last line is not ended"] }
+            return body.split(separator: UInt8(ascii: "\n")).enumerated().flatMap { index, line in
+                judge(line).map { "line \(index + 1): \($0)" }
+            }
+        }
+        guard media.type == "text" || media.essence == "application/yaml" else { return [] }
+        guard let text = String(validating: body, as: UTF8.self) else { return ["it is not UTF-8"] }
+        return schema.violations(in: .string(text)).map(\.description)
+    }
+}
+
+/// A media type with its parameters (RFC 9110 §8.3.1), as far as the document uses them.
+struct MediaType: Equatable, Sendable {
+    /// `application/json`, in lower case.
+    let essence: String
+    /// `version=0.0.4`, in the order they were written.
+    let parameters: [String]
+
+    init(_ text: String) {
+        let parts = text.lowercased().split(separator: ";").map { $0.trimming(" \t") }
+        essence = parts.first ?? ""
+        parameters = Array(parts.dropFirst())
+    }
+
+    /// What stands before the slash.
+    var type: Substring { essence.prefix { $0 != "/" } }
+    var isJSON: Bool { essence == "application/json" || essence.hasSuffix("+json") }
+    var isJSONLines: Bool { essence == "application/x-ndjson" || essence == "application/jsonl" }
+
+    /// Whether a body of the type `other` is covered by this one: each parameter that is documented must be there.
+    func covers(_ other: MediaType) -> Bool {
+        essence == "*/*" || (essence == other.essence && parameters.allSatisfy(other.parameters.contains))
+    }
+
+    /// The documented media type that covers a Content-Type, an exact one rather than a wildcard. A missing Content-Type
+    /// is covered by the wildcard only.
+    static func find(_ contentType: String?, in content: [String: JSONSchema]) -> (MediaType, JSONSchema)? {
+        let actual = MediaType(contentType ?? "")
+        return content.map { (MediaType($0.key), $0.value) }
+            .sorted { $0.0.essence > $1.0.essence }
+            .first { $0.0.covers(actual) }
+    }
+}
+
+extension JSONSchema {
+    /// The violations of a value that travels as text, in a response field: it may be meant as a string, a number or a
+    /// truth value.
+    fileprivate func violations(inText text: String) -> [Violation] {
+        let asString = violations(in: .string(text))
+        guard !asString.isEmpty, let value = try? JSONValue(parsing: text.utf8) else { return asString }
+        return violations(in: value)
+    }
+}
+
+extension StringProtocol {
+    fileprivate func trimming(_ characters: String) -> String {
+        var rest = self[...]
+        while let first = rest.first, characters.contains(first) { rest.removeFirst() }
+        while let last = rest.last, characters.contains(last) { rest.removeLast() }
+        return String(rest)
+    }
+}

@@ -1,0 +1,178 @@
+import Foundation
+
+/// `openapi.yaml`, read so that a test can hold the server's answers against it (see ``violations(of:)``).
+struct OpenAPIDocument: Sendable {
+    /// The whole document.
+    let root: JSONValue
+    /// Every operation, sorted by path and method.
+    let operations: [Operation]
+
+    /// One method on one path.
+    struct Operation: Sendable {
+        /// Its `operationId`.
+        let id: String
+        /// In capitals.
+        let method: String
+        /// `/entries/{key}/content`
+        let path: String
+        /// Those of the path item too.
+        let parameters: [Parameter]
+        /// By media type; empty when it takes none.
+        let requestContent: [String: JSONSchema]
+        let responses: [Int: Response]
+
+        /// The path as a router writes it: `/entries/:key/content`.
+        var routePattern: String { path.replacing("{", with: ":").replacing("}", with: "") }
+    }
+
+    /// A parameter in the path, the query or the header.
+    struct Parameter: Sendable {
+        let name: String
+        /// `path`, `query` or `header`.
+        let location: String
+        let isRequired: Bool
+        let schema: JSONSchema
+    }
+
+    /// What is documented of one status.
+    struct Response: Sendable {
+        /// By lower-case name.
+        let headers: [String: Header]
+        /// By media type; empty when there is no body.
+        let content: [String: JSONSchema]
+    }
+
+    /// A documented response field.
+    struct Header: Sendable {
+        let isRequired: Bool
+        let schema: JSONSchema
+    }
+
+    /// Why the document is not usable, and where.
+    struct Fault: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    private static let methods: Set<String> = ["get", "head", "put", "post", "patch", "delete", "options", "trace"]
+
+    /// The text of the repository's `openapi.yaml`.
+    static func repositoryText() throws -> String {
+        var directory = URL(filePath: #filePath)
+        for _ in 0..<4 { directory.deleteLastPathComponent() }
+        return try String(contentsOf: directory.appending(path: "openapi.yaml"), encoding: .utf8)
+    }
+
+    /// Reads the repository's `openapi.yaml`.
+    static func repository() throws -> OpenAPIDocument {
+        try OpenAPIDocument(yaml: repositoryText())
+    }
+
+    /// Reads a document and compiles each schema in it, the unused ones too.
+    ///
+    /// - Throws: ``Fault``, `JSONSchema.Fault` or `JSONValue.YAMLError`, which say where.
+    init(yaml: String) throws {
+        root = try JSONValue(yaml: yaml)
+        for schema in (root["components"]?["schemas"]?.objectValue ?? [:]).values {
+            _ = try JSONSchema(schema, in: root)
+        }
+        var operations: [Operation] = []
+        let reader = Reader(root: root)
+        for (path, item) in root["paths"]?.objectValue ?? [:] {
+            for (method, operation) in item.objectValue ?? [:] where Self.methods.contains(method) {
+                operations.append(try reader.operation(method.uppercased(), path, operation, in: item))
+            }
+        }
+        guard !operations.isEmpty else { throw Fault(description: "the document has no operations") }
+        self.operations = operations.sorted { ($0.path, $0.method) < ($1.path, $1.method) }
+    }
+
+    /// The operation for a method and a target's path; literal segments win over parameters. A `HEAD` that is not
+    /// documented by itself is the path's `GET` (RFC 9110 §9.3.2).
+    func operation(method: String, path: String) -> Operation? {
+        let candidates = self.operations(at: path)
+        return candidates.first { $0.method == method } ?? candidates.first { method == "HEAD" && $0.method == "GET" }
+    }
+
+    /// Every operation on the path template that fits best.
+    func operations(at path: String) -> [Operation] {
+        let segments = path.split(separator: "/", omittingEmptySubsequences: false)
+        let fitting = operations.filter { operation in
+            let template = operation.path.split(separator: "/", omittingEmptySubsequences: false)
+            return template.count == segments.count
+                && zip(template, segments).allSatisfy { $0.hasPrefix("{") ? !$1.isEmpty : $0 == $1 }
+        }
+        guard let best = fitting.min(by: { $0.path.count(where: { $0 == "{" }) < $1.path.count(where: { $0 == "{" }) })
+        else { return [] }
+        return fitting.filter { $0.path == best.path }
+    }
+}
+
+/// Reads the parts of a document, behind references where it meets one.
+private struct Reader {
+    let root: JSONValue
+
+    func operation(
+        _ method: String, _ path: String, _ operation: JSONValue, in item: JSONValue
+    ) throws -> OpenAPIDocument.Operation {
+        let place = "\(method) \(path)"
+        guard let id = operation["operationId"]?.stringValue else { throw fault(place, "operationId is missing") }
+        let parameters = try ((item["parameters"]?.arrayValue ?? []) + (operation["parameters"]?.arrayValue ?? []))
+            .map { try parameter(resolve($0, place), place) }
+        var responses: [Int: OpenAPIDocument.Response] = [:]
+        for (status, response) in operation["responses"]?.objectValue ?? [:] {
+            guard let number = Int(status) else { throw fault(place, "the status \(status) is no number") }
+            responses[number] = try self.response(resolve(response, place), "\(place) \(status)")
+        }
+        let body = try operation["requestBody"].map { try resolve($0, place) }
+        return OpenAPIDocument.Operation(
+            id: id, method: method, path: path, parameters: parameters,
+            requestContent: try content(body?["content"], place), responses: responses)
+    }
+
+    func response(_ response: JSONValue, _ place: String) throws -> OpenAPIDocument.Response {
+        var headers: [String: OpenAPIDocument.Header] = [:]
+        for (name, unresolved) in response["headers"]?.objectValue ?? [:] {
+            let header = try resolve(unresolved, place)
+            headers[name.lowercased()] = OpenAPIDocument.Header(
+                isRequired: header["required"]?.boolValue ?? false,
+                schema: try JSONSchema(header["schema"] ?? .bool(true), in: root))
+        }
+        return OpenAPIDocument.Response(headers: headers, content: try content(response["content"], place))
+    }
+
+    private func parameter(_ parameter: JSONValue, _ place: String) throws -> OpenAPIDocument.Parameter {
+        guard let name = parameter["name"]?.stringValue, let location = parameter["in"]?.stringValue else {
+            throw fault(place, "a parameter without name or place")
+        }
+        // A parameter that is JSON text (`params`) has its schema under `content`.
+        let schema = parameter["schema"] ?? parameter["content"]?["application/json"]?["schema"]
+        guard let schema else { throw fault(place, "the parameter \(name) has no schema") }
+        return OpenAPIDocument.Parameter(
+            name: name, location: location, isRequired: parameter["required"]?.boolValue ?? false,
+            schema: try JSONSchema(schema, in: root))
+    }
+
+    private func content(_ content: JSONValue?, _ place: String) throws -> [String: JSONSchema] {
+        try (content?.objectValue ?? [:]).mapValues { try JSONSchema($0["schema"] ?? .bool(true), in: root) }
+    }
+
+    func resolve(_ value: JSONValue, _ place: String) throws -> JSONValue {
+        guard let reference = value["$ref"]?.stringValue else { return value }
+        guard let target = root.resolve(reference: reference) else {
+            throw fault(place, "\(reference) leads to nothing")
+        }
+        return target
+    }
+
+    private func fault(_ place: String, _ reason: String) -> OpenAPIDocument.Fault {
+        OpenAPIDocument.Fault(description: "\(place): \(reason)")
+    }
+}
+
+extension OpenAPIDocument {
+    /// A response of `components/responses`; `nil` when there is none of that name.
+    func sharedResponse(named name: String) throws -> Response? {
+        let reader = Reader(root: root)
+        return try root["components"]?["responses"]?[name].map { try reader.response($0, name) }
+    }
+}
