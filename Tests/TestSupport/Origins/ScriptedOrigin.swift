@@ -1,0 +1,129 @@
+import HTTPTypes
+import Primitives
+
+/// A real server on 127.0.0.1 that answers every request as a script says, byte for byte if need be, and remembers
+/// what it was asked.
+///
+///     let origin = try ScriptedOrigin { request, connection in
+///         try connection.respond(fields: [.contentType: "text/plain"], body: "hello")
+///     }
+///     defer { origin.stop() }
+///     origin.url("/a")  // http://127.0.0.1:40123/a
+///
+/// Connections are kept alive: when the script returns without having closed the connection, the next request on it
+/// is read. A script that throws closes the connection.
+public final class ScriptedOrigin: Sendable {
+    /// Answers one request; runs on the connection's thread and may block.
+    public typealias Script = @Sendable (Request, Connection) throws -> Void
+
+    /// What a client sent.
+    public struct Request: Sendable {
+        /// The method.
+        public let method: String
+        /// The request target, as sent.
+        public let target: String
+        /// `HTTP/1.1`, as sent.
+        public let version: String
+        /// The field lines that are valid, in order.
+        public let fields: HTTPFields
+        /// Every line of the head, as sent: the request line, then the field lines.
+        public let lines: [String]
+        /// The body, without chunk framing.
+        public let body: [UInt8]
+        /// The number of the connection it came on, from 0.
+        public let connection: Int
+        /// How many requests came before it, on any connection.
+        public let index: Int
+
+        /// The value of a field, lines joined with a comma; `nil` when there is none.
+        public subscript(name: String) -> String? {
+            HTTPField.Name(name).flatMap { fields[$0] }
+        }
+    }
+
+    private let log = Recorder<Request>()
+    private let counter = Counter("requests at the origin")
+    private let listener: Listener
+
+    /// Starts the server on a free port.
+    ///
+    /// - Parameters:
+    ///   - accepting: runs on every new connection before anything is read from it; nothing by default.
+    ///   - script: answers a request.
+    ///
+    /// Throws ``SystemError`` when it cannot listen.
+    public init(
+        accepting: @escaping @Sendable (Connection) throws -> Void = { _ in }, _ script: @escaping Script
+    ) throws {
+        let (log, counter) = (log, counter)
+        listener = try Listener { stream, number in
+            let connection = Connection(stream: stream, number: number)
+            try? accepting(connection)
+            while !connection.isClosed, let request = try? connection.readRequest(index: 0) {
+                let numbered = log.append { request.numbered($0) }
+                counter.add()
+                do {
+                    try script(numbered, connection)
+                } catch {
+                    return
+                }
+                if request["Connection"]?.lowercased() == "close" { return }
+            }
+        }
+    }
+
+    deinit {
+        listener.stop()
+    }
+
+    /// The port it listens on.
+    public var port: UInt16 { listener.port }
+
+    /// An absolute URL of it; `path` starts with a slash.
+    public func url(_ path: String = "/", host: String = "127.0.0.1") -> String {
+        "http://\(host):\(port)\(path)"
+    }
+
+    /// What it was asked so far, in order of arrival.
+    public var requests: [Request] { log.elements }
+
+    /// How many requests it was asked.
+    public var requestCount: Int { log.elements.count }
+
+    /// How many requests it was asked with exactly this target.
+    public func requestCount(of target: String) -> Int {
+        log.elements.count { $0.target == target }
+    }
+
+    /// How many connections it accepted in all.
+    public var connectionCount: Int { listener.acceptedCount }
+
+    /// How many connections are open now.
+    public var openConnectionCount: Int { listener.openCount }
+
+    /// Waits until it was asked at least `count` requests. Throws ``Gate/TimedOut`` after `limit`.
+    public func waitForRequests(_ count: Int, limit: Duration = Gate.defaultLimit) async throws {
+        try await counter.wait(for: count, limit: limit)
+    }
+
+    /// Forgets the requests seen so far; ``waitForRequests(_:limit:)`` goes on counting from the start.
+    public func forgetRequests() {
+        log.removeAll()
+    }
+
+    /// Stops listening and ends every connection. Called by `deinit`, too.
+    public func stop() {
+        listener.stop()
+    }
+
+    /// Opens when the server stops: for scripts that wait for something else.
+    public var stopping: Gate { listener.stopping }
+}
+
+extension ScriptedOrigin.Request {
+    fileprivate func numbered(_ index: Int) -> Self {
+        Self(
+            method: method, target: target, version: version, fields: fields, lines: lines, body: body,
+            connection: connection, index: index)
+    }
+}

@@ -1,0 +1,131 @@
+import Foundation
+import Primitives
+
+/// A process that a test starts, watches and ends, by its own process id.
+public final class ChildProcess: Sendable {
+    /// How a process ended.
+    public enum Exit: Equatable, Sendable {
+        /// It left with this status.
+        case status(Int32)
+        /// This signal killed it.
+        case signal(Int32)
+    }
+
+    /// What a finished command left.
+    public struct Output: Sendable {
+        /// How it ended.
+        public let exit: Exit
+        /// All that it wrote, standard output and standard error together.
+        public let text: String
+    }
+
+    /// Its process id.
+    public let pid: pid_t
+    /// The file that standard output and standard error go to.
+    public let logPath: String
+    private let directory: TemporaryDirectory
+    private let exit = Locked<Exit?>(nil)
+
+    /// Starts `executable`, looked up in `$PATH` when it has no slash.
+    ///
+    /// - Parameters:
+    ///   - environment: set on top of the test's own; a `nil` value unsets.
+    ///   - inheriting: descriptors of this process, and the number (under 64) each has in the child; all others of
+    ///     the test support are closed there.
+    ///
+    /// Throws ``SystemError`` when it cannot be started.
+    public init(
+        _ executable: String, _ arguments: [String] = [], environment: [String: String?] = [:],
+        inheriting descriptors: [Int32: Int32] = [:]
+    ) throws {
+        directory = try TemporaryDirectory("larder-process")
+        logPath = directory.path("output")
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, logPath, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        // Copied out of the way first: one's own number may be another's number in the child.
+        var copies: [Int32] = []
+        defer { for copy in copies { close(copy) } }
+        for (own, childs) in descriptors {
+            copies.append(fcntl(own, F_DUPFD_CLOEXEC, 64))
+            posix_spawn_file_actions_adddup2(&actions, copies.last!, childs)
+        }
+
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        sigfillset(&signals)
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+
+        var variables = ProcessInfo.processInfo.environment
+        for (name, value) in environment { variables[name] = value }
+        var argv = ([executable] + arguments).map { strdup($0) } + [nil]
+        var envp = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        defer { for text in argv + envp { free(text) } }
+        var pid: pid_t = 0
+        let code = posix_spawnp(&pid, executable, &actions, &attributes, &argv, &envp)
+        guard code == 0 else { throw SystemError("starting \(executable)", code: code) }
+        self.pid = pid
+    }
+
+    deinit {
+        if hasExited == nil {
+            kill(SIGKILL)
+            _ = waitBlocking()
+        }
+    }
+
+    /// Runs a command to its end on the calling thread. Throws ``SystemError`` when it cannot be started.
+    public static func run(_ executable: String, _ arguments: [String]) throws -> Output {
+        let process = try ChildProcess(executable, arguments)
+        let exit = process.waitBlocking()
+        return Output(exit: exit, text: process.output)
+    }
+
+    /// All that it wrote so far, standard output and standard error together.
+    public var output: String {
+        String(decoding: (try? Data(contentsOf: URL(fileURLWithPath: logPath))) ?? Data(), as: UTF8.self)
+    }
+
+    /// How it ended, `nil` while it runs.
+    public var hasExited: Exit? { reap(WNOHANG) }
+
+    /// Sends a signal, unless it has ended and was waited for.
+    public func kill(_ signal: Int32) {
+        exit.withLock { exit in
+            if exit == nil { _ = Foundation.kill(pid, signal) }
+        }
+    }
+
+    /// Blocks until it ends. Polls, as `waitpid` under the lock would keep ``kill(_:)`` out.
+    public func waitBlocking() -> Exit {
+        while true {
+            if let exit = reap(WNOHANG) { return exit }
+            usleep(2000)
+        }
+    }
+
+    /// Waits until it ends, without blocking a task's thread. Throws ``Gate/TimedOut`` after `limit`.
+    public func wait(limit: Duration = .seconds(30)) async throws -> Exit {
+        try await poll("process \(pid) ending", limit: limit) { hasExited != nil }
+        return hasExited!
+    }
+
+    private func reap(_ options: Int32) -> Exit? {
+        exit.withLock { exit in
+            if exit != nil { return exit }
+            var status: Int32 = 0
+            guard waitpid(pid, &status, options) == pid else { return nil }
+            let signal = status & 0x7f
+            exit = signal == 0 ? .status((status >> 8) & 0xff) : .signal(signal)
+            return exit
+        }
+    }
+}

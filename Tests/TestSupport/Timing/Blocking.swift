@@ -1,0 +1,48 @@
+import Foundation
+import Primitives
+
+/// Runs `body`, which may block, on a thread of its own and waits for it without blocking a task's thread (there are
+/// only as many of those as cores). Throws what `body` throws.
+public func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+    try await withCheckedThrowingContinuation { continuation in
+        startThread {
+            do {
+                continuation.resume(returning: try body())
+            } catch {
+                continuation.resume(throwing: error)
+            }
+        }
+    }
+}
+
+/// Starts a detached thread with a small stack, so that a test can have a thousand of them.
+public func startThread(_ body: @escaping @Sendable () -> Void) {
+    let thread = Thread(block: body)
+    thread.stackSize = 512 * 1024
+    thread.start()
+}
+
+/// Runs `body` for each number below `count`, all at once, and returns the results in order. Throws the first error.
+public func concurrently<Result: Sendable>(
+    _ count: Int, _ body: @escaping @Sendable (Int) async throws -> Result
+) async throws -> [Result] {
+    try await withThrowingTaskGroup(of: (Int, Result).self) { group in
+        for index in 0..<count { group.addTask { (index, try await body(index)) } }
+        var results: [(Int, Result)] = []
+        for try await result in group { results.append(result) }
+        return results.sorted { $0.0 < $1.0 }.map(\.1)
+    }
+}
+
+/// Asks `condition` every few milliseconds until it holds: only for what cannot be waited for, such as another
+/// process. Throws ``Gate/TimedOut`` after `limit`.
+public func poll(
+    _ what: String, limit: Duration = .seconds(20), every pause: Duration = .milliseconds(10),
+    until condition: () throws -> Bool
+) async throws {
+    let deadline = ContinuousClock.now + limit
+    while try !condition() {
+        guard ContinuousClock.now < deadline else { throw Gate.TimedOut(description: "\(what): not within \(limit)") }
+        try await Task.sleep(for: pause)
+    }
+}

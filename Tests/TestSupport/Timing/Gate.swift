@@ -1,0 +1,95 @@
+import Dispatch
+import Primitives
+
+/// A door that is closed until somebody opens it, and stays open: how a test says "not before I say so".
+///
+/// Both tasks and threads can wait; nobody waits for ever, so that a test which hangs fails instead.
+public final class Gate: Sendable {
+    /// Nobody opened the gate within the limit.
+    public struct TimedOut: Error, CustomStringConvertible {
+        /// What was being waited for.
+        public let description: String
+    }
+
+    /// The limit of every wait that does not give its own.
+    public static let defaultLimit: Duration = .seconds(30)
+
+    private struct State {
+        var isOpen = false
+        var nextWaiter = 0
+        var waiters: [Int: @Sendable () -> Void] = [:]
+    }
+
+    private let name: String
+    private let state = Locked(State())
+
+    /// A closed gate; `name` is what the error of a wait that timed out calls it.
+    public init(_ name: String = "gate") {
+        self.name = name
+    }
+
+    /// Whether it was opened.
+    public var isOpen: Bool { state.withLock { $0.isOpen } }
+
+    /// Opens it: everybody who waits goes on, and nobody waits any more.
+    public func open() {
+        let waiters = state.withLock { state in
+            state.isOpen = true
+            defer { state.waiters = [:] }
+            return Array(state.waiters.values)
+        }
+        for waiter in waiters { waiter() }
+    }
+
+    /// Blocks the calling thread until the gate (or `other`, when given) is open. Never call it from a task: there
+    /// are as many threads for tasks as cores.
+    ///
+    /// Throws ``TimedOut`` after `limit`.
+    public func waitBlocking(or other: Gate? = nil, limit: Duration = Gate.defaultLimit) throws {
+        let semaphore = DispatchSemaphore(value: 0)
+        let mine = addWaiter { semaphore.signal() }
+        let others = other.map { gate in (gate, gate.addWaiter { semaphore.signal() }) }
+        defer {
+            removeWaiter(mine)
+            if let (gate, waiter) = others { gate.removeWaiter(waiter) }
+        }
+        guard semaphore.wait(timeout: .now() + limit.inSeconds) == .success else {
+            throw TimedOut(description: "nobody opened the \(name) within \(limit)")
+        }
+    }
+
+    /// Waits until the gate is open, without blocking a thread. Throws ``TimedOut`` after `limit`.
+    public func wait(limit: Duration = Gate.defaultLimit) async throws {
+        let opened = await withCheckedContinuation { (continuation: CheckedContinuation<Bool, Never>) in
+            let isAnswered = Locked(false)
+            let answer: @Sendable (Bool) -> Void = { opened in
+                let isFirst = isAnswered.withLock { answered in
+                    defer { answered = true }
+                    return !answered
+                }
+                if isFirst { continuation.resume(returning: opened) }
+            }
+            let waiter = addWaiter { answer(true) }
+            DispatchQueue.global().asyncAfter(deadline: .now() + limit.inSeconds) { [self] in
+                removeWaiter(waiter)
+                answer(false)
+            }
+        }
+        guard opened else { throw TimedOut(description: "nobody opened the \(name) within \(limit)") }
+    }
+
+    /// Calls `waiter` once the gate is open: at once, on this thread, when it is already.
+    private func addWaiter(_ waiter: @escaping @Sendable () -> Void) -> Int {
+        let (number, isOpen) = state.withLock { state in
+            state.nextWaiter += 1
+            if !state.isOpen { state.waiters[state.nextWaiter] = waiter }
+            return (state.nextWaiter, state.isOpen)
+        }
+        if isOpen { waiter() }
+        return number
+    }
+
+    private func removeWaiter(_ number: Int) {
+        state.withLock { _ = $0.waiters.removeValue(forKey: number) }
+    }
+}
