@@ -3,6 +3,9 @@
 public final class SharedBytes: Sendable {
     /// The bytes, at an address that stays valid as long as this object lives.
     ///
+    /// An object may end at its last use, which the use of a pointer taken from it is not: who does not keep the object
+    /// elsewhere reads through ``withUnsafeBytes(_:)``.
+    ///
     /// `nonisolated(unsafe)` is safe here: nobody writes behind the pointer after `init`.
     public nonisolated(unsafe) let bytes: UnsafeRawBufferPointer
 
@@ -38,6 +41,15 @@ public final class SharedBytes: Sendable {
 
     deinit {
         bytes.deallocate()
+    }
+
+    /// Runs `body` with the bytes, and keeps this object alive until it returns; rethrows what it throws.
+    @inlinable
+    public func withUnsafeBytes<Result: ~Copyable, Failure: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        defer { withExtendedLifetime(self) {} }
+        return try body(bytes)
     }
 
     /// How many bytes there are.

@@ -54,7 +54,9 @@ extension Timestamp {
             let thisYear = now.split().day.year
             var year = thisYear - thisYear % 100 + short
             if year > thisYear + 50 { year -= 100 }
-            guard let instant = Timestamp(day: parts[0], month: parts[1], year: year, time: words[2]) else { return nil }
+            guard let instant = Timestamp(day: parts[0], month: parts[1], year: year, time: words[2]) else {
+                return nil
+            }
             self = instant
         case 5 where words[0].count == 3:
             guard words[4].count == 4,
@@ -79,7 +81,8 @@ extension Timestamp {
     }
 
     private init?(day: Substring, month: Substring, year: Int64?, time: Substring) {
-        guard let dayNumber = Int64(digits: day), let year, let monthIndex = Self.months.firstIndex(of: String(month))
+        // Any number of digits would be a day of any size, and days are added up below.
+        guard day.utf8.count <= 2, let dayNumber = Int64(digits: day), let year, let monthIndex = Self.months.firstIndex(of: String(month))
         else { return nil }
         let civil = CivilDay(year: year, month: monthIndex + 1, day: Int(dayNumber))
         let clock = time.split(separator: ":", omittingEmptySubsequences: false)

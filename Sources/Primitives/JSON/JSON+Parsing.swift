@@ -112,13 +112,13 @@ private struct JSONParser {
         offset += 1
         skipSpace()
         var members: [JSON.Member] = []
-        var names: Set<String> = []
+        var names: Set<ExactText> = []
         if take("}") { return .object(members) }
         while true {
             skipSpace()
             guard current == UInt8(ascii: "\"") else { throw error("expected the name of a member, in quotes") }
             let name = try parseString()
-            guard names.insert(name).inserted else { throw error("the name \"\(name)\" comes twice in one object") }
+            guard names.insert(ExactText(name)).inserted else { throw error("the name \"\(name)\" comes twice in one object") }
             skipSpace()
             guard take(":") else { throw error("expected : behind the name of a member") }
             skipSpace()
@@ -201,20 +201,10 @@ private struct JSONParser {
         guard offset + 4 <= bytes.count else { throw error("the text ends within an escape") }
         var value: UInt32 = 0
         for byte in bytes[offset..<offset + 4] {
-            guard let digit = hexValue(byte) else { throw error("expected four hexadecimal digits behind \\u") }
+            guard let digit = byte.hexDigitValue else { throw error("expected four hexadecimal digits behind \\u") }
             value = value << 4 | UInt32(digit)
         }
         offset += 4
         return value
-    }
-}
-
-/// What a hexadecimal digit in ASCII stands for; `nil` for any other byte.
-func hexValue(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-    default: nil
     }
 }

@@ -148,7 +148,7 @@ public struct JSONValidator: Sendable {
     }
 
     private mutating func stepUnicode(_ byte: UInt8) {
-        guard hexValue(byte) != nil else {
+        guard byte.hexDigitValue != nil else {
             state = .failed
             return
         }

@@ -70,8 +70,11 @@ public struct CanonicalURL: Hashable, Sendable {
         let rest = text.utf8[text.utf8.index(after: colon)...]
         // `localhost:8080/x` has the form of a scheme and a path; no scheme has a dot in practice, a host often has.
         guard rest.starts(with: "//".utf8) else {
-            throw schemes.contains(scheme) ? .noHost : scheme.contains(".") || scheme == "localhost" ? .relative
-                : .unsupportedScheme(scheme)
+            throw schemes.contains(scheme)
+                ? .noHost
+                : scheme.contains(".") || scheme == "localhost"
+                    ? .relative
+                    : .unsupportedScheme(scheme)
         }
         guard schemes.contains(scheme) else { throw .unsupportedScheme(scheme) }
         let authority = rest.dropFirst(2).prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != 0x23 }

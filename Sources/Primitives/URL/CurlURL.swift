@@ -28,7 +28,9 @@ enum CurlURL {
         }
     }
 
-    private static func part(_ part: CURLUPart, of handle: OpaquePointer, _ flags: UInt32 = 0) throws(InvalidURL) -> String? {
+    private static func part(_ part: CURLUPart, of handle: OpaquePointer, _ flags: UInt32 = 0) throws(InvalidURL)
+        -> String?
+    {
         var text: UnsafeMutablePointer<CChar>?
         let code = curl_url_get(handle, part, &text, flags)
         defer { curl_free(text) }

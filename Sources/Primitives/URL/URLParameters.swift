@@ -46,7 +46,8 @@ public struct URLParameters: Hashable, Sendable {
         case .bool(let value): return value ? "true" : "false"
         case .null: throw ParameterError(pointer: pointer, reason: "null cannot be a parameter; leave the name out")
         case .array, .object:
-            throw ParameterError(pointer: pointer, reason: "a parameter is a string, a number, true, false or an array of these")
+            throw ParameterError(
+                pointer: pointer, reason: "a parameter is a string, a number, true, false or an array of these")
         }
     }
 

@@ -16,8 +16,8 @@ enum URLPath {
         var bytes = text.utf8.makeIterator()
         while let byte = bytes.next() {
             if byte == UInt8(ascii: "%") {
-                guard let first = bytes.next(), let second = bytes.next(), let high = hexValue(first),
-                    let low = hexValue(second)
+                guard let first = bytes.next(), let second = bytes.next(), let high = first.hexDigitValue,
+                    let low = second.hexDigitValue
                 else { throw .brokenEscape }
                 let decoded = high << 4 | low
                 if !decodingUnreserved {

@@ -1,0 +1,141 @@
+#pragma once
+
+#include <microhttpd.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+/* Everything cmhd_start needs. It must outlive the daemon, which logs through it. */
+struct cmhd_options {
+    unsigned int threads;
+    unsigned int connections_per_address;
+    unsigned int inactivity_seconds;
+    size_t connection_memory;
+    void *context;
+    MHD_AccessHandlerCallback handler;
+    void *(*target)(void *context, const char *target, struct MHD_Connection *connection);
+    MHD_RequestCompletedCallback completed;
+    MHD_NotifyConnectionCallback connection;
+    void (*log)(void *context, const char *text);
+};
+
+/* Swift cannot take a va_list apart in a C callback. */
+static inline void cmhd_log(void *options, const char *format, va_list arguments) {
+    const struct cmhd_options *it = (const struct cmhd_options *)options;
+    char text[1024];
+    vsnprintf(text, sizeof text, format, arguments);
+    it->log(it->context, text);
+}
+
+/* Nobody looks at libmicrohttpd's decoded path and arguments: requests are given as they were sent. */
+static inline size_t cmhd_keep_escapes(void *context, struct MHD_Connection *connection, char *text) {
+    (void)context;
+    (void)connection;
+    return strlen(text);
+}
+
+/* The start function is variadic. The library does not listen itself: see Acceptor.swift.
+   Its own connection limit is out of reach, because 0.9.75 never unlocks a mutex when a pool thread finds it reached. */
+static inline struct MHD_Daemon *cmhd_start(struct cmhd_options *options) {
+    return MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET |
+            MHD_USE_ERROR_LOG,
+        0, NULL, NULL, options->handler, options->context,
+        MHD_OPTION_EXTERNAL_LOGGER, &cmhd_log, options,
+        MHD_OPTION_THREAD_POOL_SIZE, options->threads > 1 ? options->threads : 0u,
+        MHD_OPTION_CONNECTION_LIMIT, 1u << 30,
+        MHD_OPTION_PER_IP_CONNECTION_LIMIT, options->connections_per_address,
+        MHD_OPTION_CONNECTION_TIMEOUT, options->inactivity_seconds,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, options->connection_memory,
+        MHD_OPTION_URI_LOG_CALLBACK, options->target, options->context,
+        MHD_OPTION_UNESCAPE_CALLBACK, &cmhd_keep_escapes, NULL,
+        MHD_OPTION_NOTIFY_COMPLETED, options->completed, options->context,
+        MHD_OPTION_NOTIFY_CONNECTION, options->connection, options->context,
+        MHD_OPTION_END);
+}
+
+/* The functions below take or return enums, which Swift imports as closed ones, or are variadic. */
+
+static inline bool cmhd_add_connection(
+    struct MHD_Daemon *daemon, int descriptor, const struct sockaddr *address, socklen_t length) {
+    return MHD_add_connection(daemon, descriptor, address, length) == MHD_YES;
+}
+
+static inline int cmhd_descriptor(struct MHD_Connection *connection) {
+    return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+}
+
+static inline const struct sockaddr *cmhd_client_address(struct MHD_Connection *connection) {
+    return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
+}
+
+static inline void *cmhd_socket_context(struct MHD_Connection *connection) {
+    return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+}
+
+/* Bytes of the request's head, its empty line included. */
+static inline size_t cmhd_head_size(struct MHD_Connection *connection) {
+    return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE)->header_size;
+}
+
+static inline int cmhd_field_count(struct MHD_Connection *connection) {
+    return MHD_get_connection_values_n(connection, MHD_HEADER_KIND, NULL, NULL);
+}
+
+static inline void cmhd_each_field(
+    struct MHD_Connection *connection, MHD_KeyValueIteratorN iterator, void *context) {
+    MHD_get_connection_values_n(connection, MHD_HEADER_KIND, iterator, context);
+}
+
+static inline bool cmhd_is_start(enum MHD_ConnectionNotificationCode code) {
+    return code == MHD_CONNECTION_NOTIFY_STARTED;
+}
+
+static inline enum MHD_Result cmhd_result(bool value) { return value ? MHD_YES : MHD_NO; }
+
+static inline bool cmhd_queue(
+    struct MHD_Connection *connection, unsigned int status, struct MHD_Response *response) {
+    return MHD_queue_response(connection, status, response) == MHD_YES;
+}
+
+static inline bool cmhd_add_field(struct MHD_Response *response, const char *name, const char *value) {
+    return MHD_add_response_header(response, name, value) == MHD_YES;
+}
+
+static inline struct MHD_Response *cmhd_empty_response(void) {
+    return MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+}
+
+/* Takes over memory from malloc. */
+static inline struct MHD_Response *cmhd_response_owning(void *memory, size_t length) {
+    return MHD_create_response_from_buffer(length, memory, MHD_RESPMEM_MUST_FREE);
+}
+
+/* A body that only the end of the connection ends; without it a HEAD of unknown length leaves a stray chunk behind. */
+static inline void cmhd_end_by_closing(struct MHD_Response *response) {
+    MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END);
+}
+
+/* Macros with casts, which Swift does not import. */
+static inline ssize_t cmhd_end_of_stream(void) { return MHD_CONTENT_READER_END_OF_STREAM; }
+static inline ssize_t cmhd_end_with_error(void) { return MHD_CONTENT_READER_END_WITH_ERROR; }
+static inline uint64_t cmhd_size_unknown(void) { return MHD_SIZE_UNKNOWN; }
+
+/* Calls of the C library that Swift's module of it leaves out, because they are GNU's or Linux's own. */
+
+extern int accept4(int descriptor, struct sockaddr *address, socklen_t *length, int flags);
+extern int pthread_setname_np(pthread_t thread, const char *name);
+
+static inline int cmhd_accept(int descriptor, struct sockaddr *address, socklen_t *length) {
+    return accept4(descriptor, address, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+static inline int cmhd_eventfd(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
+
+static inline void cmhd_name_this_thread(const char *name) { pthread_setname_np(pthread_self(), name); }

@@ -1,0 +1,61 @@
+import Crypto
+import Foundation
+import Primitives
+
+/// An open body: readable as long as somebody holds it, even when its file is replaced or removed meanwhile.
+public final class BodyFile: Sendable {
+    private let file: FileDescriptor
+    private let path: String
+    /// The length of the body in bytes.
+    public let length: Int64
+
+    init(_ file: FileDescriptor, length: Int64, path: String) {
+        self.file = file
+        self.length = length
+        self.path = path
+    }
+
+    /// The open file's number, for system calls that only read, at positions of their own; valid as long as this object
+    /// lives.
+    public var descriptor: Int32 { file.number }
+
+    /// Reads at `offset` until `target` is full or the body ends; the number of bytes read.
+    ///
+    /// Throws ``DiskCacheError/fileSystem(operation:path:errno:)``.
+    public func read(into target: UnsafeMutableRawBufferPointer, at offset: Int64) throws(DiskCacheError) -> Int {
+        try file.read(into: target, at: offset, path: path)
+    }
+
+    /// All of the body, in memory. Throws ``DiskCacheError/fileSystem(operation:path:errno:)``, also when the file is
+    /// shorter than the body.
+    public func readWhole() throws(DiskCacheError) -> SharedBytes {
+        try SharedBytes(count: Int(length)) { target throws(DiskCacheError) in
+            guard try file.read(into: target, at: 0, path: path) == target.count else {
+                throw .fileSystem(operation: "read", path: path, errno: EIO)
+            }
+        }
+    }
+
+    /// SHA-256 of the whole body.
+    func digest() throws(DiskCacheError) -> [UInt8] {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
+        defer { buffer.deallocate() }
+        var hasher = SHA256()
+        var offset: Int64 = 0
+        while true {
+            let count = try file.read(into: buffer, at: offset, path: path)
+            hasher.update(bufferPointer: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            offset += Int64(count)
+            if count < buffer.count { return Array(hasher.finalize()) }
+        }
+    }
+
+    func status() -> FileStatus? { file.status() }
+}
+
+/// SHA-256 of bytes in memory.
+func digest(of bytes: UnsafeRawBufferPointer) -> [UInt8] {
+    var hasher = SHA256()
+    hasher.update(bufferPointer: bytes)
+    return Array(hasher.finalize())
+}

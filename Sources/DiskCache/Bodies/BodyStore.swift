@@ -1,0 +1,85 @@
+import Foundation
+import Primitives
+import Synchronization
+
+/// The names of files: the namespace's directory, bodies in it, and `incoming/`, where bodies are before and after they
+/// are published. On the same file system, so that a rename is all that publishing takes.
+///
+/// - `incoming/<n>.part`: a body that is being received.
+/// - `incoming/<id>-<n>.old`: a body that the transaction in progress takes away from the entry `<id>`.
+/// - `incoming/intents`: the paths at which the transaction in progress puts bodies.
+///
+/// Who changes what: bodies under their published names, `.old` files and the intents belong to the writer's thread; a
+/// `.part` belongs to the reservation that created it, and to the writer while that publishes it.
+final class BodyStore: Sendable {
+    /// The namespace's directory, absolute.
+    let directory: String
+    /// `incoming/` in it.
+    let incoming: String
+    private let numbers = Atomic<Int64>(0)
+    private let intents: FileDescriptor
+
+    init(directory: String) throws(DiskCacheError) {
+        self.directory = directory
+        incoming = directory + "/incoming"
+        try FileSystem.makeDirectories(incoming)
+        intents = try FileDescriptor(opening: incoming + "/intents", O_RDWR | O_CREAT | O_APPEND, mode: 0o600)
+    }
+
+    /// The absolute path of a body.
+    func absolute(_ path: String) -> String { directory + "/" + path }
+
+    /// A name for a body that begins to be received.
+    func newPartPath() -> String { "\(incoming)/\(nextNumber()).part" }
+
+    /// A name for a body that is taken away from the entry of that number.
+    func newOldPath(id: Int64) -> String { "\(incoming)/\(id)-\(nextNumber()).old" }
+
+    /// Opens a body's file to read it. Throws what opening threw.
+    func open(_ row: EntryRow, path: String) throws(DiskCacheError) -> (file: BodyFile, status: FileStatus?) {
+        let name = absolute(path)
+        let file = try FileDescriptor(opening: name, O_RDONLY | O_NOFOLLOW)
+        return (BodyFile(file, length: row.entry.contentLength, path: name), file.status())
+    }
+
+    /// Removes the directories above a body that are empty now.
+    func removeEmptyDirectories(above path: String) {
+        var rest = path[...]
+        while let slash = rest.utf8.lastIndex(of: UInt8(ascii: "/")) {
+            rest = rest[..<slash]
+            if !FileSystem.removeDirectory(absolute(String(rest))) { return }
+        }
+    }
+
+    // MARK: - Intents
+
+    /// Notes that a body will be at `path`: if the process ends before the entry is committed, the next start removes it.
+    func noteIntent(_ path: String) throws(DiskCacheError) {
+        var line = Array(path.utf8)
+        line.append(0)
+        try line.withBytes { bytes throws(DiskCacheError) in
+            try intents.write(bytes, path: incoming + "/intents")
+        }
+    }
+
+    /// Forgets the intents: what they were about is committed or undone.
+    func clearIntents() {
+        ftruncate(intents.number, 0)
+    }
+
+    /// The paths that were noted and not cleared.
+    func notedIntents() throws(DiskCacheError) -> [String] {
+        let name = incoming + "/intents"
+        let size = Int(intents.status()?.identity.size ?? 0)
+        let bytes = try SharedBytes(count: size) { target throws(DiskCacheError) in
+            _ = try intents.read(into: target, at: 0, path: name)
+        }
+        // What stands behind the last NUL was cut by the kill, and nothing was done about it yet.
+        let pieces = bytes.bytes.split(separator: 0, omittingEmptySubsequences: false).dropLast()
+        return pieces.map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private func nextNumber() -> Int64 {
+        numbers.add(1, ordering: .relaxed).newValue
+    }
+}

@@ -1,0 +1,107 @@
+import Crypto
+import Foundation
+import Primitives
+
+/// A body while it is being received: in memory up to a limit, then in `incoming/<n>.part`; its digest and whether it is
+/// JSON are worked out while it passes by.
+///
+/// `@unchecked Sendable` because it has one owner at a time: ``Reservation`` hands it out under its lock, to one thread,
+/// and nobody else touches it until it is handed back.
+final class IncomingBody: @unchecked Sendable {
+    private let partPath: String
+    private let memoryLimit: Int64
+    private var buffer: [UInt8] = []
+    private var part: FileDescriptor?
+    private var hasher = SHA256()
+    private var validator = JSONValidator()
+    private(set) var length: Int64 = 0
+
+    /// A body that becomes a file once it is longer than `memoryLimit`; negative: at its first byte, or when it is
+    /// sealed.
+    init(partPath: String, memoryLimit: Int64) {
+        self.partPath = partPath
+        self.memoryLimit = memoryLimit
+    }
+
+    /// Whether it is in its file by now.
+    var isFile: Bool { part != nil }
+
+    /// Says that the body will have that many bytes, so that one which will not stay in memory never enters it.
+    func expect(length: Int64) throws(DiskCacheError) {
+        if length > memoryLimit, part == nil { try spill() }
+    }
+
+    /// Takes the next bytes.
+    func append(_ bytes: UnsafeRawBufferPointer) throws(DiskCacheError) {
+        if bytes.isEmpty { return }
+        if part == nil, length + Int64(bytes.count) > memoryLimit { try spill() }
+        if let part {
+            try part.write(bytes, path: partPath)
+        } else {
+            buffer.append(contentsOf: bytes)
+        }
+        length += Int64(bytes.count)
+        hasher.update(bufferPointer: bytes)
+        if !validator.isFailed { validator.feed(bytes) }
+    }
+
+    /// The body, complete.
+    func seal() throws(DiskCacheError) -> SealedBody {
+        if part == nil, length > memoryLimit { try spill() }
+        let content: SealedBody.Content =
+            if let part {
+                .file(BodyFile(part, length: length, path: partPath), part: partPath)
+            } else {
+                .bytes(SharedBytes(buffer))
+            }
+        buffer = []
+        part = nil
+        return SealedBody(
+            content: content, length: length, digest: Array(hasher.finalize()), isJSON: validator.finish())
+    }
+
+    /// Forgets the body and removes its file.
+    func discard() {
+        buffer = []
+        if part != nil {
+            part = nil
+            FileSystem.unlink(partPath)
+        }
+    }
+
+    private func spill() throws(DiskCacheError) {
+        let file = try FileDescriptor(opening: partPath, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
+        part = file
+        try buffer.withBytes { bytes throws(DiskCacheError) in try file.write(bytes, path: partPath) }
+        buffer = []
+    }
+}
+
+/// A body that was received whole and is not published yet.
+struct SealedBody: Sendable {
+    enum Content: Sendable {
+        /// Short enough to be kept in the index.
+        case bytes(SharedBytes)
+        /// In its file in `incoming/`.
+        case file(BodyFile, part: String)
+    }
+
+    var content: Content
+    var length: Int64
+    /// SHA-256, 32 bytes.
+    var digest: [UInt8]
+    var isJSON: Bool
+
+    /// The body for whoever waited for it.
+    var stored: StoredBody {
+        switch content {
+        case .bytes(let bytes): .bytes(bytes)
+        case .file(let file, _): .file(file)
+        }
+    }
+
+    /// Removes the unpublished file, if there is one. An open body stays readable.
+    func removePart() {
+        if case .file(_, let part) = content { FileSystem.unlink(part) }
+    }
+}

@@ -1,0 +1,52 @@
+import Primitives
+
+/// What the parts of one open namespace share. None of it knows the writer's thread.
+final class CacheParts: Sendable {
+    let configuration: DiskCache.Configuration
+    let clock: any WallClock
+    let log: @Sendable (DiskCacheNotice) -> Void
+    let crashHook: @Sendable (CrashPoint) throws -> Void
+    /// Keeps the lock of the cache directory.
+    let lock: CacheDirectory
+    let bodies: BodyStore
+    let index: Index
+    let memory: MemoryTier<StoredEntry>
+    let access = AccessLog()
+    let budget: ByteBudget
+    let flights = FlightTable()
+    /// What there is, as of the last commit.
+    let totals = Locked(CacheTotals(entries: 0, bodyBytes: 0, diskBytes: 0, entriesByKind: [:]))
+    /// Whether the tree was searched for bodies that an index left behind which was set aside.
+    let treeWasSearched = Locked(false)
+
+    init(
+        in lock: CacheDirectory, configuration: DiskCache.Configuration, clock: any WallClock,
+        log: @escaping @Sendable (DiskCacheNotice) -> Void, crashHook: @escaping @Sendable (CrashPoint) throws -> Void
+    ) throws(DiskCacheError) {
+        guard CacheDirectory.isNamespace(configuration.namespace) else {
+            throw .invalidNamespace(configuration.namespace)
+        }
+        self.lock = lock
+        self.configuration = configuration
+        self.clock = clock
+        self.log = log
+        self.crashHook = crashHook
+        bodies = try BodyStore(directory: lock.path + "/" + configuration.namespace)
+        index = try Index(path: bodies.directory + "/index.sqlite", clock: clock, log: log)
+        memory = MemoryTier(limit: configuration.memoryLimit)
+        budget = ByteBudget(limit: configuration.diskLimit)
+    }
+
+    /// The statements that read.
+    var reader: IndexReader {
+        IndexReader(index: index, namespace: configuration.namespace, directory: bodies.directory)
+    }
+
+    /// A body longer than this is not kept in the index; negative: none is.
+    var inlineLimit: Int64 {
+        configuration.layout == .hashed && configuration.inlineLimit > 0 ? configuration.inlineLimit : -1
+    }
+
+    /// A body in a file is read whole, and may go to the memory tier, up to this length.
+    var wholeReadLimit: Int64 { min(1 << 20, Int64(configuration.memoryLimit / 16)) }
+}

@@ -1,0 +1,25 @@
+import Primitives
+
+/// How bodies are kept.
+extension DiskCache {
+    /// What a namespace is opened with.
+    public struct Configuration: Sendable {
+        /// The namespace, `[a-z0-9-]{1,63}`: the name of its directory.
+        public var namespace = "default"
+        /// How new bodies are kept; what is there already is read whatever layout it was written with.
+        public var layout = Layout.hashed
+        /// The longest body, in bytes, that is kept inside the index in the hashed layout; 0: every body is a file.
+        public var inlineLimit: Int64 = 16 << 10
+        /// The most bytes that everything may take on disk.
+        public var diskLimit: Int64 = 10 << 30
+        /// The longest body, in bytes.
+        public var entryLimit: Int64 = 1 << 30
+        /// The most bytes that the memory tier may take; 0 turns it off.
+        public var memoryLimit: Int = 256 << 20
+        /// For how long an entry stays fresh when nobody says.
+        public var defaultTTL: Duration = .seconds(604_800)
+
+        /// The defaults.
+        public init() {}
+    }
+}

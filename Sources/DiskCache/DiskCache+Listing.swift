@@ -1,0 +1,130 @@
+import Foundation
+import GRDB
+import Primitives
+
+extension DiskCache {
+    /// One page of the entries that match.
+    ///
+    /// Pages follow one another by value, not by position: in the order of ``EntrySort/key`` each entry that is there
+    /// all the time comes once and only once, whatever is added and removed meanwhile.
+    ///
+    /// - Parameters:
+    ///   - filter: which entries.
+    ///   - sort: in which order.
+    ///   - limit: the most entries of the page, at least 1. A page may have fewer and not be the last.
+    ///   - cursor: ``EntryPage/nextCursor`` of the page before, for the same filter and order; `nil`: the first page.
+    /// - Throws: ``DiskCacheError/invalidCursor``, ``DiskCacheError/index(code:message:)``, ``DiskCacheError/closed``.
+    public func list(
+        _ filter: EntryFilter = .all, sort: EntrySort = .key, limit: Int = 100, cursor: String? = nil
+    ) throws(DiskCacheError) -> EntryPage {
+        let now = parts.clock.now()
+        let limit = max(limit, 1)
+        var query = EntryQuery(filter, now: now)
+        let column = sort.order.column
+        let (comparison, direction) = sort.descending ? ("<", " DESC") : (">", "")
+        if let cursor {
+            guard let position = ListCursor(cursor, filter: filter, sort: sort) else { throw .invalidCursor }
+            if sort.order == .key {
+                query.restrict("key \(comparison) ?", [position.value])
+            } else {
+                query.restrict("(\(column), entries.id) \(comparison) (?, ?)", [position.value, position.id])
+            }
+        }
+        query.sort(
+            by: sort.order == .key ? "key\(direction)" : "\(column)\(direction), entries.id\(direction)")
+
+        let rows = try parts.reader.rows(query, limit: limit + 1)
+        let page = rows.prefix(limit)
+        var nextCursor: String?
+        if rows.count > limit, let last = page.last {
+            nextCursor = ListCursor(at: last, sort: sort).text(filter: filter, sort: sort)
+        }
+        let entries = page.map { $0.entry.applying(parts.access.pending($0.entry.key)) }
+        // A slide that is not written down yet may have made a stale one fresh.
+        let matching = filter.state.map { state in entries.filter { $0.isFresh(at: now) == (state == .fresh) } }
+        return EntryPage(entries: matching ?? entries, nextCursor: nextCursor)
+    }
+}
+
+extension EntrySort.Order {
+    fileprivate var column: String {
+        switch self {
+        case .key: "key"
+        case .url: "url"
+        case .contentLength: "contentLength"
+        case .expiryDate: "expiry"
+        case .lastAccessDate: "lastAccess"
+        case .hits: "hits"
+        }
+    }
+}
+
+/// Where a page ended: the last row's value in the order of the listing and, since values repeat, its number.
+///
+/// As text it is base64url of: 8 bytes that stand for the query, 8 of the number, one for the value's type, the value.
+private struct ListCursor {
+    var value: DatabaseValue
+    var id: Int64
+
+    init(at row: EntryRow, sort: EntrySort) {
+        id = row.id
+        let entry = row.entry
+        value =
+            switch sort.order {
+            case .key: entry.key.databaseValue
+            case .url: (entry.url ?? "").databaseValue
+            case .contentLength: entry.contentLength.databaseValue
+            case .expiryDate: entry.expiryDate.milliseconds.databaseValue
+            case .lastAccessDate: entry.lastAccessDate.milliseconds.databaseValue
+            case .hits: entry.hits.databaseValue
+            }
+    }
+
+    init?(_ text: String, filter: EntryFilter, sort: EntrySort) {
+        var base64 = text.replacing("-", with: "+").replacing("_", with: "/")
+        while base64.utf8.count % 4 != 0 { base64 += "=" }
+        guard let data = Data(base64Encoded: base64) else { return nil }
+        let bytes = [UInt8](data)
+        guard bytes.count >= 17, Array(bytes[..<8]) == Self.queryMark(filter, sort) else { return nil }
+        id = Self.number(bytes[8..<16])
+        let rest = bytes[17...]
+        switch bytes[16] {
+        case 0:
+            guard rest.count == 8 else { return nil }
+            value = Self.number(rest).databaseValue
+        case 1:
+            guard let string = String(validating: rest, as: UTF8.self) else { return nil }
+            value = string.databaseValue
+        default: return nil
+        }
+    }
+
+    func text(filter: EntryFilter, sort: EntrySort) -> String {
+        var bytes = Self.queryMark(filter, sort) + Self.bytes(id)
+        if let number = Int64.fromDatabaseValue(value) {
+            bytes += [0] + Self.bytes(number)
+        } else {
+            bytes += [1] + Array((String.fromDatabaseValue(value) ?? "").utf8)
+        }
+        return Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
+            .replacing("=", with: "")
+    }
+
+    /// The first bytes of a digest over everything that makes the query.
+    private static func queryMark(_ filter: EntryFilter, _ sort: EntrySort) -> [UInt8] {
+        let parts: [String?] = [
+            filter.key, filter.url, filter.prefix, filter.host, filter.tag, filter.state?.rawValue,
+            filter.kind?.rawValue, sort.order.rawValue, sort.descending ? "-" : "+",
+        ]
+        let text = JSON.array(parts.map(JSON.string(orNull:))).utf8
+        return Array(text.withUnsafeBytes { digest(of: $0) }.prefix(8))
+    }
+
+    private static func bytes(_ number: Int64) -> [UInt8] {
+        withUnsafeBytes(of: number.bigEndian, Array.init)
+    }
+
+    private static func number(_ bytes: ArraySlice<UInt8>) -> Int64 {
+        bytes.reduce(0) { $0 << 8 | Int64($1) }
+    }
+}

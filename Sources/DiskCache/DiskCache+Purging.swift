@@ -1,0 +1,123 @@
+import Primitives
+
+extension DiskCache {
+    /// Removes the entry of that key. What is being received under it will not be kept.
+    ///
+    /// `completion` gets whether there was one, once it is gone for good.
+    public func remove(_ key: String, completion: @escaping @Sendable (Result<Bool, DiskCacheError>) -> Void) {
+        writer.submit(
+            { context in
+                context.parts.flights.purge(EntryFilter(key: key))
+                guard let row = try context.index.row(forKey: key) else { return false }
+                try context.remove(row)
+                return true
+            }, completion: completion)
+    }
+
+    /// ``remove(_:completion:)``, and waits.
+    @discardableResult
+    public func remove(_ key: String) async throws(DiskCacheError) -> Bool {
+        try await withCheckedContinuation { continuation in
+            remove(key) { continuation.resume(returning: $0) }
+        }.get()
+    }
+
+    /// Removes every entry that matches and was published before now. What matches and is being received will not be
+    /// kept.
+    ///
+    /// It goes in steps, between which others write. `completion` gets the number of entries, once all of them are gone
+    /// for good; after an error some may be gone.
+    public func remove(
+        matching filter: EntryFilter, completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void
+    ) {
+        writer.submit(
+            { context in
+                context.parts.flights.purge(filter)
+                // So that nothing counts as stale that was slid a moment ago.
+                if filter.state != nil { try context.flushAccess() }
+                return Purge(filter: filter, now: context.now, lastVersion: context.totals.sequence)
+            },
+            completion: { [self] result in
+                switch result {
+                case .success(let purge): goOn(purge, removed: 0, completion)
+                case .failure(let error): completion(.failure(error))
+                }
+            })
+    }
+
+    /// ``remove(matching:completion:)``, and waits.
+    @discardableResult
+    public func remove(matching filter: EntryFilter) async throws(DiskCacheError) -> Int {
+        try await withCheckedContinuation { continuation in
+            remove(matching: filter) { continuation.resume(returning: $0) }
+        }.get()
+    }
+
+    /// How many entries match.
+    public func count(matching filter: EntryFilter) throws(DiskCacheError) -> Int {
+        try parts.reader.count(EntryQuery(filter, now: parts.clock.now()))
+    }
+
+    /// Removes what is of no more use: expired, with nothing to revalidate it by, no stale allowance, and not pinned.
+    /// ``maintain(completion:)`` does it too. `completion` gets the number of entries.
+    public func sweepExpired(completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void) {
+        sweep(removed: 0, completion)
+    }
+
+    // MARK: - Steps
+
+    /// The most entries that go in one transaction.
+    private static let stepLimit = 1000
+
+    /// A purge under way. It removes what had been published when it began; the marks in the flight table see to the
+    /// rest.
+    private struct Purge: Sendable {
+        var filter: EntryFilter
+        var now: Timestamp
+        var lastVersion: Int64
+    }
+
+    private func goOn(
+        _ purge: Purge, removed: Int, _ completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void
+    ) {
+        step(
+            { _ in
+                var query = EntryQuery(purge.filter, now: purge.now)
+                query.restrict("version <= ?", [purge.lastVersion])
+                return query
+            }, removed: removed, completion
+        ) { [self] in goOn(purge, removed: $0, completion) }
+    }
+
+    private func sweep(removed: Int, _ completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void) {
+        step(
+            { context in
+                try context.flushAccess()
+                var query = EntryQuery(.all, now: context.now)
+                query.restrict("sweepable = 1 AND expiry <= ?", [context.now.milliseconds])
+                return query
+            }, removed: removed, completion
+        ) { [self] in sweep(removed: $0, completion) }
+    }
+
+    /// Removes some of what the query finds; then there is more to do, or nothing.
+    private func step(
+        _ query: @escaping @Sendable (WriteContext) throws -> EntryQuery, removed: Int,
+        _ completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void,
+        more: @escaping @Sendable (Int) -> Void
+    ) {
+        writer.submit(
+            { context in
+                let rows = try context.index.rows(try query(context), limit: Self.stepLimit)
+                for row in rows { try context.remove(row) }
+                return rows.count
+            },
+            completion: { result in
+                switch result {
+                case .success(let count) where count == Self.stepLimit: more(removed + count)
+                case .success(let count): completion(.success(removed + count))
+                case .failure(let error): completion(.failure(error))
+                }
+            })
+    }
+}

@@ -1,0 +1,141 @@
+import Foundation
+import Primitives
+
+extension DiskCache {
+    /// The entry of that key with its body, fresh or stale: from the memory tier, or by one look-up in the index.
+    ///
+    /// A small body's digest is checked when it is read from the index; a file's size, times and inode are held against
+    /// the index when it is opened. What does not agree is never served: ``LoadResult/needsVerification``.
+    ///
+    /// - Parameter url: the canonical URL that the key was made of; an entry of another URL with the same MD5 is none.
+    ///   `nil`: whatever has the key.
+    /// - Throws: ``DiskCacheError/fileSystem(operation:path:errno:)``, ``DiskCacheError/index(code:message:)``,
+    ///   ``DiskCacheError/closed``.
+    public func load(_ key: String, expectingURL url: String? = nil) throws(DiskCacheError) -> LoadResult {
+        // Before anything is read: see AccessLog.
+        let pending = parts.access.pending(key)
+        if let held = parts.memory.value(for: key) {
+            guard held.entry.isOf(url) else { return .absent }
+            return .hit(StoredEntry(entry: held.entry.applying(pending), body: held.body))
+        }
+        let ticket = parts.memory.ticket(for: key)
+        // A body that does not agree may have been replaced since the row was read. Then the row has changed too.
+        for _ in 0..<2 {
+            guard let found = try parts.reader.find(key), found.row.entry.isOf(url) else { return .absent }
+            guard let body = try body(of: found) else { continue }
+            let entry = found.row.entry
+            if case .bytes(let bytes) = body {
+                let cost = bytes.count + Self.memoryCost + (entry.url?.utf8.count ?? 0)
+                parts.memory.insert(StoredEntry(entry: entry, body: body), for: key, cost: cost, ticket: ticket)
+            }
+            return .hit(StoredEntry(entry: entry.applying(pending), body: body))
+        }
+        return .needsVerification
+    }
+
+    /// Finds out whether an entry's body is what it should be, however its file looks, by reading all of it; on a thread
+    /// for such work. The entry is kept when it is, and removed when it is not or when its file has gone.
+    ///
+    /// `completion` gets the entry with its body, or `nil` when there is none (any more). It must not wait.
+    public func verify(
+        _ key: String, completion: @escaping @Sendable (Result<StoredEntry?, DiskCacheError>) -> Void
+    ) {
+        verifier.verify(key) { [access = parts.access] result in
+            completion(
+                result.map { stored in
+                    stored.map { StoredEntry(entry: $0.entry.applying(access.pending(key)), body: $0.body) }
+                })
+        }
+    }
+
+    /// ``load(_:expectingURL:)`` and, when that is needed, ``verify(_:completion:)``.
+    public func stored(_ key: String, expectingURL url: String? = nil) async throws(DiskCacheError) -> StoredEntry? {
+        switch try load(key, expectingURL: url) {
+        case .hit(let stored): return stored
+        case .absent: return nil
+        case .needsVerification:
+            let stored = try await withCheckedContinuation { continuation in
+                verify(key) { continuation.resume(returning: $0) }
+            }.get()
+            return stored.flatMap { $0.entry.isOf(url) ? $0 : nil }
+        }
+    }
+
+    /// The metadata of the entry of that key, fresh or stale; `nil` when there is none. The body is not looked at.
+    ///
+    /// - Parameter url: see ``load(_:expectingURL:)``.
+    public func entry(for key: String, expectingURL url: String? = nil) throws(DiskCacheError) -> Entry? {
+        let pending = parts.access.pending(key)
+        guard let entry = try parts.reader.row(forKey: key)?.entry, entry.isOf(url) else { return nil }
+        return entry.applying(pending)
+    }
+
+    /// Notes that an entry was handed out. It costs no I/O; it is written down within a second, and what is read shows it
+    /// at once.
+    public func recordHit(_ entry: Entry) {
+        note(PendingAccess(version: entry.version, hits: 1, lastAccess: parts.clock.now()), for: entry.key)
+    }
+
+    /// Slides an entry's expiry: it stays fresh for `ttl` from now, and that is its ttl from now on; `nil`: for its own
+    /// ttl. Noted as a hit is: at once for all who read, within a second on disk.
+    ///
+    /// - Returns: the entry as it is now.
+    public func slide(_ entry: Entry, ttl: Duration? = nil) -> Entry {
+        let ttl = max(ttl ?? entry.ttl, .zero)
+        let slide = PendingAccess.Slide(ttl: ttl, expiryDate: parts.clock.now() + ttl)
+        note(PendingAccess(version: entry.version, slide: slide), for: entry.key)
+        var entry = entry
+        entry.ttl = slide.ttl
+        entry.expiryDate = slide.expiryDate
+        return entry
+    }
+
+    // MARK: - Steps
+
+    /// About what an entry takes in memory beside its body and URL.
+    private static let memoryCost = 768
+
+    private func note(_ access: PendingAccess, for key: String) {
+        if parts.access.note(access, for: key) { writer.flushSoon() }
+    }
+
+    /// The body, if it is what the row says; `nil` when that would have to be found out.
+    private func body(of found: FoundRow) throws(DiskCacheError) -> StoredBody? {
+        let entry = found.row.entry
+        guard let path = found.row.path else {
+            guard let bytes = found.inlineBody, digest(of: bytes.bytes) == entry.digest else { return nil }
+            return .bytes(bytes)
+        }
+        let (file, status): (BodyFile, FileStatus?)
+        do {
+            (file, status) = try parts.bodies.open(found.row, path: path)
+        } catch {
+            if error.isMissingFile { return nil }
+            throw error
+        }
+        guard status?.identity == found.row.identity else { return nil }
+        return try file.stored(upTo: parts.wholeReadLimit)
+    }
+}
+
+extension Entry {
+    /// Whether it is an entry of that canonical URL; of any, when there is none.
+    fileprivate func isOf(_ url: String?) -> Bool {
+        url == nil || url == self.url
+    }
+}
+
+extension BodyFile {
+    /// The body as it is handed out: read whole when it is short.
+    func stored(upTo limit: Int64) throws(DiskCacheError) -> StoredBody {
+        length <= limit ? .bytes(try readWhole()) : .file(self)
+    }
+}
+
+extension DiskCacheError {
+    /// Whether there is no such file where one should be.
+    var isMissingFile: Bool {
+        guard case .fileSystem(_, _, let code) = self else { return false }
+        return code == ENOENT || code == ENOTDIR || code == EISDIR || code == ELOOP
+    }
+}

@@ -1,0 +1,62 @@
+import Primitives
+
+extension DiskCache {
+    /// Begins to receive a body: the way in for entries of every kind.
+    ///
+    /// From now on a purge that matches what is given here keeps the entry-to-be from being kept.
+    ///
+    /// - Parameters:
+    ///   - key: of the entry to be.
+    ///   - kind: where it comes from.
+    ///   - url: the canonical URL; `nil` for ``Entry/Kind/data``.
+    ///   - tags: that it will have, beside those of its metadata.
+    public func reserve(
+        _ key: CacheKey, kind: Entry.Kind, url: String? = nil, tags: [String] = []
+    ) -> Reservation {
+        let flight = Flight(
+            key: key, kind: kind, url: url, host: url.map { URLParts($0).host }, tags: Set(tags.map(ExactText.init)))
+        return Reservation(flight, parts: parts, writer: writer)
+    }
+
+    /// Changes what a caller may change of an entry; what is `nil` stays.
+    ///
+    /// - Parameters:
+    ///   - ttl: from now. Zero or less: stale at once, and what a caller stored (``Entry/Kind/json``,
+    ///     ``Entry/Kind/data``) is removed.
+    ///   - tags: instead of those it has.
+    ///   - pinned: whether eviction spares it.
+    ///   - completion: gets the changed entry, or `nil` when there is none (any more), once that is durable.
+    public func update(
+        _ key: String, ttl: Duration? = nil, tags: [String]? = nil, pinned: Bool? = nil,
+        completion: @escaping @Sendable (Result<Entry?, DiskCacheError>) -> Void
+    ) {
+        writer.submit(
+            { context in
+                // First what was noted before: this has the last word.
+                try context.flushAccess(only: key)
+                guard let row = try context.index.row(forKey: key) else { return nil }
+                if let ttl, ttl <= .zero, row.entry.kind == .json || row.entry.kind == .data {
+                    try context.remove(row)
+                    return nil
+                }
+                var record = row.entry.record
+                record.tags = tags.map { united($0) } ?? record.tags
+                record.pinned = pinned ?? record.pinned
+                let newTTL = ttl.map { max($0, .zero) }
+                let entry = Entry(
+                    record, ttl: newTTL ?? row.entry.ttl,
+                    expiryDate: newTTL.map { context.now + $0 } ?? row.entry.expiryDate, hits: row.entry.hits,
+                    lastAccessDate: row.entry.lastAccessDate)
+                return try context.change(row, to: entry)
+            }, completion: completion)
+    }
+
+    /// ``update(_:ttl:tags:pinned:completion:)``, and waits.
+    public func update(
+        _ key: String, ttl: Duration? = nil, tags: [String]? = nil, pinned: Bool? = nil
+    ) async throws(DiskCacheError) -> Entry? {
+        try await withCheckedContinuation { continuation in
+            update(key, ttl: ttl, tags: tags, pinned: pinned) { continuation.resume(returning: $0) }
+        }.get()
+    }
+}

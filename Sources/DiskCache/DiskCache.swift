@@ -1,0 +1,93 @@
+import Dispatch
+import Primitives
+
+/// One namespace of the cache: entries with their bodies, on disk and in memory.
+///
+/// Everything may be called on any thread. What reads is synchronous and short: at most one look-up in the index and
+/// one file of up to a mebibyte. What writes takes a completion, which is called once the change is durable (it survives
+/// `kill -9`), on the writer's thread: it must not wait.
+///
+/// - The writer's thread (``Writer``) makes every change on disk.
+/// - A body comes in through a ``Reservation``, whatever its kind.
+/// - What this type promises about purges and crashes is explained in ``FlightTable`` and in
+///   `Writer/WriteContext+Bodies.swift`.
+public final class DiskCache: Sendable {
+    /// What the namespace was opened with.
+    public let configuration: Configuration
+    let parts: CacheParts
+    let writer: Writer
+    let verifier: Verifier
+    let scrubber: Scrubber
+
+    /// Opens the namespace's directory, and creates it when it is missing.
+    ///
+    /// An index that cannot be read is set aside under a dated name, which `log` is told; the cache then starts empty.
+    /// What a crash left half done is finished or undone.
+    ///
+    /// - Parameters:
+    ///   - directory: holds the lock; it is kept as long as this object lives.
+    ///   - configuration: how bodies are kept, and the limits.
+    ///   - clock: decides what is fresh.
+    ///   - log: is told what an operator should know; on any thread.
+    /// - Throws: ``DiskCacheError/invalidNamespace(_:)``, ``DiskCacheError/newerFormat(found:supported:)``,
+    ///   ``DiskCacheError/fileSystem(operation:path:errno:)``, ``DiskCacheError/noSpace``,
+    ///   ``DiskCacheError/index(code:message:)``.
+    public convenience init(
+        in directory: CacheDirectory, configuration: Configuration, clock: any WallClock = SystemClock(),
+        log: @escaping @Sendable (DiskCacheNotice) -> Void = { _ in }
+    ) throws(DiskCacheError) {
+        try self.init(in: directory, configuration: configuration, clock: clock, log: log, crashHook: { _ in })
+    }
+
+    /// ``init(in:configuration:clock:log:)`` with a hook that is called at every ``CrashPoint``.
+    init(
+        in directory: CacheDirectory, configuration: Configuration, clock: any WallClock,
+        log: @escaping @Sendable (DiskCacheNotice) -> Void, crashHook: @escaping @Sendable (CrashPoint) throws -> Void
+    ) throws(DiskCacheError) {
+        self.configuration = configuration
+        parts = try CacheParts(
+            in: directory, configuration: configuration, clock: clock, log: log, crashHook: crashHook)
+        let loop = try WriterLoop(parts)
+        try Recovery.run(parts, loop)
+        writer = Writer(parts, loop: loop)
+        verifier = Verifier(parts, writer: writer)
+        scrubber = Scrubber(parts, writer: writer, verifier: verifier)
+    }
+
+    deinit {
+        writer.stop()
+    }
+
+    /// Finishes what waits, writes hits and slides down, makes a checkpoint and closes the index. Blocks; never call it
+    /// from a completion. Whatever is called after it ends with ``DiskCacheError/closed``.
+    public func close() {
+        writer.close()
+    }
+
+    /// The path of the namespace's own directory.
+    public var directory: String { parts.bodies.directory }
+
+    /// What there is, as of the last commit. Costs nothing.
+    public var totals: CacheTotals { parts.totals.withLock { $0 } }
+
+    /// What the memory tier holds, and its hits and misses.
+    public var memoryStatistics: MemoryStatistics { parts.memory.statistics }
+
+    /// Gives memory back until the memory tier takes at most `target` bytes. Nothing is lost: all of it is on disk.
+    public func trimMemory(toBytes target: Int) {
+        parts.memory.trim(toBytes: target)
+    }
+
+    /// Writes hits, last accesses and slides down; `completion` comes once that is durable, and so is all that was
+    /// asked for before.
+    public func flush(completion: @escaping @Sendable (Result<Void, DiskCacheError>) -> Void) {
+        writer.submit({ context in _ = try context.flushAccess() }, completion: completion)
+    }
+
+    /// ``flush(completion:)``, and waits.
+    public func flush() async throws(DiskCacheError) {
+        try await withCheckedContinuation { continuation in
+            flush { continuation.resume(returning: $0) }
+        }.get()
+    }
+}

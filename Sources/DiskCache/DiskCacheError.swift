@@ -1,0 +1,60 @@
+/// What can go wrong in the cache, in its own words. Nothing here knows HTTP.
+public enum DiskCacheError: Error, Hashable, Sendable {
+    /// Another process holds the cache directory.
+    case inUse(directory: String)
+    /// The index was written by a newer Larder, and is left as it is.
+    case newerFormat(found: Int, supported: Int)
+    /// A namespace is not 1 to 63 of `a` to `z`, `0` to `9` and `-`.
+    case invalidNamespace(String)
+    /// The body is longer than one entry may be.
+    case entryTooLarge(limit: Int64)
+    /// There is no room: the disk is full, or the limit is reached and what is there may not be evicted.
+    case noSpace
+    /// Fewer or more bytes came than were declared.
+    case lengthMismatch(expected: Int64, received: Int64)
+    /// A caller stored nothing.
+    case emptyBody
+    /// A caller stored JSON `null` or an object without members.
+    case emptyJSON
+    /// A caller stored something else as JSON.
+    case invalidJSON
+    /// The cursor does not belong to this query, or to no query at all.
+    case invalidCursor
+    /// The entry to refresh is gone, or has another body by now.
+    case versionChanged
+    /// The condition of a publish did not hold.
+    case conditionFailed
+    /// The reservation was abandoned or published before.
+    case reservationEnded
+    /// The cache was closed.
+    case closed
+    /// A system call failed.
+    case fileSystem(operation: String, path: String, errno: Int32)
+    /// SQLite failed, with its extended result code and words.
+    case index(code: Int32, message: String)
+}
+
+extension DiskCacheError: CustomStringConvertible {
+    /// A sentence for an operator.
+    public var description: String {
+        switch self {
+        case .inUse(let directory): "the cache directory \(directory) is in use by another process"
+        case .newerFormat(let found, let supported):
+            "the index has format \(found), this program knows formats up to \(supported)"
+        case .invalidNamespace(let name): "\"\(name)\" is not a namespace: 1 to 63 of a-z, 0-9 and -"
+        case .entryTooLarge(let limit): "the body is longer than \(limit) bytes, the most that one entry may have"
+        case .noSpace: "there is no room in the cache"
+        case .lengthMismatch(let expected, let received): "\(received) bytes came where \(expected) were declared"
+        case .emptyBody: "an empty body is not stored"
+        case .emptyJSON: "null and an object without members are not stored"
+        case .invalidJSON: "the body is not JSON"
+        case .invalidCursor: "the cursor does not belong to this query"
+        case .versionChanged: "the entry has changed meanwhile"
+        case .conditionFailed: "the condition does not hold"
+        case .reservationEnded: "the reservation has ended"
+        case .closed: "the cache is closed"
+        case .fileSystem(let operation, let path, let errno): "\(operation) \(path): \(errorText(errno))"
+        case .index(let code, let message): "SQLite error \(code): \(message)"
+        }
+    }
+}

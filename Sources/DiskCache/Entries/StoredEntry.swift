@@ -1,0 +1,42 @@
+import Primitives
+
+/// An entry with its body.
+public struct StoredEntry: Sendable {
+    /// The metadata.
+    public var entry: Entry
+    /// The body.
+    public var body: StoredBody
+
+    /// An entry and its body.
+    public init(entry: Entry, body: StoredBody) {
+        self.entry = entry
+        self.body = body
+    }
+}
+
+/// A body that can be sent: it stays readable as long as somebody holds it, whatever happens to the entry meanwhile.
+public enum StoredBody: Sendable {
+    /// All of it, in memory.
+    case bytes(SharedBytes)
+    /// An open file; it may have no name any more.
+    case file(BodyFile)
+
+    /// The length in bytes.
+    public var length: Int64 {
+        switch self {
+        case .bytes(let bytes): Int64(bytes.count)
+        case .file(let file): file.length
+        }
+    }
+}
+
+/// What a look-up found.
+public enum LoadResult: Sendable {
+    /// The entry, fresh or stale, with its body.
+    case hit(StoredEntry)
+    /// There is no such entry.
+    case absent
+    /// There is an entry whose body is not as the index says (its file was touched, or worse) and must be hashed before
+    /// a byte of it may be served: call ``DiskCache/verify(_:completion:)``, which takes as long as reading the body.
+    case needsVerification
+}

@@ -1,0 +1,81 @@
+import Foundation
+
+/// An open file, closed when the last reference goes.
+final class FileDescriptor: Sendable {
+    /// The number that system calls take; valid as long as this object lives.
+    let number: Int32
+
+    /// Opens `path`. Throws ``DiskCacheError/fileSystem(operation:path:errno:)`` or ``DiskCacheError/noSpace``.
+    init(opening path: String, _ flags: Int32, mode: mode_t = 0) throws(DiskCacheError) {
+        let number = retryingInterrupts { open(path, flags | O_CLOEXEC, mode) }
+        guard number >= 0 else { throw .system("open", path, errno) }
+        self.number = number
+    }
+
+    deinit {
+        close(number)
+    }
+
+    /// What the file system says about the file.
+    func status() -> FileStatus? {
+        var raw = stat()
+        return fstat(number, &raw) == 0 ? FileStatus(raw) : nil
+    }
+
+    /// Writes all of `bytes` where the file stands.
+    func write(_ bytes: UnsafeRawBufferPointer, path: String) throws(DiskCacheError) {
+        var done = 0
+        while done < bytes.count {
+            let count = retryingInterrupts { Foundation.write(number, bytes.baseAddress! + done, bytes.count - done) }
+            guard count > 0 else { throw .system("write", path, count < 0 ? errno : EIO) }
+            done += count
+        }
+    }
+
+    /// Reads at `offset` as much as there is, at most the whole of `target`; the number of bytes read.
+    func read(into target: UnsafeMutableRawBufferPointer, at offset: Int64, path: String) throws(DiskCacheError) -> Int {
+        var done = 0
+        while done < target.count {
+            let count = retryingInterrupts {
+                pread(number, target.baseAddress! + done, target.count - done, off_t(offset) + off_t(done))
+            }
+            guard count >= 0 else { throw .system("read", path, errno) }
+            if count == 0 { break }
+            done += count
+        }
+        return done
+    }
+}
+
+/// Makes a system call again as long as a signal interrupts it.
+func retryingInterrupts<Number: FixedWidthInteger>(_ call: () -> Number) -> Number {
+    while true {
+        let result = call()
+        if result != -1 || errno != EINTR { return result }
+    }
+}
+
+/// The C library's words for an error number.
+func errorText(_ code: Int32) -> String {
+    var buffer = [CChar](repeating: 0, count: 256)
+    guard strerror_r(code, &buffer, buffer.count) == 0 else { return "error \(code)" }
+    return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+}
+
+extension [UInt8] {
+    /// `withUnsafeBytes` for a body that throws this module's errors.
+    func withBytes<Result>(
+        _ body: (UnsafeRawBufferPointer) throws(DiskCacheError) -> Result
+    ) throws(DiskCacheError) -> Result {
+        try withUnsafeBytes { bytes in
+            Swift.Result { () throws(DiskCacheError) in try body(bytes) }
+        }.get()
+    }
+}
+
+extension DiskCacheError {
+    /// The error for a system call that failed: a full disk or quota is ``noSpace``.
+    static func system(_ operation: String, _ path: String, _ code: Int32) -> DiskCacheError {
+        code == ENOSPC || code == EDQUOT ? .noSpace : .fileSystem(operation: operation, path: path, errno: code)
+    }
+}

@@ -1,0 +1,73 @@
+import Foundation
+
+/// System calls on names, with this module's errors. All paths are absolute.
+enum FileSystem {
+    /// What is there, without following a symbolic link; `nil` when nothing is (or it cannot be looked at).
+    static func status(of path: String) -> FileStatus? {
+        var raw = stat()
+        return lstat(path, &raw) == 0 ? FileStatus(raw) : nil
+    }
+
+    /// Renames, replacing what is at `target`. 0, or the error number.
+    static func rename(_ source: String, to target: String) -> Int32 {
+        Foundation.rename(source, target) == 0 ? 0 : errno
+    }
+
+    /// Makes `target` a second name of `source`. 0, or the error number.
+    static func link(_ source: String, to target: String) -> Int32 {
+        Foundation.link(source, target) == 0 ? 0 : errno
+    }
+
+    /// Removes a name; one that is not there is as good. 0, or the error number.
+    @discardableResult
+    static func unlink(_ path: String) -> Int32 {
+        Foundation.unlink(path) == 0 || errno == ENOENT ? 0 : errno
+    }
+
+    /// Removes a directory if it is empty; whether it did.
+    @discardableResult
+    static func removeDirectory(_ path: String) -> Bool {
+        rmdir(path) == 0
+    }
+
+    /// Creates one directory, mode 0700. 0, or the error number.
+    static func makeDirectory(_ path: String) -> Int32 {
+        mkdir(path, 0o700) == 0 ? 0 : errno
+    }
+
+    /// Creates a directory and those above it that are missing.
+    static func makeDirectories(_ path: String) throws(DiskCacheError) {
+        let code = makeDirectory(path)
+        if code == 0 { return }
+        if code == EEXIST {
+            var raw = stat()
+            if stat(path, &raw) == 0, FileStatus(raw).isDirectory { return }
+            throw .system("mkdir", path, ENOTDIR)
+        }
+        guard code == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex else {
+            throw .system("mkdir", path, code)
+        }
+        try makeDirectories(String(path[..<slash]))
+        let again = makeDirectory(path)
+        if again != 0, again != EEXIST { throw .system("mkdir", path, again) }
+    }
+
+    /// The names in a directory, but for `.` and `..`, in no order; none when it is missing. Names that are not UTF-8
+    /// are left out: none of ours is.
+    static func names(in path: String) throws(DiskCacheError) -> [String] {
+        guard let directory = opendir(path) else {
+            if errno == ENOENT || errno == ENOTDIR { return [] }
+            throw .system("opendir", path, errno)
+        }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let item = readdir(directory) {
+            let capacity = MemoryLayout.size(ofValue: item.pointee.d_name)
+            let name = withUnsafePointer(to: &item.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: capacity) { String(validatingCString: $0) }
+            }
+            if let name, name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+}

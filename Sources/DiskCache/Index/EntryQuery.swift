@@ -1,0 +1,74 @@
+import GRDB
+import Primitives
+
+/// A filter, and the rest of a `SELECT` over entries, as SQL.
+struct EntryQuery {
+    private var tables = "entries"
+    private var conditions: [String] = []
+    private(set) var arguments = StatementArguments()
+    private var order = ""
+
+    /// Entries that match `filter` at `now`.
+    init(_ filter: EntryFilter, now: Timestamp) {
+        if let tag = filter.tag {
+            tables = "tags JOIN entries ON entries.id = tags.id"
+            restrict("tags.tag = ?", [tag])
+        }
+        if let key = filter.key { restrict("key = ?", [key]) }
+        if let url = filter.url { restrict("url = ?", [url]) }
+        if let host = filter.host { restrict("host = ?", [host]) }
+        if let kind = filter.kind { restrict("kind = ?", [kind.code]) }
+        if let prefix = filter.prefix, !prefix.isEmpty { restrict(toPrefix: prefix) }
+        switch filter.state {
+        case .fresh: restrict("expiry > ?", [now.milliseconds])
+        case .stale: restrict("expiry <= ?", [now.milliseconds])
+        case nil: break
+        }
+    }
+
+    /// Adds a condition.
+    mutating func restrict(_ condition: String, _ values: StatementArguments) {
+        conditions.append(condition)
+        arguments += values
+    }
+
+    /// Says in which order the rows come.
+    mutating func sort(by columns: String) {
+        order = " ORDER BY " + columns
+    }
+
+    /// The statement that selects `columns`.
+    func sql(_ columns: String) -> String {
+        let condition = conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ")
+        return "SELECT \(columns) FROM \(tables)\(condition)\(order)"
+    }
+
+    /// Restricts to URLs, and callers' keys, that begin with `prefix`: by comparing, which an index can answer and in
+    /// which no character has a meaning of its own.
+    private mutating func restrict(toPrefix prefix: String) {
+        let data = Entry.Kind.data.code
+        if let end = Self.successor(ofPrefix: prefix) {
+            restrict(
+                "((url >= ? AND url < ?) OR (kind = \(data) AND key >= ? AND key < ?))", [prefix, end, prefix, end])
+        } else {
+            restrict("(url >= ? OR (kind = \(data) AND key >= ?))", [prefix, prefix])
+        }
+    }
+
+    /// The first text, in the order of UTF-8 bytes, that comes after all that begin with `prefix`; `nil` when none does.
+    static func successor(ofPrefix prefix: String) -> String? {
+        var scalars = Array(prefix.unicodeScalars)
+        while let last = scalars.popLast() {
+            // Code points and their UTF-8 bytes have the same order.
+            var next = last.value + 1
+            if next == 0xD800 { next = 0xE000 }
+            if let scalar = Unicode.Scalar(next) {
+                scalars.append(scalar)
+                var text = ""
+                text.unicodeScalars.append(contentsOf: scalars)
+                return text
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import GRDB
+import Primitives
+
+/// A row of `entries`: the entry, and what only the store knows about it.
+struct EntryRow: Sendable {
+    /// Never used again after the entry is gone.
+    var id: Int64
+    var entry: Entry
+    /// What the entry counts against the disk limit.
+    var cost: Int64
+    /// The body's file, relative to the namespace's directory; `nil` when the body is in the index.
+    var path: String?
+    /// What the file was when it was published or last hashed.
+    var identity: FileIdentity?
+
+    /// What a row of `entries` is fixed to cost on top of its body, in bytes; about what it takes in table and indexes.
+    private static let rowCost: Int64 = 512
+
+    /// What an entry counts against the disk limit: a file in whole blocks of 4,096 bytes, and the row.
+    static func cost(bodyLength: Int64, isFile: Bool, url: String?) -> Int64 {
+        let body = isFile ? (bodyLength + 4095) / 4096 * 4096 : bodyLength
+        return body + rowCost + Int64(url?.utf8.count ?? 0)
+    }
+
+    /// The columns that ``init(_:namespace:directory:)`` reads, in its order.
+    static let columns = """
+        entries.id, key, kind, url, host, params, status, contentType, contentLength, etag, lastModified, digest, \
+        isJSON, downloadStart, downloadEnd, created, ttl, expiry, staleAllowance, pinned, hits, lastAccess, cost, \
+        version, tagList, fields, path, inode, modified, changed
+        """
+
+    /// How many columns there are: what is selected behind them starts at this index.
+    static let columnCount = 30
+
+    /// Reads a row that selected ``columns``.
+    init(_ row: Row, namespace: String, directory: String) throws {
+        guard let kind = Entry.Kind(code: row[2]) else {
+            throw DiskCacheError.index(code: 11, message: "an entry of an unknown kind")
+        }
+        let url: String = row[3]
+        let path: String? = row[26]
+        let version: Int64 = row[23]
+        let record = Entry.Record(
+            key: row[1], namespace: namespace, kind: kind, url: url.isEmpty ? nil : url, host: row[4], params: row[5],
+            status: row[6], contentType: row[7], contentLength: row[8], etag: row[9], lastModified: row[10],
+            digest: try row.withUnsafeData(atIndex: 11) { $0.map { Array($0) } ?? [] }, isJSON: row[12],
+            downloadStartDate: (row[13] as Int64?).map(Timestamp.init(milliseconds:)),
+            downloadEndDate: (row[14] as Int64?).map(Timestamp.init(milliseconds:)),
+            createdDate: Timestamp(milliseconds: row[15]), localPath: path.map { directory + "/" + $0 },
+            tags: Self.tags(fromList: row[24]), pinned: row[19], version: version,
+            staleAllowance: .milliseconds(row[18] as Int64), fields: row[25])
+        id = row[0]
+        entry = Entry(
+            record, ttl: .milliseconds(row[16] as Int64), expiryDate: Timestamp(milliseconds: row[17]), hits: row[20],
+            lastAccessDate: Timestamp(milliseconds: row[21]))
+        cost = row[22]
+        self.path = path
+        identity = path.map { _ in
+            FileIdentity(inode: row[27] ?? 0, size: entry.contentLength, modified: row[28] ?? 0, changed: row[29] ?? 0)
+        }
+    }
+
+    /// A row to be written.
+    init(id: Int64, entry: Entry, cost: Int64, path: String?, identity: FileIdentity?) {
+        self.id = id
+        self.entry = entry
+        self.cost = cost
+        self.path = path
+        self.identity = identity
+    }
+
+    /// Whether the entry is of no more use once it has expired: nothing can make it fresh, and nobody may have it stale.
+    var isSweepable: Bool {
+        !entry.hasValidator && entry.staleAllowance <= .zero && !entry.pinned
+    }
+
+    /// The values of ``columns`` and `sweepable`.
+    var arguments: StatementArguments {
+        let record = entry.record
+        let values: [(any DatabaseValueConvertible)?] = [
+            id, record.key, record.kind.code, record.url ?? "", record.host, record.params, record.status,
+            record.contentType, record.contentLength, record.etag, record.lastModified, Data(record.digest),
+            record.isJSON, record.downloadStartDate?.milliseconds, record.downloadEndDate?.milliseconds,
+            record.createdDate.milliseconds, entry.ttl.milliseconds, entry.expiryDate.milliseconds,
+            record.staleAllowance.milliseconds, record.pinned, entry.hits, entry.lastAccessDate.milliseconds, cost,
+            record.version, Self.list(fromTags: record.tags), record.fields, path, identity?.inode,
+            identity?.modified, identity?.changed, isSweepable,
+        ]
+        return StatementArguments(values)
+    }
+
+    /// Tags as one JSON text, so that reading an entry needs no second look-up; `nil` without any.
+    static func list(fromTags tags: [String]) -> String? {
+        tags.isEmpty ? nil : JSON.array(tags.map(JSON.string)).text
+    }
+
+    private static func tags(fromList text: String?) -> [String] {
+        guard let text, let array = try? JSON(parsing: text).arrayValue else { return [] }
+        return array.compactMap(\.stringValue)
+    }
+}

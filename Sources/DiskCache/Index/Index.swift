@@ -1,0 +1,159 @@
+import Foundation
+import GRDB
+import Primitives
+
+/// The connections to `index.sqlite`: one that writes, used by the writer's thread alone, and some that only read.
+///
+/// Only the writing connection ever makes a checkpoint: before 3.51.3 SQLite can corrupt a WAL that two connections
+/// reset at once.
+final class Index: Sendable {
+    /// The connection that writes.
+    let writing: DatabaseQueue
+    private let reading: [DatabaseQueue]
+    private let listing: DatabaseQueue
+    /// Which of `reading` nobody uses, and whose turn it is to be waited for when all are used.
+    private let idle: Locked<(free: [Int], turn: Int)>
+    private let path: String
+    private let log: @Sendable (DiskCacheNotice) -> Void
+    /// Whether an index that was there could not be read, and a new one was begun.
+    let startedEmpty: Bool
+
+    /// Opens the index, creates it, migrates it, or sets aside one that cannot be read.
+    ///
+    /// Throws ``DiskCacheError/newerFormat(found:supported:)`` and leaves such an index as it is.
+    init(
+        path: String, clock: any WallClock, log: @escaping @Sendable (DiskCacheNotice) -> Void
+    ) throws(DiskCacheError) {
+        self.path = path
+        self.log = log
+        var setAside = false
+        do {
+            writing = try Self.openForWriting(path)
+        } catch where Self.isUnreadable(error) {
+            try Self.setAside(path, at: clock.now(), because: DiskCacheError(error), log: log)
+            setAside = true
+            writing = try mappingErrors { try Self.openForWriting(path) }
+        } catch {
+            throw DiskCacheError(error)
+        }
+        startedEmpty = setAside
+        reading = try mappingErrors { try (0..<Self.readerCount).map { _ in try Self.openForReading(path) } }
+        listing = try mappingErrors { try Self.openForReading(path) }
+        idle = Locked((Array(0..<Self.readerCount), 0))
+    }
+
+    /// Reads something short. Any thread.
+    func read<T>(_ body: (Database) throws -> T) throws(DiskCacheError) -> T {
+        let (number, isFree) = idle.withLock { idle in
+            if let number = idle.free.popLast() { return (number, true) }
+            idle.turn = (idle.turn + 1) % Self.readerCount
+            return (idle.turn, false)
+        }
+        defer { if isFree { idle.withLock { $0.free.append(number) } } }
+        return try noticingDamage { try reading[number].unsafeRead(body) }
+    }
+
+    /// Reads something that takes longer, such as a page of a listing, on a connection that look-ups do not use.
+    func list<T>(_ body: (Database) throws -> T) throws(DiskCacheError) -> T {
+        try noticingDamage { try listing.unsafeRead(body) }
+    }
+
+    /// The error as one of this module. When it says that the index is damaged, a mark is left for the next start: then
+    /// the whole index is checked, which takes too long for every start.
+    func notice(_ error: any Error) -> DiskCacheError {
+        let error = DiskCacheError(error)
+        if error.isIndexDamage {
+            log(DiskCacheNotice(.error, "the index is damaged; restart to check it", ["reason": "\(error)"]))
+            _ = try? FileDescriptor(opening: Self.mark(path), O_WRONLY | O_CREAT, mode: 0o600)
+        }
+        return error
+    }
+
+    private func noticingDamage<T>(_ body: () throws -> T) throws(DiskCacheError) -> T {
+        do {
+            return try body()
+        } catch {
+            throw notice(error)
+        }
+    }
+
+    /// Writes everything into the database file itself and closes all connections; the writer's thread calls it last.
+    func close(checkpoint: Bool) {
+        for queue in reading + [listing] { try? queue.close() }
+        if checkpoint {
+            try? writing.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+        }
+        try? writing.close()
+    }
+
+    // MARK: - Opening
+
+    private static let readerCount = 4
+
+    private static func openForWriting(_ path: String) throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.label = "larder.index.writer"
+        configuration.busyMode = .timeout(5)
+        configuration.prepareDatabase { db in
+            try db.execute(
+                sql: """
+                    PRAGMA journal_mode = WAL;
+                    PRAGMA synchronous = NORMAL;
+                    PRAGMA wal_autocheckpoint = 4000;
+                    PRAGMA journal_size_limit = 67108864;
+                    PRAGMA cache_size = -8192;
+                    PRAGMA temp_store = MEMORY;
+                    """)
+        }
+        let queue = try DatabaseQueue(path: path, configuration: configuration)
+        try queue.writeWithoutTransaction { db in
+            try Schema.migrate(db)
+            if FileSystem.status(of: mark(path)) != nil {
+                guard try String.fetchOne(db, sql: "PRAGMA quick_check(1)") == "ok" else { throw Schema.Unreadable() }
+                FileSystem.unlink(mark(path))
+            }
+            // Preparing a statement reads the schema, and this one the first row of the largest table.
+            _ = try Row.fetchOne(db, sql: "SELECT * FROM entries, counters LIMIT 1")
+        }
+        return queue
+    }
+
+    private static func openForReading(_ path: String) throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.label = "larder.index.reader"
+        configuration.readonly = true
+        configuration.busyMode = .timeout(5)
+        configuration.prepareDatabase { db in
+            try db.execute(sql: "PRAGMA cache_size = -2048; PRAGMA temp_store = MEMORY;")
+        }
+        return try DatabaseQueue(path: path, configuration: configuration)
+    }
+
+    private static func isUnreadable(_ error: any Error) -> Bool {
+        error is Schema.Unreadable || DiskCacheError(error).isIndexDamage
+    }
+
+    /// Names the mark of an index that was found damaged while it was used.
+    private static func mark(_ path: String) -> String { path + ".damaged" }
+
+    private static func setAside(
+        _ path: String, at now: Timestamp, because error: DiskCacheError, log: (DiskCacheNotice) -> Void
+    ) throws(DiskCacheError) {
+        let date = now.rfc3339.filter { $0 != ":" && $0 != "-" && $0 != "." }
+        var target = path + ".corrupt-" + date
+        var number = 1
+        while FileSystem.status(of: target) != nil {
+            number += 1
+            target = path + ".corrupt-" + date + "-\(number)"
+        }
+        for suffix in ["", "-wal", "-shm"] where FileSystem.status(of: path + suffix) != nil {
+            let code = FileSystem.rename(path + suffix, to: target + suffix)
+            if code != 0 { throw .system("rename", path + suffix, code) }
+        }
+        FileSystem.unlink(mark(path))
+        log(
+            DiskCacheNotice(
+                .error, "the index could not be read and was set aside; the cache starts empty",
+                ["index": path, "kept": target, "reason": "\(error)"]))
+    }
+}

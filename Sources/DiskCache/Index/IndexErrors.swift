@@ -1,0 +1,37 @@
+import GRDB
+
+extension DiskCacheError {
+    /// What was thrown, as an error of this module.
+    init(_ error: any Error) {
+        switch error {
+        case let error as DiskCacheError: self = error
+        case let error as DatabaseError where error.resultCode == .SQLITE_FULL: self = .noSpace
+        case let error as DatabaseError where error.resultCode == .SQLITE_MISUSE: self = .closed
+        case let error as DatabaseError:
+            self = .index(code: error.extendedResultCode.rawValue, message: error.message ?? "unknown error")
+        default: self = .index(code: -1, message: "\(error)")
+        }
+    }
+
+    /// Whether another process has locked the index.
+    var isBusy: Bool {
+        guard case .index(let code, _) = self else { return false }
+        return ResultCode(rawValue: code & 0xFF) == .SQLITE_BUSY
+    }
+
+    /// Whether the index itself is damaged.
+    var isIndexDamage: Bool {
+        guard case .index(let code, _) = self else { return false }
+        let primary = ResultCode(rawValue: code & 0xFF)
+        return primary == .SQLITE_CORRUPT || primary == .SQLITE_NOTADB
+    }
+}
+
+/// Runs `body` and turns what it throws into an error of this module.
+func mappingErrors<T>(_ body: () throws -> T) throws(DiskCacheError) -> T {
+    do {
+        return try body()
+    } catch {
+        throw DiskCacheError(error)
+    }
+}

@@ -1,0 +1,65 @@
+import GRDB
+import Primitives
+
+/// What a point look-up brings: a row, and the body when it is kept in the index.
+struct FoundRow: Sendable {
+    var row: EntryRow
+    var inlineBody: SharedBytes?
+}
+
+/// The statements that run on reading connections.
+struct IndexReader {
+    let index: Index
+    let namespace: String
+    /// The namespace's directory.
+    let directory: String
+
+    /// The entry of that key, with an inline body: one look-up.
+    func find(_ key: String) throws(DiskCacheError) -> FoundRow? {
+        try index.read { db in
+            let statement = try db.cachedStatement(sql: Self.findStatement)
+            return try statement.first([key]) { row in
+                FoundRow(row: try entryRow(row), inlineBody: try row.sharedBytes(at: EntryRow.columnCount))
+            }
+        }
+    }
+
+    /// The entry of that key, without its body.
+    func row(forKey key: String) throws(DiskCacheError) -> EntryRow? {
+        try index.read { db in
+            try db.cachedStatement(sql: Self.rowStatement).first([key]) { try entryRow($0) }
+        }
+    }
+
+    /// How many entries match.
+    func count(_ query: EntryQuery) throws(DiskCacheError) -> Int {
+        try index.list { db in try Int.fetchOne(db, sql: query.sql("COUNT(*)"), arguments: query.arguments) ?? 0 }
+    }
+
+    /// The rows that match, at most `limit`.
+    func rows(_ query: EntryQuery, limit: Int) throws(DiskCacheError) -> [EntryRow] {
+        try index.list { db in
+            let statement = try db.cachedStatement(sql: query.sql(EntryRow.columns) + " LIMIT ?")
+            let arguments = query.arguments + StatementArguments([limit])
+            return try Array(Row.fetchCursor(statement, arguments: arguments).map { try entryRow($0) })
+        }
+    }
+
+    /// Of `paths`, those that are some entry's body.
+    func knownPaths(_ paths: [String]) throws(DiskCacheError) -> Set<ExactText> {
+        try index.list { db in
+            let statement = try db.cachedStatement(sql: "SELECT 1 FROM entries WHERE path = ?")
+            return Set(
+                try paths.filter { try statement.first([$0]) { _ in true } == true }.map(ExactText.init))
+        }
+    }
+
+    private func entryRow(_ row: Row) throws -> EntryRow {
+        try EntryRow(row, namespace: namespace, directory: directory)
+    }
+
+    private static let findStatement = """
+        SELECT \(EntryRow.columns), body FROM entries LEFT JOIN bodies ON bodies.id = entries.id WHERE key = ?
+        """
+    private static let rowStatement = "SELECT \(EntryRow.columns) FROM entries WHERE key = ?"
+}

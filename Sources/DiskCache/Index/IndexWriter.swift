@@ -1,0 +1,160 @@
+import Foundation
+import GRDB
+import Primitives
+
+/// The statements that the writer's thread runs, inside its transaction. All are prepared once.
+struct IndexWriter {
+    let db: Database
+    let namespace: String
+    /// The namespace's directory.
+    let directory: String
+
+    // MARK: - Looking up
+
+    /// The entry of that key.
+    func row(forKey key: String) throws -> EntryRow? {
+        try row(where: "key = ?", [key])
+    }
+
+    /// The entry of that number.
+    func row(forID id: Int64) throws -> EntryRow? {
+        try row(where: "entries.id = ?", [id])
+    }
+
+    /// The entry whose body is at that path.
+    func row(forPath path: String) throws -> EntryRow? {
+        try row(where: "path = ?", [path])
+    }
+
+    /// The body of an entry that has no file.
+    func inlineBody(forID id: Int64) throws -> SharedBytes? {
+        let statement = try db.cachedStatement(sql: "SELECT body FROM bodies WHERE id = ?")
+        return try statement.first([id]) { row in try row.sharedBytes(at: 0) } ?? nil
+    }
+
+    /// Rows that `query` selects, at most `limit`.
+    func rows(_ query: EntryQuery, limit: Int) throws -> [EntryRow] {
+        let statement = try db.cachedStatement(sql: query.sql(EntryRow.columns) + " LIMIT ?")
+        let arguments = query.arguments + StatementArguments([limit])
+        return try Array(Row.fetchCursor(statement, arguments: arguments).map { try entryRow($0) })
+    }
+
+    private func row(where condition: String, _ arguments: StatementArguments) throws -> EntryRow? {
+        let statement = try db.cachedStatement(sql: "SELECT \(EntryRow.columns) FROM entries WHERE \(condition)")
+        return try statement.first(arguments) { try entryRow($0) }
+    }
+
+    private func entryRow(_ row: Row) throws -> EntryRow {
+        try EntryRow(row, namespace: namespace, directory: directory)
+    }
+
+    // MARK: - Changing
+
+    /// Writes a row and its body, in place of `old`, the row of the same key and number.
+    func put(_ row: EntryRow, body: SharedBytes?, replacing old: EntryRow?) throws {
+        try write(row)
+        if let body {
+            try execute("REPLACE INTO bodies VALUES (?, ?)", [row.id, Data(sharing: body)])
+        } else if let old, old.path == nil {
+            try execute("DELETE FROM bodies WHERE id = ?", [row.id])
+        }
+        try replaceTags(of: row.id, old?.entry.tags ?? [], with: row.entry.tags)
+    }
+
+    /// Writes what a refresh or an update changed, and leaves the body alone.
+    func change(_ row: EntryRow, from old: EntryRow) throws {
+        try write(row)
+        try replaceTags(of: row.id, old.entry.tags, with: row.entry.tags)
+    }
+
+    /// Removes a row, its body and its tags.
+    func delete(_ row: EntryRow) throws {
+        try execute("DELETE FROM entries WHERE id = ?", [row.id])
+        if row.path == nil { try execute("DELETE FROM bodies WHERE id = ?", [row.id]) }
+        try replaceTags(of: row.id, row.entry.tags, with: [])
+    }
+
+    /// Says where a body is now, and how its file looks.
+    func setFile(of id: Int64, path: String, identity: FileIdentity) throws {
+        try execute(
+            "UPDATE entries SET path = ?, inode = ?, modified = ?, changed = ? WHERE id = ?",
+            [path, identity.inode, identity.modified, identity.changed, id])
+    }
+
+    /// Writes hits, last access and slide of an entry, if it is still the same version. Whether it was.
+    func apply(_ access: PendingAccess, toKey key: String) throws -> Bool {
+        if let slide = access.slide {
+            try execute(
+                """
+                UPDATE entries SET hits = hits + ?, lastAccess = max(lastAccess, ?), expiry = ?, ttl = ?
+                WHERE key = ? AND version = ?
+                """,
+                [
+                    access.hits, access.lastAccess.milliseconds, slide.expiryDate.milliseconds,
+                    slide.ttl.milliseconds, key, access.version,
+                ])
+        } else {
+            try execute(
+                "UPDATE entries SET hits = hits + ?, lastAccess = max(lastAccess, ?) WHERE key = ? AND version = ?",
+                [access.hits, access.lastAccess.milliseconds, key, access.version])
+        }
+        return db.changesCount > 0
+    }
+
+    private static let putStatement: String = {
+        let names = EntryRow.columns.split(separator: ",")
+            .map { $0.drop { $0 == " " } }.map { $0 == "entries.id" ? "id" : $0 } + ["sweepable"]
+        let marks = Array(repeating: "?", count: names.count).joined(separator: ", ")
+        let updates = names.dropFirst(2).map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+        return """
+            INSERT INTO entries (\(names.joined(separator: ", "))) VALUES (\(marks))
+            ON CONFLICT (id) DO UPDATE SET \(updates)
+            """
+    }()
+
+    private func write(_ row: EntryRow) throws {
+        try execute(Self.putStatement, row.arguments)
+    }
+
+    private func replaceTags(of id: Int64, _ old: [String], with new: [String]) throws {
+        if old.isEmpty && new.isEmpty { return }
+        let (before, after) = (Set(old.map(ExactText.init)), Set(new.map(ExactText.init)))
+        for tag in before.subtracting(after) { try execute("DELETE FROM tags WHERE tag = ? AND id = ?", [tag.text, id]) }
+        for tag in after.subtracting(before) { try execute("INSERT INTO tags VALUES (?, ?)", [tag.text, id]) }
+    }
+
+    private func execute(_ sql: String, _ arguments: StatementArguments) throws {
+        try db.cachedStatement(sql: sql).execute(arguments: arguments)
+    }
+}
+
+extension Statement {
+    /// What `read` makes of the first row; `nil` when there is none.
+    func first<T>(_ arguments: StatementArguments, _ read: (Row) throws -> T) throws -> T? {
+        let cursor = try Row.fetchCursor(self, arguments: arguments)
+        // The row is only a view of the statement, which is reset when the cursor goes.
+        return try withExtendedLifetime(cursor) { try cursor.next().map(read) }
+    }
+}
+
+extension Row {
+    /// A copy of a blob, or `nil` for NULL.
+    func sharedBytes(at index: Int) throws -> SharedBytes? {
+        try withUnsafeData(atIndex: index) { data in
+            data.map { data in data.withUnsafeBytes { SharedBytes(copying: $0) } }
+        }
+    }
+}
+
+extension Data {
+    /// The same bytes, not copied.
+    fileprivate init(sharing bytes: SharedBytes) {
+        guard let address = bytes.bytes.baseAddress, bytes.count > 0 else {
+            self.init()
+            return
+        }
+        self.init(
+            bytesNoCopy: UnsafeMutableRawPointer(mutating: address), count: bytes.count,
+            deallocator: .custom { _, _ in withExtendedLifetime(bytes) {} })
+    }
+}

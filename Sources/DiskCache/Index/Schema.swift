@@ -1,0 +1,112 @@
+import GRDB
+
+/// The tables of `index.sqlite`, and how one format becomes the next.
+///
+/// | table | a row is |
+/// |---|---|
+/// | `entries` | all that is known about one entry but its body. `id` is the sequence number of its first publish and is never used again |
+/// | `bodies` | the body of an entry that has no file; apart, so that listing and purging never read bodies |
+/// | `tags` | that one entry has one tag |
+/// | `totals` | what there is of one kind, kept in the transactions that change it |
+/// | `counters` | `sequence`: the number of the last publish |
+///
+/// `PRAGMA user_version` is the format's number.
+enum Schema {
+    /// The format that this program writes.
+    static let format = steps.count
+
+    /// `steps[n]` makes format `n + 1` of format `n`. A step that was released is never changed.
+    private static let steps: [@Sendable (Database) throws -> Void] = [
+        { try $0.execute(sql: initialTables) }
+    ]
+
+    /// Brings the index to ``format``, in one transaction.
+    ///
+    /// Throws ``DiskCacheError/newerFormat(found:supported:)``, and ``Unreadable`` when there are tables but no format.
+    static func migrate(_ db: Database) throws {
+        let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+        guard found <= format else { throw DiskCacheError.newerFormat(found: found, supported: format) }
+        if found == 0, try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM sqlite_master") != 0 { throw Unreadable() }
+        guard found < format else { return }
+        try db.inTransaction(.immediate) {
+            for step in steps[found...] { try step(db) }
+            try db.execute(sql: "PRAGMA user_version = \(format)")
+            return .commit
+        }
+    }
+
+    /// The database is one, but not ours.
+    struct Unreadable: Error {}
+
+    private static let initialTables = """
+        CREATE TABLE entries (
+          id INTEGER PRIMARY KEY,
+          key TEXT NOT NULL UNIQUE,
+          kind INTEGER NOT NULL,
+          url TEXT NOT NULL,
+          host TEXT,
+          params TEXT,
+          status INTEGER NOT NULL,
+          contentType TEXT,
+          contentLength INTEGER NOT NULL,
+          etag TEXT,
+          lastModified TEXT,
+          digest BLOB NOT NULL,
+          isJSON INTEGER NOT NULL,
+          downloadStart INTEGER,
+          downloadEnd INTEGER,
+          created INTEGER NOT NULL,
+          ttl INTEGER NOT NULL,
+          expiry INTEGER NOT NULL,
+          staleAllowance INTEGER NOT NULL,
+          pinned INTEGER NOT NULL,
+          hits INTEGER NOT NULL,
+          lastAccess INTEGER NOT NULL,
+          cost INTEGER NOT NULL,
+          version INTEGER NOT NULL,
+          tagList TEXT,
+          fields TEXT,
+          path TEXT,
+          inode INTEGER,
+          modified INTEGER,
+          changed INTEGER,
+          sweepable INTEGER NOT NULL
+        );
+        CREATE INDEX entriesByURL ON entries(url);
+        CREATE INDEX entriesByHost ON entries(host) WHERE host IS NOT NULL;
+        CREATE INDEX entriesByLength ON entries(contentLength);
+        CREATE INDEX entriesByExpiry ON entries(expiry, pinned);
+        CREATE INDEX entriesByAccess ON entries(lastAccess, pinned);
+        CREATE INDEX entriesToSweep ON entries(expiry) WHERE sweepable = 1;
+        CREATE UNIQUE INDEX entriesByPath ON entries(path) WHERE path IS NOT NULL;
+        CREATE TABLE bodies (id INTEGER PRIMARY KEY, body BLOB NOT NULL);
+        CREATE TABLE tags (tag TEXT NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (tag, id)) WITHOUT ROWID;
+        CREATE TABLE totals (
+          kind INTEGER PRIMARY KEY,
+          entries INTEGER NOT NULL,
+          bodyBytes INTEGER NOT NULL,
+          diskBytes INTEGER NOT NULL,
+          pinnedBytes INTEGER NOT NULL
+        );
+        CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+        INSERT INTO counters VALUES ('sequence', 0);
+        """
+}
+
+extension Entry.Kind {
+    /// The number that stands for the kind in the index. Never changed.
+    var code: Int {
+        switch self {
+        case .download: 0
+        case .json: 1
+        case .data: 2
+        case .response: 3
+        }
+    }
+
+    /// The kind that a number stands for.
+    init?(code: Int) {
+        guard let kind = Self.allCases.first(where: { $0.code == code }) else { return nil }
+        self = kind
+    }
+}

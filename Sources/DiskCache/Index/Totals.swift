@@ -1,0 +1,78 @@
+import GRDB
+import Primitives
+
+/// What there is, and the number of the last publish: the writer's own copy of the tables `totals` and `counters`.
+///
+/// It is changed beside each row and written at the end of the transaction, so nothing is ever counted.
+struct Totals: Sendable {
+    /// What there is of one kind.
+    struct Kind: Sendable, Equatable {
+        var entries: Int64 = 0
+        var bodyBytes: Int64 = 0
+        var diskBytes: Int64 = 0
+        /// The part of `diskBytes` that may not be evicted.
+        var pinnedBytes: Int64 = 0
+    }
+
+    private(set) var kinds: [Entry.Kind: Kind] = [:]
+    private(set) var sequence: Int64
+    private var changed: Set<Entry.Kind> = []
+    private var sequenceChanged = false
+
+    init(_ db: Database) throws {
+        sequence = try Int64.fetchOne(db, sql: "SELECT value FROM counters WHERE name = 'sequence'") ?? 0
+        // A number that was given to an entry is never given again, even if somebody touched the counter.
+        sequence = max(sequence, try Int64.fetchOne(db, sql: "SELECT max(id) FROM entries") ?? 0)
+        for row in try Row.fetchAll(db, sql: "SELECT kind, entries, bodyBytes, diskBytes, pinnedBytes FROM totals") {
+            guard let kind = Entry.Kind(code: row[0]) else { continue }
+            kinds[kind] = Kind(entries: row[1], bodyBytes: row[2], diskBytes: row[3], pinnedBytes: row[4])
+        }
+    }
+
+    /// What all entries count against the disk limit.
+    var diskBytes: Int64 { kinds.values.reduce(0) { $0 + $1.diskBytes } }
+
+    /// The part of it that may not be evicted.
+    var pinnedBytes: Int64 { kinds.values.reduce(0) { $0 + $1.pinnedBytes } }
+
+    /// The totals for everybody.
+    var snapshot: CacheTotals {
+        CacheTotals(
+            entries: kinds.values.reduce(0) { $0 + $1.entries }, bodyBytes: kinds.values.reduce(0) { $0 + $1.bodyBytes },
+            diskBytes: diskBytes, entriesByKind: kinds.mapValues(\.entries))
+    }
+
+    /// The number of the next publish.
+    mutating func nextSequence() -> Int64 {
+        sequence += 1
+        sequenceChanged = true
+        return sequence
+    }
+
+    mutating func add(_ row: EntryRow) { count(row, 1) }
+    mutating func remove(_ row: EntryRow) { count(row, -1) }
+
+    private mutating func count(_ row: EntryRow, _ sign: Int64) {
+        changed.insert(row.entry.kind)
+        var kind = kinds[row.entry.kind] ?? Kind()
+        kind.entries += sign
+        kind.bodyBytes += sign * row.entry.contentLength
+        kind.diskBytes += sign * row.cost
+        if row.entry.pinned { kind.pinnedBytes += sign * row.cost }
+        kinds[row.entry.kind] = kind
+    }
+
+    /// Writes what changed, in the transaction that changed it.
+    mutating func save(_ db: Database) throws {
+        for kind in changed {
+            let total = kinds[kind] ?? Kind()
+            try db.cachedStatement(sql: "REPLACE INTO totals VALUES (?, ?, ?, ?, ?)").execute(
+                arguments: [kind.code, total.entries, total.bodyBytes, total.diskBytes, total.pinnedBytes])
+        }
+        if sequenceChanged {
+            try db.cachedStatement(sql: "REPLACE INTO counters VALUES ('sequence', ?)").execute(arguments: [sequence])
+        }
+        changed = []
+        sequenceChanged = false
+    }
+}

@@ -1,0 +1,161 @@
+import Primitives
+
+/// What names an entry in the API.
+///
+/// Three forms, which no text can confuse because ``data(_:)`` refuses what looks like one of the others:
+///
+/// | form | text |
+/// |---|---|
+/// | ``Form/url`` | MD5 of the canonical URL, 32 lower-case hexadecimal digits |
+/// | ``Form/response`` | MD5 of the URL as sent, `.`, 8 lower-case hexadecimal digits of the variant |
+/// | ``Form/data`` | the caller's own text |
+///
+/// Keys are equal when their bytes are; `String`'s canonical equivalence does not count.
+public struct CacheKey: Hashable, Sendable {
+    /// What a key looks like.
+    public enum Form: Hashable, Sendable {
+        /// The MD5 of a canonical URL, with or without request fields.
+        case url
+        /// One variant of a response.
+        case response
+        /// A caller's own key.
+        case data
+    }
+
+    /// The most bytes that a caller's key may have.
+    public static let maximumLength = 255
+
+    /// The key as it is written in the API.
+    public let text: String
+    /// What it looks like.
+    public let form: Form
+
+    /// The key of what is downloaded from, or stored under, a canonical URL: `printf %s "$URL" | md5sum`.
+    public static func url(canonical url: String) -> CacheKey {
+        CacheKey(text: MD5Name.of(url), form: .url)
+    }
+
+    /// The key of what is downloaded from a canonical URL with request fields of the caller's: the MD5 of the URL and of
+    /// one line `name: value` for each field, separated by LF. Names are in lower case, values without the white space
+    /// around them, lines sorted by their bytes. Without fields it is the key of ``url(canonical:)``.
+    ///
+    /// Values must not contain LF, which no valid field value does (RFC 9110 §5.5).
+    public static func url(canonical url: String, requestFields: [(name: String, value: String)]) -> CacheKey {
+        let lines = requestFields.map { field in "\(field.name.lowercased()): \(trimmed(field.value))" }
+        let sorted = lines.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        return CacheKey(text: MD5Name.of(([url] + sorted).joined(separator: "\n")), form: .url)
+    }
+
+    /// A caller's own key.
+    ///
+    /// - Throws: ``InvalidKey``, which says the rule that `text` breaks.
+    public static func data(_ text: String) throws(InvalidKey) -> CacheKey {
+        switch form(of: text.utf8) {
+        case .data: break
+        case .url, .response: throw .reservedForm
+        }
+        guard !text.utf8.isEmpty else { throw .empty }
+        guard text.utf8.count <= maximumLength else { throw .tooLong(limit: maximumLength) }
+        guard !text.utf8.contains(UInt8(ascii: "/")) else { throw .slash }
+        guard text != ".", text != ".." else { throw .dots }
+        guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+            throw .controlCharacter
+        }
+        return CacheKey(text: text, form: .data)
+    }
+
+    /// The key that somebody wrote, of whatever form; `nil` for what is no key of any form, and so names nothing.
+    public init?(_ text: String) {
+        switch Self.form(of: text.utf8) {
+        case .data:
+            guard let key = try? Self.data(text) else { return nil }
+            self = key
+        case let form: self.init(text: text, form: form)
+        }
+    }
+
+    private init(text: String, form: Form) {
+        self.text = text
+        self.form = form
+    }
+
+    /// 32 hexadecimal digits: the MD5 that a key of the other forms begins with, or the MD5 of a caller's key.
+    public var md5Hex: String {
+        switch form {
+        case .url: text
+        case .response: String(text.prefix(MD5Name.length))
+        case .data: MD5Name.of(text)
+        }
+    }
+
+    /// What the body's file is called in the hashed layout. Only callers' keys can have one hashed name and be two.
+    public var hashedName: String {
+        form == .data ? md5Hex : text
+    }
+
+    /// Keys are equal when their bytes are.
+    public static func == (left: CacheKey, right: CacheKey) -> Bool {
+        ExactText(left.text) == ExactText(right.text)
+    }
+
+    /// Hashes the bytes.
+    public func hash(into hasher: inout Hasher) {
+        ExactText(text).hash(into: &hasher)
+    }
+
+    private static let variantLength = 8
+
+    private static func form(of bytes: String.UTF8View) -> Form {
+        switch bytes.count {
+        case MD5Name.length where MD5Name.isName(bytes): .url
+        case MD5Name.length + 1 + variantLength
+        where MD5Name.isName(bytes.prefix(MD5Name.length)) && bytes.suffix(variantLength).allSatisfy(MD5Name.isDigit)
+            && bytes.dropFirst(MD5Name.length).first == UInt8(ascii: "."):
+            .response
+        default: .data
+        }
+    }
+
+    /// Without the SP and HTAB at both ends (RFC 9110 §5.5).
+    private static func trimmed(_ value: String) -> Substring {
+        let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+        let end = value.lastIndex { !isSpace($0) }.map { value.index(after: $0) } ?? value.startIndex
+        return value[..<end].drop(while: isSpace)
+    }
+}
+
+extension CacheKey: CustomStringConvertible {
+    /// ``text``.
+    public var description: String { text }
+}
+
+/// The rule that a caller's key breaks.
+public enum InvalidKey: Error, Hashable, Sendable {
+    /// It has no bytes.
+    case empty
+    /// It is longer than that many bytes of UTF-8.
+    case tooLong(limit: Int)
+    /// It contains `/`.
+    case slash
+    /// It contains a control character, NUL among them (Unicode category Cc).
+    case controlCharacter
+    /// It is `.` or `..`.
+    case dots
+    /// It looks like the key of a URL or of a response.
+    case reservedForm
+}
+
+extension InvalidKey: CustomStringConvertible {
+    /// A sentence for the caller.
+    public var description: String {
+        switch self {
+        case .empty: "the key is empty; it must have 1 to \(CacheKey.maximumLength) bytes"
+        case .tooLong(let limit): "the key is longer than \(limit) bytes of UTF-8"
+        case .slash: "the key contains a /"
+        case .controlCharacter: "the key contains a control character"
+        case .dots: "the key is . or .., which no file can be called"
+        case .reservedForm:
+            "the key looks like that of a URL: 32 lower-case hexadecimal digits, alone or with a dot and 8 more"
+        }
+    }
+}

@@ -1,0 +1,179 @@
+/// Paths of bodies in the readable layout, relative to the namespace's directory:
+/// `QUrlCaches/<scheme>/<host[_port]>/<path…>/<leaf><?query>` and `QDataCaches/<key>`.
+///
+/// A pure function of the key and the URL. What holds, whatever the input:
+///
+/// 1. Every component has 1 to 255 bytes, is neither `.` nor `..`, and has no `/` and no NUL; the path has at most
+///    ``maximumLength`` bytes and ``maximumDepth`` components. So it never leaves its root.
+/// 2. Two keys never get one path. A name that says exactly what the URL says is *plain*; wherever one cannot be, because
+///    it would be empty, too long, or could be read as something else, the file's name ends in `~` and the key.
+/// 3. No directory's name ends in `~` and a key, so a file whose name does is never in the way of a directory.
+///
+/// | in the URL | in the path |
+/// |---|---|
+/// | no leaf (`/`, `/a/`) | `@index` |
+/// | an empty segment (`/a//b`) | the directory `@empty`, and `~<key>` behind the leaf |
+/// | `/` in the query | `%2f` |
+/// | a name over 255 bytes | cut, and `~<key>` behind the leaf |
+/// | deeper or longer than the limits | the outer directories that fit, and `~<key>` behind the leaf |
+/// | a leaf `@index`, `%2f` in the query, a name that ends like `~<key>` | as it is, and `~<key>` behind the leaf |
+/// | a directory's name that ends like `~<key>` | with `%7E` for the `~`, and `~<key>` behind the leaf |
+/// | a host that ends in `_` and digits, without a port | as it is, and `~<key>` behind the leaf |
+/// | request fields of the caller's, so that the key is not the MD5 of the URL | `~<key>` behind the leaf |
+///
+/// Percent-escapes stay as the canonical URL has them, so names that differ only after decoding differ here too.
+public enum ReadablePath {
+    /// The most bytes of a whole path: with a cache directory before it, and `~<key>` behind it, it stays under PATH_MAX.
+    public static let maximumLength = 3500
+    /// The most components of a path, so that one URL cannot make directories by the thousand.
+    public static let maximumDepth = 64
+    /// The most bytes of a file name on Linux file systems (NAME_MAX).
+    static let maximumNameLength = 255
+
+    /// The path of the body of what a URL names.
+    public static func path(forURL url: String, key: CacheKey) -> String {
+        let parts = URLParts(url)
+        var isPlain = key == .url(canonical: url)
+        var directories = ["QUrlCaches"]
+        for segment in [parts.scheme, hostName(parts, isPlain: &isPlain)] + parts.segments.dropLast() {
+            directories.append(directoryName(segment, isPlain: &isPlain))
+        }
+        var leaf = leafName(parts, isPlain: &isPlain)
+        if leaf.utf8.count > maximumNameLength || markIndex(in: leaf) != nil { isPlain = false }
+
+        let fitting = directories.prefix(directoriesThatFit(directories))
+        if fitting.count < directories.count { isPlain = false }
+        if !isPlain { leaf = name(leaf, markedWith: key) }
+        return (fitting + [leaf]).joined(separator: "/")
+    }
+
+    /// The path of the body that a caller stored under a key of its own.
+    public static func path(forData key: CacheKey) -> String {
+        var isPlain = true
+        let name = safeName(key.text.utf8, isPlain: &isPlain)
+        if name.utf8.count > maximumNameLength || markIndex(in: name) != nil { isPlain = false }
+        return "QDataCaches/" + (isPlain ? name : Self.name(name, markedWith: key))
+    }
+
+    /// Where a body goes when `path` is, or has to become, a directory: the same with `~` and the key.
+    ///
+    /// A path that ends so already stays as it is: nothing makes such a directory.
+    public static func alternative(for path: String, key: CacheKey) -> String {
+        let bytes = path.utf8
+        let start = bytes.lastIndex(of: UInt8(ascii: "/")).map { bytes.index(after: $0) } ?? bytes.startIndex
+        let leaf = String(path[start...])
+        guard !leaf.hasSuffix("~" + mark(of: key)) else { return path }
+        return path[..<start] + name(leaf, markedWith: key)
+    }
+
+    /// How many of the directories leave room for a leaf of any length.
+    private static func directoriesThatFit(_ directories: [String]) -> Int {
+        var room = maximumLength - maximumNameLength
+        var count = 0
+        for directory in directories.prefix(maximumDepth - 1) {
+            room -= directory.utf8.count + 1
+            if room < 0 { break }
+            count += 1
+        }
+        return count
+    }
+
+    // MARK: - Names
+
+    /// The end of a marked name: the key, or of a caller's key its MD5.
+    private static func mark(of key: CacheKey) -> String { key.hashedName }
+
+    /// `name`, cut so that `~` and the key behind it fit.
+    private static func name(_ name: String, markedWith key: CacheKey) -> String {
+        let suffix = "~" + mark(of: key)
+        return cut(name, to: maximumNameLength - suffix.utf8.count) + suffix
+    }
+
+    private static func hostName(_ parts: URLParts, isPlain: inout Bool) -> String {
+        guard let port = parts.port else {
+            // `a_80` without a port looks like `a` with one.
+            let digits = parts.host.utf8.reversed().prefix { $0 >= 0x30 && $0 <= 0x39 }
+            if !digits.isEmpty, parts.host.utf8.dropLast(digits.count).last == UInt8(ascii: "_") { isPlain = false }
+            return parts.host
+        }
+        return "\(parts.host)_\(port)"
+    }
+
+    private static func directoryName(_ segment: String, isPlain: inout Bool) -> String {
+        if segment == "@empty" { isPlain = false }
+        var name = safeName(segment.utf8, isPlain: &isPlain)
+        if name.utf8.count > maximumNameLength {
+            name = cut(name, to: maximumNameLength)
+            isPlain = false
+        }
+        while let tilde = markIndex(in: name) {
+            name.replaceSubrange(tilde...tilde, with: "%7E")
+            name = cut(name, to: maximumNameLength)
+            isPlain = false
+        }
+        return name
+    }
+
+    private static func leafName(_ parts: URLParts, isPlain: inout Bool) -> String {
+        let last = parts.segments.last ?? ""
+        if last == "@index" { isPlain = false }
+        var leaf = last.isEmpty ? "@index" : safeName(last.utf8, isPlain: &isPlain)
+        if let query = parts.query {
+            if query.contains("%2f") { isPlain = false }
+            let pieces = query.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+            leaf += "?" + pieces.map { escaped($0, isPlain: &isPlain) }.joined(separator: "%2f")
+        }
+        return leaf
+    }
+
+    /// A name that is neither empty nor `.` nor `..`.
+    private static func safeName(_ bytes: some Collection<UInt8>, isPlain: inout Bool) -> String {
+        let name = escaped(bytes, isPlain: &isPlain)
+        switch name {
+        case "", ".", "..":
+            isPlain = false
+            return name.isEmpty ? "@empty" : name == "." ? "%2E" : "%2E%2E"
+        default: return name
+        }
+    }
+
+    /// Without what a name cannot have: `/`, NUL and other control characters. A canonical URL has none of these.
+    private static func escaped(_ bytes: some Collection<UInt8>, isPlain: inout Bool) -> String {
+        guard bytes.contains(where: { needsEscape($0) }) else { return String(decoding: bytes, as: UTF8.self) }
+        isPlain = false
+        var output: [UInt8] = []
+        for byte in bytes {
+            if needsEscape(byte) {
+                output.append(contentsOf: "%".utf8)
+                output.append(contentsOf: [byte].hex.uppercased().utf8)
+            } else {
+                output.append(byte)
+            }
+        }
+        return String(decoding: output, as: UTF8.self)
+    }
+
+    private static func needsEscape(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == 0x7F || byte == UInt8(ascii: "/")
+    }
+
+    /// Where the `~` stands when `name` ends in one and something that looks like a key.
+    private static func markIndex(in name: String) -> String.Index? {
+        guard let tilde = name.utf8.lastIndex(of: UInt8(ascii: "~")) else { return nil }
+        let rest = String(name[name.utf8.index(after: tilde)...])
+        switch CacheKey(rest)?.form {
+        case .url, .response: return tilde
+        case .data, nil: return nil
+        }
+    }
+
+    /// At most `limit` bytes of `name`, not ending within a character or a percent-escape.
+    private static func cut(_ name: String, to limit: Int) -> String {
+        let bytes = Array(name.utf8)
+        guard bytes.count > limit else { return name }
+        var end = limit
+        while end > 0, bytes[end] & 0xC0 == 0x80 { end -= 1 }
+        if let percent = bytes[..<end].suffix(2).lastIndex(of: UInt8(ascii: "%")) { end = percent }
+        return String(decoding: bytes[..<end], as: UTF8.self)
+    }
+}

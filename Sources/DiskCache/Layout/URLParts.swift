@@ -1,0 +1,39 @@
+/// A canonical URL taken apart, for ``ReadablePath``.
+///
+/// Total: any text has parts, so that nothing that was stored once is without a path. It looks at bytes, because a `/`
+/// with a combining accent behind it is another `Character`.
+struct URLParts {
+    var scheme = ""
+    var host = ""
+    /// The digits behind the host; `nil` without any.
+    var port: String?
+    /// What stands between the slashes of the path, behind the first one; at least one.
+    var segments: [String] = [""]
+    /// What stands behind the first `?`; `nil` without one.
+    var query: String?
+
+    init(_ url: String) {
+        var rest = Substring(url).utf8
+        if let colon = rest.firstIndex(of: UInt8(ascii: ":")), rest[colon...].starts(with: "://".utf8) {
+            scheme = String(Substring(rest[..<colon]))
+            rest = rest[colon...].dropFirst(3)
+        }
+        if let mark = rest.firstIndex(of: UInt8(ascii: "?")) {
+            query = String(Substring(rest[mark...].dropFirst()))
+            rest = rest[..<mark]
+        }
+        let slash = rest.firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex
+        segments = rest[slash...].dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+            .map { String(Substring($0)) }
+
+        let authority = rest[..<slash]
+        let digits = authority.reversed().prefix { $0 >= 0x30 && $0 <= 0x39 }.count
+        let beforePort = authority.dropLast(digits)
+        if digits > 0, beforePort.last == UInt8(ascii: ":") {
+            host = String(Substring(beforePort.dropLast()))
+            port = String(Substring(authority.suffix(digits)))
+        } else {
+            host = String(Substring(authority))
+        }
+    }
+}

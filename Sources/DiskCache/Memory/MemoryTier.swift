@@ -1,0 +1,203 @@
+// Invariants of this file
+//
+// - `used` is at least the sum of all items' costs, and never more than `limit`: a cost is added before its item goes
+//   into a shard, and subtracted after the item left it.
+// - Each shard is guarded by a lock of its own. Nobody holds two locks at once, and nothing but table work happens under
+//   one: values are dropped after it was released, since dropping a body may take long or call back.
+
+import Primitives
+import Synchronization
+
+/// The hot entries, kept in memory and ready to send, bounded in bytes.
+///
+/// The table is split into shards by the key's hash, so that threads seldom meet. Keys are told apart by their bytes.
+public final class MemoryTier<Value: Sendable>: Sendable {
+    private typealias Policy = LRUPolicy<ExactText>
+
+    /// Gives a lock, which cannot be copied, a place in an array.
+    private final class Shard: Sendable {
+        let state = Locked(MemoryShard<Value, Policy>())
+    }
+
+    /// The most bytes that everything in it may cost; 0: nothing is ever kept.
+    public let limit: Int
+    /// The most that one value may cost: an eighth of the limit, so that no single body empties the tier.
+    public var valueLimit: Int { limit / 8 }
+
+    private let shards: [Shard]
+    private let used = Atomic<Int>(0)
+
+    /// An empty tier.
+    ///
+    /// - Parameters:
+    ///   - limit: in bytes; 0 (or less) turns the tier off.
+    ///   - shardCount: how many locks; at least 1.
+    public init(limit: Int, shardCount: Int = 16) {
+        self.limit = max(0, limit)
+        shards = (0..<max(1, shardCount)).map { _ in Shard() }
+    }
+
+    /// The value of a key, which becomes the last to go; `nil` when it is not there.
+    public func value(for key: String) -> Value? {
+        let key = ExactText(key)
+        return shards[shardIndex(of: key)].state.withLock { $0.value(for: key) }
+    }
+
+    /// Permission to ``insert(_:for:cost:ticket:)`` what is about to be read. Take it *before* reading.
+    public func ticket(for key: String) -> MemoryTicket {
+        let shard = shards[shardIndex(of: ExactText(key))]
+        return MemoryTicket(invalidations: shard.state.withLock { $0.invalidations })
+    }
+
+    /// Keeps a value, in place of an older one of the same key, and evicts others for it.
+    ///
+    /// The race that the ticket prevents:
+    /// 1. A reader misses here and reads version 1 from the disk.
+    /// 2. A writer replaces (or purges) the entry on disk, and then calls ``remove(_:)``, which finds nothing.
+    /// 3. The reader inserts version 1, which would be served from then on although it is gone.
+    ///
+    /// The reader took its ticket before it read, so 2 makes the ticket void and 3 is refused. A ticket is void after
+    /// *any* removal in its shard: now and then a harmless insert is refused, and the next reader brings it.
+    ///
+    /// - Parameters:
+    ///   - cost: the bytes that the value takes: its body and an estimate of what is around it.
+    ///   - ticket: from ``ticket(for:)`` of the same key.
+    /// - Returns: whether it was kept: not with a void ticket, nor when it costs more than ``valueLimit``.
+    @discardableResult
+    public func insert(_ value: Value, for key: String, cost: Int, ticket: MemoryTicket) -> Bool {
+        let key = ExactText(key)
+        let index = shardIndex(of: key)
+        let shard = shards[index]
+        guard cost >= 0, cost <= valueLimit, limit > 0,
+            shard.state.withLock({ $0.invalidations == ticket.invalidations }),
+            reserve(cost, evictingFrom: index)
+        else { return false }
+
+        let (isKept, replaced) = shard.state.withLock { state in
+            guard state.invalidations == ticket.invalidations else { return (false, Optional<Item>.none) }
+            return (true, state.insert(value, for: key, cost: cost))
+        }
+        if !isKept { release(cost) }
+        if let replaced { release(replaced.cost) }
+        return isKept
+    }
+
+    /// Changes the value of a key where it is, if it is there, and makes the tickets of readers void that may be about to
+    /// insert it unchanged. It does not count as a hit.
+    ///
+    /// Call it after the change on disk is committed. `change` runs under a lock: it only sets what costs nothing to drop.
+    public func update(_ key: String, _ change: (inout Value) -> Void) {
+        let key = ExactText(key)
+        shards[shardIndex(of: key)].state.withLock { $0.update(key, change) }
+    }
+
+    /// Removes the value of a key, and makes the tickets of readers void that may be about to insert an old one.
+    ///
+    /// Call it after the change on disk is committed and before it is acknowledged.
+    public func remove(_ key: String) {
+        let key = ExactText(key)
+        let removed = shards[shardIndex(of: key)].state.withLock { $0.invalidate(key) }
+        if let removed { release(removed.cost) }
+    }
+
+    /// Removes everything, and makes every ticket void.
+    public func removeAll() {
+        for shard in shards {
+            let removed = shard.state.withLock { $0.invalidateAll() }
+            release(removed.bytes)
+        }
+    }
+
+    /// Gives memory back: evicts until what is left costs at most `target` bytes. Tickets stay valid, for what is on disk
+    /// has not changed.
+    public func trim(toBytes target: Int) {
+        var index = 0
+        while used.load(ordering: .relaxed) > target, evictOne(startingAt: index) { index += 1 }
+    }
+
+    /// How much there is, and what happened since the start.
+    public var statistics: MemoryStatistics {
+        var sum = MemoryStatistics()
+        for shard in shards {
+            shard.state.withLock { state in
+                sum.count += state.count
+                sum.bytes += state.bytes
+                sum.hits += state.hits
+                sum.misses += state.misses
+                sum.evictions += state.evictions
+            }
+        }
+        return sum
+    }
+
+    /// `used`: what everything costs that is in the tier or on its way into it.
+    var bytesReserved: Int { used.load(ordering: .relaxed) }
+
+    // MARK: - Room
+
+    private typealias Item = MemoryShard<Value, Policy>.Item
+
+    private func shardIndex(of key: ExactText) -> Int {
+        Int(UInt(bitPattern: key.hashValue) % UInt(shards.count))
+    }
+
+    /// Adds `cost` to what is used, evicting until it fits: from the shard that it is for and, when more must go, from
+    /// each other in turn. `false` when nothing is left to evict: others are inserting at this moment.
+    private func reserve(_ cost: Int, evictingFrom start: Int) -> Bool {
+        var index = start
+        while !addIfItFits(cost) {
+            guard evictOne(startingAt: index) else { return false }
+            index += 1
+        }
+        return true
+    }
+
+    private func addIfItFits(_ cost: Int) -> Bool {
+        var current = used.load(ordering: .relaxed)
+        while current + cost <= limit {
+            let (isDone, original) = used.weakCompareExchange(
+                expected: current, desired: current + cost, ordering: .relaxed)
+            if isDone { return true }
+            current = original
+        }
+        return false
+    }
+
+    private func release(_ cost: Int) {
+        used.subtract(cost, ordering: .relaxed)
+    }
+
+    /// Evicts one value from the first shard that has any; `false` when none has.
+    private func evictOne(startingAt start: Int) -> Bool {
+        for offset in 0..<shards.count {
+            let shard = shards[(start + offset) % shards.count]
+            if let item = shard.state.withLock({ $0.evict() }) {
+                release(item.cost)
+                return true
+            }
+        }
+        return false
+    }
+}
+
+/// What a reader holds from before it reads until it inserts; see ``MemoryTier/insert(_:for:cost:ticket:)``.
+public struct MemoryTicket: Sendable {
+    let invalidations: UInt64
+}
+
+/// What a ``MemoryTier`` holds and what it did.
+public struct MemoryStatistics: Hashable, Sendable {
+    /// How many values there are.
+    public var count = 0
+    /// What they cost, in bytes.
+    public var bytes = 0
+    /// How often a value was found.
+    public var hits: UInt64 = 0
+    /// How often none was.
+    public var misses: UInt64 = 0
+    /// How many values had to go for room.
+    public var evictions: UInt64 = 0
+
+    /// Nothing held, nothing done.
+    public init() {}
+}

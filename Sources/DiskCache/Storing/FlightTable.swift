@@ -1,0 +1,75 @@
+import Primitives
+
+/// What is known of a body that is being received.
+struct Flight: Sendable {
+    var key: CacheKey
+    var kind: Entry.Kind
+    var url: String?
+    var host: String?
+    var tags: Set<ExactText>
+    /// Whether a purge matched it meanwhile.
+    var isPurged = false
+
+    /// Whether a purge means it. What is being received is neither fresh nor stale.
+    func matches(_ filter: EntryFilter) -> Bool {
+        func begins(_ text: String, _ prefix: String) -> Bool { text.utf8.starts(with: prefix.utf8) }
+        if filter.state != nil { return false }
+        if let key = filter.key, ExactText(key) != ExactText(self.key.text) { return false }
+        if let url = filter.url, url != self.url { return false }
+        if let host = filter.host, host != self.host { return false }
+        if let kind = filter.kind, kind != self.kind { return false }
+        if let tag = filter.tag, !tags.contains(ExactText(tag)) { return false }
+        if let prefix = filter.prefix {
+            let text = kind == .data ? key.text : url ?? ""
+            if !begins(text, prefix) { return false }
+        }
+        return true
+    }
+}
+
+/// The bodies that are being received, so that a purge reaches them.
+///
+/// Why nothing that was purged comes back: a purge marks the flights that match on the writer's thread, before it
+/// removes the first entry, and publishing asks for the mark on the same thread. So a body was either published before
+/// the purge began, and is removed by it, or it is marked, or its reservation was made after the purge began.
+final class FlightTable: Sendable {
+    private struct State {
+        var flights: [Int: Flight] = [:]
+        var next = 0
+    }
+
+    private let state = Locked(State())
+
+    /// Adds a flight; the number by which it is known from then on.
+    func begin(_ flight: Flight) -> Int {
+        state.withLock { state in
+            state.next += 1
+            state.flights[state.next] = flight
+            return state.next
+        }
+    }
+
+    /// Forgets a flight.
+    func end(_ number: Int) {
+        state.withLock { _ = $0.flights.removeValue(forKey: number) }
+    }
+
+    /// What is known of a flight; `nil` when it has ended.
+    func flight(_ number: Int) -> Flight? {
+        state.withLock { $0.flights[number] }
+    }
+
+    /// Adds tags to a flight.
+    func add(_ tags: [String], to number: Int) {
+        state.withLock { $0.flights[number]?.tags.formUnion(tags.map(ExactText.init)) }
+    }
+
+    /// A purge began: marks what it means.
+    func purge(_ filter: EntryFilter) {
+        state.withLock { state in
+            for (number, flight) in state.flights where !flight.isPurged && flight.matches(filter) {
+                state.flights[number]?.isPurged = true
+            }
+        }
+    }
+}

@@ -1,0 +1,267 @@
+import Primitives
+
+/// A body that is being received, and will become an entry: the one way by which anything gets into the cache.
+///
+/// Receive the bytes, then publish or abandon. A reservation that goes without either is abandoned. Room on disk is
+/// reserved as the bytes come, so a body that does not fit fails before it is complete.
+///
+/// Bytes come from one thread at a time; everything else may be called on any thread.
+public final class Reservation: Sendable {
+    private enum Phase: Sendable {
+        case idle(IncomingBody)
+        /// Some thread is receiving.
+        case receiving
+        case ended
+    }
+
+    private struct State: Sendable {
+        var phase: Phase
+        /// What the byte budget has promised to this body.
+        var reserved: Int64 = 0
+        var length: Int64 = 0
+    }
+
+    /// The key of the entry to be.
+    public let key: CacheKey
+    private let kind: Entry.Kind
+    private let url: String?
+    private let flight: Int
+    private let parts: CacheParts
+    private let writer: Writer
+    private let state: Locked<State>
+
+    init(_ flight: Flight, parts: CacheParts, writer: Writer) {
+        key = flight.key
+        kind = flight.kind
+        url = flight.url
+        self.parts = parts
+        self.writer = writer
+        self.flight = parts.flights.begin(flight)
+        let body = IncomingBody(partPath: parts.bodies.newPartPath(), memoryLimit: parts.inlineLimit)
+        state = Locked(State(phase: .idle(body)))
+    }
+
+    deinit {
+        abandon()
+    }
+
+    /// How many bytes have come.
+    public var receivedBytes: Int64 { state.withLock { $0.length } }
+
+    /// Whether a purge has matched meanwhile: what is published will answer who waits for it, and not be kept.
+    public var isPurged: Bool { parts.flights.flight(flight)?.isPurged ?? false }
+
+    /// Adds tags to those that the entry will have.
+    public func addTags(_ tags: [String]) {
+        if !tags.isEmpty { parts.flights.add(tags, to: flight) }
+    }
+
+    /// Says how many bytes will come, and reserves room for all of them: a body that does not fit fails before it is
+    /// sent. It may wait while older entries make room.
+    ///
+    /// Throws ``DiskCacheError/entryTooLarge(limit:)``, ``DiskCacheError/noSpace`` and
+    /// ``DiskCacheError/reservationEnded``.
+    public func expect(length: Int64) throws(DiskCacheError) {
+        try withBody { body throws(DiskCacheError) in
+            try reserve(forLength: length, ahead: 0, body)
+            try body.expect(length: length)
+        }
+    }
+
+    /// Takes the next bytes. It may wait while older entries make room, which is rare: the cache keeps some.
+    ///
+    /// Throws ``DiskCacheError/entryTooLarge(limit:)``, ``DiskCacheError/noSpace``,
+    /// ``DiskCacheError/fileSystem(operation:path:errno:)`` and ``DiskCacheError/reservationEnded``. After an error
+    /// there is nothing left to do but to abandon.
+    public func receive(_ bytes: UnsafeRawBufferPointer) throws(DiskCacheError) {
+        try withBody { body throws(DiskCacheError) in
+            try reserve(forLength: body.length + Int64(bytes.count), ahead: body.length, body)
+            try body.append(bytes)
+        }
+    }
+
+    /// Takes the next bytes; see ``receive(_:)-(UnsafeRawBufferPointer)``.
+    public func receive(_ bytes: [UInt8]) throws(DiskCacheError) {
+        try bytes.withBytes { bytes throws(DiskCacheError) in try receive(bytes) }
+    }
+
+    /// Publishes what came: makes it an entry, in place of the one of the same key.
+    ///
+    /// - Parameters:
+    ///   - metadata: what is known of the body.
+    ///   - expectedLength: how many bytes were declared; `nil` when nobody did.
+    ///   - condition: sees the entry that would be replaced, at the instant of replacing it; when it returns `false`
+    ///     nothing is published. It must not wait.
+    ///   - completion: gets ``DiskCacheError/lengthMismatch(expected:received:)``,
+    ///     ``DiskCacheError/conditionFailed``, ``DiskCacheError/noSpace``,
+    ///     ``DiskCacheError/fileSystem(operation:path:errno:)``, ``DiskCacheError/index(code:message:)``,
+    ///     ``DiskCacheError/reservationEnded`` or ``DiskCacheError/closed``; or how it ended, once that is durable. It
+    ///     runs on the writer's thread, or on the caller's, and must not wait.
+    public func publish(
+        _ metadata: EntryMetadata, expectedLength: Int64? = nil, condition: (@Sendable (Entry?) -> Bool)? = nil,
+        completion: @escaping @Sendable (Result<PublishOutcome, DiskCacheError>) -> Void
+    ) {
+        let body: SealedBody
+        do {
+            body = try seal(expectedLength: expectedLength)
+        } catch {
+            abandon()
+            return completion(.failure(error))
+        }
+        let store = StoreOperation(
+            key: key, kind: kind, url: url, flight: flight, body: body, metadata: metadata, condition: condition)
+        submit(
+            { context in try store.run(context) },
+            completion: { result in
+                // Unless it was published, the file is still where it was received.
+                body.removePart()
+                completion(result)
+            })
+    }
+
+    /// ``publish(_:expectedLength:condition:completion:)``, and waits for the outcome.
+    public func publish(
+        _ metadata: EntryMetadata, expectedLength: Int64? = nil, condition: (@Sendable (Entry?) -> Bool)? = nil
+    ) async throws(DiskCacheError) -> PublishOutcome {
+        try await withCheckedContinuation { continuation in
+            publish(metadata, expectedLength: expectedLength, condition: condition) { continuation.resume(returning: $0) }
+        }.get()
+    }
+
+    /// Refreshes an entry instead of replacing it: the origin said that its body has not changed (RFC 9111 §4.3.4).
+    ///
+    /// - Parameters:
+    ///   - entry: whose body was confirmed.
+    ///   - refresh: what changes.
+    ///   - completion: gets ``DiskCacheError/versionChanged`` when the entry is gone or has another body by now, and
+    ///     otherwise what ``publish(_:expectedLength:condition:completion:)`` says; ``PublishOutcome/notKept(_:body:)``
+    ///     comes without a body. It runs on the writer's thread, or on the caller's, and must not wait.
+    public func publishUnchanged(
+        _ entry: Entry, _ refresh: EntryRefresh,
+        completion: @escaping @Sendable (Result<PublishOutcome, DiskCacheError>) -> Void
+    ) {
+        guard let body = take() else { return completion(.failure(.reservationEnded)) }
+        body.discard()
+        let operation = RefreshOperation(entry: entry, flight: flight, refresh: refresh)
+        submit({ context in try operation.run(context) }, completion: completion)
+    }
+
+    /// ``publishUnchanged(_:_:completion:)``, and waits for the outcome.
+    public func publishUnchanged(
+        _ entry: Entry, _ refresh: EntryRefresh
+    ) async throws(DiskCacheError) -> PublishOutcome {
+        try await withCheckedContinuation { continuation in
+            publishUnchanged(entry, refresh) { continuation.resume(returning: $0) }
+        }.get()
+    }
+
+    /// Forgets what came, and gives its room back. Does nothing once it was published or abandoned.
+    public func abandon() {
+        let (body, reserved, ends) = state.withLock { state -> (IncomingBody?, Int64, Bool) in
+            switch state.phase {
+            case .ended: return (nil, 0, false)
+            case .receiving:
+                // The thread that receives finds out when it is done, and discards the body.
+                state.phase = .ended
+                return (nil, 0, true)
+            case .idle(let body):
+                state.phase = .ended
+                defer { state.reserved = 0 }
+                return (body, state.reserved, true)
+            }
+        }
+        body?.discard()
+        if reserved > 0 { parts.budget.release(reserved) }
+        if ends { parts.flights.end(flight) }
+    }
+
+    // MARK: - Steps
+
+    /// Hands the body to `use` for this thread alone; not under the lock, for `use` may wait.
+    private func withBody(
+        _ use: (IncomingBody) throws(DiskCacheError) -> Void
+    ) throws(DiskCacheError) {
+        guard let body = take(leaving: .receiving) else { throw .reservationEnded }
+        defer { giveBack(body) }
+        try use(body)
+    }
+
+    private func take(leaving phase: Phase = .ended) -> IncomingBody? {
+        state.withLock { state in
+            guard case .idle(let body) = state.phase else {
+                if case .receiving = state.phase { preconditionFailure("two threads use one reservation at once") }
+                return nil
+            }
+            state.phase = phase
+            return body
+        }
+    }
+
+    private func giveBack(_ body: IncomingBody) {
+        let (isAbandoned, reserved) = state.withLock { state -> (Bool, Int64) in
+            state.length = body.length
+            guard case .ended = state.phase else {
+                state.phase = .idle(body)
+                return (false, 0)
+            }
+            defer { state.reserved = 0 }
+            return (true, state.reserved)
+        }
+        if isAbandoned { body.discard() }
+        if reserved > 0 { parts.budget.release(reserved) }
+    }
+
+    /// Checks the length, reserves what is missing to the exact cost, and closes the body.
+    private func seal(expectedLength: Int64?) throws(DiskCacheError) -> SealedBody {
+        var sealed: SealedBody?
+        try withBody { body throws(DiskCacheError) in
+            if let expectedLength, expectedLength != body.length {
+                throw .lengthMismatch(expected: expectedLength, received: body.length)
+            }
+            try reserve(forLength: body.length, ahead: 0, body)
+            sealed = try body.seal()
+        }
+        // Nobody can have abandoned it in between and left a body that is sealed: then there is no file any more.
+        guard let sealed, take() != nil else { throw .reservationEnded }
+        return sealed
+    }
+
+    private func submit(
+        _ work: @escaping @Sendable (WriteContext) throws -> PublishOutcome,
+        completion: @escaping @Sendable (Result<PublishOutcome, DiskCacheError>) -> Void
+    ) {
+        let (parts, flight) = (parts, flight)
+        let reserved = state.withLock { state in
+            defer { state.reserved = 0 }
+            return state.reserved
+        }
+        writer.submit(work) { result in
+            if reserved > 0 { parts.budget.release(reserved) }
+            parts.flights.end(flight)
+            completion(result)
+        }
+    }
+
+    /// Makes sure that room is reserved for a body of that length, and for what usually follows `ahead` bytes.
+    private func reserve(forLength length: Int64, ahead: Int64, _ body: IncomingBody) throws(DiskCacheError) {
+        guard length <= parts.configuration.entryLimit else {
+            throw .entryTooLarge(limit: parts.configuration.entryLimit)
+        }
+        let reserved = state.withLock { $0.reserved }
+        let isFile = body.isFile || length > parts.inlineLimit
+        let needed = EntryRow.cost(bodyLength: length, isFile: isFile, url: url) - reserved
+        guard needed > 0 else { return }
+        // In steps, so that a large body does not ask for each of its pieces.
+        let step = ahead == 0 ? needed : max(needed, min(ahead, 1 << 20))
+        if step > needed, parts.budget.reserve(step) { return add(step) }
+        while !parts.budget.reserve(needed) {
+            let hasRoom = try writer.perform { context in try Eviction.makeRoom(context, for: needed) }
+            guard hasRoom else { throw .noSpace }
+        }
+        add(needed)
+    }
+
+    private func add(_ reserved: Int64) {
+        state.withLock { $0.reserved += reserved }
+    }
+}

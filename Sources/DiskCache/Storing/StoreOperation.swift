@@ -1,0 +1,105 @@
+import Primitives
+
+/// Makes a received body an entry. Runs on the writer's thread, inside a transaction.
+struct StoreOperation: Sendable {
+    var key: CacheKey
+    var kind: Entry.Kind
+    var url: String?
+    /// The number of the reservation.
+    var flight: Int
+    var body: SealedBody
+    var metadata: EntryMetadata
+    var condition: (@Sendable (Entry?) -> Bool)?
+
+    func run(_ context: WriteContext) throws -> PublishOutcome {
+        guard let flight = context.parts.flights.flight(flight) else { throw DiskCacheError.reservationEnded }
+        let old = try context.index.row(forKey: key.text)
+        if let condition, !condition(old?.entry) { throw DiskCacheError.conditionFailed }
+        if flight.isPurged {
+            // What a purge of its key left behind is none of this entry's: it is as if there had never been one.
+            let entry = entry(version: 0, path: nil, tags: flight.tags, replacing: nil, context)
+            return .notKept(entry, body: body.stored)
+        }
+
+        let version = context.totals.nextSequence()
+        let id = old?.id ?? version
+        var inline: SharedBytes?
+        var file: (path: String, identity: FileIdentity)?
+        switch body.content {
+        case .bytes(let bytes):
+            inline = bytes
+            if let path = old?.path { try context.setAside(path, id: id) }
+        case .file(let open, let part):
+            file = try context.place(open, part: part, id: id, key: key, url: url, replacing: old)
+        }
+
+        let entry = entry(version: version, path: file?.path, tags: flight.tags, replacing: old?.entry, context)
+        let cost = EntryRow.cost(bodyLength: body.length, isFile: file != nil, url: url)
+        let row = EntryRow(id: id, entry: entry, cost: cost, path: file?.path, identity: file?.identity)
+        try context.index.put(row, body: inline, replacing: old)
+        if let old { context.totals.remove(old) }
+        context.totals.add(row)
+        context.invalidate(key.text)
+        return .stored(entry)
+    }
+
+    private func entry(
+        version: Int64, path: String?, tags: Set<ExactText>, replacing old: Entry?, _ context: WriteContext
+    ) -> Entry {
+        let parts = context.parts
+        let record = Entry.Record(
+            key: key.text, namespace: parts.configuration.namespace, kind: kind, url: url,
+            host: url.map { URLParts($0).host }, params: metadata.params, status: metadata.status,
+            contentType: metadata.contentType, contentLength: body.length, etag: metadata.etag,
+            lastModified: metadata.lastModified, digest: body.digest, isJSON: body.isJSON,
+            downloadStartDate: metadata.downloadStartDate, downloadEndDate: metadata.downloadEndDate,
+            createdDate: context.now, localPath: path.map(parts.bodies.absolute),
+            tags: united(metadata.tags ?? old?.tags ?? [], tags), pinned: metadata.pinned ?? old?.pinned ?? false,
+            version: version, staleAllowance: metadata.staleAllowance, fields: metadata.fields)
+        let ttl = max(metadata.ttl, .zero)
+        return Entry(
+            record, ttl: ttl, expiryDate: metadata.expiryDate ?? context.now + ttl, hits: 0,
+            lastAccessDate: context.now)
+    }
+}
+
+/// Makes an entry fresh again whose body the origin has confirmed. Runs on the writer's thread, inside a transaction.
+struct RefreshOperation: Sendable {
+    /// The entry whose body was confirmed.
+    var entry: Entry
+    /// The number of the reservation.
+    var flight: Int
+    var refresh: EntryRefresh
+
+    func run(_ context: WriteContext) throws -> PublishOutcome {
+        guard let flight = context.parts.flights.flight(flight) else { throw DiskCacheError.reservationEnded }
+        if flight.isPurged { return .notKept(refreshed(entry, tags: flight.tags, now: context.now), body: nil) }
+        try context.flushAccess(only: entry.key)
+        guard let row = try context.index.row(forKey: entry.key), row.entry.version == entry.version else {
+            throw DiskCacheError.versionChanged
+        }
+        return .stored(try context.change(row, to: refreshed(row.entry, tags: flight.tags, now: context.now)))
+    }
+
+    private func refreshed(_ old: Entry, tags: Set<ExactText>, now: Timestamp) -> Entry {
+        var record = old.record
+        record.etag = refresh.etag ?? record.etag
+        record.lastModified = refresh.lastModified ?? record.lastModified
+        record.contentType = refresh.contentType ?? record.contentType
+        record.downloadStartDate = refresh.downloadStartDate ?? record.downloadStartDate
+        record.downloadEndDate = refresh.downloadEndDate ?? record.downloadEndDate
+        record.tags = united(refresh.tags ?? record.tags, tags)
+        record.pinned = refresh.pinned ?? record.pinned
+        record.staleAllowance = refresh.staleAllowance ?? record.staleAllowance
+        record.fields = refresh.fields ?? record.fields
+        let ttl = max(refresh.ttl, .zero)
+        return Entry(
+            record, ttl: ttl, expiryDate: refresh.expiryDate ?? now + ttl, hits: old.hits,
+            lastAccessDate: old.lastAccessDate)
+    }
+}
+
+/// Tags, each once, in the order of their bytes.
+func united(_ tags: [String], _ more: Set<ExactText> = []) -> [String] {
+    more.union(tags.map(ExactText.init)).map(\.text).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+}

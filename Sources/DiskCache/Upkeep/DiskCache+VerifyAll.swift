@@ -1,0 +1,99 @@
+import GRDB
+import Primitives
+
+extension DiskCache {
+    /// Holds every body against the index, and the index against itself. Changes nothing. Blocks for as long as reading
+    /// everything takes; for a cache that nobody else uses meanwhile.
+    ///
+    /// - Parameter report: gets what is wrong.
+    /// - Returns: how many bodies were read.
+    /// - Throws: what keeps it from looking: ``DiskCacheError/fileSystem(operation:path:errno:)``,
+    ///   ``DiskCacheError/index(code:message:)``.
+    public func verifyAll(_ report: (VerificationFinding) -> Void) throws(DiskCacheError) -> Int {
+        for problem in try parts.index.list({ try String.fetchAll($0, sql: "PRAGMA integrity_check(20)") })
+        where problem != "ok" {
+            report(.damagedIndex(reason: problem))
+        }
+        var sums: [Entry.Kind: Totals.Kind] = [:]
+        var checked = 0
+        var lastID: Int64 = 0
+        while true {
+            var query = EntryQuery(.all, now: parts.clock.now())
+            query.restrict("entries.id > ?", [lastID])
+            query.sort(by: "entries.id")
+            let rows = try parts.reader.rows(query, limit: 500)
+            guard let last = rows.last else { break }
+            lastID = last.id
+            for row in rows {
+                checked += 1
+                if let finding = try finding(row) { report(finding) }
+                var sum = sums[row.entry.kind] ?? Totals.Kind()
+                sum.entries += 1
+                sum.bodyBytes += row.entry.contentLength
+                sum.diskBytes += row.cost
+                if row.entry.pinned { sum.pinnedBytes += row.cost }
+                sums[row.entry.kind] = sum
+            }
+        }
+        try verifyTotals(sums, report)
+        try verifyTree(report)
+        return checked
+    }
+
+    private func finding(_ row: EntryRow) throws(DiskCacheError) -> VerificationFinding? {
+        let entry = row.entry
+        guard let path = row.path else {
+            guard let body = try parts.reader.find(entry.key)?.inlineBody else { return .missing(key: entry.key, path: nil) }
+            return digest(of: body.bytes) == entry.digest ? nil : .corrupt(key: entry.key, path: nil)
+        }
+        do throws(DiskCacheError) {
+            let (file, status) = try parts.bodies.open(row, path: path)
+            let isWhole = status?.identity.size == entry.contentLength
+            let digest = isWhole ? try file.digest() : []
+            return digest == entry.digest ? nil : .corrupt(key: entry.key, path: entry.localPath)
+        } catch {
+            guard error.isMissingFile else { throw error }
+            return .missing(key: entry.key, path: entry.localPath)
+        }
+    }
+
+    private func verifyTotals(
+        _ sums: [Entry.Kind: Totals.Kind], _ report: (VerificationFinding) -> Void
+    ) throws(DiskCacheError) {
+        let (stated, strangers) = try parts.index.list { db in
+            let strangers = try Int.fetchOne(
+                db,
+                sql: """
+                    SELECT (SELECT COUNT(*) FROM bodies WHERE id NOT IN (SELECT id FROM entries WHERE path IS NULL))
+                      + (SELECT COUNT(*) FROM tags WHERE id NOT IN (SELECT id FROM entries))
+                    """)
+            return (try Totals(db).kinds, strangers ?? 0)
+        }
+        if strangers > 0 { report(.orphanInIndex(count: strangers)) }
+        for kind in Entry.Kind.allCases {
+            let (stated, counted) = (stated[kind] ?? Totals.Kind(), sums[kind] ?? Totals.Kind())
+            for (name, total) in [
+                ("entries", \Totals.Kind.entries), ("body bytes", \.bodyBytes), ("disk bytes", \.diskBytes),
+                ("pinned bytes", \.pinnedBytes),
+            ] where stated[keyPath: total] != counted[keyPath: total] {
+                report(
+                    .wrongTotal(
+                        name: "\(name) of kind \(kind.rawValue)", stated: stated[keyPath: total],
+                        counted: counted[keyPath: total]))
+            }
+        }
+    }
+
+    private func verifyTree(_ report: (VerificationFinding) -> Void) throws(DiskCacheError) {
+        var tree = try BodyTree(parts.bodies)
+        while let paths = try tree.next() {
+            let known = try parts.reader.knownPaths(paths)
+            for path in paths where !known.contains(ExactText(path)) {
+                report(.orphan(path: parts.bodies.absolute(path)))
+            }
+        }
+        for name in try FileSystem.names(in: parts.bodies.incoming) where name != "intents" {
+            report(.leftover(path: parts.bodies.incoming + "/" + name))
+        }
+    }
+}

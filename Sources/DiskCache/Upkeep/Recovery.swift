@@ -1,0 +1,111 @@
+import Foundation
+import Primitives
+
+/// What is done at each start about a process that was killed: see the table in `Writer/WriteContext+Bodies.swift`.
+///
+/// Everything it does may be done again, should it be killed itself.
+enum Recovery {
+    /// Brings files and index together. Runs before the writer's thread does.
+    static func run(_ parts: CacheParts, _ loop: WriterLoop) throws(DiskCacheError) {
+        let names = try FileSystem.names(in: parts.bodies.incoming)
+        var olds: [Old] = []
+        for name in names {
+            if name.hasSuffix(".part") { FileSystem.unlink(parts.bodies.incoming + "/" + name) }
+            if let old = Old(name) { olds.append(old) }
+        }
+        let intents = try parts.bodies.notedIntents()
+        if olds.isEmpty && intents.isEmpty { return }
+
+        let failure = ResultBox<DiskCacheError>()
+        let (bodies, toPutBack) = (parts.bodies, olds)
+        loop.run([
+            WriterLoop.Job(
+                work: { context in
+                    for path in intents { try removeUnlessKnown(path, context) }
+                    for old in toPutBack { try putBackIfMissed(old, context) }
+                }, finish: { error in if let error { failure.set(error) } })
+        ])
+        if let error = failure.take() { throw error }
+        parts.log(
+            DiskCacheNotice(
+                .info, "what was under way when the process ended was finished or undone",
+                ["directory": bodies.directory, "bodies": "\(olds.count)", "paths": "\(intents.count)"]))
+    }
+
+    /// `incoming/<id>-<n>.old`.
+    private struct Old {
+        var name: String
+        var id: Int64
+
+        init?(_ name: String) {
+            guard name.hasSuffix(".old"), let id = Int64(digits: name.prefix { $0 != "-" }) else { return nil }
+            self.name = name
+            self.id = id
+        }
+    }
+
+    /// Removes a body that was placed and never committed.
+    private static func removeUnlessKnown(_ path: String, _ context: WriteContext) throws {
+        guard isInside(path), try context.index.row(forPath: path) == nil else { return }
+        let place = context.parts.bodies.absolute(path)
+        guard FileSystem.status(of: place)?.isRegular == true else { return }
+        FileSystem.unlink(place)
+        context.parts.bodies.removeEmptyDirectories(above: path)
+    }
+
+    /// Puts a body back that was taken away from an entry which, as the index says, still has it.
+    private static func putBackIfMissed(_ old: Old, _ context: WriteContext) throws {
+        let bodies = context.parts.bodies
+        let oldPath = bodies.incoming + "/" + old.name
+        guard let row = try context.index.row(forID: old.id), let path = row.path, let key = CacheKey(row.entry.key),
+            let oldStatus = FileSystem.status(of: oldPath), oldStatus.isRegular
+        else {
+            FileSystem.unlink(oldPath)
+            return
+        }
+        let place = bodies.absolute(path)
+        if FileSystem.status(of: place)?.identity.inode == oldStatus.identity.inode {
+            FileSystem.unlink(oldPath)
+            return
+        }
+        guard try !isBody(of: row, place), try isBody(of: row, oldPath) else {
+            FileSystem.unlink(oldPath)
+            return
+        }
+        if let slash = place.lastIndex(of: "/") { try? FileSystem.makeDirectories(String(place[..<slash])) }
+        if FileSystem.rename(oldPath, to: place) == 0 {
+            try setFile(of: row, path, context)
+            return
+        }
+        // Its place has become a directory that is in use. By a second name, for the row is not committed yet.
+        for candidate in PathCandidates(besides: path, key: key) where try context.index.row(forPath: candidate) == nil {
+            let target = bodies.absolute(candidate)
+            try bodies.noteIntent(candidate)
+            FileSystem.unlink(target)
+            guard FileSystem.link(oldPath, to: target) == 0 else { continue }
+            try setFile(of: row, candidate, context)
+            context.journal.afterwards { FileSystem.unlink(oldPath) }
+            return
+        }
+    }
+
+    private static func setFile(of row: EntryRow, _ path: String, _ context: WriteContext) throws {
+        guard let status = FileSystem.status(of: context.parts.bodies.absolute(path)) else { return }
+        try context.index.setFile(of: row.id, path: path, identity: status.identity)
+    }
+
+    private static func isBody(of row: EntryRow, _ path: String) throws(DiskCacheError) -> Bool {
+        guard let status = FileSystem.status(of: path), status.isRegular,
+            status.identity.size == row.entry.contentLength
+        else { return false }
+        let file = try FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW)
+        return try BodyFile(file, length: row.entry.contentLength, path: path).digest() == row.entry.digest
+    }
+
+    /// Whether a noted path is one that this program can have written: nothing else is removed on its word.
+    private static func isInside(_ path: String) -> Bool {
+        !path.hasPrefix("/")
+            && path.split(separator: "/", omittingEmptySubsequences: false).allSatisfy { !["", ".", ".."].contains($0) }
+            && BodyTree.isRoot(String(path.prefix { $0 != "/" }))
+    }
+}

@@ -1,0 +1,145 @@
+import Dispatch
+import Foundation
+import Primitives
+
+/// Finds out whether bodies are what they should be, by reading them; one at a time, on a queue of its own.
+///
+/// What it finds wrong it removes, but only on the writer's thread and after another look: what it read may have been
+/// replaced meanwhile, and a reader that saw a row and a file of two different moments has noticed nothing but that.
+final class Verifier: Sendable {
+    typealias Completion = @Sendable (Result<StoredEntry?, DiskCacheError>) -> Void
+
+    private let parts: CacheParts
+    private let writer: Writer
+    private let queue = DispatchQueue(label: "larder.diskcache.verify", qos: .utility)
+    /// Who waits for which key: one verification answers all who came while it ran.
+    private let waiting = Locked<[ExactText: [Completion]]>([:])
+
+    init(_ parts: CacheParts, writer: Writer) {
+        self.parts = parts
+        self.writer = writer
+    }
+
+    /// Verifies the entry of that key; `completion` gets it, or `nil` when there is none (any more).
+    func verify(_ key: String, completion: @escaping Completion) {
+        let isFirst = waiting.withLock { waiting in
+            waiting[ExactText(key), default: []].append(completion)
+            return waiting[ExactText(key)]?.count == 1
+        }
+        guard isFirst else { return }
+        queue.async { [self] in
+            let result: Result<StoredEntry?, DiskCacheError>
+            do throws(DiskCacheError) {
+                result = .success(try check(key, evenIfUntouched: false))
+            } catch {
+                result = .failure(error)
+            }
+            let completions = waiting.withLock { $0.removeValue(forKey: ExactText(key)) } ?? []
+            for completion in completions { completion(result) }
+        }
+    }
+
+    /// Verifies an entry on the calling thread, which waits.
+    ///
+    /// - Parameter evenIfUntouched: whether a file is read although it looks as it did when it was published.
+    func check(_ key: String, evenIfUntouched: Bool) throws(DiskCacheError) -> StoredEntry? {
+        var suspect: Suspect?
+        // Each round that does not end here saw the entry being replaced.
+        for _ in 0..<16 {
+            let judged = suspect
+            let finding = try writer.perform { [parts] context in
+                if let judged { return try Self.judge(judged, parts, context) }
+                return try Self.inspect(key, parts, context, evenIfUntouched: evenIfUntouched)
+            }
+            switch finding {
+            case .absent: return nil
+            case .intact(let entry, let body):
+                if case .file(let file) = body {
+                    return StoredEntry(entry: entry, body: try file.stored(upTo: parts.wholeReadLimit))
+                }
+                return StoredEntry(entry: entry, body: body)
+            case .damaged(let entry):
+                parts.log(
+                    DiskCacheNotice(
+                        .warning, "a body was damaged or missing, and its entry is removed",
+                        ["key": entry.key, "path": entry.localPath ?? "(in the index)"]))
+                return nil
+            case .suspect(var found):
+                let isWhole = found.status.identity.size == found.row.entry.contentLength
+                found.isGood = isWhole ? try found.file.digest() == found.row.entry.digest : false
+                suspect = found
+            case .changed: suspect = nil
+            }
+        }
+        throw .versionChanged
+    }
+
+    // MARK: - On the writer's thread
+
+    /// A file that has to be read, and what was found.
+    private struct Suspect: Sendable {
+        var row: EntryRow
+        var path: String
+        var file: BodyFile
+        var status: FileStatus
+        var isGood = false
+    }
+
+    private enum Finding: Sendable {
+        case absent
+        case intact(Entry, StoredBody)
+        /// It was removed.
+        case damaged(Entry)
+        case suspect(Suspect)
+        /// Another body has taken the place of the one that was read.
+        case changed
+    }
+
+    private static func inspect(
+        _ key: String, _ parts: CacheParts, _ context: WriteContext, evenIfUntouched: Bool
+    ) throws -> Finding {
+        guard let row = try context.index.row(forKey: key) else { return .absent }
+        guard let path = row.path else {
+            if let bytes = try context.index.inlineBody(forID: row.id), digest(of: bytes.bytes) == row.entry.digest {
+                return .intact(row.entry, .bytes(bytes))
+            }
+            try context.remove(row)
+            return .damaged(row.entry)
+        }
+        guard let (file, status) = try open(row, path, parts) else {
+            try context.remove(row)
+            return .damaged(row.entry)
+        }
+        if status.identity == row.identity && !evenIfUntouched { return .intact(row.entry, .file(file)) }
+        return .suspect(Suspect(row: row, path: path, file: file, status: status))
+    }
+
+    private static func judge(_ suspect: Suspect, _ parts: CacheParts, _ context: WriteContext) throws -> Finding {
+        guard let row = try context.index.row(forKey: suspect.row.entry.key),
+            row.entry.version == suspect.row.entry.version, row.path == suspect.path,
+            let (file, status) = try open(row, suspect.path, parts), status.identity == suspect.status.identity
+        else { return .changed }
+        guard suspect.isGood else {
+            try context.remove(row)
+            return .damaged(row.entry)
+        }
+        if status.identity != row.identity {
+            try context.index.setFile(of: row.id, path: suspect.path, identity: status.identity)
+        }
+        return .intact(row.entry, .file(file))
+    }
+
+    /// Opens a body; `nil` when it has gone.
+    private static func open(
+        _ row: EntryRow, _ path: String, _ parts: CacheParts
+    ) throws(DiskCacheError) -> (BodyFile, FileStatus)? {
+        do {
+            let (file, status) = try parts.bodies.open(row, path: path)
+            guard let status, status.isRegular else { return nil }
+            return (file, status)
+        } catch {
+            if error.isMissingFile { return nil }
+            throw error
+        }
+    }
+}

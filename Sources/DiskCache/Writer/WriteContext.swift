@@ -1,0 +1,70 @@
+import GRDB
+import Primitives
+
+/// What an operation works with on the writer's thread: the index, the files, and the journal that ties them together.
+///
+/// It lives as long as one transaction and never leaves the thread.
+final class WriteContext {
+    let parts: CacheParts
+    let index: IndexWriter
+    let journal = Journal()
+    var totals: Totals
+    /// One instant for the whole transaction.
+    let now: Timestamp
+
+    init(_ parts: CacheParts, db: Database, totals: Totals) {
+        self.parts = parts
+        self.totals = totals
+        index = IndexWriter(db: db, namespace: parts.configuration.namespace, directory: parts.bodies.directory)
+        now = parts.clock.now()
+    }
+
+    /// A point at which a test may stop everything.
+    func reach(_ point: CrashPoint) throws { try parts.crashHook(point) }
+
+    /// Tells everybody who keeps something of an entry that it is another, or gone.
+    func invalidate(_ key: String) {
+        journal.onCommit { [memory = parts.memory] in memory.remove(key) }
+    }
+
+    // MARK: - Entries
+
+    /// Removes an entry: its row, and its body from its place.
+    func remove(_ row: EntryRow) throws {
+        if let path = row.path { try setAside(path, id: row.id) }
+        try index.delete(row)
+        totals.remove(row)
+        invalidate(row.entry.key)
+    }
+
+    /// Writes what changed of an entry whose body stays.
+    func change(_ old: EntryRow, to entry: Entry) throws -> Entry {
+        var row = old
+        row.entry = entry
+        try index.change(row, from: old)
+        totals.remove(old)
+        totals.add(row)
+        invalidate(entry.key)
+        return entry
+    }
+
+    // MARK: - What was done to entries
+
+    /// Writes down hits, last accesses and slides: about `limit` of them, or those of one key.
+    ///
+    /// Returns whether something was left.
+    @discardableResult
+    func flushAccess(limit: Int = .max, only key: String? = nil) throws -> Bool {
+        let taken = parts.access.beginFlush(limit: limit, only: key)
+        if taken.isEmpty { return false }
+        let keys = taken.map(\.key)
+        journal.onUndo { [access = parts.access] in access.cancelFlush(keys) }
+        for (key, access) in taken { _ = try index.apply(access, toKey: key) }
+        // The memory tier first: until it knows, the log still tells.
+        journal.onCommit { [memory = parts.memory, access = parts.access] in
+            for (key, access) in taken { memory.update(key) { $0.entry = $0.entry.applying(access) } }
+            access.endFlush(keys)
+        }
+        return taken.count >= limit
+    }
+}

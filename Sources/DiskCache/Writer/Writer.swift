@@ -1,0 +1,196 @@
+import Dispatch
+import Foundation
+import GRDB
+import Primitives
+
+/// The one thread that changes what is on disk: every statement that writes, every checkpoint, and everything that
+/// happens to published files.
+///
+/// Invariants:
+/// - `queue` is guarded by its lock; everything else that changes is touched by the thread alone.
+/// - All that waits, up to ``groupLimit`` operations, shares a transaction, and each has a savepoint in it: one that
+///   fails takes nothing of the others with it. When the transaction itself fails, all of it is undone and each
+///   operation runs again in a transaction of its own. So an operation may run twice and must have no effect outside
+///   its ``WriteContext``.
+/// - Completions run on this thread after the commit and must not wait for it.
+final class Writer: Sendable {
+    /// Something to do in a transaction. `finish` gets `nil` once it is durable.
+    private struct Operation: Sendable {
+        var work: @Sendable (WriteContext) throws -> Void
+        var finish: @Sendable (DiskCacheError?) -> Void
+    }
+
+    private struct Queue {
+        var operations: [Operation] = []
+        /// When hits and slides are written down, if there are any.
+        var flushDeadline: DispatchTime?
+        var isClosed = false
+        /// Whether the thread waits on `wake`, or is about to.
+        var isSleeping = false
+    }
+
+    /// The most operations in one transaction.
+    private static let groupLimit = 256
+    /// The most hits and slides that are written down in one transaction.
+    private static let flushLimit = 4096
+    /// How long hits and slides may stay in memory.
+    private static let flushInterval: DispatchTimeInterval = .milliseconds(800)
+
+    private let parts: CacheParts
+    private let queue = Locked(Queue())
+    private let wake = DispatchSemaphore(value: 0)
+    private let ended = DispatchGroup()
+
+    /// Starts the thread, which uses `loop` from then on.
+    init(_ parts: CacheParts, loop: WriterLoop) {
+        self.parts = parts
+        ended.enter()
+        let thread = Thread { [self] in
+            run(loop)
+            ended.leave()
+        }
+        thread.name = "larder-writer"
+        thread.stackSize = 2 << 20
+        thread.start()
+    }
+
+    /// Runs `work` in a transaction, then calls `completion` on this thread: after the commit, with what `work`
+    /// returned, or with what went wrong. Once closed it calls it at once, on the caller's thread.
+    func submit<Value: Sendable>(
+        _ work: @escaping @Sendable (WriteContext) throws -> Value,
+        completion: @escaping @Sendable (Result<Value, DiskCacheError>) -> Void
+    ) {
+        let box = ResultBox<Value>()
+        let operation = Operation(
+            work: { context in
+                box.set(try work(context))
+            },
+            finish: { error in
+                if let error { return completion(.failure(error)) }
+                completion(box.take().map { .success($0) } ?? .failure(.closed))
+            })
+        let (isClosed, mustWake) = queue.withLock { queue in
+            if queue.isClosed { return (true, false) }
+            queue.operations.append(operation)
+            defer { queue.isSleeping = false }
+            return (false, queue.isSleeping)
+        }
+        if isClosed { return completion(.failure(.closed)) }
+        if mustWake { wake.signal() }
+    }
+
+    /// ``submit(_:completion:)``, and waits for the outcome. Never from the writer's own thread.
+    func perform<Value: Sendable>(
+        _ work: @escaping @Sendable (WriteContext) throws -> Value
+    ) throws(DiskCacheError) -> Value {
+        let box = ResultBox<Result<Value, DiskCacheError>>()
+        let done = DispatchSemaphore(value: 0)
+        submit(work) { result in
+            box.set(result)
+            done.signal()
+        }
+        done.wait()
+        return try (box.take() ?? .failure(.closed)).get()
+    }
+
+    /// Something was noted in the access log that is to be written down soon.
+    func flushSoon() {
+        let mustWake = queue.withLock { queue in
+            if queue.flushDeadline != nil || queue.isClosed { return false }
+            queue.flushDeadline = .now() + Self.flushInterval
+            defer { queue.isSleeping = false }
+            return queue.isSleeping
+        }
+        if mustWake { wake.signal() }
+    }
+
+    /// Finishes what waits, writes everything down, closes the index, and waits until all that is done.
+    func close() {
+        stop()
+        ended.wait()
+    }
+
+    /// ``close()`` without waiting.
+    func stop() {
+        let mustWake = queue.withLock { queue in
+            queue.isClosed = true
+            defer { queue.isSleeping = false }
+            return queue.isSleeping
+        }
+        if mustWake { wake.signal() }
+    }
+
+    // MARK: - The thread
+
+    private func run(_ loop: WriterLoop) {
+        while true {
+            let (operations, mustFlush, isLast) = next(orSleep: !loop.wantsEviction)
+            var jobs = operations.map { WriterLoop.Job(work: $0.work, finish: $0.finish) }
+            if mustFlush || isLast {
+                let limit = isLast ? Int.max : Self.flushLimit
+                let flush = WriterLoop.Job(
+                    work: { [self] context in
+                        if try context.flushAccess(limit: limit) { context.journal.afterwards { self.flushSoon() } }
+                    }, finish: { _ in })
+                // First, so that an update in the same transaction has the last word.
+                jobs.insert(flush, at: 0)
+            }
+            if !jobs.isEmpty { loop.run(jobs) }
+            if isLast || loop.isCrashed { break }
+            if loop.wantsEviction { loop.evictSome() }
+        }
+        queue.withLock { $0.isClosed = true }
+        parts.index.close(checkpoint: !loop.isCrashed)
+        for operation in takeRest() { operation.finish(.closed) }
+    }
+
+    /// The next operations; whether it is time for hits and slides; whether these are the last.
+    private func next(orSleep maySleep: Bool) -> (operations: [Operation], mustFlush: Bool, isLast: Bool) {
+        while true {
+            let (found, deadline) = queue.withLock { queue in
+                let mustFlush = queue.flushDeadline.map { $0 <= .now() } ?? false
+                let isLast = queue.isClosed && queue.operations.count <= Self.groupLimit
+                if queue.operations.isEmpty && !mustFlush && !isLast && maySleep {
+                    queue.isSleeping = true
+                    return (Optional<([Operation], Bool, Bool)>.none, queue.flushDeadline)
+                }
+                let group = Array(queue.operations.prefix(Self.groupLimit))
+                queue.operations.removeFirst(group.count)
+                if mustFlush { queue.flushDeadline = nil }
+                return ((group, mustFlush, isLast), nil)
+            }
+            if let found { return found }
+            if wake.wait(timeout: deadline ?? .distantFuture) == .timedOut {
+                let wasWoken = queue.withLock { queue in
+                    defer { queue.isSleeping = false }
+                    return !queue.isSleeping
+                }
+                // Somebody signalled just after the time was up: take the signal, it is for this round.
+                if wasWoken { wake.wait() }
+            }
+        }
+    }
+
+    private func takeRest() -> [Operation] {
+        queue.withLock { queue in
+            defer { queue.operations = [] }
+            return queue.operations
+        }
+    }
+}
+
+/// A place for one value that is set and taken on different threads.
+final class ResultBox<Value: Sendable>: Sendable {
+    private let value: Locked<Value?>
+
+    init() { value = Locked(nil) }
+
+    func set(_ new: Value) { value.withLock { $0 = new } }
+
+    func take() -> Value? {
+        value.withLock { value in
+            defer { value = nil }
+            return value
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import GRDB
+import Primitives
+
+/// How the writer's thread runs a group of operations: one transaction, its journal, and what follows the commit.
+/// Touched by that thread alone.
+///
+/// `@unchecked Sendable` because it is made on the thread that starts the writer, handed to the writer's thread once,
+/// and used only there.
+final class WriterLoop: @unchecked Sendable {
+    /// Something to do in a transaction. `finish` gets `nil` once it is durable.
+    struct Job {
+        var work: (WriteContext) throws -> Void
+        var finish: (DiskCacheError?) -> Void
+    }
+
+    private let parts: CacheParts
+    private var totals: Totals
+    private let eviction: Eviction
+    /// A test stopped everything; see ``CrashPoint``.
+    private(set) var isCrashed = false
+
+    /// A loop that knows what the index says now.
+    init(_ parts: CacheParts) throws(DiskCacheError) {
+        self.parts = parts
+        let totals = try mappingErrors { try parts.index.writing.writeWithoutTransaction { try Totals($0) } }
+        self.totals = totals
+        parts.budget.commit(used: totals.diskBytes)
+        parts.totals.withLock { $0 = totals.snapshot }
+        eviction = Eviction(limit: parts.configuration.diskLimit)
+    }
+
+    /// Runs the jobs in one transaction or, if that fails, each in its own.
+    func run(_ jobs: [Job]) {
+        var failures = [DiskCacheError?](repeating: nil, count: jobs.count)
+        do {
+            let context = try transaction(jobs, &failures)
+            context.journal.committed()
+            for (job, failure) in zip(jobs, failures) { job.finish(failure) }
+            context.journal.cleanUp()
+            parts.bodies.clearIntents()
+        } catch is SimulatedCrash {
+            isCrashed = true
+            for job in jobs { job.finish(.closed) }
+        } catch {
+            let failure = parts.index.notice(error)
+            // Somebody else's lock on the index: waiting for it once more for each job would help nobody.
+            if jobs.count == 1 || failure.isBusy {
+                for job in jobs { job.finish(failure) }
+            } else {
+                for job in jobs { run([job]) }
+            }
+        }
+    }
+
+    /// Runs the jobs and commits. What one of them throws is its failure; what this throws is everybody's, and all of
+    /// it was undone.
+    private func transaction(_ jobs: [Job], _ failures: inout [DiskCacheError?]) throws -> WriteContext {
+        try parts.index.writing.writeWithoutTransaction { db in
+            try db.beginTransaction(.immediate)
+            let context = WriteContext(parts, db: db, totals: totals)
+            do {
+                for (number, job) in jobs.enumerated() {
+                    failures[number] = try run(job, in: context, isAlone: jobs.count == 1)
+                }
+                try context.reach(.beforeCommit)
+                try context.totals.save(db)
+                try db.commit()
+            } catch {
+                if db.isInsideTransaction { try? db.rollback() }
+                if !(error is SimulatedCrash) {
+                    context.journal.undoAll()
+                    parts.bodies.clearIntents()
+                }
+                throw error
+            }
+            try context.reach(.afterCommit)
+            totals = context.totals
+            parts.budget.commit(used: totals.diskBytes)
+            parts.totals.withLock { $0 = totals.snapshot }
+            return context
+        }
+    }
+
+    /// Runs one job in a savepoint, and undoes it if it fails. Throws when the whole transaction is lost.
+    private func run(_ job: Job, in context: WriteContext, isAlone: Bool) throws -> DiskCacheError? {
+        let db = context.index.db
+        if isAlone {
+            try job.work(context)
+            return nil
+        }
+        let (mark, totals) = (context.journal.mark, context.totals)
+        try db.cachedStatement(sql: "SAVEPOINT job").execute()
+        do {
+            try job.work(context)
+        } catch let crash as SimulatedCrash {
+            throw crash
+        } catch {
+            // A full disk or an I/O error may have rolled everything back already.
+            guard db.isInsideTransaction else { throw error }
+            try db.execute(sql: "ROLLBACK TO job; RELEASE job")
+            context.journal.undo(to: mark)
+            context.totals = totals
+            return parts.index.notice(error)
+        }
+        try db.cachedStatement(sql: "RELEASE job").execute()
+        return nil
+    }
+
+    // MARK: - Head-room
+
+    /// Whether so little room is left that some should be made before anybody needs it.
+    var wantsEviction: Bool {
+        !isCrashed && eviction.isWanted(excess: parts.budget.excess(), used: parts.budget.used)
+    }
+
+    /// Makes some room, in one small step.
+    func evictSome() {
+        let (eviction, excess) = (eviction, parts.budget.excess(with: eviction.headRoom))
+        var evicted = 0
+        run([
+            Job(
+                work: { context in evicted = try eviction.step(context, toFree: excess) },
+                finish: { _ in })
+        ])
+        eviction.stepEnded(evicted: evicted, used: parts.budget.used)
+    }
+}

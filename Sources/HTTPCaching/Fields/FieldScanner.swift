@@ -1,0 +1,113 @@
+/// Reads a field value from left to right by the grammar of RFC 9110 §5.6.
+///
+/// What cannot be read leaves the position where it was and returns `nil`, so that the caller decides what is wrong.
+struct FieldScanner {
+    private let bytes: [UInt8]
+    private var offset = 0
+
+    init(_ text: some StringProtocol) {
+        bytes = Array(text.utf8)
+    }
+
+    var isAtEnd: Bool { offset == bytes.count }
+
+    var isAtListSeparator: Bool { current == UInt8(ascii: ",") }
+
+    private var current: UInt8? { offset < bytes.count ? bytes[offset] : nil }
+
+    /// Optional white space (§5.6.3).
+    mutating func skipSpace() {
+        while let byte = current, byte == 0x20 || byte == 0x09 { offset += 1 }
+    }
+
+    /// White space and the commas of empty list members, which a recipient ignores (§5.6.1.2).
+    mutating func skipListSeparators() {
+        while let byte = current, byte == 0x20 || byte == 0x09 || byte == UInt8(ascii: ",") { offset += 1 }
+    }
+
+    /// Takes one byte when it comes next.
+    mutating func take(_ character: Unicode.Scalar) -> Bool {
+        guard current == UInt8(ascii: character) else { return false }
+        offset += 1
+        return true
+    }
+
+    /// Takes a text when it comes next.
+    mutating func take(_ text: StaticString) -> Bool {
+        let wanted = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+        guard bytes[offset...].starts(with: wanted) else { return false }
+        offset += wanted.count
+        return true
+    }
+
+    /// One or more characters of a token (§5.6.2).
+    mutating func token() -> String? {
+        take(while: Self.isTokenCharacter)
+    }
+
+    /// One or more digits.
+    mutating func digits() -> String? {
+        take { $0 >= 0x30 && $0 <= 0x39 }
+    }
+
+    /// A quoted string, without its quotes and backslashes (§5.6.4). `nil` when it has no end.
+    mutating func quotedString() -> String? {
+        guard current == UInt8(ascii: "\"") else { return nil }
+        var content: [UInt8] = []
+        var index = offset + 1
+        while index < bytes.count {
+            switch bytes[index] {
+            case UInt8(ascii: "\""):
+                offset = index + 1
+                return String(decoding: content, as: UTF8.self)
+            case UInt8(ascii: "\\") where index + 1 < bytes.count:
+                content.append(bytes[index + 1])
+                index += 2
+            default:
+                content.append(bytes[index])
+                index += 1
+            }
+        }
+        return nil
+    }
+
+    /// The opaque part of an entity tag, with its quotes (§8.8.3): a backslash in it is nothing special.
+    mutating func opaqueTag() -> String? {
+        guard current == UInt8(ascii: "\"") else { return nil }
+        for index in bytes.indices[(offset + 1)...] {
+            switch bytes[index] {
+            case UInt8(ascii: "\""):
+                defer { offset = index + 1 }
+                return String(decoding: bytes[offset...index], as: UTF8.self)
+            case 0x21...0x7E, 0x80...: continue
+            default: return nil
+            }
+        }
+        return nil
+    }
+
+    /// Skips to the comma that ends this list member, or to the end. A comma within quotes ends nothing, unless the
+    /// quotes have no end.
+    mutating func skipListMember() {
+        while let byte = current, byte != UInt8(ascii: ",") {
+            if byte == UInt8(ascii: "\""), quotedString() != nil { continue }
+            offset += 1
+        }
+    }
+
+    private mutating func take(while isWanted: (UInt8) -> Bool) -> String? {
+        let end = bytes[offset...].firstIndex { !isWanted($0) } ?? bytes.count
+        guard end > offset else { return nil }
+        defer { offset = end }
+        return String(decoding: bytes[offset..<end], as: UTF8.self)
+    }
+
+    private static func isTokenCharacter(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "A")...UInt8(ascii: "Z"):
+            true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import DiskCache
+import Logging
+
+/// Everything an operator can choose, with its default. The table of names, texts and parsers is ``Setting/all``.
+public struct Configuration: Sendable {
+    /// The address to listen on. Default: `127.0.0.1`.
+    public var host = "127.0.0.1"
+    /// The TCP port to listen on; 0 takes any that is free. Default: 8080.
+    public var port: UInt16 = 8080
+    /// The cache directory, absolute. Default: `$XDG_CACHE_HOME/larder`, else `~/.cache/larder`; empty means that.
+    public var directory = ""
+    /// How bodies are kept. Default: `hashed` in a release build, `readable` in a debug build.
+    public var layout: Layout = Configuration.defaultLayout
+    /// How long an entry stays fresh when neither the caller nor the origin says. Default: 7 days.
+    public var defaultTTL: Duration = .seconds(604_800)
+    /// Bytes that the memory tier may hold. Default: 256 MiB.
+    public var memoryLimit = 256 << 20
+    /// Bytes that entries may take on disk. Default: 10 GiB.
+    public var diskLimit = 10 << 30
+    /// Bytes that one body may have. Default: 1 GiB.
+    public var entryLimit = 1 << 30
+    /// Bodies up to this many bytes are rows of the index (hashed layout). Default: 16 KiB.
+    public var inlineLimit = 16 << 10
+    /// Downloads that run at once; more wait. Default: 512.
+    public var maxDownloads = 512
+    /// Downloads that run at once from one host and port. Default: 128.
+    public var maxDownloadsPerHost = 128
+    /// Origins that may be reached although their address is not globally routable. Default: none.
+    public var allowedOrigins: [String] = []
+    /// URL schemes that may be downloaded. Default: http and https.
+    public var schemes: Set<String> = ["http", "https"]
+    /// How long the server goes on taking new requests after SIGTERM. Default: 0.
+    public var drainDelay: Duration = .zero
+    /// How long requests in flight may take to finish after that. Default: 30 s.
+    public var drainTimeout: Duration = .seconds(30)
+    /// The least severe level that is logged. Default: `info`.
+    public var logLevel: Logger.Level = .info
+    /// How a log line looks; `nil` is text on a terminal, else JSON. Default: `nil`.
+    public var logFormat: LogFormat?
+
+    /// How a log line looks.
+    public enum LogFormat: String, Sendable, CaseIterable {
+        case text, json
+    }
+
+    /// The defaults.
+    public init() {}
+
+    #if DEBUG
+        static let defaultLayout = Layout.readable
+    #else
+        static let defaultLayout = Layout.hashed
+    #endif
+
+    /// The caches folder that backups skip: `$XDG_CACHE_HOME/larder`, else `$HOME/.cache/larder`; `nil` when neither
+    /// variable is set. A relative `XDG_CACHE_HOME` is ignored, as the XDG Base Directory Specification demands.
+    static func defaultDirectory(environment: [String: String]) -> String? {
+        if let base = environment["XDG_CACHE_HOME"], base.hasPrefix("/") { return base + "/larder" }
+        if let home = environment["HOME"], !home.isEmpty { return home + "/.cache/larder" }
+        return nil
+    }
+}

@@ -1,0 +1,182 @@
+import DiskCache
+import Logging
+import Origin
+import Primitives
+
+extension Setting {
+    /// Every option of `larder serve`, in the order of the help.
+    public static let all: [Setting] = [
+        host, port, directory, layout, defaultTTL, memoryLimit, diskLimit, entryLimit, inlineLimit, maxDownloads,
+        maxDownloadsPerHost, allowOrigin, schemes, drainDelay, drainTimeout, logLevel, logFormat,
+    ]
+
+    /// See ``Configuration/host``.
+    public static let host = Setting(
+        "host", "ADDRESS", default: "127.0.0.1", "Address to listen on."
+    ) { (text, configuration) throws(SettingValueError) in
+        guard !text.isEmpty else { throw SettingValueError("an IPv4 or IPv6 address or a host name") }
+        configuration.host = text
+    }
+
+    /// See ``Configuration/port``.
+    public static let port = Setting(
+        "port", "PORT", default: "8080", "TCP port to listen on; 0 takes any that is free."
+    ) { (text, configuration) throws(SettingValueError) in
+        guard let port = UInt16(text) else { throw SettingValueError("a number from 0 to 65535") }
+        configuration.port = port
+    }
+
+    /// See ``Configuration/directory``.
+    public static let directory = Setting(
+        "directory", "PATH", default: "$XDG_CACHE_HOME/larder, else ~/.cache/larder", "Cache directory."
+    ) { (text, configuration) throws(SettingValueError) in
+        guard !text.isEmpty else { throw SettingValueError("a path") }
+        configuration.directory = text
+    }
+
+    /// See ``Configuration/layout``.
+    public static let layout = Setting(
+        "layout", "LAYOUT", default: "\(Configuration.defaultLayout)",
+        "How bodies are kept: hashed (by MD5; small ones in the index) or readable (a directory tree that mirrors the URL)."
+    ) { (text, configuration) throws(SettingValueError) in
+        guard let layout = Layout(rawValue: text) else { throw SettingValueError("hashed or readable") }
+        configuration.layout = layout
+    }
+
+    /// See ``Configuration/defaultTTL``.
+    public static let defaultTTL = Setting(
+        "default-ttl", "SECONDS", default: "604800",
+        "How long an entry stays fresh when neither the caller nor the origin says."
+    ) { (text, configuration) throws(SettingValueError) in
+        configuration.defaultTTL = try seconds(text)
+    }
+
+    /// See ``Configuration/memoryLimit``.
+    public static let memoryLimit = Setting(
+        "memory-limit", "BYTES", default: "256MiB", "How much the memory tier may hold; 0 switches it off."
+    ) { (text, configuration) throws(SettingValueError) in
+        configuration.memoryLimit = try bytes(text)
+    }
+
+    /// See ``Configuration/diskLimit``.
+    public static let diskLimit = Setting(
+        "disk-limit", "BYTES", default: "10GiB", "How much entries may take on disk."
+    ) { (text, configuration) throws(SettingValueError) in
+        configuration.diskLimit = try bytes(text, atLeast: 1 << 20)
+    }
+
+    /// See ``Configuration/entryLimit``.
+    public static let entryLimit = Setting(
+        "entry-limit", "BYTES", default: "1GiB", "How large one body may be."
+    ) { (text, configuration) throws(SettingValueError) in
+        configuration.entryLimit = try bytes(text, atLeast: 1)
+    }
+
+    /// See ``Configuration/inlineLimit``.
+    public static let inlineLimit = Setting(
+        "inline-limit", "BYTES", default: "16KiB",
+        "Bodies up to this size are rows of the index (hashed layout); 0 makes every body a file."
+    ) { (text, configuration) throws(SettingValueError) in
+        let limit = try bytes(text)
+        guard limit <= 1 << 20 else { throw SettingValueError("at most 1MiB") }
+        configuration.inlineLimit = limit
+    }
+
+    /// See ``Configuration/maxDownloads``.
+    public static let maxDownloads = Setting(
+        "max-downloads", "COUNT", default: "512", "Downloads that run at once; more wait their turn."
+    ) { (text, configuration) throws(SettingValueError) in
+        configuration.maxDownloads = try count(text)
+    }
+
+    /// See ``Configuration/maxDownloadsPerHost``.
+    public static let maxDownloadsPerHost = Setting(
+        "max-downloads-per-host", "COUNT", default: "128", "Downloads that run at once from one host and port."
+    ) { (text, configuration) throws(SettingValueError) in
+        configuration.maxDownloadsPerHost = try count(text)
+    }
+
+    /// See ``Configuration/allowedOrigins``.
+    public static let allowOrigin = Setting(
+        "allow-origin", "RULE", default: "none",
+        "An address, CIDR or host (with :PORT, or any port) that may be downloaded from although it is not globally "
+            + "routable. Repeatable.",
+        isList: true
+    ) { (texts, configuration) throws(SettingValueError) in
+        for text in texts {
+            do {
+                _ = try AddressRule(text)
+            } catch {
+                throw SettingValueError("an address, CIDR or host, optionally with :PORT: \(error)")
+            }
+        }
+        configuration.allowedOrigins = texts
+    }
+
+    /// See ``Configuration/schemes``.
+    public static let schemes = Setting(
+        "schemes", "LIST", default: "http,https", "URL schemes that may be downloaded; ftp can be added.", isList: true
+    ) { (texts, configuration) throws(SettingValueError) in
+        let schemes = Set(texts.map { $0.lowercased() })
+        guard !schemes.isEmpty, schemes.isSubset(of: CanonicalURL.schemes) else {
+            throw SettingValueError("some of http, https, ftp")
+        }
+        configuration.schemes = schemes
+    }
+
+    /// See ``Configuration/drainDelay``.
+    public static let drainDelay = Setting(
+        "drain-delay", "SECONDS", default: "0",
+        "How long new requests are still served after SIGTERM, while /readyz already says 503."
+    ) { (text, configuration) throws(SettingValueError) in
+        configuration.drainDelay = try seconds(text)
+    }
+
+    /// See ``Configuration/drainTimeout``.
+    public static let drainTimeout = Setting(
+        "drain-timeout", "SECONDS", default: "30", "How long requests in flight may take to finish after SIGTERM."
+    ) { (text, configuration) throws(SettingValueError) in
+        configuration.drainTimeout = try seconds(text)
+    }
+
+    /// See ``Configuration/logLevel``.
+    public static let logLevel = Setting(
+        "log-level", "LEVEL", default: "info", "trace, debug, info, notice, warning, error or critical."
+    ) { (text, configuration) throws(SettingValueError) in
+        guard let level = Logger.Level(rawValue: text.lowercased()) else {
+            throw SettingValueError(Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))
+        }
+        configuration.logLevel = level
+    }
+
+    /// See ``Configuration/logFormat``.
+    public static let logFormat = Setting(
+        "log-format", "FORMAT", default: "text on a terminal, else json", "text or json."
+    ) { (text, configuration) throws(SettingValueError) in
+        guard let format = Configuration.LogFormat(rawValue: text) else { throw SettingValueError("text or json") }
+        configuration.logFormat = format
+    }
+
+    private static func seconds(_ text: String) throws(SettingValueError) -> Duration {
+        guard let value = Double(text), let ttl = TTL(seconds: value) else {
+            throw SettingValueError("seconds, from 0 to \(TTL.maximumSeconds)")
+        }
+        return ttl.duration
+    }
+
+    private static func bytes(_ text: String, atLeast minimum: Int = 0) throws(SettingValueError) -> Int {
+        guard let size = ByteSize(text), size.bytes >= minimum else {
+            throw SettingValueError(
+                "a number of bytes, as 1048576, 512KiB, 256MiB or 10GiB"
+                    + (minimum > 1 ? ", at least \(ByteSize(bytes: minimum))" : ""))
+        }
+        return size.bytes
+    }
+
+    private static func count(_ text: String) throws(SettingValueError) -> Int {
+        guard let count = Int(text), (1...100_000).contains(count) else {
+            throw SettingValueError("a number from 1 to 100000")
+        }
+        return count
+    }
+}

@@ -1,0 +1,37 @@
+import DiskCache
+import Origin
+
+extension DownloadError {
+    /// What the cache could not do.
+    init(_ error: DiskCacheError) {
+        switch error {
+        case .noSpace: self = .noSpace
+        case .entryTooLarge(let limit): self = .tooLarge(code: 0, limit: limit)
+        case .closed: self = .stopping
+        default: self = .storage(error.description)
+        }
+    }
+
+    /// Why the transfer ended.
+    init(_ error: OriginError) {
+        switch error.kind {
+        case .addressRefused(let rule): self = .addressRefused(rule)
+        case .schemeRefused(let scheme): self = .schemeRefused(scheme)
+        case .timedOut: self = .timedOut(code: error.code, words: error.message)
+        case .tooLarge(let limit): self = .tooLarge(code: error.code, limit: limit)
+        case .cancelled: self = .cancelled
+        case .receiver(let cause as DownloadError): self = cause
+        case .receiver(let cause as DiskCacheError): self = DownloadError(cause)
+        default: self = .transferFailed(code: error.code, words: error.message)
+        }
+    }
+
+    /// Whether an older entry may stand in for the answer, as `staleIfError` asks: the origin failed, and it was neither
+    /// a refusal of ours nor somebody's wish (RFC 5861 §4).
+    var allowsStale: Bool {
+        switch self {
+        case .originStatus, .transferFailed, .tooLarge, .timedOut, .noSpace, .storage: true
+        case .schemeRefused, .addressRefused, .cancelled, .stopping: false
+        }
+    }
+}

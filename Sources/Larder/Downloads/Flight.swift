@@ -1,0 +1,239 @@
+import DiskCache
+import HTTPCaching
+import Origin
+import Primitives
+
+/// One run of fetching an entry from its origin.
+///
+/// Invariants: it ends exactly once, by calling `finish`; its phases only go forward; `state` is touched under its lock
+/// and acted upon after. The origin's calls come one after another on the origin client's thread, the cache's on its
+/// writer's: the lock is for those who look at the progress or cancel.
+final class Flight: OriginReceiver, Sendable {
+    /// What a flight works with; the same for all.
+    struct Tools: Sendable {
+        let cache: DiskCache
+        let origin: OriginClient
+        let clock: any WallClock
+        let metrics: ServiceMetrics
+        let defaultTTL: Duration
+        let entryLimit: Int64
+    }
+
+    /// How far a flight has come, for those who watch.
+    struct Progress: Sendable {
+        var receivedBytes: Int64 = 0
+        var totalBytes: Int64?
+    }
+
+    typealias Finish = @Sendable (Flight, Result<DownloadResult, DownloadError>) -> Void
+
+    private enum Phase { case waiting, receiving, storing, ended }
+
+    private struct State {
+        var phase = Phase.waiting
+        var progress = Progress()
+        var isCancelled = false
+        var transfer: OriginTransfer?
+        var reservation: Reservation?
+        /// The entry whose validators were sent along.
+        var held: Entry?
+        var head: OriginHead?
+    }
+
+    let request: DownloadRequest
+    let key: CacheKey
+    let startDate: Timestamp
+    private let start = ContinuousClock.now
+    private let tools: Tools
+    private let finish: Finish
+    private let state = Locked(State())
+
+    /// A flight that has not begun.
+    init(_ request: DownloadRequest, key: CacheKey, tools: Tools, finish: @escaping Finish) {
+        self.request = request
+        self.key = key
+        self.tools = tools
+        self.finish = finish
+        startDate = tools.clock.now()
+    }
+
+    /// How much has come.
+    var progress: Progress { state.withLock(\.progress) }
+
+    /// The time since the flight was made.
+    var elapsed: Duration { ContinuousClock.now - start }
+
+    /// Tags that a caller who joined wants beside the others.
+    func addTags(_ tags: Set<String>) {
+        guard !tags.isEmpty else { return }
+        state.withLock(\.reservation)?.addTags(tags.sorted())
+    }
+
+    /// Stops it; `false` when the body is complete and being stored, so that there is nothing left to stop.
+    func cancel() -> Bool {
+        let (isStopped, transfer) = state.withLock { state -> (Bool, OriginTransfer?) in
+            guard state.phase == .waiting || state.phase == .receiving else { return (false, nil) }
+            state.isCancelled = true
+            return (true, state.transfer)
+        }
+        transfer?.cancel()
+        return isStopped
+    }
+
+    /// Registers the store that is about to happen, so that a purge from now on is noticed, and tags can be added.
+    func reserve() {
+        let reservation = tools.cache.reserve(
+            key, kind: .download, url: request.url.string, tags: request.tags.sorted())
+        state.withLock { $0.reservation = reservation }
+    }
+
+    /// Asks the origin. Whoever calls has made sure that this is the only flight of its key.
+    ///
+    /// - Parameter held: an entry past its expiry whose body is whole; its validators go along.
+    func depart(held: Entry?) {
+        let validators = held.map { Validators(etag: $0.etag, lastModified: $0.lastModified) }
+        var fields = request.fields
+        for field in validators?.conditionalFields ?? [:] { fields.append(field) }
+        let isConditional = validators?.isEmpty == false
+        let isCancelled = state.withLock { state in
+            state.held = isConditional ? held : nil
+            state.head = nil
+            state.phase = .receiving
+            return state.isCancelled
+        }
+        if isCancelled {
+            end(.failure(.cancelled))
+            return
+        }
+        var originRequest = OriginRequest(url: request.url.string)
+        originRequest.fields = fields
+        originRequest.sizeLimit = tools.entryLimit
+        let transfer = tools.origin.fetch(originRequest, receiver: self)
+        let wasCancelled = state.withLock { state in
+            state.transfer = transfer
+            return state.isCancelled
+        }
+        if wasCancelled { transfer.cancel() }
+    }
+
+    // MARK: The origin's side
+
+    func originDidAnswer(_ head: OriginHead) throws {
+        let (reservation, isConditional) = state.withLock { state in
+            state.head = head
+            state.progress.totalBytes = head.declaredLength
+            return (state.reservation, state.held != nil)
+        }
+        if head.status == 304, isConditional { return }
+        guard (200..<300).contains(head.status), head.status != 206 else {
+            throw DownloadError.originStatus(head.status)
+        }
+        if let length = head.declaredLength { try reservation?.expect(length: length) }
+    }
+
+    func originDidSend(_ bytes: UnsafeRawBufferPointer) throws {
+        let reservation = state.withLock { state in
+            state.progress.receivedBytes += Int64(bytes.count)
+            return state.reservation
+        }
+        tools.metrics.receivedBytes.increment(by: bytes.count)
+        try reservation?.receive(bytes)
+    }
+
+    func originDidFinish(_ result: Result<OriginSummary, OriginError>) {
+        let (head, held, isCancelled) = state.withLock { state in
+            if !state.isCancelled { state.phase = .storing }
+            state.transfer = nil
+            return (state.head, state.held, state.isCancelled)
+        }
+        switch result {
+        case _ where isCancelled: end(.failure(.cancelled))
+        case .failure(let error): end(.failure(DownloadError(error)))
+        case .success(let summary):
+            guard let head else {
+                end(.failure(.transferFailed(code: 0, words: "the origin sent no answer")))
+                return
+            }
+            if head.status == 304, let held {
+                keep(held, head: head)
+            } else {
+                store(head: head, summary: summary)
+            }
+        }
+    }
+
+    // MARK: Keeping what came
+
+    private func store(head: OriginHead, summary: OriginSummary) {
+        // RFC 9112 §6.3: without a length or chunks the body ends with the connection. Nothing at all is then more
+        // likely a server that died than an empty resource.
+        guard summary.byteCount > 0 || summary.framing.isFramed else {
+            end(.failure(.transferFailed(code: 0, words: "the origin closed the connection without sending a body")))
+            return
+        }
+        let now = tools.clock.now()
+        var metadata = EntryMetadata(ttl: lifetime(head: head, now: now))
+        metadata.status = head.status
+        metadata.contentType = head.fields[.contentType]
+        metadata.etag = head.fields[.eTag]
+        metadata.lastModified = head.fields[.lastModified]
+        metadata.params = request.params?.text
+        metadata.downloadStartDate = startDate
+        metadata.downloadEndDate = now
+        metadata.pinned = request.pinned
+        metadata.staleAllowance = staleAllowance
+        state.withLock(\.reservation)?.publish(metadata) { [self] result in
+            switch result {
+            case .success(let outcome): end(.success(DownloadResult(outcome: .downloaded, entry: outcome.entry)))
+            case .failure(let error): end(.failure(DownloadError(error)))
+            }
+        }
+    }
+
+    private func keep(_ held: Entry, head: OriginHead) {
+        let now = tools.clock.now()
+        var refresh = EntryRefresh(ttl: lifetime(head: head, now: now))
+        refresh.etag = head.fields[.eTag]
+        refresh.lastModified = head.fields[.lastModified]
+        refresh.downloadStartDate = startDate
+        refresh.downloadEndDate = now
+        refresh.pinned = request.pinned
+        refresh.staleAllowance = staleAllowance
+        state.withLock(\.reservation)?.publishUnchanged(held, refresh) { [self] result in
+            switch result {
+            case .success(let outcome): end(.success(DownloadResult(outcome: .revalidated, entry: outcome.entry)))
+            case .failure(.versionChanged):
+                // The body that the origin confirmed has gone meanwhile: fetch it whole.
+                reserve()
+                depart(held: nil)
+            case .failure(let error): end(.failure(DownloadError(error)))
+            }
+        }
+    }
+
+    /// The caller's ttl; else the origin's own freshness; else the default. An origin that forbids keeping or reusing
+    /// gets an entry that is stale at once.
+    private func lifetime(head: OriginHead, now: Timestamp) -> Duration {
+        if let ttl = request.ttl { return ttl }
+        let control = CacheControl(head.fields)
+        if control.noStore || control.noCache { return .zero }
+        guard let stated = FreshnessLifetime(head.fields, receivedAt: now) else { return tools.defaultTTL }
+        return max(.zero, stated.remaining)
+    }
+
+    private var staleAllowance: Duration {
+        max(request.staleWhileRevalidate ?? .zero, request.staleIfError ?? .zero)
+    }
+
+    func end(_ result: Result<DownloadResult, DownloadError>) {
+        let reservation = state.withLock { state -> Reservation?? in
+            guard state.phase != .ended else { return nil }
+            state.phase = .ended
+            defer { state.reservation = nil }
+            return .some(state.reservation)
+        }
+        guard let reservation else { return }
+        if case .failure = result { reservation?.abandon() }
+        finish(self, result)
+    }
+}

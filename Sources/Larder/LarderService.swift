@@ -1,0 +1,103 @@
+import DiskCache
+import Logging
+import Origin
+import Primitives
+
+/// The service: the cache of a directory, the downloads that fill it, and what they count.
+public final class LarderService: Sendable {
+    /// The name of the namespace that a request without one means.
+    public static let defaultNamespace = "default"
+
+    /// What the service was configured with.
+    public let configuration: Configuration
+    /// The cache of the default namespace.
+    public let cache: DiskCache
+    /// The downloads into it.
+    public let downloads: DownloadManager
+    /// What the service counts.
+    public let metrics = ServiceMetrics()
+    /// Where "now" comes from.
+    public let clock: any WallClock
+    /// When the service was opened.
+    public let startDate: Timestamp
+
+    private let directory: CacheDirectory
+    private let origin: OriginClient
+
+    /// Opens the cache directory, which takes its lock, and starts the client of the origins.
+    ///
+    /// - Parameters:
+    ///   - originAuthority: the file of a certificate authority that origins over HTTPS may be signed by, beside the
+    ///     system's; `nil` for none.
+    /// - Throws: ``DiskCacheError`` when the directory cannot be used; ``ConfigurationError`` for an origin rule that
+    ///   cannot be read.
+    public init(
+        configuration: Configuration, clock: any WallClock = SystemClock(), logger: Logger,
+        originAuthority: String? = nil
+    ) throws {
+        self.configuration = configuration
+        self.clock = clock
+        startDate = clock.now()
+        directory = try CacheDirectory(path: configuration.directory)
+        var cacheConfiguration = DiskCache.Configuration()
+        cacheConfiguration.namespace = Self.defaultNamespace
+        cacheConfiguration.layout = configuration.layout
+        cacheConfiguration.inlineLimit = Int64(configuration.inlineLimit)
+        cacheConfiguration.diskLimit = Int64(configuration.diskLimit)
+        cacheConfiguration.entryLimit = Int64(configuration.entryLimit)
+        cacheConfiguration.memoryLimit = configuration.memoryLimit
+        cacheConfiguration.defaultTTL = configuration.defaultTTL
+        cache = try DiskCache(in: directory, configuration: cacheConfiguration, clock: clock) { notice in
+            logger.log(notice)
+        }
+        var originConfiguration = OriginClient.Configuration()
+        originConfiguration.schemes = configuration.schemes
+        originConfiguration.maxTransfers = configuration.maxDownloads
+        originConfiguration.maxTransfersPerHost = configuration.maxDownloadsPerHost
+        originConfiguration.certificateAuthorityFile = originAuthority
+        do {
+            originConfiguration.addressPolicy = AddressPolicy(
+                allowing: try configuration.allowedOrigins.map { text in try AddressRule(text) })
+        } catch {
+            throw ConfigurationError(description: "--allow-origin: \(error)")
+        }
+        origin = OriginClient(configuration: originConfiguration)
+        downloads = DownloadManager(
+            tools: Flight.Tools(
+                cache: cache, origin: origin, clock: clock, metrics: metrics, defaultTTL: configuration.defaultTTL,
+                entryLimit: Int64(configuration.entryLimit)),
+            schemes: configuration.schemes)
+    }
+
+    /// How many transfers run, and how many wait for their turn.
+    public var transferCounts: (running: Int, queued: Int) { origin.transferCounts }
+
+    /// Periodic upkeep, until the task is cancelled: expired entries go, head-room is kept, a slice is scrubbed.
+    public func maintain(every interval: Duration = .seconds(60)) async {
+        while !Task.isCancelled {
+            await withCheckedContinuation { continuation in
+                cache.maintain { continuation.resume() }
+            }
+            try? await Task.sleep(for: interval)
+        }
+    }
+
+    /// Cancels downloads, flushes and closes the cache, and releases the directory's lock. Blocks.
+    public func close() {
+        downloads.stop()
+        origin.shutDown()
+        cache.close()
+    }
+}
+
+extension Logger {
+    fileprivate func log(_ notice: DiskCacheNotice) {
+        let level: Logger.Level =
+            switch notice.level {
+            case .info: .info
+            case .warning: .warning
+            case .error: .error
+            }
+        log(level: level, "\(notice.message)", metadata: notice.metadata.mapValues { .string($0) })
+    }
+}

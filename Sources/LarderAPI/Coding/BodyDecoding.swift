@@ -1,0 +1,113 @@
+import Larder
+import Primitives
+
+/// The media types that a body of the API may have, and how each becomes JSON.
+enum BodyDecoding {
+    /// The essence of a Content-Type: lower-case `type/subtype`, without parameters; `nil` without one.
+    static func mediaType(_ contentType: String?) -> String? {
+        guard let essence = contentType?.split(separator: ";", omittingEmptySubsequences: false).first else {
+            return nil
+        }
+        let text = essence.filter { $0 != " " && $0 != "\t" }.lowercased()
+        return text.isEmpty ? nil : text
+    }
+
+    static func isJSON(_ mediaType: String?) -> Bool {
+        mediaType == nil || mediaType == "application/json" || mediaType?.hasSuffix("+json") == true
+    }
+
+    /// A JSON body, of a call that takes nothing else.
+    static func json(_ body: [UInt8], contentType: String?) throws(Problem) -> JSON {
+        let type = mediaType(contentType)
+        guard isJSON(type) || (isForm(type) && looksLikeJSON(body)) else {
+            throw .unsupportedMediaType(contentType, expected: "application/json")
+        }
+        return try parse(body)
+    }
+
+    /// The body of `POST /download`: JSON, or a form as `curl -d url=… -d ttl=20` sends it. JSON under curl's default
+    /// form type, because the `-H` was forgotten, is read as JSON: no form begins with a brace.
+    static func downloadRequest(_ body: [UInt8], contentType: String?) throws(Problem) -> JSON {
+        let type = mediaType(contentType)
+        if isJSON(type) || (isForm(type) && looksLikeJSON(body)) { return try parse(body) }
+        guard isForm(type) else {
+            throw .unsupportedMediaType(contentType, expected: "application/json or application/x-www-form-urlencoded")
+        }
+        return try form(body)
+    }
+
+    /// The elements of `POST /downloads`: a JSON array, or one JSON value a line (NDJSON). Each is decoded on its own,
+    /// so that one that is wrong does not spoil the others.
+    static func batch(_ body: [UInt8], contentType: String?) throws(Problem) -> [Result<JSON, Problem>] {
+        let type = mediaType(contentType)
+        let isLines = type == "application/x-ndjson" || type == "application/jsonl"
+        guard isLines || isJSON(type) || isForm(type) else {
+            throw .unsupportedMediaType(contentType, expected: "application/json or application/x-ndjson")
+        }
+        if !isLines, firstByte(of: body) != UInt8(ascii: "{") {
+            guard case .array(let elements) = try parse(body) else {
+                throw .invalid("the body must be an array of downloads, or one download a line", pointer: "")
+            }
+            return elements.map(Result.success)
+        }
+        return body.split(separator: UInt8(ascii: "\n")).map { Array($0) }.filter { firstByte(of: $0) != nil }
+            .map { line in Result { () throws(Problem) in try parse(line) } }
+    }
+
+    private static func isForm(_ mediaType: String?) -> Bool { mediaType == "application/x-www-form-urlencoded" }
+
+    private static func looksLikeJSON(_ body: [UInt8]) -> Bool {
+        let first = firstByte(of: body)
+        return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
+    }
+
+    private static func firstByte(of body: [UInt8]) -> UInt8? {
+        body.first { $0 != 0x20 && $0 != 0x09 && $0 != 0x0A && $0 != 0x0D }
+    }
+
+    private static func parse(_ body: [UInt8]) throws(Problem) -> JSON {
+        do {
+            return try JSON(parsing: body)
+        } catch {
+            throw .invalid("the body is not JSON: \(error)", pointer: "")
+        }
+    }
+
+    /// A form as the JSON object that it stands for: numbers and truth values where the field has them, `tags` with
+    /// commas or repeated, `params[name]=value` and `headers[name]=value`.
+    private static func form(_ body: [UInt8]) throws(Problem) -> JSON {
+        guard let text = String(validating: body, as: UTF8.self) else { throw .invalid("the form is not UTF-8") }
+        var members: [JSON.Member] = []
+        var groups: [String: [JSON.Member]] = [:]
+        for (name, value) in try FormDecoding.pairs(text, subject: "form") {
+            if let group = ["params", "headers"].first(where: { name.hasPrefix($0 + "[") && name.hasSuffix("]") }) {
+                let inner = String(name.dropFirst(group.count + 1).dropLast())
+                if let index = groups[group]?.firstIndex(where: { $0.name == inner }),
+                    let held = groups[group]?[index].value
+                {
+                    groups[group]?[index].value = .array((held.arrayValue ?? [held]) + [.string(value)])
+                } else {
+                    groups[group, default: []].append(.init(inner, .string(value)))
+                }
+            } else if name == "tags" {
+                groups["tags", default: []] += value.split(separator: ",").map { .init("", .string(String($0))) }
+            } else {
+                guard !members.contains(where: { $0.name == name }) else {
+                    throw .invalid("\(name) comes twice", pointer: "/" + JSON.pointerToken(name))
+                }
+                members.append(.init(name, scalar(value, of: name)))
+            }
+        }
+        if let tags = groups.removeValue(forKey: "tags") { members.append(.init("tags", .array(tags.map(\.value)))) }
+        return .object(members + groups.map { .init($0.key, .object($0.value)) })
+    }
+
+    private static func scalar(_ value: String, of name: String) -> JSON {
+        switch name {
+        case "ttl", "staleWhileRevalidate", "staleIfError": TTL(value) == nil ? .string(value) : .number(value)
+        case "updateExpiry", "refresh", "pinned":
+            value == "true" ? .bool(true) : value == "false" ? .bool(false) : .string(value)
+        default: .string(value)
+        }
+    }
+}

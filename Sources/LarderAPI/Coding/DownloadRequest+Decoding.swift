@@ -1,0 +1,117 @@
+import HTTPTypes
+import Larder
+import Primitives
+
+extension DownloadRequest {
+    /// Reads `{url, params?, ttl?, updateExpiry?, refresh?, staleWhileRevalidate?, staleIfError?, headers?, tags?,
+    /// pinned?}`.
+    ///
+    /// - Throws: 400 that points at the field, also for one that is not known.
+    init(_ json: JSON) throws(Problem) {
+        guard case .object = json else { throw .invalid("the body must be a JSON object with a url", pointer: "") }
+        let fields = try JSONFields(
+            json,
+            known: [
+                "url", "params", "ttl", "updateExpiry", "refresh", "staleWhileRevalidate", "staleIfError", "headers",
+                "tags", "pinned",
+            ])
+        guard let text = try fields.string("url") else { throw .invalid("url is missing", pointer: "/url") }
+        let params = fields["params"]
+        self.init(
+            url: try URLDecoding.canonicalURL(text, params: params, urlPointer: "/url", paramsPointer: "/params"),
+            params: params,
+            fields: try OriginFields.decode(fields["headers"]))
+        ttl = try fields.ttl("ttl")
+        updatesExpiry = try fields.bool("updateExpiry") ?? false
+        refresh = try fields.bool("refresh") ?? false
+        staleWhileRevalidate = try fields.ttl("staleWhileRevalidate")
+        staleIfError = try fields.ttl("staleIfError")
+        tags = try fields.tags("tags") ?? []
+        pinned = try fields.bool("pinned")
+    }
+}
+
+/// The fields that a caller may have sent to the origin.
+private enum OriginFields {
+    static func decode(_ json: JSON?) throws(Problem) -> HTTPFields {
+        guard let json else { return [:] }
+        guard case .object(let members) = json else {
+            throw .invalid("headers must be an object of field names and values", pointer: "/headers")
+        }
+        var fields = HTTPFields()
+        for member in members {
+            let pointer = "/headers/" + JSON.pointerToken(member.name)
+            guard let name = HTTPField.Name(member.name) else {
+                throw .invalid("\"\(member.name)\" is not a field name", pointer: pointer)
+            }
+            guard !isReserved(name.canonicalName) else {
+                throw .invalid("\(member.name) is Larder's own to send", pointer: pointer)
+            }
+            guard fields[name] == nil else { throw .invalid("\(member.name) comes twice", pointer: pointer) }
+            guard let value = member.value.stringValue, HTTPField.isValidValue(value) else {
+                throw .invalid("the value must be a string without control characters", pointer: pointer)
+            }
+            fields.append(HTTPField(name: name, value: value))
+        }
+        return fields
+    }
+
+    /// Fields that belong to the connection, to the framing, or to the cache itself: a part of a body or a "not
+    /// modified" that the caller provoked must not be kept as the whole.
+    private static func isReserved(_ name: String) -> Bool {
+        switch name {
+        case "host", "connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade", "keep-alive",
+            "expect", "range", "if-range", "accept-encoding", "http2-settings":
+            true
+        default: name.hasPrefix("if-") || name.hasPrefix("proxy-") || name.hasPrefix("larder-")
+        }
+    }
+}
+
+/// The members of a JSON object, read by name and type; an unknown one is refused.
+struct JSONFields {
+    private let json: JSON
+
+    /// - Throws: 400 for a member whose name is not among `known`.
+    init(_ json: JSON, known: Set<String>) throws(Problem) {
+        guard case .object(let members) = json else { throw .invalid("the body must be a JSON object", pointer: "") }
+        for member in members where !known.contains(member.name) {
+            throw .invalid(
+                "\"\(member.name)\" is not known here; there are \(known.sorted().joined(separator: ", "))",
+                pointer: "/" + JSON.pointerToken(member.name))
+        }
+        self.json = json
+    }
+
+    /// The value; `nil` when it is absent. `null` is a value, and refused by whoever wanted another type.
+    subscript(name: String) -> JSON? { json[name] }
+
+    func string(_ name: String) throws(Problem) -> String? {
+        guard let value = json[name] else { return nil }
+        guard let text = value.stringValue else { throw .invalid("\(name) must be a string", pointer: "/" + name) }
+        return text
+    }
+
+    func bool(_ name: String) throws(Problem) -> Bool? {
+        guard let value = json[name] else { return nil }
+        guard let bool = value.boolValue else { throw .invalid("\(name) must be true or false", pointer: "/" + name) }
+        return bool
+    }
+
+    func ttl(_ name: String) throws(Problem) -> Duration? {
+        guard let value = json[name] else { return nil }
+        guard let seconds = value.doubleValue else {
+            throw .invalid("\(name) must be a number of seconds", pointer: "/" + name)
+        }
+        guard let ttl = TTL(seconds: seconds) else { throw .invalidTTL(value.text, pointer: "/" + name) }
+        return ttl.duration
+    }
+
+    func tags(_ name: String) throws(Problem) -> Set<String>? {
+        guard let value = json[name] else { return nil }
+        guard let elements = value.arrayValue, elements.allSatisfy({ $0.stringValue != nil }) else {
+            throw .invalid("\(name) must be an array of strings", pointer: "/" + name)
+        }
+        return try Tags.check(elements.compactMap(\.stringValue), pointer: "/" + name)
+    }
+}

@@ -1,0 +1,65 @@
+import DiskCache
+import Foundation
+import Larder
+import Primitives
+
+extension Entry {
+    /// The entry as the API shows it; every member is always there.
+    func json(at now: Timestamp) -> JSON {
+        .object([
+            .init("key", .string(key)),
+            .init("namespace", .string(namespace)),
+            .init("kind", .string(kind.rawValue)),
+            .init("url", .string(orNull: url)),
+            .init("params", params.flatMap { try? JSON(parsing: $0) } ?? .null),
+            .init("state", isFresh(at: now) ? "fresh" : "stale"),
+            // What a caller stored has no origin, and so no status of one.
+            .init("status", kind == .json || kind == .data ? .null : .number(status)),
+            .init("contentType", .string(orNull: contentType)),
+            .init("contentLength", .number(contentLength)),
+            .init("etag", .string(orNull: etag)),
+            .init("lastModified", .string(orNull: lastModified)),
+            .init("digest", .string("sha-256=:\(Data(digest).base64EncodedString()):")),
+            .init("downloadStartDate", .date(downloadStartDate)),
+            .init("downloadEndDate", .date(downloadEndDate)),
+            .init("expiresInSeconds", .seconds(ttl)),
+            .init("expiryDate", .date(expiryDate)),
+            .init("localPath", .string(orNull: localPath)),
+            .init("tags", .array(tags.map(JSON.string))),
+            .init("pinned", .bool(pinned)),
+            .init("hits", .number(hits)),
+            .init("lastAccessDate", hits > 0 ? .date(lastAccessDate) : .null),
+        ])
+    }
+}
+
+extension DownloadResult {
+    /// `{"outcome": …, "entry": …}`.
+    func json(at now: Timestamp) -> JSON {
+        .object(members(at: now))
+    }
+
+    /// The members of ``json(at:)``, for those who add to them.
+    func members(at now: Timestamp) -> [JSON.Member] {
+        [.init("outcome", .string(outcome.rawValue)), .init("entry", entry.json(at: now))]
+    }
+}
+
+extension DownloadStatus {
+    /// The download as the API shows it; `entry` and `problem` are there when there is one.
+    func json(at now: Timestamp) -> JSON {
+        var members: [JSON.Member] = [
+            .init("key", .string(key)),
+            .init("url", .string(url)),
+            .init("state", .string(state.rawValue)),
+            .init("receivedBytes", .number(receivedBytes)),
+            .init("totalBytes", totalBytes.map { .number($0) } ?? .null),
+            .init("bytesPerSecond", .number(Int64(bytesPerSecond))),
+            .init("waiters", .number(waiters)),
+            .init("startDate", .date(startDate)),
+        ]
+        if let entry { members.append(.init("entry", entry.json(at: now))) }
+        if let error { members.append(.init("problem", Problem(error).json)) }
+        return .object(members)
+    }
+}

@@ -1,0 +1,72 @@
+import DiskCache
+import Larder
+import Primitives
+
+extension Problem {
+    /// What a failed download is to the caller.
+    init(_ error: DownloadError) {
+        switch error {
+        case .schemeRefused(let scheme):
+            self.init(
+                status: 403,
+                detail: "the scheme \"\(scheme)\" is not allowed; --schemes can add it", pointer: "/url")
+        case .addressRefused(let rule):
+            self.init(
+                status: 403,
+                detail: "the origin's address is not allowed: \(rule); --allow-origin can allow it", pointer: "/url")
+        case .originStatus(let status):
+            self.init(
+                status: 502, detail: "the origin answered with status \(status)",
+                extensions: [.init("originStatus", .number(status))])
+        case .transferFailed(let code, let words):
+            self.init(status: 502, detail: words, extensions: Self.curlCode(code))
+        case .tooLarge(let code, let limit):
+            self.init(
+                status: 502,
+                detail: "the body is longer than \(limit) bytes, the most that an entry may have",
+                extensions: Self.curlCode(code) + [.init("limit", .number(limit))])
+        case .timedOut(let code, let words):
+            self.init(status: 504, detail: words, extensions: Self.curlCode(code))
+        case .cancelled:
+            self.init(status: 502, detail: "the download was cancelled")
+        case .noSpace: self = .noSpace
+        case .storage(let words):
+            self.init(status: 500, detail: "the entry could not be stored: \(words)")
+        case .stopping: self = .stopping
+        }
+    }
+
+    /// What the cache could not do.
+    init(_ error: DiskCacheError) {
+        switch error {
+        case .entryTooLarge(let limit): self = .tooLarge(limit: Int(limit))
+        case .noSpace: self = .noSpace
+        case .lengthMismatch(let expected, let received):
+            self = .invalid("\(received) bytes came where Content-Length said \(expected)")
+        case .emptyBody, .emptyJSON:
+            self.init(status: 422, detail: error.description)
+        case .invalidJSON: self = .invalid("the body is not JSON", pointer: "")
+        case .invalidCursor:
+            self = .invalid(
+                "the cursor does not belong to this query; give back nextCursor with the same filters and sort",
+                pointer: "/cursor")
+        case .conditionFailed:
+            self.init(
+                status: 412, detail: "the entry is not in the state that the request wants")
+        case .closed: self = .stopping
+        case .inUse, .newerFormat, .invalidNamespace, .versionChanged, .reservationEnded, .fileSystem, .index:
+            self.init(status: 500, detail: error.description)
+        }
+    }
+
+    static let noSpace = Problem(
+        status: 507,
+        detail: "the disk is full, or --disk-limit is reached and what is there is pinned or in use")
+
+    static let stopping = Problem(
+        status: 503, detail: "the server is stopping; ask again, or another one")
+
+    private static func curlCode(_ code: Int32) -> [JSON.Member] {
+        code == 0 ? [] : [.init("curlCode", .number(code))]
+    }
+}

@@ -1,0 +1,118 @@
+import Larder
+import Primitives
+
+/// The parameters of a request's query, by name; a name that is not known, or comes twice (but
+/// `tags`), is refused.
+struct Query {
+    private var values: [String: String] = [:]
+
+    /// - Throws: 400 when the query cannot be decoded, or a name comes twice or is not among `known`.
+    init(_ raw: String?, known: Set<String>) throws(Problem) {
+        for (name, value) in try FormDecoding.pairs(raw ?? "", subject: "query") {
+            guard known.contains(name) else {
+                let list = known.sorted().joined(separator: ", ")
+                throw .invalid(
+                    "the query parameter \"\(name)\" is not known here" + (known.isEmpty ? "" : "; there are \(list)"),
+                    pointer: "/" + name)
+            }
+            if name == "tags", let held = values[name] {
+                values[name] = held + "," + value
+                continue
+            }
+            guard values.updateValue(value, forKey: name) == nil else {
+                throw .invalid("the query parameter \"\(name)\" comes twice", pointer: "/" + name)
+            }
+        }
+    }
+
+    subscript(name: String) -> String? { values[name] }
+
+    var isEmpty: Bool { values.isEmpty }
+
+    /// `true` or `false`; `nil` when absent.
+    func bool(_ name: String) throws(Problem) -> Bool? {
+        switch values[name] {
+        case nil: return nil
+        case "true": return true
+        case "false": return false
+        case let other?: throw .invalid("\"\(other)\" is neither true nor false", pointer: "/" + name)
+        }
+    }
+
+    /// Seconds; `nil` when absent.
+    func ttl(_ name: String = "ttl") throws(Problem) -> Duration? {
+        guard let text = values[name] else { return nil }
+        guard let ttl = TTL(text) else { throw .invalidTTL(text, pointer: "/" + name) }
+        return ttl.duration
+    }
+
+    /// Tags separated by commas; `nil` when absent.
+    func tags() throws(Problem) -> Set<String>? {
+        guard let text = values["tags"] else { return nil }
+        return try Tags.check(text.split(separator: ",").map(String.init), pointer: "/tags")
+    }
+
+    /// The canonical URL that `url` and `params` name, and the parameters as given; `nil` when `url` is absent.
+    func canonicalURL() throws(Problem) -> (url: CanonicalURL, params: JSON?)? {
+        guard let text = values["url"] else {
+            if values["params"] != nil { throw .invalid("params needs a url beside it", pointer: "/params") }
+            return nil
+        }
+        var params: JSON?
+        if let source = values["params"] {
+            do {
+                params = try JSON(parsing: source)
+            } catch {
+                throw .invalid("params is not JSON: \(error)", pointer: "/params")
+            }
+        }
+        return (
+            try URLDecoding.canonicalURL(text, params: params, urlPointer: "/url", paramsPointer: "/params"), params
+        )
+    }
+}
+
+/// The URL and parameters of a request, from wherever they came.
+enum URLDecoding {
+    static func canonicalURL(
+        _ text: String, params: JSON?, urlPointer: String, paramsPointer: String
+    ) throws(Problem) -> CanonicalURL {
+        var parameters = URLParameters()
+        if let params {
+            do {
+                parameters = try URLParameters(params)
+            } catch {
+                throw .invalid(error.reason, pointer: paramsPointer + error.pointer)
+            }
+        }
+        do {
+            return try CanonicalURL(text, params: parameters)
+        } catch {
+            throw .invalid(error.description, pointer: urlPointer)
+        }
+    }
+}
+
+extension Problem {
+    static func invalidTTL(_ text: String, pointer: String) -> Problem {
+        .invalid("\"\(text)\" is not a number of seconds from 0 to \(TTL.maximumSeconds)", pointer: pointer)
+    }
+}
+
+/// What a tag may be: 1 to 128 characters, no control character, and without the comma that separates tags in a query.
+enum Tags {
+    /// The most tags that one request may carry.
+    static let limit = 64
+
+    static func check(_ tags: [String], pointer: String) throws(Problem) -> Set<String> {
+        guard tags.count <= limit else { throw .invalid("more than \(limit) tags", pointer: pointer) }
+        for tag in tags {
+            guard (1...128).contains(tag.unicodeScalars.count),
+                !tag.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F || $0 == 0x2C })
+            else {
+                throw .invalid("a tag has 1 to 128 characters, no control character and no comma", pointer: pointer)
+            }
+        }
+        return Set(tags)
+    }
+}

@@ -1,0 +1,41 @@
+import Larder
+
+/// Writes the Prometheus text exposition format, version 0.0.4.
+struct PrometheusText {
+    static let contentType = "text/plain; version=0.0.4; charset=utf-8"
+
+    private(set) var text = ""
+
+    /// The head of a family of samples.
+    mutating func begin(_ name: String, _ type: String, _ help: String) {
+        text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
+    }
+
+    mutating func sample(_ name: String, _ labels: [(String, String)] = [], _ value: some CustomStringConvertible) {
+        text += name
+        if !labels.isEmpty {
+            text += "{" + labels.map { "\($0.0)=\"\(Self.escape($0.1))\"" }.joined(separator: ",") + "}"
+        }
+        text += " \(value)\n"
+    }
+
+    /// A family of one sample without labels.
+    mutating func metric(_ name: String, _ type: String, _ help: String, _ value: some CustomStringConvertible) {
+        begin(name, type, help)
+        sample(name, [], value)
+    }
+
+    /// The samples of one histogram; ``begin(_:_:_:)`` comes before the first of its family.
+    mutating func histogram(_ name: String, _ labels: [(String, String)] = [], _ histogram: DurationHistogram) {
+        let (cumulative, sum) = histogram.snapshot
+        for (bound, count) in zip(DurationHistogram.bounds.map { "\($0)" } + ["+Inf"], cumulative) {
+            sample(name + "_bucket", labels + [("le", bound)], count)
+        }
+        sample(name + "_sum", labels, sum)
+        sample(name + "_count", labels, cumulative.last ?? 0)
+    }
+
+    private static func escape(_ value: String) -> String {
+        value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
+    }
+}

@@ -1,0 +1,98 @@
+import DiskCache
+import Foundation
+import HTTPCaching
+import HTTPTypes
+import MicroHTTPD
+import Primitives
+
+/// How an entry's body is answered: whole, in part, or not at all (RFC 9110 §13 and §14).
+struct ContentResponse {
+    private let entry: Entry
+    private let now: Timestamp
+
+    /// - Throws: 404 for an entry that is no longer fresh, unless the caller takes it all the same.
+    init(_ entry: Entry, allowsStale: Bool, clock: any WallClock) throws(Problem) {
+        self.entry = entry
+        now = clock.now()
+        guard allowsStale || entry.isFresh(at: now) else {
+            throw .notFound("the entry expired at \(entry.expiryDate.rfc3339); stale=true serves it all the same")
+        }
+    }
+
+    /// The answer to a GET or HEAD.
+    ///
+    /// - Parameter type: the media type, instead of the entry's own.
+    /// - Throws: 412 and 416.
+    func response(_ body: StoredBody, to request: Request, type: String? = nil) throws(Problem) -> Response {
+        let method: HTTPRequest.Method = request.isHead ? .head : .get
+        let current = entry.representation(now: now)
+        let conditions = ConditionalRequest(request.fields, method: method, now: now)
+        switch conditions.evaluate(current) {
+        case .preconditionFailed:
+            throw Problem(status: 412, detail: "the body is not the one that the request wants")
+        case .notModified:
+            return Response(status: 304, fields: validatorFields(current))
+        case .proceed: break
+        }
+        var fields = validatorFields(current)
+        fields[.contentType] = type ?? entry.contentType ?? "application/octet-stream"
+        fields[.acceptRanges] = "bytes"
+        fields[.xContentTypeOptions] = "nosniff"
+        fields[.contentSecurityPolicy] = "sandbox; default-src 'none'"
+        guard let ranges = ByteRangeSet(request.fields, method: method),
+            conditions.allowsRange(of: current, now: now)
+        else { return try whole(body, fields) }
+        switch ranges.resolve(length: body.length) {
+        case .whole: return try whole(body, fields)
+        case .parts(let parts):
+            // §14.2 lets a server answer several ranges with the whole; nobody asks a cache of bodies for several.
+            guard parts.count == 1, let part = parts.first else { return try whole(body, fields) }
+            fields[.contentRange] = ContentRange.text(part, length: body.length)
+            return Response(status: 206, fields: fields, body: try body.part(part))
+        case .unsatisfiable:
+            throw Problem(
+                status: 416, detail: "the body has \(body.length) bytes",
+                fields: [.contentRange: ContentRange.unsatisfied(length: body.length)])
+        }
+    }
+
+    private func whole(_ body: StoredBody, _ fields: HTTPFields) throws(Problem) -> Response {
+        Response(status: 200, fields: fields, body: try body.part(0..<body.length))
+    }
+
+    private func validatorFields(_ current: SelectedRepresentation) -> HTTPFields {
+        var fields = HTTPFields()
+        fields[.eTag] = current.etag?.text
+        fields[.lastModified] = current.lastModified?.httpDate
+        return fields
+    }
+}
+
+extension Entry {
+    /// The validators of the body as this server hands it out: a strong tag made from the digest, whatever the origin's
+    /// is, since the body may have been decoded.
+    func representation(now: Timestamp) -> SelectedRepresentation {
+        SelectedRepresentation(
+            etag: EntityTag(strong: digest.prefix(16).hex),
+            lastModified: lastModified.flatMap { Timestamp(httpDate: $0, now: now) })
+    }
+}
+
+extension StoredBody {
+    /// A part of the body, to be sent without a copy.
+    fileprivate func part(_ range: Range<Int64>) throws(Problem) -> Response.Body {
+        switch self {
+        case .bytes(let bytes):
+            return range.count == bytes.count
+                ? .bytes(bytes) : .slice(bytes, Int(range.lowerBound)..<Int(range.upperBound))
+        case .file(let file):
+            // The response closes its descriptor when it was sent, which may be long after the cache has closed its own.
+            let descriptor = fcntl(file.descriptor, F_DUPFD_CLOEXEC, 0)
+            guard descriptor >= 0 else {
+                throw Problem(status: 503, detail: "the server has no more file descriptors")
+            }
+            return .file(
+                FileBody(descriptor: descriptor, offset: range.lowerBound, length: Int64(range.count)))
+        }
+    }
+}

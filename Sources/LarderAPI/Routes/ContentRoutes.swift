@@ -1,0 +1,122 @@
+import DiskCache
+import HTTPCaching
+import HTTPTypes
+import Larder
+import MicroHTTPD
+import Primitives
+
+/// `/entries/:key/content` and `/json`: the bodies themselves.
+struct ContentRoutes: Sendable {
+    let service: LarderService
+
+    private var cache: DiskCache { service.cache }
+
+    var routes: [Route] {
+        [
+            Route("GET", "/entries/:key/content", .calling("getContent", getContent)),
+            Route("PUT", "/entries/:key/content", Endpoint(operation: "putContent", begin: putContent)),
+            Route("GET", "/json", .calling("getJSON", getJSON)),
+            Route("PUT", "/json", Endpoint(operation: "putJSON", begin: putJSON)),
+        ]
+    }
+
+    // MARK: Reading
+
+    private func getContent(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
+        let query = try head.query(["stale"])
+        let allowsStale = try query.bool("stale") ?? false
+        load(head.parameter("key"), url: nil, call) { (stored) throws(Problem) in
+            try ContentResponse(stored.entry, allowsStale: allowsStale, clock: service.clock)
+                .response(stored.body, to: head.request)
+        }
+    }
+
+    private func getJSON(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
+        let query = try head.query(["url", "params", "stale"])
+        let allowsStale = try query.bool("stale") ?? false
+        guard let (url, _) = try query.canonicalURL() else { throw .invalid("url is missing", pointer: "/url") }
+        load(CacheKey.url(canonical: url.string).text, url: url.string, call) { (stored) throws(Problem) in
+            let content = try ContentResponse(stored.entry, allowsStale: allowsStale, clock: service.clock)
+            guard stored.entry.isJSON else {
+                throw Problem(status: 406, detail: "the entry's body is not JSON")
+            }
+            return try content.response(stored.body, to: head.request, type: "application/json")
+        }
+    }
+
+    /// Finds a body and answers with it, at once when it is at hand, else when it was verified.
+    private func load(
+        _ key: String, url: String?, _ call: Call,
+        answer: @escaping @Sendable (StoredEntry) throws(Problem) -> Response
+    ) {
+        let respond: @Sendable (StoredEntry?) -> Void = { [service] stored in
+            guard let stored, url == nil || stored.entry.url == url else {
+                service.metrics.misses.increment()
+                call.respond(Problem.noEntry)
+                return
+            }
+            let result = Result { () throws(Problem) in try answer(stored) }
+            if case .success = result {
+                service.metrics.hits.increment()
+                service.cache.recordHit(stored.entry)
+            } else {
+                service.metrics.misses.increment()
+            }
+            call.respond(result)
+        }
+        do {
+            switch try cache.load(key, expectingURL: url) {
+            case .hit(let stored): respond(stored)
+            case .absent: respond(nil)
+            case .needsVerification:
+                cache.verify(key) { result in
+                    switch result {
+                    case .success(let stored): respond(stored)
+                    case .failure(let error): call.respond(Problem(error))
+                    }
+                }
+            }
+        } catch {
+            call.respond(Problem(error))
+        }
+    }
+
+    // MARK: Storing
+
+    private func putContent(_ head: Endpoint.Head) throws(Problem) -> Endpoint.Plan {
+        let query = try head.query(["ttl", "tags", "pinned"])
+        let key: CacheKey
+        do {
+            key = try CacheKey.data(head.parameter("key"))
+        } catch {
+            throw .invalid(error.description, pointer: "/key")
+        }
+        var metadata = EntryMetadata(ttl: try query.ttl() ?? service.configuration.defaultTTL)
+        metadata.contentType = head.request.field("Content-Type") ?? "application/octet-stream"
+        metadata.tags = try query.tags()?.sorted() ?? []
+        metadata.pinned = try query.bool("pinned") ?? false
+        let condition = ConditionalRequest(head.request.fields, method: .put, now: service.clock.now())
+        let upload = Upload(
+            cache: cache, reservation: cache.reserve(key, kind: .data, tags: metadata.tags ?? []), metadata: metadata,
+            condition: condition)
+        return try upload.plan(head, service: service)
+    }
+
+    private func putJSON(_ head: Endpoint.Head) throws(Problem) -> Endpoint.Plan {
+        let query = try head.query(["url", "params", "ttl"])
+        guard let (url, params) = try query.canonicalURL() else { throw .invalid("url is missing", pointer: "/url") }
+        let type = head.request.field("Content-Type")
+        let mediaType = BodyDecoding.mediaType(type)
+        // curl's default for -d, when the -H was forgotten; the body is checked to be JSON in any case.
+        guard BodyDecoding.isJSON(mediaType) || mediaType == "application/x-www-form-urlencoded" else {
+            throw .unsupportedMediaType(type, expected: "application/json")
+        }
+        var metadata = EntryMetadata(ttl: try query.ttl() ?? service.configuration.defaultTTL)
+        metadata.contentType = "application/json"
+        metadata.params = params?.text
+        let upload = Upload(
+            cache: cache, reservation: cache.reserve(.url(canonical: url.string), kind: .json, url: url.string),
+            metadata: metadata, condition: nil)
+        return try upload.plan(head, service: service)
+    }
+}

@@ -1,0 +1,111 @@
+import DiskCache
+import HTTPTypes
+import Larder
+import MicroHTTPD
+import Primitives
+
+/// `/download` and `/downloads`.
+struct DownloadRoutes: Sendable {
+    /// The longest body of one request, and of a batch, in bytes.
+    static let requestLimit = 1 << 20
+    static let batchLimit = 16 << 20
+
+    let service: LarderService
+
+    var routes: [Route] {
+        [
+            Route("POST", "/download", .collecting("download", limit: Self.requestLimit, download)),
+            Route("POST", "/downloads", .collecting("downloadAll", limit: Self.batchLimit, downloadAll)),
+            Route("GET", "/downloads", .answering("listDownloads", list)),
+            Route("GET", "/downloads/:key", .answering("getDownload", get)),
+            Route("DELETE", "/downloads/:key", .answering("cancelDownload", cancel)),
+        ]
+    }
+
+    private func download(_ head: Endpoint.Head, _ body: [UInt8], _ call: Call) throws(Problem) {
+        _ = try head.query()
+        let contentType = head.request.field("Content-Type")
+        let request = try DownloadRequest(try BodyDecoding.downloadRequest(body, contentType: contentType))
+        if Self.prefersAsync(head.request) {
+            call.respond(try start(request))
+            return
+        }
+        let place = service.downloads.download(request) { [service] result in
+            switch result {
+            case .success(let success): call.respond(.json(success.json(at: service.clock.now())))
+            case .failure(let error): call.respond(Problem(error))
+            }
+        }
+        if let place {
+            call.exchange.onHangUp { [service] in service.downloads.leave(place) }
+        }
+    }
+
+    private func start(_ request: DownloadRequest) throws(Problem) -> Response {
+        let now = service.clock.now()
+        do {
+            switch try service.downloads.start(request) {
+            case .cached(let result): return .json(result.json(at: now))
+            case .started(let status):
+                var fields = HTTPFields()
+                fields[.location] = "/downloads/\(status.key)"
+                fields[HTTPField.Name("Preference-Applied")!] = "respond-async"
+                return .json(status.json(at: now), status: 202, fields: fields)
+            }
+        } catch {
+            throw Problem(error)
+        }
+    }
+
+    /// RFC 7240 §4.1; several preferences may come in a list or on several lines.
+    private static func prefersAsync(_ request: Request) -> Bool {
+        request.fields[values: .prefer].contains { line in
+            line.split(separator: ",").contains { preference in
+                let name = preference.prefix { $0 != ";" && $0 != "=" }
+                return name.trimming(while: { $0 == " " || $0 == "\t" }).lowercased() == "respond-async"
+            }
+        }
+    }
+
+    private func downloadAll(_ head: Endpoint.Head, _ body: [UInt8], _ call: Call) throws(Problem) {
+        _ = try head.query()
+        let elements = try BodyDecoding.batch(body, contentType: head.request.field("Content-Type"))
+        BatchRun(service: service, elements: elements).run(call)
+    }
+
+    private func list(_ head: Endpoint.Head) throws(Problem) -> Response {
+        _ = try head.query()
+        let now = service.clock.now()
+        return .json(["downloads": .array(service.downloads.statuses().map { $0.json(at: now) })])
+    }
+
+    private func get(_ head: Endpoint.Head) throws(Problem) -> Response {
+        _ = try head.query()
+        guard let status = service.downloads.status(of: head.parameter("key")) else { throw Self.unknown }
+        return .json(status.json(at: service.clock.now()))
+    }
+
+    private func cancel(_ head: Endpoint.Head) throws(Problem) -> Response {
+        _ = try head.query()
+        switch service.downloads.cancel(head.parameter("key")) {
+        case .cancelled(let status): return .json(status.json(at: service.clock.now()))
+        case .alreadyEnded: throw Problem(status: 409, detail: "the download has already ended")
+        case .unknown: throw Self.unknown
+        }
+    }
+
+    private static let unknown = Problem.notFound(
+        "no download runs under this key, and none ended within the last 10 minutes")
+}
+
+extension HTTPField.Name {
+    fileprivate static let prefer = Self("Prefer")!
+}
+
+extension Substring {
+    func trimming(while predicate: (Character) -> Bool) -> Substring {
+        let start = drop(while: predicate)
+        guard let end = start.lastIndex(where: { !predicate($0) }) else { return "" }
+        return start[...end]
+    }
+}

@@ -1,0 +1,171 @@
+import DiskCache
+import Larder
+import MicroHTTPD
+import Primitives
+
+/// `/entries` and `/entries/:key`: metadata, changes and removal.
+struct EntryRoutes: Sendable {
+    private static let filterNames: Set<String> = ["url", "params", "prefix", "host", "tag", "state", "kind"]
+    private static let changeLimit = 64 << 10
+
+    let service: LarderService
+
+    private var cache: DiskCache { service.cache }
+
+    var routes: [Route] {
+        [
+            Route("GET", "/entries", .answering("listEntries", list)),
+            Route("DELETE", "/entries", .calling("removeEntries", removeAll)),
+            Route("GET", "/entries/:key", .answering("getEntry", get)),
+            Route("PATCH", "/entries/:key", .collecting("updateEntry", limit: Self.changeLimit, update)),
+            Route("DELETE", "/entries/:key", .calling("removeEntry", remove)),
+        ]
+    }
+
+    private func list(_ head: Endpoint.Head) throws(Problem) -> Response {
+        let query = try head.query(Self.filterNames.union(["sort", "limit", "cursor"]))
+        let filter = try Self.filter(query)
+        let sort = try Self.sort(query["sort"])
+        var limit = 100
+        if let text = query["limit"] {
+            guard let number = Int(text), (1...1000).contains(number) else {
+                throw .invalid("limit is a number from 1 to 1000", pointer: "/limit")
+            }
+            limit = number
+        }
+        do {
+            let page = try cache.list(filter, sort: sort, limit: limit, cursor: query["cursor"])
+            let now = service.clock.now()
+            var members: [JSON.Member] = [.init("entries", .array(page.entries.map { $0.json(at: now) }))]
+            if let cursor = page.nextCursor { members.append(.init("nextCursor", .string(cursor))) }
+            return .json(.object(members))
+        } catch {
+            throw Problem(error)
+        }
+    }
+
+    private func get(_ head: Endpoint.Head) throws(Problem) -> Response {
+        _ = try head.query()
+        do {
+            guard let entry = try cache.entry(for: head.parameter("key")) else { throw Problem.noEntry }
+            return .json(entry.json(at: service.clock.now()))
+        } catch let error as DiskCacheError {
+            throw Problem(error)
+        } catch {
+            throw Problem.noEntry
+        }
+    }
+
+    private func update(_ head: Endpoint.Head, _ body: [UInt8], _ call: Call) throws(Problem) {
+        _ = try head.query()
+        let json = try BodyDecoding.json(body, contentType: head.request.field("Content-Type"))
+        let fields = try JSONFields(json, known: ["ttl", "tags", "pinned"])
+        let ttl = try fields.ttl("ttl")
+        let tags = try fields.tags("tags").map { $0.sorted() }
+        let pinned = try fields.bool("pinned")
+        let key = head.parameter("key")
+        do {
+            guard let held = try cache.entry(for: key) else {
+                call.respond(Problem.noEntry)
+                return
+            }
+            let removes = ttl == .zero && (held.kind == .json || held.kind == .data)
+            cache.update(key, ttl: ttl, tags: tags, pinned: pinned) { [service] result in
+                switch result {
+                case .success(let entry?): call.respond(.json(entry.json(at: service.clock.now())))
+                case .success(nil) where removes: call.respond(.removed(1))
+                case .success(nil): call.respond(Problem.noEntry)
+                case .failure(let error): call.respond(Problem(error))
+                }
+            }
+        } catch {
+            throw Problem(error)
+        }
+    }
+
+    private func remove(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
+        _ = try head.query()
+        cache.remove(head.parameter("key")) { result in
+            switch result {
+            case .success(true): call.respond(.removed(1))
+            case .success(false): call.respond(Problem.noEntry)
+            case .failure(let error): call.respond(Problem(error))
+            }
+        }
+    }
+
+    private func removeAll(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
+        let query = try head.query(Self.filterNames.union(["all", "dryRun"]))
+        let filter = try Self.filter(query)
+        let all = try query.bool("all") ?? false
+        guard all || filter != .all else {
+            throw .invalid("say what to remove, by a filter or by all=true", pointer: "/all")
+        }
+        guard !all || filter == .all else {
+            throw .invalid("all=true and a filter contradict each other", pointer: "/all")
+        }
+        if try query.bool("dryRun") ?? false {
+            do {
+                call.respond(.removed(try cache.count(matching: filter)))
+            } catch {
+                throw Problem(error)
+            }
+            return
+        }
+        cache.remove(matching: filter) { result in
+            switch result {
+            case .success(let count): call.respond(.removed(count))
+            case .failure(let error): call.respond(Problem(error))
+            }
+        }
+    }
+
+    private static func filter(_ query: Query) throws(Problem) -> EntryFilter {
+        var filter = EntryFilter.all
+        filter.url = try query.canonicalURL()?.url.string
+        filter.prefix = try nonEmpty(query, "prefix")
+        filter.host = try nonEmpty(query, "host")?.lowercased()
+        filter.tag = try nonEmpty(query, "tag")
+        if let text = query["state"] {
+            guard let state = EntryFilter.State(rawValue: text) else {
+                throw .invalid("state is fresh or stale", pointer: "/state")
+            }
+            filter.state = state
+        }
+        if let text = query["kind"] {
+            guard let kind = Entry.Kind(rawValue: text) else {
+                let kinds = Entry.Kind.allCases.map(\.rawValue).joined(separator: ", ")
+                throw .invalid("kind is one of \(kinds)", pointer: "/kind")
+            }
+            filter.kind = kind
+        }
+        return filter
+    }
+
+    private static func nonEmpty(_ query: Query, _ name: String) throws(Problem) -> String? {
+        guard let text = query[name] else { return nil }
+        guard !text.isEmpty else { throw .invalid("\(name) is empty", pointer: "/" + name) }
+        return text
+    }
+
+    private static func sort(_ text: String?) throws(Problem) -> EntrySort {
+        guard let text else { return .key }
+        let descending = text.hasPrefix("-")
+        guard let order = EntrySort.Order(rawValue: String(text.dropFirst(descending ? 1 : 0))) else {
+            let orders = EntrySort.Order.allCases.map(\.rawValue).joined(separator: ", ")
+            throw .invalid("sort is one of \(orders), with - in front to reverse it", pointer: "/sort")
+        }
+        return EntrySort(order, descending: descending)
+    }
+}
+
+extension Response {
+    /// `{"removed": n}`.
+    static func removed(_ count: Int) -> Response {
+        .json(["removed": .number(count)])
+    }
+}
+
+extension Problem {
+    static let noEntry = Problem.notFound("no entry is held under this key")
+}

@@ -1,0 +1,103 @@
+import DiskCache
+import Larder
+import MicroHTTPD
+import Primitives
+
+/// Counters, probes and the description of the API.
+struct ServiceRoutes: Sendable {
+    let service: LarderService
+    let requestMetrics: @Sendable (inout PrometheusText) -> Void
+    let isDraining: @Sendable () -> Bool
+
+    var routes: [Route] {
+        [
+            whole("GET", "/stats", .answering("getStats", stats)),
+            whole("GET", "/metrics", .answering("getMetrics") { _ in metrics() }),
+            whole("GET", "/livez", .answering("getLiveness") { _ in .json(["status": "ok"]) }),
+            whole("GET", "/readyz", .answering("getReadiness") { _ in readiness() }),
+            whole("GET", "/openapi.yaml", .answering("getOpenAPI") { _ in Self.document }),
+        ]
+    }
+
+    /// A route that concerns the whole server, whatever the namespace.
+    private func whole(_ method: String, _ pattern: String, _ endpoint: Endpoint) -> Route {
+        Route(method, pattern, endpoint, isNamespaced: false)
+    }
+
+    private static let document = Response.text(PackageResources.openapi_yaml, type: "application/yaml")
+
+    private func readiness() -> Response {
+        isDraining() ? .json(["status": "draining"], status: 503) : .json(["status": "ok"])
+    }
+
+    private func stats(_ head: Endpoint.Head) throws(Problem) -> Response {
+        _ = try head.query()
+        let (metrics, totals, memory) = (service.metrics, service.cache.totals, service.cache.memoryStatistics)
+        let origin = service.transferCounts
+        return .json([
+            "version": .string(Version.current),
+            "startDate": .date(service.startDate),
+            "uptimeSeconds": .seconds(service.clock.now() - service.startDate),
+            "entries": .number(totals.entries),
+            "diskBytes": .number(totals.diskBytes),
+            "diskLimit": .number(service.configuration.diskLimit),
+            "memoryBytes": .number(memory.bytes),
+            "memoryLimit": .number(service.configuration.memoryLimit),
+            "hits": .number(metrics.hits.value),
+            "misses": .number(metrics.misses.value),
+            "joins": .number(metrics.joins.value),
+            "downloads": [
+                "running": .number(origin.running),
+                "queued": .number(origin.queued),
+                "downloaded": .number(metrics.downloaded.value),
+                "revalidated": .number(metrics.revalidated.value),
+                "failed": .number(metrics.failed.value),
+                "cancelled": .number(metrics.cancelled.value),
+            ],
+        ])
+    }
+
+    private func metrics() -> Response {
+        let (metrics, totals, memory) = (service.metrics, service.cache.totals, service.cache.memoryStatistics)
+        var text = PrometheusText()
+        text.begin("larder_build_info", "gauge", "The version that runs.")
+        text.sample("larder_build_info", [("version", Version.current)], 1)
+        text.metric(
+            "larder_hits_total", "counter", "Reads and downloads answered from the cache.", metrics.hits.value)
+        text.metric(
+            "larder_misses_total", "counter", "Reads that found nothing, and downloads that had to ask the origin.",
+            metrics.misses.value)
+        text.metric(
+            "larder_joins_total", "counter", "Downloads that joined one that was running.", metrics.joins.value)
+        text.metric(
+            "larder_stale_answers_total", "counter", "Requests answered with an entry past its expiry.",
+            metrics.staleAnswers.value)
+        text.begin("larder_downloads_total", "counter", "Downloads that ended, by outcome.")
+        for (outcome, counter) in [
+            ("downloaded", metrics.downloaded), ("revalidated", metrics.revalidated), ("failed", metrics.failed),
+            ("cancelled", metrics.cancelled),
+        ] {
+            text.sample("larder_downloads_total", [("outcome", outcome)], counter.value)
+        }
+        let origin = service.transferCounts
+        text.metric("larder_downloads_running", "gauge", "Downloads that are transferring.", origin.running)
+        text.metric("larder_downloads_queued", "gauge", "Downloads that wait for their turn.", origin.queued)
+        text.metric(
+            "larder_origin_received_bytes_total", "counter", "Bytes of bodies received from origins, decoded.",
+            metrics.receivedBytes.value)
+        text.begin("larder_download_duration_seconds", "histogram", "Time that downloads took.")
+        text.histogram("larder_download_duration_seconds", [], metrics.downloadDurations)
+        text.begin("larder_entries", "gauge", "Entries held, by kind.")
+        for kind in Entry.Kind.allCases where kind != .response {
+            text.sample("larder_entries", [("kind", kind.rawValue)], totals.entriesByKind[kind] ?? 0)
+        }
+        text.metric("larder_disk_bytes", "gauge", "Bytes that entries take of the disk limit.", totals.diskBytes)
+        text.metric("larder_disk_limit_bytes", "gauge", "The disk limit.", service.configuration.diskLimit)
+        text.metric("larder_body_bytes", "gauge", "The sum of the lengths of all bodies.", totals.bodyBytes)
+        text.metric("larder_memory_bytes", "gauge", "Bytes that the memory tier takes of its limit.", memory.bytes)
+        text.metric("larder_memory_limit_bytes", "gauge", "The memory tier's limit.", service.configuration.memoryLimit)
+        text.metric("larder_memory_entries", "gauge", "Entries in the memory tier.", memory.count)
+        requestMetrics(&text)
+        return .text(Array(text.text.utf8), type: PrometheusText.contentType)
+    }
+}

@@ -1,0 +1,75 @@
+import DiskCache
+import HTTPCaching
+import Larder
+import MicroHTTPD
+import Primitives
+
+/// A body that a caller stores: it streams into a reservation of the cache, and is published when it is whole.
+final class Upload: BodySink {
+    private let cache: DiskCache
+    private let reservation: Reservation
+    private let metadata: EntryMetadata
+    private let condition: ConditionalRequest?
+
+    init(cache: DiskCache, reservation: Reservation, metadata: EntryMetadata, condition: ConditionalRequest?) {
+        self.cache = cache
+        self.reservation = reservation
+        self.metadata = metadata
+        self.condition = condition
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer) throws {
+        try reservation.receive(bytes)
+    }
+
+    func abandon() {
+        reservation.abandon()
+    }
+
+    /// What becomes of the request whose body this is.
+    func plan(_ head: Endpoint.Head, service: LarderService) throws(Problem) -> Endpoint.Plan {
+        if metadata.ttl <= .zero {
+            reservation.abandon()
+            return Endpoint.Plan(body: .none) { [self] (call) throws(Problem) in removeInstead(call) }
+        }
+        if let length = head.request.declaredLength {
+            do {
+                try reservation.expect(length: length)
+            } catch {
+                throw Problem(error)
+            }
+        }
+        return Endpoint.Plan(body: .sink(self)) { [self] (call) throws(Problem) in
+            try publish(call, length: head.request.declaredLength, clock: service.clock)
+        }
+    }
+
+    private func publish(_ call: Call, length: Int64?, clock: any WallClock) throws(Problem) {
+        if case .failed(let error) = call.exchange.body {
+            reservation.abandon()
+            if let error = error as? DiskCacheError { throw Problem(error) }
+            throw .invalid("the body could not be read: \(error)")
+        }
+        let now = clock.now()
+        var isAllowed: (@Sendable (Entry?) -> Bool)?
+        if let condition {
+            isAllowed = { condition.evaluate($0?.representation(now: now)) == .proceed }
+        }
+        reservation.publish(metadata, expectedLength: length, condition: isAllowed) { result in
+            switch result {
+            case .success(let outcome): call.respond(.json(outcome.entry.json(at: clock.now())))
+            case .failure(let error): call.respond(Problem(error))
+            }
+        }
+    }
+
+    /// A ttl of 0 stores nothing and removes what is there.
+    private func removeInstead(_ call: Call) {
+        cache.remove(reservation.key.text) { result in
+            switch result {
+            case .success(let removed): call.respond(.removed(removed ? 1 : 0))
+            case .failure(let error): call.respond(Problem(error))
+            }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import HTTPTypes
+import Larder
+import Logging
+import MicroHTTPD
+import Primitives
+
+/// Finds the endpoint of each request, and turns what it throws into an answer.
+final class APIHandler: RequestHandler {
+    private let router: Router<Route>
+    private let metrics: RequestMetrics
+    private let logger: Logger
+    private let logsRequests: Bool
+
+    init(routes: [Route], metrics: RequestMetrics, logger: Logger) {
+        var router = Router<Route>()
+        for route in routes { router.add(route.method, route.pattern, route) }
+        self.router = router
+        self.metrics = metrics
+        self.logger = logger
+        logsRequests = logger.logLevel <= .debug
+    }
+
+    func receive(_ request: Request) -> Reception {
+        let start = ContinuousClock.now
+        let route: Route
+        let rawParameters: [Substring: Substring]
+        switch router.match(method: request.method, path: request.path) {
+        case .found(let value, let parameters, _):
+            route = value
+            rawParameters = parameters
+        case .methodNotAllowed(let allow):
+            let problem = Problem(
+                status: 405, detail: "\(request.path) has \(allow.joined(separator: ", "))",
+                fields: [.allow: allow.joined(separator: ", ")])
+            return answer(problem, to: request, operation: "none", since: start)
+        case .notFound:
+            return answer(
+                .notFound("there is nothing at this path; /openapi.yaml lists what there is"), to: request,
+                operation: "none", since: start)
+        }
+        do throws(Problem) {
+            if route.isNamespaced { try Self.checkNamespace(of: request) }
+            let head = Endpoint.Head(request: request, parameters: try Self.decode(rawParameters))
+            let plan = try route.endpoint.begin(head)
+            let observer = observer(of: request, operation: route.endpoint.operation, since: start)
+            return .accept(plan.body) { exchange in
+                let call = Call(exchange: exchange, observer: observer)
+                do throws(Problem) {
+                    try plan.finish(call)
+                } catch {
+                    call.respond(error)
+                }
+            }
+        } catch {
+            return answer(error, to: request, operation: route.endpoint.operation, since: start)
+        }
+    }
+
+    /// Answers a request whose body nobody wants. One that is known to be large is not read: the answer comes before it
+    /// and the connection ends; otherwise the connection is kept.
+    private func answer(
+        _ problem: Problem, to request: Request, operation: String, since start: ContinuousClock.Instant
+    ) -> Reception {
+        let observer = observer(of: request, operation: operation, since: start)
+        let hasLargeBody = (request.declaredLength ?? 0) > 64 << 10 || request.field("Expect") != nil
+        guard hasLargeBody || request.field("Transfer-Encoding") != nil else {
+            return .accept(.none) { Call(exchange: $0, observer: observer).respond(problem) }
+        }
+        observer(problem.status)
+        return .refuse(.problem(problem))
+    }
+
+    private func observer(
+        of request: Request, operation: String, since start: ContinuousClock.Instant
+    ) -> @Sendable (Int) -> Void {
+        let (metrics, logger, logsRequests) = (metrics, logger, logsRequests)
+        return { status in
+            let duration = ContinuousClock.now - start
+            metrics.record(operation: operation, status: status, duration: duration)
+            guard logsRequests else { return }
+            // The query is left out: it may carry somebody's secret.
+            logger.debug(
+                "request",
+                metadata: [
+                    "method": "\(request.method)", "path": "\(request.path)", "status": "\(status)",
+                    "operation": "\(operation)", "milliseconds": "\(duration.milliseconds)",
+                    "remote": "\(request.remoteAddress)",
+                ])
+        }
+    }
+
+    private static func checkNamespace(of request: Request) throws(Problem) {
+        guard let name = request.field("Larder-Namespace"), name != "default" else { return }
+        throw .notFound("there is no namespace \"\(name)\"")
+    }
+
+    private static func decode(_ raw: [Substring: Substring]) throws(Problem) -> [String: String] {
+        var parameters: [String: String] = [:]
+        for (name, value) in raw {
+            guard let text = FormDecoding.decode(value.utf8, plusIsSpace: false) else {
+                throw .invalid("the path has a broken percent-escape or is not UTF-8", pointer: "/" + name)
+            }
+            parameters[String(name)] = text
+        }
+        return parameters
+    }
+}

@@ -1,0 +1,71 @@
+import Larder
+import Logging
+import MicroHTTPD
+import Primitives
+import Synchronization
+
+/// Serves the API of a service over HTTP.
+public final class APIServer: Sendable {
+    private let daemon: Daemon
+    private let draining: DrainFlag
+    private let allRoutes: [Route]
+
+    /// A server that is not started yet.
+    ///
+    /// - Parameter threads: how many threads serve connections; `nil` for one a core.
+    public init(service: LarderService, logger: Logger, threads: Int? = nil) {
+        let draining = DrainFlag()
+        let apiRoutes =
+            DownloadRoutes(service: service).routes + EntryRoutes(service: service).routes
+            + ContentRoutes(service: service).routes
+        let metrics = RequestMetrics(
+            operations: apiRoutes.map(\.endpoint.operation) + [
+                "getStats", "getMetrics", "getLiveness", "getReadiness", "getOpenAPI",
+            ])
+        let serviceRoutes = ServiceRoutes(
+            service: service, requestMetrics: { metrics.write(into: &$0) }, isDraining: { draining.isSet })
+        allRoutes = apiRoutes + serviceRoutes.routes
+        self.draining = draining
+        var configuration = Daemon.Configuration()
+        configuration.host = service.configuration.host
+        configuration.port = service.configuration.port
+        if let threads { configuration.threads = threads }
+        configuration.log = { logger.debug("libmicrohttpd", metadata: ["message": .string($0)]) }
+        daemon = Daemon(
+            configuration: configuration,
+            handler: APIHandler(routes: allRoutes, metrics: metrics, logger: logger))
+    }
+
+    /// Begins to listen; throws ``MicroHTTPD/DaemonError`` when the address cannot be used.
+    public func start() throws {
+        try daemon.start()
+    }
+
+    /// The port in use, after ``start()``.
+    public var port: UInt16 { daemon.port }
+
+    /// Every method and path pattern there is, as `GET /entries/:key`.
+    public var routes: [(method: String, pattern: String)] {
+        allRoutes.map { ($0.method, $0.pattern) }
+    }
+
+    /// From now on `/readyz` says 503 and every answer closes its connection; requests are still served.
+    public func beginDraining() {
+        draining.set()
+        daemon.beginDraining()
+    }
+
+    /// Stops listening, lets requests in flight finish for at most `deadline`, then stops.
+    public func stop(deadline: Duration) async {
+        await daemon.stop(deadline: deadline)
+    }
+}
+
+/// Whether the server is about to stop.
+private final class DrainFlag: Sendable {
+    private let flag = Atomic<Bool>(false)
+
+    func set() { flag.store(true, ordering: .relaxed) }
+
+    var isSet: Bool { flag.load(ordering: .relaxed) }
+}

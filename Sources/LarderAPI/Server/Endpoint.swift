@@ -1,0 +1,95 @@
+import HTTPTypes
+import MicroHTTPD
+import Primitives
+
+/// What one method does on one path.
+struct Endpoint: Sendable {
+    /// The `operationId` of openapi.yaml; also the route's name in the metrics.
+    let operation: String
+    /// Called when the head of a request is there: says what to do with the body, and how to go on after it.
+    let begin: @Sendable (Head) throws(Problem) -> Plan
+
+    /// What is known of a request before its body.
+    struct Head: Sendable {
+        let request: Request
+        /// The path's parameters, percent-decoded.
+        let parameters: [String: String]
+
+        /// The value of the parameter `:name` of the path.
+        func parameter(_ name: String) -> String { parameters[name] ?? "" }
+
+        func query(_ known: Set<String> = []) throws(Problem) -> Query {
+            try Query(request.query, known: known)
+        }
+    }
+
+    /// What becomes of the body, and of the request once the body is there.
+    struct Plan: Sendable {
+        let body: BodyPolicy
+        let finish: @Sendable (Call) throws(Problem) -> Void
+    }
+
+    /// A call that has no body and is answered on the spot.
+    static func answering(
+        _ operation: String, _ answer: @escaping @Sendable (Head) throws(Problem) -> Response
+    ) -> Endpoint {
+        Endpoint(operation: operation) { (head) throws(Problem) in
+            Plan(body: .none) { (call) throws(Problem) in call.respond(try answer(head)) }
+        }
+    }
+
+    /// A call that has no body and may answer later.
+    static func calling(
+        _ operation: String, _ run: @escaping @Sendable (Head, Call) throws(Problem) -> Void
+    ) -> Endpoint {
+        Endpoint(operation: operation) { (head) throws(Problem) in
+            Plan(body: .none) { (call) throws(Problem) in try run(head, call) }
+        }
+    }
+
+    /// A call with a body that is collected in memory, up to `limit` bytes, and may answer later.
+    static func collecting(
+        _ operation: String, limit: Int,
+        _ run: @escaping @Sendable (Head, [UInt8], Call) throws(Problem) -> Void
+    ) -> Endpoint {
+        Endpoint(operation: operation) { (head) throws(Problem) in
+            if let length = head.request.declaredLength, length > limit { throw .tooLarge(limit: limit) }
+            return Plan(body: .memory(limit: limit)) { (call) throws(Problem) in
+                try run(head, try call.collectedBody(limit: limit), call)
+            }
+        }
+    }
+}
+
+/// A request whose body is there, waiting for its answer.
+struct Call: Sendable {
+    let exchange: Exchange
+    /// Told of the status before the answer goes out.
+    let observer: @Sendable (Int) -> Void
+
+    func respond(_ response: Response) {
+        observer(response.status)
+        exchange.respond(response)
+    }
+
+    func respond(_ problem: Problem) {
+        respond(Response.problem(problem))
+    }
+
+    func respond(_ result: Result<Response, Problem>) {
+        switch result {
+        case .success(let response): respond(response)
+        case .failure(let problem): respond(problem)
+        }
+    }
+
+    func collectedBody(limit: Int) throws(Problem) -> [UInt8] {
+        switch exchange.body {
+        case .none: return []
+        case .memory(let bytes): return bytes
+        case .tooLarge: throw .tooLarge(limit: limit)
+        case .sunk: return []
+        case .failed(let error): throw .invalid("the body could not be read: \(error)")
+        }
+    }
+}

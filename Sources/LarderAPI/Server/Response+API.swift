@@ -1,0 +1,29 @@
+import HTTPTypes
+import MicroHTTPD
+import Primitives
+
+extension Response {
+    /// A JSON answer, with a line feed at its end for those who read it on a terminal.
+    static func json(_ json: JSON, status: Int = 200, fields: HTTPFields = [:]) -> Response {
+        var bytes = json.utf8
+        bytes.append(UInt8(ascii: "\n"))
+        var fields = fields
+        fields[.contentType] = "application/json"
+        return Response(status: status, fields: fields, body: .bytes(SharedBytes(bytes)))
+    }
+
+    /// An error answer (RFC 9457 §3).
+    static func problem(_ problem: Problem) -> Response {
+        var bytes = problem.json.utf8
+        bytes.append(UInt8(ascii: "\n"))
+        var fields = problem.fields
+        fields[.contentType] = "application/problem+json"
+        if problem.status == 503 { fields[.retryAfter] = "1" }
+        return Response(status: problem.status, fields: fields, body: .bytes(SharedBytes(bytes)))
+    }
+
+    /// A text answer.
+    static func text(_ bytes: [UInt8], type: String, status: Int = 200) -> Response {
+        Response(status: status, fields: [.contentType: type], body: .bytes(SharedBytes(bytes)))
+    }
+}

@@ -1,0 +1,51 @@
+import Foundation
+import Larder
+import Logging
+import Primitives
+
+/// Log lines on standard error: for people on a terminal, else one JSON object a line.
+struct LogOutput: LogHandler {
+    var logLevel: Logger.Level
+    var metadata: Logger.Metadata = [:]
+    private let format: Configuration.LogFormat
+
+    /// Makes every logger of the process write like this, and returns the server's own.
+    static func start(_ configuration: Configuration) -> Logger {
+        let format = configuration.logFormat ?? (isatty(STDERR_FILENO) == 1 ? .text : .json)
+        let level = configuration.logLevel
+        LoggingSystem.bootstrap { _ in LogOutput(logLevel: level, format: format) }
+        return Logger(label: "larder")
+    }
+
+    init(logLevel: Logger.Level, format: Configuration.LogFormat) {
+        self.logLevel = logLevel
+        self.format = format
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let date = SystemClock().now().rfc3339
+        let all = metadata.merging(event.metadata ?? [:]) { $1 }.sorted { $0.key < $1.key }
+        var line: String
+        switch format {
+        case .json:
+            let members: [JSON.Member] = [
+                .init("time", .string(date)), .init("level", .string(event.level.rawValue)),
+                .init("message", .string("\(event.message)")),
+            ]
+            line = JSON.object(members + all.map { .init($0.key, .string("\($0.value)")) }).text
+        case .text:
+            line = "\(date) \(event.level.rawValue) \(event.message)"
+            for (key, value) in all { line += " \(key)=\(value)" }
+            // A value must not be able to forge a line.
+            line = line.replacing("\r", with: "\\r").replacing("\n", with: "\\n")
+        }
+        line += "\n"
+        // One write a line, so that lines of several threads do not mix.
+        FileHandle.standardError.write(Data(line.utf8))
+    }
+}

@@ -1,0 +1,65 @@
+import ArgumentParser
+import DiskCache
+import Foundation
+import Larder
+import LarderAPI
+import Logging
+import MicroHTTPD
+import ServiceLifecycle
+
+/// `larder serve`: runs the server until SIGTERM or SIGINT.
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve", abstract: "Run the server.",
+        discussion: """
+            Every option is a flag, an environment variable and a key of the YAML file that --config or LARDER_CONFIG names; \
+            a flag beats the environment, which beats the file.
+            """)
+
+    @OptionGroup(title: "Options") var options: SettingOptions
+
+    func run() async throws {
+        let configuration: Configuration
+        do {
+            configuration = try options.resolve()
+        } catch let error as ConfigurationError {
+            throw ValidationError(error.description)
+        }
+        let logger = LogOutput.start(configuration)
+        let server: Server
+        do {
+            server = try Server(configuration: configuration, logger: logger)
+        } catch let error as DiskCacheError {
+            throw StartError(error, configuration: configuration)
+        } catch let error as DaemonError {
+            throw StartError(error, configuration: configuration)
+        }
+        let group = ServiceGroup(
+            configuration: .init(
+                services: [.init(service: server)], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+        try await group.run()
+    }
+}
+
+/// Why the server did not start, in words that say what to do.
+struct StartError: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ error: DiskCacheError, configuration: Configuration) {
+        description =
+            switch error {
+            case .inUse(let directory):
+                "\(directory) is in use by another larder: stop it, or choose another with --directory"
+            case .newerFormat: "\(configuration.directory): \(error); start the newer Larder, or another --directory"
+            default: "\(configuration.directory): \(error)"
+            }
+    }
+
+    init(_ error: DaemonError, configuration: Configuration) {
+        let place = "\(configuration.host):\(configuration.port)"
+        description =
+            error.code == EADDRINUSE
+            ? "\(place) is in use: stop who listens there, or choose another with --port"
+            : "cannot listen on \(place): \(error.reason)"
+    }
+}

@@ -1,0 +1,65 @@
+import ArgumentParser
+import Foundation
+import Larder
+
+/// The flags of ``Setting/all``. The texts come from that table; this only gives each a place on the command line.
+struct SettingOptions: ParsableArguments {
+    @Option(
+        name: .customLong("config"), help: ArgumentHelp("A YAML file with any of these options.", valueName: "file"))
+    var config: String?
+
+    @Option(.host) var host: String?
+    @Option(.port) var port: String?
+    @Option(.directory) var directory: String?
+    @Option(.layout) var layout: String?
+    @Option(.defaultTTL) var defaultTTL: String?
+    @Option(.memoryLimit) var memoryLimit: String?
+    @Option(.diskLimit) var diskLimit: String?
+    @Option(.entryLimit) var entryLimit: String?
+    @Option(.inlineLimit) var inlineLimit: String?
+    @Option(.maxDownloads) var maxDownloads: String?
+    @Option(.maxDownloadsPerHost) var maxDownloadsPerHost: String?
+    @Option(.allowOrigin) var allowOrigin: [String] = []
+    @Option(.schemes) var schemes: [String] = []
+    @Option(.drainDelay) var drainDelay: String?
+    @Option(.drainTimeout) var drainTimeout: String?
+    @Option(.logLevel) var logLevel: String?
+    @Option(.logFormat) var logFormat: String?
+
+    /// The configuration that these flags, the environment and the file make.
+    func resolve() throws -> Configuration {
+        let environment = ProcessInfo.processInfo.environment
+        return try Configuration(
+            flags: flags, environment: environment, file: config ?? environment[Configuration.fileVariable])
+    }
+
+    private var flags: [String: [String]] {
+        let single: [(Setting, String?)] = [
+            (.host, host), (.port, port), (.directory, directory), (.layout, layout), (.defaultTTL, defaultTTL),
+            (.memoryLimit, memoryLimit), (.diskLimit, diskLimit), (.entryLimit, entryLimit),
+            (.inlineLimit, inlineLimit), (.maxDownloads, maxDownloads), (.maxDownloadsPerHost, maxDownloadsPerHost),
+            (.drainDelay, drainDelay), (.drainTimeout, drainTimeout), (.logLevel, logLevel), (.logFormat, logFormat),
+        ]
+        var flags: [String: [String]] = [Setting.allowOrigin.name: allowOrigin, Setting.schemes.name: schemes]
+        for (setting, value) in single {
+            if let value { flags[setting.name] = [value] }
+        }
+        return flags
+    }
+}
+
+extension Option {
+    fileprivate init(_ setting: Setting) where Value == String? {
+        self.init(name: .customLong(setting.name), help: setting.argumentHelp)
+    }
+
+    fileprivate init(wrappedValue: [String], _ setting: Setting) where Value == [String] {
+        self.init(wrappedValue: wrappedValue, name: .customLong(setting.name), help: setting.argumentHelp)
+    }
+}
+
+extension Setting {
+    fileprivate var argumentHelp: ArgumentHelp {
+        ArgumentHelp("\(help) [\(variable); default: \(defaultText)]", valueName: placeholder.lowercased())
+    }
+}

@@ -1,0 +1,61 @@
+import ArgumentParser
+import DiskCache
+import Foundation
+import Larder
+
+/// `larder verify`: every body against the index, while no server runs.
+struct VerifyCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify", abstract: "Check every body against the index.",
+        discussion: """
+            Takes the directory's lock, so the server must be stopped. Prints one line for each finding and changes nothing. \
+            Exit status: 0 clean, 1 findings, 3 the directory is in use.
+            """)
+
+    @Option(
+        name: .customLong("directory"),
+        help: ArgumentHelp(
+            "\(Setting.directory.help) [\(Setting.directory.variable); default: \(Setting.directory.defaultText)]",
+            valueName: "path"))
+    var directory: String?
+
+    func run() throws {
+        let configuration: Configuration
+        do {
+            configuration = try Configuration(
+                flags: directory.map { [Setting.directory.name: [$0]] } ?? [:],
+                environment: ProcessInfo.processInfo.environment, file: nil)
+        } catch {
+            throw ValidationError(error.description)
+        }
+        let findings: Int
+        do {
+            findings = try verify(configuration.directory)
+        } catch DiskCacheError.inUse(let directory) {
+            FileHandle.standardError.write(Data("\(directory) is in use: stop the server first\n".utf8))
+            throw ExitCode(3)
+        }
+        if findings > 0 { throw ExitCode(1) }
+    }
+
+    private func verify(_ path: String) throws -> Int {
+        guard FileManager.default.fileExists(atPath: path) else {
+            throw ValidationError("\(path) does not exist; name the cache directory with --directory")
+        }
+        let directory = try CacheDirectory(path: path)
+        var findings = 0
+        var bodies = 0
+        for namespace in try directory.namespaces() {
+            var configuration = DiskCache.Configuration()
+            configuration.namespace = namespace
+            let cache = try DiskCache(in: directory, configuration: configuration)
+            bodies += try cache.verifyAll { finding in
+                findings += 1
+                print("\(namespace): \(finding)")
+            }
+            cache.close()
+        }
+        print("\(bodies) bodies checked, \(findings == 0 ? "all as the index says" : "\(findings) findings")")
+        return findings
+    }
+}

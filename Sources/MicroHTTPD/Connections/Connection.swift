@@ -1,0 +1,143 @@
+import CMicroHTTPD
+import Foundation
+import Primitives
+import Synchronization
+
+/// One client's TCP connection, for as long as libmicrohttpd serves it: its deadlines, and the request that is on it.
+///
+/// Invariants: every method but ``shutDown()`` is called on the one libmicrohttpd thread that serves the connection, so
+/// the variables without a lock are that thread's own. The watcher's thread reads `deadline` and `isBusy` (atomics) and
+/// calls ``shutDown()``; `openDescriptor` is locked, because the kernel gives a closed number to the next connection.
+///
+/// `@unchecked Sendable` is safe for these reasons.
+final class Connection: @unchecked Sendable {
+    let core: DaemonCore
+    let remoteAddress: RemoteAddress
+    /// libmicrohttpd's own object, alive until the connection is closed.
+    let handle: OpaquePointer
+    /// The socket. Only to be used where the connection cannot be closed meanwhile: on its thread, or while suspended.
+    let descriptor: Int32
+
+    /// When the client is cut off, in milliseconds of the ``MonotonicClock``; `Int64.max` is never.
+    let deadline: Atomic<Int64>
+    /// Whether there is a request with a complete head and an incomplete answer.
+    let isBusy = Atomic<Bool>(false)
+
+    /// The socket, or -1 once it may be closed.
+    private let openDescriptor: Locked<Int32>
+
+    /// The target as it was sent, from the request line until the head is complete. Reused by every request.
+    private var target = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+    private var targetCount = 0
+
+    private var exchange: Exchange?
+    private var bodyStart: Int64 = 0
+    private var bodyCount: Int64 = 0
+
+    init(handle: OpaquePointer, core: DaemonCore) {
+        self.handle = handle
+        self.core = core
+        descriptor = cmhd_descriptor(handle)
+        openDescriptor = Locked(descriptor)
+        remoteAddress = RemoteAddress(cmhd_client_address(handle))
+        deadline = Atomic(core.requestMilliseconds.map { MonotonicClock.milliseconds() + $0 } ?? .max)
+    }
+
+    deinit {
+        target.deallocate()
+    }
+
+    // MARK: From libmicrohttpd
+
+    /// Copies the target, which is cut up in place after this call.
+    func receiveTarget(_ text: UnsafePointer<CChar>?) {
+        targetCount = text.map { strlen($0) } ?? 0
+        if targetCount > target.count || target.count > 4096 {
+            target.deallocate()
+            target = .allocate(byteCount: max(128, targetCount), alignment: 1)
+        }
+        if let text { target.copyMemory(from: UnsafeRawBufferPointer(start: text, count: targetCount)) }
+    }
+
+    /// Takes a piece of the body. False closes the connection.
+    func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let exchange else { return false }
+        bodyCount += Int64(bytes.count)
+        let rate = Int64(core.configuration.minimumBodyRate)
+        if rate > 0, let grace = core.requestMilliseconds {
+            deadline.store(bodyStart + grace + bodyCount * 1000 / rate, ordering: .relaxed)
+        }
+        return exchange.receiveBody(bytes)
+    }
+
+    /// Does the next step of the request: shows its head to the handler, or has it answered. False closes the
+    /// connection.
+    func proceed(method: UnsafePointer<CChar>, version: UnsafePointer<CChar>) -> Bool {
+        if let exchange {
+            deadline.store(.max, ordering: .relaxed)
+            return exchange.proceed()
+        }
+        isBusy.store(true, ordering: .relaxed)
+        let request = Request(
+            connection: self, target: UnsafeRawBufferPointer(rebasing: target[..<targetCount]), method: method,
+            version: version)
+        startBodyDeadline(request)
+        switch core.handler.receive(request) {
+        case .refuse(let response):
+            // Answered on the first call: libmicrohttpd closes the connection after it, the body unread.
+            deadline.store(.max, ordering: .relaxed)
+            return queue(response.prepared(for: request, on: self))
+        case .accept(let policy, let action):
+            let exchange = Exchange(request: request, connection: self, policy: policy, action: action)
+            self.exchange = exchange
+            guard exchange.isRefusedUnread else { return true }
+            // As with a refusal, the connection closes after the answer.
+            deadline.store(.max, ordering: .relaxed)
+            return exchange.proceed()
+        }
+    }
+
+    /// The answer was sent whole, or the client is gone: ready for the next request.
+    func endRequest() {
+        let ended = exchange
+        exchange = nil
+        isBusy.store(false, ordering: .relaxed)
+        deadline.store(
+            core.idleMilliseconds.map { MonotonicClock.milliseconds() + $0 } ?? .max, ordering: .relaxed)
+        ended?.end()
+    }
+
+    /// The descriptor is about to be closed.
+    func close() {
+        openDescriptor.withLock { $0 = -1 }
+    }
+
+    // MARK: From anywhere
+
+    /// Cuts the client off: libmicrohttpd sees the end of the connection and closes it.
+    func shutDown() {
+        // Under the lock, so that the number cannot become another connection's between the look and the call.
+        openDescriptor.withLock { descriptor in
+            if descriptor >= 0 { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
+        }
+    }
+
+    // MARK: For the exchange
+
+    /// Hands an answer to libmicrohttpd. False when it does not take it.
+    func queue(_ prepared: PreparedResponse) -> Bool {
+        defer { prepared.discard() }
+        guard let response = prepared.handle else { return false }
+        return cmhd_queue(handle, prepared.status, response)
+    }
+
+    private func startBodyDeadline(_ request: Request) {
+        bodyCount = 0
+        guard request.hasBody, let grace = core.requestMilliseconds, core.configuration.minimumBodyRate > 0 else {
+            deadline.store(.max, ordering: .relaxed)
+            return
+        }
+        bodyStart = MonotonicClock.milliseconds()
+        deadline.store(bodyStart + grace, ordering: .relaxed)
+    }
+}

@@ -1,0 +1,45 @@
+import Primitives
+import Synchronization
+
+/// Every open connection, so that the ones which are too slow can be found and the busy ones counted.
+///
+/// The lock guards the table only. A connection's own state is in atomics of its own.
+final class ConnectionRegistry: Sendable {
+    private let connections = Locked<[ObjectIdentifier: Connection]>([:])
+    private let expected = Atomic<Int>(0)
+
+    /// Connections that were accepted and are not closed, whether a thread serves them already or not.
+    var count: Int { expected.load(ordering: .relaxed) }
+
+    /// Counts a connection that was accepted and comes to ``add(_:)`` soon.
+    func expectOne() {
+        expected.add(1, ordering: .relaxed)
+    }
+
+    /// Takes ``expectOne()`` back.
+    func expectOneLess() {
+        expected.subtract(1, ordering: .relaxed)
+    }
+
+    func add(_ connection: Connection) {
+        connections.withLock { $0[ObjectIdentifier(connection)] = connection }
+    }
+
+    func remove(_ connection: Connection) {
+        _ = connections.withLock { $0.removeValue(forKey: ObjectIdentifier(connection)) }
+        expectOneLess()
+    }
+
+    /// How many connections have a request whose head is complete and whose answer is not.
+    var busyCount: Int {
+        connections.withLock { table in table.values.count { $0.isBusy.load(ordering: .relaxed) } }
+    }
+
+    /// Shuts down the sockets of those whose deadline has passed; libmicrohttpd then closes them.
+    func shutDownOverdue(now: Int64) {
+        let overdue = connections.withLock { table in
+            table.values.filter { $0.deadline.load(ordering: .relaxed) < now }
+        }
+        for connection in overdue { connection.shutDown() }
+    }
+}

@@ -1,0 +1,78 @@
+import CMicroHTTPD
+import Foundation
+
+/// Accepts connections on a thread of its own and hands them to libmicrohttpd's threads.
+///
+/// libmicrohttpd could listen by itself, but two things in 0.9.75 forbid it: `MHD_quiesce_daemon`, the only way to stop
+/// listening before stopping, races with the pool's threads over one epoll registration and aborts the process when it
+/// loses; and a pool thread that finds the library's own connection limit reached keeps a mutex for ever. So the limit
+/// is kept here: at the limit nothing is accepted, and clients wait in the kernel's queue.
+final class Acceptor: Sendable {
+    private let socket: ListeningSocket
+    private let core: DaemonCore
+    private let limit: Int
+    private let wake: WakeSignal
+    /// `nonisolated(unsafe)` is safe: libmicrohttpd's functions may be called from any thread, and the daemon lives
+    /// until after the acceptor's thread has ended.
+    private nonisolated(unsafe) let daemon: OpaquePointer
+
+    init(socket: ListeningSocket, core: DaemonCore, daemon: OpaquePointer, limit: Int) throws {
+        self.socket = socket
+        self.core = core
+        self.daemon = daemon
+        self.limit = limit
+        wake = try WakeSignal()
+    }
+
+    /// Makes ``run()`` return.
+    func stop() {
+        wake.raise()
+    }
+
+    /// Accepts until ``stop()``, and then whatever the kernel has completed by then, so that no client that connected
+    /// in time is reset.
+    func run() {
+        while true {
+            let isFull = core.registry.count >= limit
+            var polled = [
+                pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: isFull ? -1 : socket.descriptor, events: Int16(POLLIN), revents: 0),
+            ]
+            // At the limit there is no event to wait for: look again soon.
+            _ = poll(&polled, 2, isFull ? 20 : -1)
+            let isStopping = polled[0].revents != 0
+            if isStopping || polled[1].revents != 0 { acceptAll() }
+            if isStopping { return }
+        }
+    }
+
+    private func acceptAll() {
+        while core.registry.count < limit {
+            var name = sockaddr_storage()
+            var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+            let goesOn = withUnsafeMutableBytes(of: &name) { bytes in
+                let address = bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self)
+                let descriptor = cmhd_accept(socket.descriptor, address, &length)
+                if descriptor >= 0 {
+                    core.registry.expectOne()
+                    // It closes the socket when it refuses it.
+                    if !cmhd_add_connection(daemon, descriptor, address, length) { core.registry.expectOneLess() }
+                    return true
+                }
+                switch errno {
+                case ECONNABORTED, EINTR, EPROTO, ENETDOWN, EHOSTUNREACH, ENETUNREACH, EOPNOTSUPP:
+                    return true
+                case EMFILE, ENFILE, ENOBUFS, ENOMEM:
+                    core.configuration.log("accept: \(String(cString: strerror(errno)))")
+                    // The socket stays readable: without a pause this would spin until a descriptor is free.
+                    var stop = pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0)
+                    _ = poll(&stop, 1, 20)
+                    return false
+                default:
+                    return false
+                }
+            }
+            if !goesOn { return }
+        }
+    }
+}

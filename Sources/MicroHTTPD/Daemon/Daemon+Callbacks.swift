@@ -1,0 +1,70 @@
+import CMicroHTTPD
+
+// What libmicrohttpd calls, on its own threads. A connection's calls all come on one and the same thread.
+//
+// `context` is the DaemonCore, which lives until after MHD_stop_daemon. The socket context of a connection is its
+// Connection object, retained from NOTIFY_STARTED to NOTIFY_CLOSED; the request context is the same object, not
+// retained.
+
+/// The request line is complete: libmicrohttpd is about to cut the target up in place, so it is copied now.
+func receiveTarget(
+    _ context: UnsafeMutableRawPointer?, _ target: UnsafePointer<CChar>?, _ handle: OpaquePointer?
+) -> UnsafeMutableRawPointer? {
+    guard let pointer = cmhd_socket_context(handle) else { return nil }
+    Unmanaged<Connection>.fromOpaque(pointer)._withUnsafeGuaranteedRef { $0.receiveTarget(target) }
+    return pointer
+}
+
+/// The head is complete, or a piece of the body is there, or the request is complete, or the connection was resumed.
+func handleRequest(
+    _ context: UnsafeMutableRawPointer?, _ handle: OpaquePointer?, _ url: UnsafePointer<CChar>?,
+    _ method: UnsafePointer<CChar>?, _ version: UnsafePointer<CChar>?, _ upload: UnsafePointer<CChar>?,
+    _ uploadCount: UnsafeMutablePointer<Int>?, _ requestContext: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+) -> MHD_Result {
+    guard let pointer = requestContext?.pointee, let method, let version else { return cmhd_result(false) }
+    return Unmanaged<Connection>.fromOpaque(pointer)._withUnsafeGuaranteedRef { connection in
+        guard let upload, let uploadCount else {
+            return cmhd_result(connection.proceed(method: method, version: version))
+        }
+        let bytes = UnsafeRawBufferPointer(start: upload, count: uploadCount.pointee)
+        uploadCount.pointee = 0
+        return cmhd_result(connection.receive(bytes))
+    }
+}
+
+/// The answer was sent whole, or the request failed.
+func completeRequest(
+    _ context: UnsafeMutableRawPointer?, _ handle: OpaquePointer?,
+    _ requestContext: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ code: MHD_RequestTerminationCode
+) {
+    guard let pointer = requestContext?.pointee else { return }
+    requestContext?.pointee = nil
+    Unmanaged<Connection>.fromOpaque(pointer)._withUnsafeGuaranteedRef { $0.endRequest() }
+}
+
+/// A connection starts to be served, or is about to be closed: its descriptor is still open then.
+func noteConnection(
+    _ context: UnsafeMutableRawPointer?, _ handle: OpaquePointer?,
+    _ socketContext: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ code: MHD_ConnectionNotificationCode
+) {
+    guard let context, let handle, let socketContext else { return }
+    if cmhd_is_start(code) {
+        let core = Unmanaged<DaemonCore>.fromOpaque(context).takeUnretainedValue()
+        let connection = Connection(handle: handle, core: core)
+        core.registry.add(connection)
+        socketContext.pointee = Unmanaged.passRetained(connection).toOpaque()
+    } else if let pointer = socketContext.pointee {
+        socketContext.pointee = nil
+        let connection = Unmanaged<Connection>.fromOpaque(pointer).takeRetainedValue()
+        connection.close()
+        connection.core.registry.remove(connection)
+    }
+}
+
+/// libmicrohttpd has something to say.
+func receiveLog(_ context: UnsafeMutableRawPointer?, _ text: UnsafePointer<CChar>?) {
+    guard let context, let text else { return }
+    let line = String(cString: text)
+    Unmanaged<DaemonCore>.fromOpaque(context).takeUnretainedValue().configuration.log(
+        line.last == "\n" ? String(line.dropLast()) : line)
+}

@@ -1,0 +1,62 @@
+import Foundation
+
+extension Daemon {
+    /// What a daemon listens on, and what it allows its clients.
+    public struct Configuration: Sendable {
+        /// The address to listen on: an IPv4 or IPv6 literal, or a name, which is resolved when the daemon starts (the
+        /// first of its addresses is taken). `::` serves IPv4 too. Default `127.0.0.1`.
+        public var host = "127.0.0.1"
+
+        /// The TCP port. 0, the default, takes any free one: ask ``Daemon/port`` after the start.
+        public var port: UInt16 = 0
+
+        /// How many threads serve the connections. Default: one a processor, which measured best.
+        public var threads = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+
+        /// How many connections may be open at once. Beyond it new ones wait in the kernel's queue until others close.
+        /// Default 10,000. Whatever is asked, a quarter of the process's descriptors (at most 256) stays free for
+        /// other uses.
+        public var connectionLimit = 10_000
+
+        /// How many connections one client address may have at once; more are reset. 0, the default, is no limit.
+        public var connectionLimitPerAddress = 0
+
+        /// How long a connection may be silent, between requests or within one, before it is closed. Whole seconds,
+        /// rounded up; zero is no limit. It does not run while a request waits for its answer. Default 60 s.
+        public var inactivityTimeout = Duration.seconds(60)
+
+        /// Bytes of memory a connection. It holds the request's head with its bookkeeping and the head of the answer: a
+        /// head that does not fit is answered 431 or 414 by libmicrohttpd itself. Default 32 KiB.
+        public var connectionMemory = 32 * 1024
+
+        /// How long a client may take for the whole head of a request: counted from when it connected, and on a
+        /// connection kept alive from the end of the ``inactivityTimeout`` that it may be idle between two requests.
+        /// For a body it is the grace before ``minimumBodyRate`` holds. A client that takes longer is cut off, however
+        /// steadily it trickles. `nil` is no limit. Default 20 s.
+        public var requestDeadline: Duration? = .seconds(20)
+
+        /// Bytes a second that a request's body must make on average, once ``requestDeadline`` has passed since its
+        /// head; a slower client is cut off. 0 leaves bodies to the ``inactivityTimeout``. Default 1 KiB/s.
+        public var minimumBodyRate = 1024
+
+        /// How many bytes of a body that nobody wants any more are read and thrown away so that the client gets to see
+        /// the answer; beyond it the connection is closed. Default 1 MiB.
+        public var discardLimit = 1 << 20
+
+        /// Gets each line that libmicrohttpd logs (mostly what clients did wrong), on any thread. Default: nothing is
+        /// done with them. A violated invariant of the library is not among them: it prints to standard error and
+        /// aborts the process.
+        public var log: @Sendable (String) -> Void = { _ in }
+
+        /// A configuration with the defaults.
+        public init() {}
+
+        /// ``connectionLimit``, as far as the process's limit of descriptors allows.
+        var effectiveConnectionLimit: Int {
+            var limit = rlimit()
+            guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return connectionLimit }
+            let descriptors = Int(min(limit.rlim_cur, 1 << 30))
+            return max(1, min(connectionLimit, descriptors - min(256, descriptors / 4)))
+        }
+    }
+}

@@ -1,0 +1,36 @@
+import Primitives
+import Synchronization
+
+/// What every connection of a running daemon needs to know.
+final class DaemonCore: Sendable {
+    let configuration: Daemon.Configuration
+    let handler: any RequestHandler
+    let registry = ConnectionRegistry()
+    let suspensions: Suspensions
+
+    /// ``Daemon/Configuration/requestDeadline`` in milliseconds; `nil` is no limit.
+    let requestMilliseconds: Int64?
+    /// How long after a request the next one's head must be complete, in milliseconds; `nil` is no limit.
+    let idleMilliseconds: Int64?
+
+    /// Whether every answer says that the connection closes after it.
+    let isDraining = Atomic<Bool>(false)
+
+    init(configuration: Daemon.Configuration, handler: any RequestHandler) throws {
+        self.configuration = configuration
+        self.handler = handler
+        suspensions = try Suspensions()
+        requestMilliseconds = configuration.requestDeadline.map { max(1, $0.milliseconds) }
+        let idle = configuration.inactivityTimeout.milliseconds
+        idleMilliseconds = idle > 0 ? requestMilliseconds.map { $0 + idle } : nil
+    }
+
+    /// Watches until ``Suspensions/stopWatching()``: waiting clients that hang up, and requests that take too long.
+    func watch() {
+        // A client may overstay by a quarter of the limit, at most a second.
+        let interval = requestMilliseconds.map { Int32(max(5, min(1000, $0 / 4))) } ?? -1
+        while suspensions.dispatch(timeout: interval) {
+            registry.shutDownOverdue(now: MonotonicClock.milliseconds())
+        }
+    }
+}

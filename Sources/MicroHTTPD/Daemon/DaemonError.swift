@@ -1,0 +1,24 @@
+/// Why a daemon could not start.
+public struct DaemonError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What was being done.
+    public enum Step: Hashable, Sendable {
+        /// The host's name had no usable address. ``DaemonError/code`` is a `getaddrinfo` code.
+        case resolve
+        /// The socket could not be made, bound or listened on. ``DaemonError/code`` is an `errno`: `EADDRINUSE`,
+        /// `EACCES`, `EADDRNOTAVAIL` …
+        case listen
+        /// The process could not get a thread or descriptor that a daemon needs, or libmicrohttpd refused to start.
+        /// ``DaemonError/code`` is an `errno`, 0 when it is not known.
+        case start
+    }
+
+    /// What was being done.
+    public let step: Step
+    /// The system's own number for what went wrong; see ``Step``.
+    public let code: Int32
+    /// The system's (or libmicrohttpd's) own words for it.
+    public let reason: String
+
+    /// The step, the reason and the code.
+    public var description: String { "\(step): \(reason) (\(code))" }
+}

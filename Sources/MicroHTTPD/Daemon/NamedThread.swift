@@ -1,0 +1,24 @@
+import CMicroHTTPD
+import Foundation
+
+/// A thread of our own, for a loop that blocks in the kernel.
+final class NamedThread: Sendable {
+    private let ended = DispatchSemaphore(value: 0)
+
+    /// Starts a thread that runs `body`; `name` (at most 15 bytes) is what debuggers and `top` show.
+    init(_ name: String, body: @escaping @Sendable () -> Void) {
+        let ended = ended
+        let thread = Thread {
+            cmhd_name_this_thread(name)
+            body()
+            ended.signal()
+        }
+        thread.stackSize = 256 * 1024
+        thread.start()
+    }
+
+    /// Waits for the end of the thread. To be called once.
+    func join() {
+        ended.wait()
+    }
+}

@@ -1,0 +1,83 @@
+import CMicroHTTPD
+import Foundation
+import Primitives
+import Synchronization
+
+/// A daemon between start and stop: the library's handle, and the two threads beside its own.
+///
+/// Sendable because everything in it is set once and `stop` is called once, from one thread.
+final class RunningDaemon: @unchecked Sendable {
+    let core: DaemonCore
+    let port: UInt16
+    private let daemon: OpaquePointer
+    private let options: UnsafeMutablePointer<cmhd_options>
+    private let acceptor: Acceptor
+    private let acceptorThread: NamedThread
+    private let watcherThread: NamedThread
+    /// Given back in `stop`, which closes it.
+    private var socket: ListeningSocket?
+
+    init(configuration: Daemon.Configuration, handler: any RequestHandler) throws {
+        // First what can fail for a reason that the user can mend.
+        let socket = try ListeningSocket(host: configuration.host, port: configuration.port)
+        let lastLine = Locked("libmicrohttpd refused to start")
+        var configuration = configuration
+        let log = configuration.log
+        configuration.log = { line in
+            lastLine.withLock { $0 = line }
+            log(line)
+        }
+        let core = try DaemonCore(configuration: configuration, handler: handler)
+
+        options = .allocate(capacity: 1)
+        options.initialize(
+            to: cmhd_options(
+                threads: UInt32(clamping: max(1, configuration.threads)),
+                connections_per_address: UInt32(clamping: max(0, configuration.connectionLimitPerAddress)),
+                inactivity_seconds: UInt32(
+                    clamping: (max(0, configuration.inactivityTimeout.milliseconds) + 999) / 1000),
+                connection_memory: max(1024, configuration.connectionMemory),
+                context: Unmanaged.passUnretained(core).toOpaque(),
+                handler: handleRequest, target: receiveTarget, completed: completeRequest,
+                connection: noteConnection, log: receiveLog))
+        guard let daemon = cmhd_start(options) else {
+            options.deallocate()
+            throw DaemonError(step: .start, code: errno, reason: lastLine.withLock { $0 })
+        }
+        do {
+            acceptor = try Acceptor(
+                socket: socket, core: core, daemon: daemon, limit: configuration.effectiveConnectionLimit)
+        } catch {
+            MHD_stop_daemon(daemon)
+            options.deallocate()
+            throw error
+        }
+        self.core = core
+        self.daemon = daemon
+        self.socket = socket
+        port = socket.port
+        acceptorThread = NamedThread("http-accept") { [acceptor] in acceptor.run() }
+        watcherThread = NamedThread("http-watch") { core.watch() }
+    }
+
+    /// Blocks until everything has ended; see ``Daemon/stop(deadline:)``.
+    func stop(deadline: Duration) {
+        core.isDraining.store(true, ordering: .relaxed)
+        acceptor.stop()
+        acceptorThread.join()
+        socket?.stopListening()
+
+        let end = MonotonicClock.milliseconds() + max(0, deadline.milliseconds)
+        while core.registry.busyCount > 0, MonotonicClock.milliseconds() < end { usleep(2000) }
+
+        // libmicrohttpd aborts the process when it is stopped with a connection suspended, so nobody may suspend any
+        // more, everybody is resumed, and then waited for: another thread may be about to resume one right now.
+        core.suspensions.hangUpAll()
+        while !core.suspensions.isEmpty { usleep(200) }
+        MHD_stop_daemon(daemon)
+        core.suspensions.stopWatching()
+        watcherThread.join()
+        options.deallocate()
+        socket = nil
+    }
+}

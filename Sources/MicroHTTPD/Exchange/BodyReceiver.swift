@@ -1,0 +1,88 @@
+import Primitives
+
+/// Takes one request's body as its policy says. Used on the connection's thread only.
+struct BodyReceiver {
+    private let policy: BodyPolicy
+    private let discardLimit: Int
+    private var memory: [UInt8] = []
+    private var sunk: Int64 = 0
+    private var discarded = 0
+    private var isTooLarge = false
+    private var failure: (any Error)?
+
+    /// - Parameter declaredLength: what the client says; `nil` when it does not.
+    init(policy: BodyPolicy, declaredLength: Int64?, discardLimit: Int) {
+        self.policy = policy
+        self.discardLimit = discardLimit
+        guard let declaredLength, declaredLength > 0 else { return }
+        switch policy {
+        case .none:
+            isTooLarge = declaredLength > discardLimit
+        case .memory(let limit):
+            isTooLarge = declaredLength > limit
+            // A client only says so: what it has not sent gets no more memory than this.
+            if !isTooLarge { memory.reserveCapacity(min(Int(declaredLength), 64 * 1024)) }
+        case .sink:
+            break
+        }
+    }
+
+    /// Whether the length that the client declared is too much already.
+    var isDeclaredTooLarge: Bool { isTooLarge }
+
+    /// Whether a body that is too large should be read all the same: closing on a client that is still sending costs it
+    /// the answer.
+    func isWorthReading(_ declaredLength: Int64?) -> Bool {
+        declaredLength.map { $0 <= discardLimit } ?? true
+    }
+
+    /// Takes the next bytes. False when more was thrown away than is worth it.
+    mutating func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        switch policy {
+        case .none:
+            return discard(bytes)
+        case .memory(let limit):
+            if isTooLarge { return discard(bytes) }
+            if bytes.count > limit - memory.count {
+                isTooLarge = true
+                memory = []
+                return discard(bytes)
+            }
+            memory.append(contentsOf: bytes)
+            return true
+        case .sink(let sink):
+            if failure != nil { return discard(bytes) }
+            do {
+                try sink.write(bytes)
+                sunk += Int64(bytes.count)
+                return true
+            } catch {
+                failure = error
+                return discard(bytes)
+            }
+        }
+    }
+
+    /// The body is complete, or will not be read.
+    mutating func finish() -> ReceivedBody {
+        if let failure { return .failed(failure) }
+        if isTooLarge { return .tooLarge }
+        switch policy {
+        case .none: return .none
+        case .sink: return .sunk(byteCount: sunk)
+        case .memory:
+            defer { memory = [] }
+            return .memory(memory)
+        }
+    }
+
+    /// The body will never be complete.
+    func abandon() {
+        if case .sink(let sink) = policy { sink.abandon() }
+    }
+
+    private mutating func discard(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        discarded += bytes.count
+        return discarded <= discardLimit
+    }
+}

@@ -1,0 +1,60 @@
+import Primitives
+
+/// Decides what happens with each request.
+public protocol RequestHandler: Sendable {
+    /// Called when the head of a request is complete and nothing of its body was read, on libmicrohttpd's thread, which
+    /// serves many other connections: it must not wait for anything.
+    func receive(_ request: Request) -> Reception
+}
+
+/// What a ``RequestHandler`` wants to be done with a request.
+public enum Reception: Sendable {
+    /// Answer at once and close the connection after it, with the body unread. A client that sent
+    /// `Expect: 100-continue` gets this answer instead of the go-ahead. A client that is still sending may miss the
+    /// answer: for a small body, ``accept(_:_:)`` with ``BodyPolicy/none`` is kinder.
+    case refuse(Response)
+
+    /// Read the body as the policy says, then call the closure with the exchange, on libmicrohttpd's thread. It answers
+    /// there, by ``Exchange/respond(_:)``, or hands the exchange on and returns: then the connection is suspended until
+    /// somebody answers.
+    case accept(BodyPolicy, @Sendable (Exchange) -> Void)
+}
+
+/// Where the body of a request goes. Whatever is not wanted is thrown away, up to
+/// ``Daemon/Configuration/discardLimit``; beyond it the connection is closed and nobody answers. When its
+/// `Content-Length` says so from the start, or it is over the limit and its client waits for the go-ahead, it is not
+/// read at all: the exchange starts at once, with the body ``ReceivedBody/tooLarge``, and the connection closes after
+/// the answer.
+public enum BodyPolicy: Sendable {
+    /// The request has no use for a body.
+    case none
+    /// Into memory, at most `limit` bytes: a larger body is ``ReceivedBody/tooLarge``.
+    case memory(limit: Int)
+    /// To somebody who takes it piece by piece.
+    case sink(any BodySink)
+}
+
+/// Takes the body of a request piece by piece, on libmicrohttpd's thread.
+public protocol BodySink: AnyObject, Sendable {
+    /// Takes the next bytes, which are valid during the call only. The first error ends the calls: it is the exchange's
+    /// ``ReceivedBody/failed(_:)``.
+    func write(_ bytes: UnsafeRawBufferPointer) throws
+
+    /// The client went away before its body was complete, or was cut off, or the daemon stops: the exchange will never
+    /// start. Not called once it has.
+    func abandon()
+}
+
+/// What became of the body of a request.
+public enum ReceivedBody: Sendable {
+    /// Nobody asked for it: ``BodyPolicy/none``.
+    case none
+    /// All of it, empty when there was none: ``BodyPolicy/memory(limit:)``.
+    case memory([UInt8])
+    /// The sink took all of it, that many bytes.
+    case sunk(byteCount: Int64)
+    /// It was, or said that it would be, longer than allowed.
+    case tooLarge
+    /// The sink threw this.
+    case failed(any Error)
+}

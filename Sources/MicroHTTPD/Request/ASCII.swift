@@ -1,0 +1,54 @@
+// Looking at bytes as ASCII, without making strings.
+
+extension UnsafeRawBufferPointer {
+    /// Without spaces and tabs at both ends (OWS, RFC 9110 §5.6.3).
+    var trimmed: UnsafeRawBufferPointer {
+        var start = startIndex
+        var end = endIndex
+        while start < end, self[start] == 0x20 || self[start] == 0x09 { start += 1 }
+        while start < end, self[end - 1] == 0x20 || self[end - 1] == 0x09 { end -= 1 }
+        return UnsafeRawBufferPointer(rebasing: self[start..<end])
+    }
+
+    /// The number that the bytes write in decimal digits; `nil` when they do not, or it does not fit.
+    var decimal: Int64? {
+        guard !isEmpty else { return nil }
+        var number: Int64 = 0
+        for byte in self {
+            guard byte >= 0x30, byte <= 0x39 else { return nil }
+            let (product, overflow) = number.multipliedReportingOverflow(by: 10)
+            let (sum, overflow2) = product.addingReportingOverflow(Int64(byte - 0x30))
+            if overflow || overflow2 { return nil }
+            number = sum
+        }
+        return number
+    }
+
+    /// Whether the bytes are those of `text`, which is written in lower case, in any case of letters.
+    func equalsIgnoringCase(_ text: StaticString) -> Bool {
+        equalsIgnoringCase(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    /// Whether the two are the same but for the case of ASCII letters.
+    func equalsIgnoringCase(_ other: UnsafeRawBufferPointer) -> Bool {
+        guard count == other.count else { return false }
+        for index in indices where self[index].lowercased != other[index].lowercased { return false }
+        return true
+    }
+}
+
+extension UInt8 {
+    /// The lower-case letter for an upper-case one, anything else as it is.
+    var lowercased: UInt8 {
+        self >= 0x41 && self <= 0x5a ? self | 0x20 : self
+    }
+
+    /// Whether the byte may stand in a token, as a field's name is one (RFC 9110 §5.6.2).
+    var isTokenCharacter: Bool {
+        switch self {
+        case 0x30...0x39, 0x41...0x5a, 0x61...0x7a: true
+        case 0x21, 0x23...0x27, 0x2a, 0x2b, 0x2d, 0x2e, 0x5e, 0x5f, 0x60, 0x7c, 0x7e: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,113 @@
+import CMicroHTTPD
+import Foundation
+import HTTPTypes
+
+/// The head of one request, exactly as it was sent, copied out of libmicrohttpd's memory: it may be kept for as long as
+/// one likes, and used from any thread. Copying a `Request` copies a reference.
+///
+/// `@unchecked Sendable` is safe: nothing in the storage changes after `init`.
+public struct Request: @unchecked Sendable {
+    /// One allocation for the whole head, the bytes behind it.
+    let head: ManagedBuffer<RequestHead, UInt8>
+
+    /// The method, as it was sent: any token, in any case.
+    public var method: String { text(head.header.method) }
+
+    /// The request target, byte for byte as it was sent, its query included; bytes that are not UTF-8 are replaced
+    /// (``withTarget(_:)`` shows them). libmicrohttpd cuts a target at a NUL.
+    public var target: String { text(head.header.target) }
+
+    /// The target up to its first `?`, not decoded in any way.
+    public var path: String { text(head.header.path) }
+
+    /// What follows the first `?`, not decoded in any way; empty when nothing does, `nil` without a `?`.
+    public var query: String? {
+        let target = head.header.target
+        let path = head.header.path
+        return path.endIndex == target.endIndex ? nil : text(path.endIndex + 1..<target.endIndex)
+    }
+
+    /// `HTTP/1.1`, `HTTP/1.0`, or another `HTTP/1.x` that the client claims to speak.
+    public var version: String { text(head.header.version) }
+
+    /// The client's address, without port: `192.0.2.1`, `2001:db8::1`. IPv4 clients of an IPv6 socket are shown as
+    /// IPv4.
+    public var remoteAddress: String { head.header.remoteAddress.text }
+
+    /// How long the client says that its body is: the first `Content-Length`. `nil` without one, and when the body is
+    /// chunked.
+    public var declaredLength: Int64? {
+        let length = head.header.declaredLength
+        return length < 0 ? nil : length
+    }
+
+    /// Whether a body follows the head: a `Content-Length` other than 0, or any `Transfer-Encoding`.
+    public var hasBody: Bool { head.header.hasTransferEncoding || head.header.declaredLength > 0 }
+
+    /// How many bytes the head had on the wire, its empty line included. Near half of
+    /// ``Daemon/Configuration/connectionMemory`` there may be no room left for the head of an answer: refuse it (431).
+    public var headLength: Int { head.header.wireLength }
+
+    /// Whether the method is `HEAD`: the answer has no body.
+    public var isHead: Bool { head.header.isHead }
+
+    /// Every field line whose name is a token, in the order in which they were sent, repeated ones on their own, values
+    /// trimmed. Built anew by each use, so keep it. Lines with other names are seen only by ``forEachFieldLine(_:)``.
+    public var fields: HTTPFields {
+        var fields = HTTPFields()
+        fields.reserveCapacity(head.header.fieldCount)
+        forEachFieldLine { name, value in
+            guard let name = HTTPField.Name(String(decoding: name, as: UTF8.self)) else { return }
+            fields.append(HTTPField(name: name, lenientValue: value))
+        }
+        return fields
+    }
+
+    /// The value of the first line with that name, in any case of letters; `nil` when there is none. It builds nothing
+    /// but the string.
+    public func field(_ name: String) -> String? {
+        var name = name
+        return name.withUTF8 { name in
+            let name = UnsafeRawBufferPointer(name)
+            return withLines { lines in
+                while let line = lines.next() {
+                    if line.name.equalsIgnoringCase(name) { return String(decoding: line.value, as: UTF8.self) }
+                }
+                return nil
+            }
+        }
+    }
+
+    /// Shows every field line as it was sent, also those whose name is not a token, in order: the name with whatever
+    /// white space was before the colon, the value without white space around it. The bytes are valid during the call
+    /// only.
+    public func forEachFieldLine(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void) {
+        withLines { lines in
+            while let line = lines.next() { body(line.name, line.value) }
+        }
+    }
+
+    /// Shows the bytes of the target, without making a string. They are valid during the call only.
+    public func withTarget<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+        let range = head.header.target
+        return try head.withUnsafeMutablePointerToElements { bytes in
+            try body(UnsafeRawBufferPointer(start: bytes + range.startIndex, count: range.count))
+        }
+    }
+
+    private func text(_ range: Range<Int>) -> String {
+        head.withUnsafeMutablePointerToElements { bytes in
+            String(
+                decoding: UnsafeRawBufferPointer(start: bytes + range.startIndex, count: range.count), as: UTF8.self)
+        }
+    }
+
+    private func withLines<Result>(_ body: (inout FieldLines) -> Result) -> Result {
+        let range = head.header.lines
+        return head.withUnsafeMutablePointerToElements { bytes in
+            var lines = FieldLines(
+                rest: UnsafeRawBufferPointer(start: bytes + range.startIndex, count: range.count))
+            return body(&lines)
+        }
+    }
+}

@@ -1,0 +1,115 @@
+import CMicroHTTPD
+import Foundation
+
+/// What is known of a request's head; the ranges are places in the bytes behind it.
+///
+/// The bytes are the target, the method, the version, and then the field lines, each as the lengths of its name and
+/// value (two 32-bit numbers) and the two of them.
+struct RequestHead {
+    var target = 0..<0
+    var path = 0..<0
+    var method = 0..<0
+    var version = 0..<0
+    var lines = 0..<0
+    var fieldCount = 0
+    var declaredLength: Int64 = -1
+    var hasTransferEncoding = false
+    var isHead = false
+    var wireLength = 0
+    var remoteAddress: RemoteAddress
+
+    init(remoteAddress: RemoteAddress) {
+        self.remoteAddress = remoteAddress
+    }
+}
+
+extension Request {
+    /// Copies the head of the request that is on the connection, when it is complete.
+    init(
+        connection: Connection, target: UnsafeRawBufferPointer, method: UnsafePointer<CChar>,
+        version: UnsafePointer<CChar>
+    ) {
+        let fieldCount = Int(cmhd_field_count(connection.handle))
+        let wireLength = cmhd_head_size(connection.handle)
+        let methodLength = strlen(method)
+        let versionLength = strlen(version)
+        // On the wire a line has a colon and a line end, of at least two bytes together; here it has eight more.
+        let capacity = target.count + methodLength + versionLength + wireLength + 8 * fieldCount
+        head = ManagedBuffer.create(minimumCapacity: capacity) { _ in
+            RequestHead(remoteAddress: connection.remoteAddress)
+        }
+        head.withUnsafeMutablePointers { header, bytes in
+            var writer = HeadWriter(
+                header: header, bytes: UnsafeMutableRawBufferPointer(start: bytes, count: capacity))
+            header.pointee.target = writer.append(target)
+            header.pointee.method = writer.append(UnsafeRawBufferPointer(start: method, count: methodLength))
+            header.pointee.version = writer.append(UnsafeRawBufferPointer(start: version, count: versionLength))
+            header.pointee.wireLength = wireLength
+            header.pointee.isHead = methodLength == 4 && memcmp(method, "HEAD", 4) == 0
+            let question = target.baseAddress.flatMap { memchr($0, 0x3f, target.count) }
+            header.pointee.path = 0..<(question.map { UnsafeRawPointer($0) - target.baseAddress! } ?? target.count)
+            let start = writer.count
+            cmhd_each_field(connection.handle, appendFieldLine, &writer)
+            header.pointee.lines = start..<writer.count
+            if header.pointee.hasTransferEncoding { header.pointee.declaredLength = -1 }
+        }
+    }
+}
+
+/// Called by libmicrohttpd for each field line; `context` is a ``HeadWriter``.
+private func appendFieldLine(
+    _ context: UnsafeMutableRawPointer?, _ kind: MHD_ValueKind, _ name: UnsafePointer<CChar>?, _ nameLength: Int,
+    _ value: UnsafePointer<CChar>?, _ valueLength: Int
+) -> MHD_Result {
+    context?.assumingMemoryBound(to: HeadWriter.self).pointee.append(
+        name: UnsafeRawBufferPointer(start: name, count: name == nil ? 0 : nameLength),
+        value: UnsafeRawBufferPointer(start: value, count: value == nil ? 0 : valueLength).trimmed)
+    return cmhd_result(true)
+}
+
+/// Fills the bytes of a head from the front. It never writes beyond them: a line that does not fit is left out.
+private struct HeadWriter {
+    let header: UnsafeMutablePointer<RequestHead>
+    let bytes: UnsafeMutableRawBufferPointer
+    var count = 0
+
+    mutating func append(_ source: UnsafeRawBufferPointer) -> Range<Int> {
+        let range = count..<count + source.count
+        UnsafeMutableRawBufferPointer(rebasing: bytes[range]).copyMemory(from: source)
+        count = range.endIndex
+        return range
+    }
+
+    mutating func append(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
+        guard count + 8 + name.count + value.count <= bytes.count else { return }
+        bytes.storeBytes(of: UInt32(truncatingIfNeeded: name.count), toByteOffset: count, as: UInt32.self)
+        bytes.storeBytes(of: UInt32(truncatingIfNeeded: value.count), toByteOffset: count + 4, as: UInt32.self)
+        count += 8
+        _ = append(name)
+        _ = append(value)
+        header.pointee.fieldCount += 1
+        // The two lengths tell nearly every other field apart before a byte is compared.
+        if name.count == 14, header.pointee.declaredLength < 0, name.equalsIgnoringCase("content-length") {
+            header.pointee.declaredLength = value.decimal ?? -1
+        } else if name.count == 17, name.equalsIgnoringCase("transfer-encoding") {
+            header.pointee.hasTransferEncoding = true
+        }
+    }
+}
+
+/// Reads back what ``HeadWriter`` wrote.
+struct FieldLines {
+    var rest: UnsafeRawBufferPointer
+
+    mutating func next() -> (name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)? {
+        guard rest.count >= 8 else { return nil }
+        let nameLength = Int(rest.loadUnaligned(as: UInt32.self))
+        let valueLength = Int(rest.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
+        let end = 8 + nameLength + valueLength
+        defer { rest = UnsafeRawBufferPointer(rebasing: rest[end...]) }
+        return (
+            UnsafeRawBufferPointer(rebasing: rest[8..<8 + nameLength]),
+            UnsafeRawBufferPointer(rebasing: rest[8 + nameLength..<end])
+        )
+    }
+}

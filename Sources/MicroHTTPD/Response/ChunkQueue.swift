@@ -1,0 +1,43 @@
+import Primitives
+
+/// Bytes that wait to be sent, in the pieces in which they came. No lock, no limit of its own.
+struct ChunkQueue {
+    private var chunks: [SharedBytes] = []
+    /// The first chunk that is not used up, and how much of it is.
+    private var first = 0
+    private var offset = 0
+
+    /// How many bytes wait.
+    private(set) var count = 0
+
+    /// Adds bytes at the end; they are not copied.
+    mutating func append(_ bytes: SharedBytes) {
+        guard bytes.count > 0 else { return }
+        chunks.append(bytes)
+        count += bytes.count
+    }
+
+    /// Moves as much as there is, and as fits, from the front into `target`; returns how much.
+    mutating func take(into target: UnsafeMutableRawBufferPointer) -> Int {
+        var taken = 0
+        while taken < target.count, first < chunks.count {
+            let rest = UnsafeRawBufferPointer(rebasing: chunks[first].bytes[offset...])
+            let length = min(rest.count, target.count - taken)
+            UnsafeMutableRawBufferPointer(rebasing: target[taken..<taken + length])
+                .copyMemory(from: UnsafeRawBufferPointer(rebasing: rest[..<length]))
+            taken += length
+            offset += length
+            if length == rest.count {
+                first += 1
+                offset = 0
+            }
+        }
+        count -= taken
+        // Used-up chunks go in batches, so that a long queue is not moved for each of them.
+        if first == chunks.count || first > 64 {
+            chunks.removeFirst(first)
+            first = 0
+        }
+        return taken
+    }
+}

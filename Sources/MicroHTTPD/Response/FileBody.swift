@@ -1,0 +1,51 @@
+import Foundation
+
+/// A part of an open file that can be sent, by several answers at once. The file is closed with the last part of it.
+public final class FileBody: Sendable {
+    /// Where the part starts in the file, in bytes.
+    public let offset: Int64
+    /// How many bytes the part has. An answer whose file turns out to be shorter breaks off.
+    public let length: Int64
+    private let file: OpenFile
+
+    /// Takes over an open descriptor, which is closed when the last body that uses it goes away. It is read by `pread`
+    /// only, so its position does not matter.
+    public convenience init(descriptor: Int32, offset: Int64 = 0, length: Int64) {
+        self.init(file: OpenFile(descriptor: descriptor), offset: offset, length: length)
+    }
+
+    private init(file: OpenFile, offset: Int64, length: Int64) {
+        precondition(offset >= 0 && length >= 0, "a part of a file cannot start or end before it does")
+        self.file = file
+        self.offset = offset
+        self.length = length
+    }
+
+    /// A part of this part, of the same open file. `range` counts from this part's start and must lie within it.
+    public func slice(_ range: Range<Int64>) -> FileBody {
+        precondition(range.lowerBound >= 0 && range.upperBound <= length, "the range is outside of the file's part")
+        return FileBody(file: file, offset: offset + range.lowerBound, length: Int64(range.count))
+    }
+
+    /// Reads at most `target.count` bytes from `position` of this part: how many, 0 at the end of the file, -1 when it
+    /// cannot be read.
+    func read(into target: UnsafeMutableRawBufferPointer, at position: Int64) -> Int {
+        while true {
+            let count = pread(file.descriptor, target.baseAddress, target.count, off_t(offset + position))
+            if count >= 0 || errno != EINTR { return count }
+        }
+    }
+}
+
+/// A descriptor that is closed when nobody needs it any more.
+private final class OpenFile: Sendable {
+    let descriptor: Int32
+
+    init(descriptor: Int32) {
+        self.descriptor = descriptor
+    }
+
+    deinit {
+        close(descriptor)
+    }
+}

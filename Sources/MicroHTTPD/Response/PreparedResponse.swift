@@ -1,0 +1,154 @@
+import CMicroHTTPD
+import Foundation
+import Primitives
+
+/// A response made ready for one request.
+///
+/// `@unchecked Sendable`: libmicrohttpd's response objects may be used from any thread, and whoever holds this value is
+/// the only one to queue or to discard it.
+struct PreparedResponse: @unchecked Sendable {
+    /// What to queue; `nil` when there was no memory for it.
+    let handle: OpaquePointer?
+    /// The status code.
+    let status: UInt32
+    /// Whether the handle was made for this request alone.
+    private let isOwned: Bool
+    /// Keeps a shared handle alive until it is queued.
+    private let response: Response
+
+    fileprivate init(handle: OpaquePointer?, isOwned: Bool, response: Response) {
+        self.handle = handle
+        self.isOwned = isOwned
+        self.response = response
+        status = UInt32(response.status)
+    }
+
+    /// To be called once, when it was queued or will never be.
+    func discard() {
+        if isOwned, let handle { MHD_destroy_response(handle) }
+    }
+}
+
+extension Response {
+    /// Files up to this size are read whole, which is faster than block by block (libmicrohttpd sends them with the head
+    /// in one call). Larger ones are read in blocks of this size.
+    private static let fileBlock = 256 * 1024
+    /// What libmicrohttpd asks of a stream at once, when its length is known.
+    private static let streamBlock = 64 * 1024
+
+    /// What answers the request: libmicrohttpd's object for it, made if there is none to share.
+    func prepared(for request: Request, on connection: Connection) -> PreparedResponse {
+        let isClosing = connection.core.isDraining.load(ordering: .relaxed)
+        if let shared {
+            if !isClosing { return PreparedResponse(handle: shared, isOwned: false, response: self) }
+            return owned(Self.makeShareable(body), closing: true)
+        }
+        let isWithheld = request.isHead || status == 304 || status == 204
+        switch body {
+        case .file(let file):
+            return owned(isWithheld ? Self.makeWithheld(file.length) : Self.make(file), closing: isClosing)
+        case .stream(let stream, let length):
+            if !isWithheld { return owned(Self.make(stream, length, on: connection), closing: isClosing) }
+            stream.close()
+            if status == 204 { return owned(Self.makeWithheld(0), closing: isClosing) }
+            if let length { return owned(Self.makeWithheld(length), closing: isClosing) }
+            // Neither a length nor a chunked body may be announced, and libmicrohttpd leaves both out only of an answer
+            // that closes the connection.
+            let handle = Self.makeWithheld(Int64(bitPattern: cmhd_size_unknown()))
+            if let handle { cmhd_end_by_closing(handle) }
+            return owned(handle, closing: isClosing)
+        case .empty, .bytes, .slice, .withheld:
+            return owned(nil, closing: isClosing)
+        }
+    }
+
+    private func owned(_ handle: OpaquePointer?, closing: Bool) -> PreparedResponse {
+        if let handle { Self.add(fields, to: handle, closing: closing) }
+        return PreparedResponse(handle: handle, isOwned: true, response: self)
+    }
+
+    // MARK: Making libmicrohttpd's objects
+
+    /// For a body that can be sent more than once; `nil` for the others.
+    static func makeShareable(_ body: Body) -> OpaquePointer? {
+        switch body {
+        case .empty: cmhd_empty_response()
+        case .bytes(let bytes): make(bytes, 0..<bytes.count)
+        case .slice(let bytes, let range): make(bytes, range)
+        case .withheld(let length): makeWithheld(length)
+        case .file, .stream: nil
+        }
+    }
+
+    /// libmicrohttpd may still be sending when the `Response` is gone, so its object holds the bytes itself.
+    private static func make(_ bytes: SharedBytes, _ range: Range<Int>) -> OpaquePointer? {
+        let start = UnsafeMutableRawPointer(mutating: bytes.bytes.baseAddress.map { $0 + range.lowerBound })
+        let owner = Unmanaged.passRetained(bytes)
+        let handle = MHD_create_response_from_buffer_with_free_callback_cls(
+            range.count, start, { Unmanaged<SharedBytes>.fromOpaque($0!).release() }, owner.toOpaque())
+        if handle == nil { owner.release() }
+        return handle
+    }
+
+    /// A body of which only the length is sent. Asked for a byte of it, it breaks the connection off.
+    private static func makeWithheld(_ length: Int64) -> OpaquePointer? {
+        MHD_create_response_from_callback(
+            UInt64(bitPattern: length), 1, { _, _, _, _ in cmhd_end_with_error() }, nil, nil)
+    }
+
+    private static func make(_ file: FileBody) -> OpaquePointer? {
+        if file.length == 0 { return cmhd_empty_response() }
+        if file.length > fileBlock { return makeBlockwise(file) }
+        let memory = UnsafeMutableRawBufferPointer(start: malloc(Int(file.length)), count: Int(file.length))
+        guard memory.baseAddress != nil else { return nil }
+        var count = 0
+        while count < memory.count {
+            let read = file.read(into: UnsafeMutableRawBufferPointer(rebasing: memory[count...]), at: Int64(count))
+            if read <= 0 {
+                free(memory.baseAddress)
+                // The head goes out with the length that was promised, and then the client sees that it is broken.
+                return makeWithheld(file.length)
+            }
+            count += read
+        }
+        return cmhd_response_owning(memory.baseAddress, memory.count)
+    }
+
+    private static func makeBlockwise(_ file: FileBody) -> OpaquePointer? {
+        let owner = Unmanaged.passRetained(file)
+        let handle = MHD_create_response_from_callback(
+            UInt64(file.length), fileBlock,
+            { context, position, buffer, count in
+                Unmanaged<FileBody>.fromOpaque(context!)._withUnsafeGuaranteedRef { file in
+                    let target = UnsafeMutableRawBufferPointer(start: buffer, count: count)
+                    let read = file.read(into: target, at: Int64(position))
+                    return read > 0 ? read : cmhd_end_with_error()
+                }
+            },
+            owner.toOpaque(), { Unmanaged<FileBody>.fromOpaque($0!).release() })
+        if handle == nil { owner.release() }
+        return handle
+    }
+
+    private static func make(_ stream: ResponseStream, _ length: Int64?, on connection: Connection) -> OpaquePointer? {
+        stream.attach(to: connection)
+        let owner = Unmanaged.passRetained(stream)
+        let handle = MHD_create_response_from_callback(
+            length.map { UInt64($0) } ?? cmhd_size_unknown(), streamBlock,
+            { context, _, buffer, count in
+                Unmanaged<ResponseStream>.fromOpaque(context!)._withUnsafeGuaranteedRef { stream in
+                    stream.read(into: UnsafeMutableRawBufferPointer(start: buffer, count: count))
+                }
+            },
+            owner.toOpaque(),
+            {
+                let stream = Unmanaged<ResponseStream>.fromOpaque($0!).takeRetainedValue()
+                stream.close()
+            })
+        if handle == nil {
+            owner.release()
+            stream.close()
+        }
+        return handle
+    }
+}

@@ -1,0 +1,233 @@
+import CMicroHTTPD
+import Primitives
+
+/// A body that is produced while it is sent, by somebody who can wait, on any thread.
+///
+/// Writing never blocks. ``write(_:)-(SharedBytes)`` takes what it is given and says whether there is room for more; a
+/// producer that is told there is none asks ``onRoom(_:)`` to be called when there is. So at most the high-water mark
+/// and one more write are in memory, however slow the client. When the producer is slower than the client, the
+/// connection is suspended.
+///
+/// ```
+/// func produce() {
+///     while let piece = nextPiece() {
+///         switch stream.write(piece) {
+///         case .room: continue
+///         case .full: return stream.onRoom { produce() }
+///         case .closed: return
+///         }
+///     }
+///     stream.finish()
+/// }
+/// ```
+///
+/// Invariants: `state` is locked; callbacks and resumptions happen after the lock is released. `waiting` is there
+/// exactly while the connection is suspended for want of bytes, and whoever takes it resumes the connection.
+public final class ResponseStream: Sendable {
+    /// What a write found.
+    public enum WriteResult: Sendable {
+        /// The bytes were taken, and there is room for more.
+        case room
+        /// The bytes were taken, and no more should be written before ``ResponseStream/onRoom(_:)`` calls back.
+        case full
+        /// The client has gone, or never wanted the body (`HEAD`), or the stream was finished: the bytes were dropped.
+        case closed
+    }
+
+    private enum Phase {
+        case open
+        case finished
+        case failed
+        case closed
+    }
+
+    private struct State {
+        var phase = Phase.open
+        var queue = ChunkQueue()
+        var connection: Connection?
+        var waiting: Suspension?
+        var roomAction: (@Sendable () -> Void)?
+        var closeActions: [@Sendable () -> Void] = []
+    }
+
+    private let highWaterMark: Int
+    private let state = Locked(State())
+
+    /// A stream to be given to one ``Response``.
+    ///
+    /// - Parameter highWaterMark: how many bytes may wait before a write says ``WriteResult/full``; at half of it there
+    ///   is room again. Default 256 KiB.
+    public init(highWaterMark: Int = 256 * 1024) {
+        self.highWaterMark = max(1, highWaterMark)
+    }
+
+    // MARK: For the producer
+
+    /// Adds bytes, which are not copied. May be called before the response is sent.
+    @discardableResult
+    public func write(_ bytes: SharedBytes) -> WriteResult {
+        let (result, suspension): (WriteResult, Suspension?) = state.withLock { state in
+            guard case .open = state.phase else { return (.closed, nil) }
+            state.queue.append(bytes)
+            let result = state.queue.count < highWaterMark ? WriteResult.room : .full
+            return (result, state.queue.count > 0 ? state.waiting.take() : nil)
+        }
+        resume(suspension)
+        return result
+    }
+
+    /// Adds a copy of the bytes.
+    @discardableResult
+    public func write(_ bytes: UnsafeRawBufferPointer) -> WriteResult {
+        write(SharedBytes(copying: bytes))
+    }
+
+    /// Adds a copy of the bytes.
+    @discardableResult
+    public func write(_ bytes: some Sequence<UInt8>) -> WriteResult {
+        write(SharedBytes(bytes))
+    }
+
+    /// Calls `action` once, as soon as there is room (at once when there is) or the stream is closed. It may be called
+    /// on libmicrohttpd's thread, which must not be kept waiting. Only the last action that was given is called.
+    public func onRoom(_ action: @escaping @Sendable () -> Void) {
+        let isReady = state.withLock { state in
+            if case .open = state.phase, state.queue.count >= highWaterMark {
+                state.roomAction = action
+                return false
+            }
+            return true
+        }
+        if isReady { action() }
+    }
+
+    /// The body is complete. With a declared length that was not reached the client sees a broken body; bytes beyond it
+    /// are not sent.
+    public func finish() {
+        end(.finished)
+    }
+
+    /// The body cannot be completed: what was written before is dropped or sent, and the connection is broken off, so
+    /// that the client does not take the body for whole.
+    public func fail() {
+        end(.failed)
+    }
+
+    /// Calls `action` once, when the stream is over: everything was sent, or the client went away, or it did not want a
+    /// body; at once if that has happened already. On any thread, which must not be kept waiting.
+    public func onClose(_ action: @escaping @Sendable () -> Void) {
+        let isClosed = state.withLock { state in
+            if case .closed = state.phase { return true }
+            state.closeActions.append(action)
+            return false
+        }
+        if isClosed { action() }
+    }
+
+    /// How many bytes were written and are not handed to libmicrohttpd yet.
+    public var bufferedCount: Int { state.withLock { $0.queue.count } }
+
+    private func end(_ phase: Phase) {
+        let suspension: Suspension? = state.withLock { state in
+            guard case .open = state.phase else { return nil }
+            state.phase = phase
+            return state.waiting.take()
+        }
+        resume(suspension)
+    }
+
+    // MARK: For the connection
+
+    /// Tells the stream where it is going. A stream can be sent once.
+    func attach(to connection: Connection) {
+        let isFirst = state.withLock { state in
+            defer { state.connection = connection }
+            return state.connection == nil
+        }
+        precondition(isFirst, "a stream can be sent only once")
+    }
+
+    /// libmicrohttpd wants bytes, on the connection's thread: how many there are, or how it ends. 0, with the connection
+    /// suspended, when there are none yet.
+    func read(into target: UnsafeMutableRawBufferPointer) -> Int {
+        enum Step {
+            case bytes(Int, roomAction: (@Sendable () -> Void)?)
+            case end(Int)
+            case wait(Connection)
+        }
+        let box = UncheckedBuffer(target)
+        let step: Step = state.withLock { state in
+            switch state.phase {
+            case .failed, .closed:
+                return .end(cmhd_end_with_error())
+            case .finished where state.queue.count == 0:
+                return .end(cmhd_end_of_stream())
+            case .open, .finished:
+                guard state.queue.count > 0 else {
+                    return state.connection.map { .wait($0) } ?? .end(cmhd_end_with_error())
+                }
+                let count = state.queue.take(into: box.buffer)
+                return .bytes(count, roomAction: state.queue.count <= highWaterMark / 2 ? state.roomAction.take() : nil)
+            }
+        }
+        switch step {
+        case .bytes(let count, let roomAction):
+            roomAction?()
+            return count
+        case .end(let code):
+            return code
+        case .wait(let connection):
+            return wait(on: connection)
+        }
+    }
+
+    private func wait(on connection: Connection) -> Int {
+        guard let suspension = connection.core.suspensions.suspend(connection, owner: self) else {
+            return cmhd_end_with_error()
+        }
+        // Bytes, or the end, may have come since the last look.
+        let isWaiting = state.withLock { state in
+            guard case .open = state.phase, state.queue.count == 0 else { return false }
+            state.waiting = suspension
+            return true
+        }
+        if !isWaiting { connection.core.suspensions.resume(suspension) }
+        return 0
+    }
+
+    /// Nobody will read any more.
+    func close() {
+        var closeActions: [@Sendable () -> Void] = []
+        var queue = ChunkQueue()
+        let (suspension, roomAction): (Suspension?, (@Sendable () -> Void)?) = state.withLock { state in
+            if case .closed = state.phase { return (nil, nil) }
+            state.phase = .closed
+            swap(&queue, &state.queue)
+            swap(&closeActions, &state.closeActions)
+            return (state.waiting.take(), state.roomAction.take())
+        }
+        resume(suspension)
+        roomAction?()
+        for action in closeActions { action() }
+    }
+
+    private func resume(_ suspension: Suspension?) {
+        guard let suspension else { return }
+        state.withLock { $0.connection }?.core.suspensions.resume(suspension)
+    }
+}
+
+extension ResponseStream: SuspensionOwner {
+    func clientLeft() {
+        close()
+    }
+}
+
+/// Carries a buffer into a lock's closure, which is done with it when it returns: safe to be `@unchecked Sendable`.
+private struct UncheckedBuffer: @unchecked Sendable {
+    let buffer: UnsafeMutableRawBufferPointer
+
+    init(_ buffer: UnsafeMutableRawBufferPointer) {
+        self.buffer = buffer
+    }
+}

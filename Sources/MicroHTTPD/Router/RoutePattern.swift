@@ -1,0 +1,30 @@
+/// A path with parameters: `/entries/:key/content`. A segment that starts with a colon matches any one segment that is
+/// not empty; any other matches itself, byte for byte.
+struct RoutePattern: Hashable, Sendable {
+    enum Segment: Hashable, Sendable {
+        case literal(Substring)
+        case parameter(Substring)
+    }
+
+    let text: String
+    let segments: [Segment]
+
+    /// A pattern that does not start with a slash, or names a parameter twice or not at all, is a programmer error.
+    init(_ text: String) {
+        precondition(text.hasPrefix("/"), "a route's pattern starts with a slash: \(text)")
+        self.text = text
+        segments = text.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map { segment in
+            segment.hasPrefix(":") ? .parameter(segment.dropFirst()) : .literal(segment)
+        }
+        let names = parameterNames
+        precondition(names.allSatisfy { !$0.isEmpty }, "a parameter without a name: \(text)")
+        precondition(Set(names).count == names.count, "a parameter's name is used twice: \(text)")
+    }
+
+    var parameterNames: [Substring] {
+        segments.compactMap { segment in
+            if case .parameter(let name) = segment { return name }
+            return nil
+        }
+    }
+}

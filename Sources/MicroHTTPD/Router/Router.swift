@@ -1,0 +1,106 @@
+/// Finds what belongs to a method and a path. A value: filled once, then read by any number of threads.
+///
+/// Patterns are paths in which a segment that starts with a colon, as in `/entries/:key/content`, stands for any one
+/// segment that is not empty. Literal segments win over parameters. Paths are compared as they were sent: nothing is
+/// decoded, `//` has an empty segment in it, and a slash at the end makes another path.
+public struct Router<Value: Sendable>: Sendable {
+    /// One declared route.
+    public struct Route: Sendable {
+        /// The method.
+        public let method: String
+        /// The pattern as it was declared.
+        public let pattern: String
+        /// What was declared for it.
+        public let value: Value
+    }
+
+    /// What a look-up finds.
+    public enum Match: Sendable {
+        /// The route's value, the parameters by name, as they were sent, and the pattern that matched.
+        case found(Value, parameters: [Substring: Substring], pattern: String)
+        /// The path is known, but not with this method; `allow` are those that it has, sorted, as `Allow` lists them.
+        case methodNotAllowed(allow: [String])
+        /// No pattern has this path.
+        case notFound
+    }
+
+    /// A place in the tree of segments.
+    private struct Node: Sendable {
+        var literals: [Substring: Int] = [:]
+        var parameter: Int?
+        var routes: [(route: Route, names: [Substring])] = []
+    }
+
+    private var nodes = [Node()]
+
+    /// Every route, in the order of declaration.
+    public private(set) var routes: [Route] = []
+
+    /// A router without routes.
+    public init() {}
+
+    /// Declares a route. A method that the pattern has already, or a broken pattern, is a programmer error.
+    public mutating func add(_ method: String, _ pattern: String, _ value: Value) {
+        let pattern = RoutePattern(pattern)
+        var place = 0
+        for segment in pattern.segments { place = descend(from: place, by: segment) }
+        precondition(
+            !nodes[place].routes.contains { $0.route.method == method },
+            "\(method) \(pattern.text) is declared twice")
+        let route = Route(method: method, pattern: pattern.text, value: value)
+        nodes[place].routes.append((route, pattern.parameterNames))
+        routes.append(route)
+    }
+
+    /// Looks up the path of a request's target, without its query. `HEAD` finds the route of `GET`, unless it has one of
+    /// its own.
+    public func match(method: String, path: some StringProtocol) -> Match {
+        let path = Substring(path)
+        guard path.utf8.first == UInt8(ascii: "/") else { return .notFound }
+        let segments = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+        var values: [Substring] = []
+        guard let place = find(segments[...], from: 0, values: &values) else { return .notFound }
+        let routes = nodes[place].routes
+        let found =
+            routes.first { $0.route.method == method }
+            ?? (method == "HEAD" ? routes.first { $0.route.method == "GET" } : nil)
+        guard let found else { return .methodNotAllowed(allow: allowed(routes.map(\.route.method))) }
+        let parameters = Dictionary(uniqueKeysWithValues: zip(found.names, values))
+        return .found(found.route.value, parameters: parameters, pattern: found.route.pattern)
+    }
+
+    private func allowed(_ methods: [String]) -> [String] {
+        var methods = Set(methods)
+        if methods.contains("GET") { methods.insert("HEAD") }
+        return methods.sorted()
+    }
+
+    private mutating func descend(from place: Int, by segment: RoutePattern.Segment) -> Int {
+        switch segment {
+        case .literal(let text):
+            if let next = nodes[place].literals[text] { return next }
+            nodes.append(Node())
+            nodes[place].literals[text] = nodes.count - 1
+        case .parameter:
+            if let next = nodes[place].parameter { return next }
+            nodes.append(Node())
+            nodes[place].parameter = nodes.count - 1
+        }
+        return nodes.count - 1
+    }
+
+    /// The place that the segments lead to, with what the parameters on the way stand for. A literal that leads nowhere
+    /// gives way to a parameter.
+    private func find(_ segments: ArraySlice<Substring>, from place: Int, values: inout [Substring]) -> Int? {
+        guard let segment = segments.first else { return nodes[place].routes.isEmpty ? nil : place }
+        let rest = segments.dropFirst()
+        if let next = nodes[place].literals[segment], let found = find(rest, from: next, values: &values) {
+            return found
+        }
+        guard let next = nodes[place].parameter, !segment.isEmpty else { return nil }
+        values.append(segment)
+        if let found = find(rest, from: next, values: &values) { return found }
+        values.removeLast()
+        return nil
+    }
+}

@@ -1,0 +1,99 @@
+import Glibc
+
+/// An IPv4 or IPv6 address as a number.
+public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
+    /// An IPv4 address.
+    case v4(UInt32)
+    /// An IPv6 address, without a zone.
+    case v6(UInt128)
+
+    /// An address in its usual form: four decimal numbers, or the forms of RFC 4291 §2.2 without brackets or zone.
+    /// `nil` for anything else, the short and octal spellings of IPv4 among it.
+    public init?(_ text: some StringProtocol) {
+        let text = String(text)
+        var v4 = in_addr()
+        var v6 = in6_addr()
+        if inet_pton(AF_INET, text, &v4) == 1 {
+            self = .v4(UInt32(bigEndian: v4.s_addr))
+        } else if inet_pton(AF_INET6, text, &v6) == 1 {
+            self.init(v6)
+        } else {
+            return nil
+        }
+    }
+
+    /// The address of a socket. `nil` when it is of another family.
+    init?(_ address: UnsafePointer<sockaddr>) {
+        let raw = UnsafeRawPointer(address)
+        switch Int32(address.pointee.sa_family) {
+        case AF_INET:
+            self = .v4(UInt32(bigEndian: raw.loadUnaligned(as: sockaddr_in.self).sin_addr.s_addr))
+        case AF_INET6:
+            self.init(raw.loadUnaligned(as: sockaddr_in6.self).sin6_addr)
+        default:
+            return nil
+        }
+    }
+
+    private init(_ address: in6_addr) {
+        self = withUnsafeBytes(of: address) { bytes in
+            .v6(bytes.reduce(UInt128(0)) { $0 << 8 | UInt128($1) })
+        }
+    }
+
+    /// The usual form: `192.0.2.1`, `2001:db8::1`.
+    public var description: String {
+        var buffer = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        switch self {
+        case .v4(let number):
+            var address = in_addr(s_addr: number.bigEndian)
+            inet_ntop(AF_INET, &address, &buffer, socklen_t(buffer.count))
+        case .v6(let number):
+            withUnsafeBytes(of: number.bigEndian) {
+                _ = inet_ntop(AF_INET6, $0.baseAddress!, &buffer, socklen_t(buffer.count))
+            }
+        }
+        return buffer.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+    }
+
+    /// 32 or 128.
+    var bitCount: Int {
+        switch self {
+        case .v4: 32
+        case .v6: 128
+        }
+    }
+}
+
+/// All addresses that share their first bits with one (RFC 4632 §3.1): `10.0.0.0/8`.
+public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
+    /// The lowest address of the range.
+    public let address: IPAddress
+    /// How many leading bits are the same in all of them.
+    public let prefixLength: Int
+
+    /// The range of the addresses that share the first `prefixLength` bits with `address`. `nil` when the address has
+    /// fewer bits, or has bits set after those.
+    public init?(_ address: IPAddress, prefixLength: Int) {
+        guard (0...address.bitCount).contains(prefixLength) else { return nil }
+        self.address = address
+        self.prefixLength = prefixLength
+        guard Self.cut(address, to: prefixLength) == address else { return nil }
+    }
+
+    /// Whether it is one of them. An IPv4 address is in no IPv6 range, and the other way round.
+    public func contains(_ other: IPAddress) -> Bool {
+        Self.cut(other, to: prefixLength) == address
+    }
+
+    /// `10.0.0.0/8`.
+    public var description: String { "\(address)/\(prefixLength)" }
+
+    static func cut(_ address: IPAddress, to prefixLength: Int) -> IPAddress {
+        // Swift's smart shift by the whole width gives 0, as is wanted for a prefix of no bits.
+        switch address {
+        case .v4(let number): .v4(number & ~(UInt32.max >> prefixLength))
+        case .v6(let number): .v6(number & ~(UInt128.max >> prefixLength))
+        }
+    }
+}

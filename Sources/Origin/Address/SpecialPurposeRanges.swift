@@ -1,0 +1,64 @@
+/// What is not globally routable, and why: the IANA IPv4 and IPv6 special-purpose address registries (RFC 6890), and
+/// what else leads a fetch to where only this machine, its network or its cloud can go.
+enum SpecialPurposeRanges {
+    struct Entry: Sendable {
+        let range: AddressRange
+        let purpose: String
+    }
+
+    /// The first range that an address is in, `nil` when it is globally routable.
+    static func entry(for address: IPAddress) -> Entry? {
+        switch address {
+        case .v4: v4.first { $0.range.contains(address) }
+        case .v6: v6.first { $0.range.contains(address) } ?? (globalUnicast.contains(address) ? nil : unassigned)
+        }
+    }
+
+    private static let v4 = [
+        entry("0.0.0.0", 8, "this network"),
+        entry("10.0.0.0", 8, "private"),
+        entry("100.64.0.0", 10, "shared address space (carrier-grade NAT)"),
+        entry("127.0.0.0", 8, "loopback"),
+        entry("168.63.129.16", 32, "a cloud's own service"),
+        entry("169.254.0.0", 16, "link-local"),
+        entry("172.16.0.0", 12, "private"),
+        entry("192.0.0.0", 24, "IETF protocol assignments"),
+        entry("192.0.2.0", 24, "documentation"),
+        entry("192.88.99.0", 24, "6to4 relay anycast"),
+        entry("192.168.0.0", 16, "private"),
+        entry("198.18.0.0", 15, "benchmarking"),
+        entry("198.51.100.0", 24, "documentation"),
+        entry("203.0.113.0", 24, "documentation"),
+        entry("224.0.0.0", 4, "multicast"),
+        entry("255.255.255.255", 32, "broadcast"),
+        entry("240.0.0.0", 4, "reserved"),
+    ]
+
+    private static let v6 = [
+        entry("::", 128, "the unspecified address"),
+        entry("::1", 128, "loopback"),
+        entry("::ffff:0:0", 96, "IPv4-mapped"),
+        entry("::", 96, "IPv4-compatible"),
+        entry("64:ff9b::", 96, "NAT64"),
+        entry("64:ff9b:1::", 48, "NAT64"),
+        entry("100::", 64, "discard-only"),
+        entry("2001::", 32, "Teredo"),
+        entry("2001::", 23, "IETF protocol assignments"),
+        entry("2001:db8::", 32, "documentation"),
+        entry("2002::", 16, "6to4"),
+        entry("3fff::", 20, "documentation"),
+        entry("5f00::", 16, "segment routing"),
+        entry("fc00::", 7, "unique local (private)"),
+        entry("fe80::", 10, "link-local"),
+        entry("fec0::", 10, "site-local"),
+        entry("ff00::", 8, "multicast"),
+    ]
+
+    /// RFC 4291 §2.4 and the IANA registry: global unicast has been assigned from here only.
+    private static let globalUnicast = AddressRange(IPAddress("2000::")!, prefixLength: 3)!
+    private static let unassigned = entry("::", 0, "not assigned for global use")
+
+    private static func entry(_ address: String, _ prefixLength: Int, _ purpose: String) -> Entry {
+        Entry(range: AddressRange(IPAddress(address)!, prefixLength: prefixLength)!, purpose: purpose)
+    }
+}

@@ -1,0 +1,118 @@
+import CCurl
+import HTTPTypes
+import Primitives
+
+/// One of libcurl's easy handles, with the options every transfer has; used again for other transfers.
+///
+/// Confined to the client's thread. The user data of its callbacks is set for each use and is not retained: whoever uses
+/// the handle lives until it is reset.
+final class EasyHandle {
+    let pointer: UnsafeMutableRawPointer
+    private let words: UnsafeMutablePointer<CChar>
+    private var fieldLines: UnsafeMutablePointer<curl_slist>?
+    private var lookUps: UnsafeMutablePointer<curl_slist>?
+
+    init() {
+        guard let pointer = curl_easy_init() else { fatalError("libcurl is out of memory") }
+        self.pointer = pointer
+        words = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        words.pointee = 0
+    }
+
+    deinit {
+        curl_easy_cleanup(pointer)
+        freeLists()
+        words.deallocate()
+    }
+
+    /// What libcurl says about the error, empty when it says nothing.
+    var errorWords: String { String(cString: words) }
+
+    /// Forgets all options and user data; connections and look-ups, which belong to the multi handle, stay.
+    func reset() {
+        curl_easy_reset(pointer)
+        freeLists()
+        words.pointee = 0
+    }
+
+    func set(_ option: CURLoption, _ value: Int) {
+        check(larder_curl_setopt_long(pointer, option, value), option)
+    }
+
+    func set(_ option: CURLoption, _ value: String?) {
+        check(larder_curl_setopt_string(pointer, option, value), option)
+    }
+
+    func set(_ option: CURLoption, pointer value: UnsafeMutableRawPointer?) {
+        check(larder_curl_setopt_pointer(pointer, option, value), option)
+    }
+
+    /// What every transfer has: nothing but the configuration decides where it goes, no proxy, no file of the user's.
+    func setCommonOptions(_ configuration: OriginClient.Configuration) {
+        set(CURLOPT_ERRORBUFFER, pointer: words)
+        set(CURLOPT_NOSIGNAL, 1)
+        set(CURLOPT_PROXY, "")
+        set(CURLOPT_NOPROXY, "*")
+        set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
+        set(CURLOPT_FOLLOWLOCATION, 0)
+        let schemes = configuration.schemes.intersection(OriginClient.possibleSchemes).sorted().joined(separator: ",")
+        set(CURLOPT_PROTOCOLS_STR, schemes)
+        set(CURLOPT_REDIR_PROTOCOLS_STR, schemes)
+        set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
+        set(CURLOPT_PATH_AS_IS, 1)
+        set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
+        set(CURLOPT_HTTP09_ALLOWED, 0)
+        // Without it, ending a transfer whose look-up runs would block until the resolver gives up.
+        set(CURLOPT_QUICK_EXIT, 1)
+        set(CURLOPT_BUFFERSIZE, 65_536)
+        set(CURLOPT_TCP_KEEPALIVE, 1)
+        set(CURLOPT_USERAGENT, configuration.userAgent)
+        set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
+        set(CURLOPT_CONNECTTIMEOUT_MS, configuration.connectTimeout.forCurl)
+        // FTP's answers on the control connection; libcurl's default is two minutes.
+        set(CURLOPT_SERVER_RESPONSE_TIMEOUT, max(1, Int(configuration.stallTimeout.inSeconds.rounded(.up))))
+        if let file = configuration.certificateAuthorityFile {
+            // Debian's directory of the system's authorities stays beside it, as libcurl's default CURLOPT_CAPATH.
+            set(CURLOPT_CAINFO, file)
+        } else {
+            // Without the directory, which has no more than the file, libcurl keeps the parsed file for all transfers.
+            set(CURLOPT_CAPATH, nil)
+        }
+        for lookUp in configuration.lookUps { lookUps = curl_slist_append(lookUps, lookUp) }
+        if let lookUps { check(larder_curl_setopt_slist(pointer, CURLOPT_RESOLVE, lookUps), CURLOPT_RESOLVE) }
+    }
+
+    /// Sets the field lines of the request; once between two resets.
+    func setFields(_ fields: HTTPFields) {
+        for field in fields {
+            // libcurl's way of writing a field with an empty value; `Name:` would remove the field instead.
+            let line = field.value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(field.value)"
+            fieldLines = curl_slist_append(fieldLines, line)
+        }
+        check(larder_curl_setopt_slist(pointer, CURLOPT_HTTPHEADER, fieldLines), CURLOPT_HTTPHEADER)
+    }
+
+    /// A number that libcurl knows of the transfer; `nil` when it does not.
+    func info(_ info: CURLINFO) -> Int64? {
+        var value: curl_off_t = -1
+        guard larder_curl_getinfo_off_t(pointer, info, &value) == CURLE_OK, value >= 0 else { return nil }
+        return Int64(value)
+    }
+
+    private func freeLists() {
+        curl_slist_free_all(fieldLines)
+        curl_slist_free_all(lookUps)
+        (fieldLines, lookUps) = (nil, nil)
+    }
+
+    private func check(_ code: CURLcode, _ option: CURLoption) {
+        // Every option here exists in the version that is required; what can fail is memory, or a text over 8 MB.
+        precondition(
+            code == CURLE_OK, "curl_easy_setopt \(option.rawValue): \(String(cString: curl_easy_strerror(code)))")
+    }
+}
+
+extension Duration {
+    /// Milliseconds as libcurl's options take them, where 0 would mean "no limit" or "the default".
+    fileprivate var forCurl: Int { Int(Swift.min(Swift.max(milliseconds, 1), Int64(Int32.max))) }
+}

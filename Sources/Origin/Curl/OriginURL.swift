@@ -1,0 +1,91 @@
+import CCurl
+
+/// A URL in parts, split by libcurl's own parser: so what is checked is what will be fetched.
+struct OriginURL: Hashable {
+    /// The whole URL, ASCII host, without a fragment.
+    let text: String
+    /// Lower-case.
+    let scheme: String
+    /// As in the URL, punycode, an IPv6 address in brackets.
+    let host: String
+    /// The scheme's default when the URL has none.
+    let port: UInt16
+
+    /// A text that is no URL, in words.
+    struct Invalid: Error {
+        let reason: String
+    }
+
+    /// Reads an absolute URL; its path stays as it is. Throws ``Invalid``.
+    init(_ text: String) throws(Invalid) {
+        let parser = try Parser()
+        try parser.set(CURLUPART_URL, text, CURLU_PATH_AS_IS)
+        self = try parser.url()
+    }
+
+    /// Resolves what a `Location` says against the URL that answered (RFC 9110 §10.2.2, RFC 3986 §5.2). What browsers
+    /// mend is mended: spaces and non-ASCII are escaped. Throws ``Invalid``.
+    init(location: String, of base: OriginURL) throws(Invalid) {
+        let parser = try Parser()
+        try parser.set(CURLUPART_URL, base.text, CURLU_PATH_AS_IS)
+        try parser.set(CURLUPART_URL, location, CURLU_URLENCODE | CURLU_ALLOW_SPACE)
+        self = try parser.url()
+    }
+
+    private init(text: String, scheme: String, host: String, port: UInt16) {
+        self.text = text
+        self.scheme = scheme
+        self.host = host
+        self.port = port
+    }
+
+    /// What connections and limits belong to: scheme, host and port.
+    var origin: String { "\(scheme)://\(AddressPolicy.comparable(host)):\(port)" }
+
+    /// Owns one handle of the parser.
+    private struct Parser: ~Copyable {
+        private let handle: OpaquePointer
+
+        init() throws(Invalid) {
+            guard let handle = curl_url() else { throw Invalid(reason: "out of memory") }
+            self.handle = handle
+        }
+
+        deinit {
+            curl_url_cleanup(handle)
+        }
+
+        func set(_ part: CURLUPart, _ text: String, _ flags: Int32) throws(Invalid) {
+            // A scheme that libcurl does not know is parsed all the same, to be refused by its name.
+            let flags = UInt32(flags | CURLU_DISALLOW_USER | CURLU_NON_SUPPORT_SCHEME)
+            try Self.check(curl_url_set(handle, part, text, flags))
+        }
+
+        func url() throws(Invalid) -> OriginURL {
+            try Self.check(curl_url_set(handle, CURLUPART_FRAGMENT, nil, 0))
+            let scheme = try get(CURLUPART_SCHEME) ?? ""
+            // Without `//` and a host there is nothing to connect to: `file:///etc/passwd` among others.
+            let host = try get(CURLUPART_HOST, CURLU_PUNYCODE) ?? ""
+            guard try get(CURLUPART_ZONEID) == nil else { throw Invalid(reason: "the host has a zone") }
+            let port = try get(CURLUPART_PORT, CURLU_DEFAULT_PORT).flatMap { UInt16($0) } ?? 0
+            let text = try get(CURLUPART_URL, CURLU_PUNYCODE) ?? ""
+            return OriginURL(text: text, scheme: scheme.lowercased(), host: host, port: port)
+        }
+
+        private func get(_ part: CURLUPart, _ flags: Int32 = 0) throws(Invalid) -> String? {
+            var text: UnsafeMutablePointer<CChar>?
+            let code = curl_url_get(handle, part, &text, UInt32(flags))
+            defer { curl_free(text) }
+            switch code {
+            case CURLUE_NO_HOST, CURLUE_NO_PORT, CURLUE_NO_ZONEID: return nil
+            default:
+                try Self.check(code)
+                return text.map { String(cString: $0) }
+            }
+        }
+
+        private static func check(_ code: CURLUcode) throws(Invalid) {
+            guard code == CURLUE_OK else { throw Invalid(reason: String(cString: curl_url_strerror(code))) }
+        }
+    }
+}

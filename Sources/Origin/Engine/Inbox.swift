@@ -1,0 +1,81 @@
+import CCurl
+import Primitives
+
+/// How other threads reach the client's thread: commands in order, and a wake-up for it.
+///
+/// Invariants, all held by the one lock:
+/// - A command is either taken by the loop or refused; none is lost after `close`.
+/// - The multi handle is woken only while it is open: `close` forgets it before the loop frees it. The wake-up is one
+///   write to a socket that does not block, which is why it may happen under the lock.
+final class Inbox: Sendable {
+    enum Command: Sendable {
+        case start(UInt64, OriginRequest, any OriginReceiver)
+        case cancel(UInt64)
+        case shutDown
+    }
+
+    private struct State {
+        var commands: [Command] = []
+        /// The multi handle as an address; `nil` once the inbox is closed.
+        var multi: UInt?
+        var nextTransfer: UInt64 = 0
+        var counts = Counts()
+    }
+
+    /// How many transfers run, and how many wait for their turn.
+    struct Counts: Equatable, Sendable {
+        var running = 0
+        var waiting = 0
+    }
+
+    private let state: Locked<State>
+
+    init(multi: UnsafeMutableRawPointer) {
+        state = Locked(State(multi: UInt(bitPattern: multi)))
+    }
+
+    /// As the loop left them last.
+    var counts: Counts {
+        get { state.withLock(\.counts) }
+        set { state.withLock { $0.counts = newValue } }
+    }
+
+    /// A number for a new transfer.
+    func nextTransfer() -> UInt64 {
+        state.withLock { state in
+            state.nextTransfer += 1
+            return state.nextTransfer
+        }
+    }
+
+    /// Leaves a command; `false` when nobody will take it any more.
+    @discardableResult
+    func append(_ command: Command) -> Bool {
+        state.withLock { state in
+            guard let multi = state.multi else { return false }
+            // The loop takes all commands at once: one wake-up for all that wait is enough.
+            if state.commands.isEmpty { curl_multi_wakeup(UnsafeMutableRawPointer(bitPattern: multi)) }
+            state.commands.append(command)
+            return true
+        }
+    }
+
+    /// All commands so far, in order.
+    func takeAll() -> [Command] {
+        state.withLock { state in
+            defer { state.commands = [] }
+            return state.commands
+        }
+    }
+
+    /// Takes the last commands; from now on there are no more.
+    func close() -> [Command] {
+        state.withLock { state in
+            defer {
+                state.commands = []
+                state.multi = nil
+            }
+            return state.commands
+        }
+    }
+}

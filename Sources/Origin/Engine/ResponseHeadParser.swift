@@ -1,0 +1,167 @@
+import HTTPTypes
+
+/// Reads the head of a response from the lines that libcurl hands over, and refuses what libcurl lets through although
+/// RFC 9110 and 9112 do not: what two readers may understand differently must not enter a cache.
+///
+/// A pure state machine: lines in, heads out. Where the RFCs let a client be lenient it is: a line may end in a bare LF
+/// (RFC 9112 §2.2), folded lines are joined with a space (§5.2), repeated equal lengths are one (RFC 9110 §8.6), control
+/// characters other than CR and NUL become spaces (§5.5).
+struct ResponseHeadParser {
+    /// The head of one response, an interim one too.
+    struct Head: Equatable {
+        var version: String
+        var status: Int
+        var fields: HTTPFields = [:]
+        var contentLength: Int64?
+        /// Whether the last transfer coding is chunked.
+        var isChunked = false
+        var hasTransferEncoding = false
+
+        /// RFC 9110 §6.4.1, for a response to GET.
+        var allowsBody: Bool { status >= 200 && status != 204 && status != 304 }
+    }
+
+    /// A head that is no HTTP, or ambiguous; in words.
+    struct Malformed: Error, Equatable {
+        let reason: String
+    }
+
+    private enum State {
+        case statusLine
+        case fields(Head)
+        case body
+    }
+
+    private var state = State.statusLine
+    private var pending: (name: HTTPField.Name, value: [UInt8])?
+    private let allowsHTTP2: Bool
+
+    /// - Parameter allowsHTTP2: whether the response can be one of HTTP/2, that is, came over TLS.
+    init(allowsHTTP2: Bool) {
+        self.allowsHTTP2 = allowsHTTP2
+    }
+
+    /// Takes the next line, with its line end, and returns the head that it completes. Lines after a final head are
+    /// trailers, which nobody asked for: they are ignored (RFC 9110 §6.5). Throws ``Malformed``.
+    mutating func consume(_ line: UnsafeRawBufferPointer) throws(Malformed) -> Head? {
+        var line = line[...]
+        if line.last == 0x0a { line.removeLast() }
+        if line.last == 0x0d { line.removeLast() }
+        switch state {
+        case .statusLine:
+            state = .fields(try parseStatusLine(line))
+            return nil
+        case .fields(var head):
+            if line.isEmpty {
+                try flush(into: &head)
+                try checkFraming(of: &head)
+                let isInterim = head.status < 200
+                state = isInterim ? .statusLine : .body
+                return head
+            }
+            try check(line)
+            if line.first == 0x20 || line.first == 0x09 {
+                guard pending != nil else { throw Malformed(reason: "the first field line is folded") }
+                let more = [0x20] + trim(line)
+                pending?.value += more
+            } else {
+                try flush(into: &head)
+                pending = try parseField(line)
+            }
+            state = .fields(head)
+            return nil
+        case .body:
+            return nil
+        }
+    }
+
+    /// RFC 9112 §4: `HTTP/1.1 200 OK`; HTTP/2 has none, and libcurl writes `HTTP/2 200` for it.
+    private func parseStatusLine(_ line: Slice<UnsafeRawBufferPointer>) throws(Malformed) -> Head {
+        try check(line)
+        let words = line.split(separator: 0x20, maxSplits: 2, omittingEmptySubsequences: false)
+        let version = String(decoding: words[0], as: UTF8.self)
+        guard version == "HTTP/1.1" || version == "HTTP/1.0" || (version == "HTTP/2" && allowsHTTP2), words.count >= 2,
+            words[1].count == 3, let status = Int(digits: words[1]), status >= 100
+        else { throw Malformed(reason: "the status line is no HTTP") }
+        // Nothing was asked that 101 could answer (RFC 9110 §15.2.2).
+        guard status != 101 else { throw Malformed(reason: "it switches protocols unasked") }
+        return Head(version: String(version.dropFirst(5)), status: status)
+    }
+
+    private func parseField(
+        _ line: Slice<UnsafeRawBufferPointer>
+    ) throws(Malformed) -> (HTTPField.Name, [UInt8]) {
+        guard let colon = line.firstIndex(of: 0x3a) else { throw Malformed(reason: "a field line has no colon") }
+        let name = line[..<colon]
+        guard name.last != 0x20, name.last != 0x09 else {
+            throw Malformed(reason: "there is white space between a field's name and its colon")
+        }
+        guard let name = HTTPField.Name(String(decoding: name, as: UTF8.self)) else {
+            throw Malformed(reason: "a field's name has characters that no name may have")
+        }
+        return (name, Array(trim(line[line.index(after: colon)...])))
+    }
+
+    /// CR and NUL end a line, or a text, for some readers and not for others (RFC 9110 §5.5, RFC 9112 §2.2).
+    private func check(_ line: Slice<UnsafeRawBufferPointer>) throws(Malformed) {
+        guard !line.contains(where: { $0 == 0x0d || $0 == 0x00 || $0 == 0x0a }) else {
+            throw Malformed(reason: "a line has a CR or NUL in it")
+        }
+    }
+
+    private mutating func flush(into head: inout Head) throws(Malformed) {
+        guard let (name, value) = pending else { return }
+        pending = nil
+        head.fields.append(HTTPField(name: name, value: value))
+        switch name {
+        case .contentLength: try readLength(value, into: &head)
+        case .transferEncoding:
+            head.hasTransferEncoding = true
+            let last = value.split(separator: 0x2c).last.map { String(decoding: $0, as: UTF8.self) } ?? ""
+            head.isChunked = last.lowercased().filter { $0 != " " && $0 != "\t" } == "chunked"
+        default: break
+        }
+    }
+
+    /// RFC 9110 §8.6: digits only; several that are the same are one.
+    private func readLength(_ value: [UInt8], into head: inout Head) throws(Malformed) {
+        for member in value.split(separator: 0x2c, omittingEmptySubsequences: false) {
+            guard let length = Int64(digits: trim(member)) else {
+                throw Malformed(reason: "Content-Length is no number")
+            }
+            guard head.contentLength == nil || head.contentLength == length else {
+                throw Malformed(reason: "there are two Content-Lengths that differ")
+            }
+            head.contentLength = length
+        }
+    }
+
+    private func checkFraming(of head: inout Head) throws(Malformed) {
+        guard head.hasTransferEncoding else { return }
+        // RFC 9112 §6.3: it "might indicate an attempt to perform request smuggling or response splitting".
+        guard head.contentLength == nil else {
+            throw Malformed(reason: "there are both Content-Length and Transfer-Encoding")
+        }
+    }
+
+    private func trim<Bytes: BidirectionalCollection<UInt8>>(_ bytes: Bytes) -> Bytes.SubSequence {
+        var rest = bytes.drop { $0 == 0x20 || $0 == 0x09 }
+        while rest.last == 0x20 || rest.last == 0x09 { rest.removeLast() }
+        return rest
+    }
+}
+
+extension FixedWidthInteger {
+    /// A number in ASCII digits, nothing else; `nil` when there is no digit, or it does not fit.
+    init?(digits: some Collection<UInt8>) {
+        guard !digits.isEmpty else { return nil }
+        self = 0
+        for digit in digits {
+            guard (0x30...0x39).contains(digit) else { return nil }
+            let (product, overflow) = multipliedReportingOverflow(by: 10)
+            let (sum, overflow2) = product.addingReportingOverflow(Self(digit - 0x30))
+            guard !overflow, !overflow2 else { return nil }
+            self = sum
+        }
+    }
+}

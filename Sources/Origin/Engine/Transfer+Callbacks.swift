@@ -1,0 +1,46 @@
+import CCurl
+
+extension Transfer {
+    /// Gives the handle the options of the current hop, and its callbacks this transfer.
+    ///
+    /// The user data is not retained: the loop keeps the transfer as long as its handle is in use.
+    func configure(_ handle: EasyHandle, _ configuration: OriginClient.Configuration) {
+        let this = Unmanaged.passUnretained(self).toOpaque()
+        handle.setCommonOptions(configuration)
+        handle.set(CURLOPT_URL, url.text)
+        handle.setFields(fields)
+        if request.decodesContent {
+            handle.set(CURLOPT_ACCEPT_ENCODING, "")
+        } else {
+            handle.set(CURLOPT_HTTP_CONTENT_DECODING, 0)
+        }
+        // Many transfers that start together share one HTTP/2 connection instead of opening one each. Without TLS they
+        // would wait for the first one's answer to learn that they cannot.
+        if url.scheme == "https" { handle.set(CURLOPT_PIPEWAIT, 1) }
+        if isFTP { handle.set(CURLOPT_FILETIME, 1) }
+        handle.set(CURLOPT_WRITEDATA, pointer: this)
+        handle.set(CURLOPT_HEADERDATA, pointer: this)
+        handle.set(CURLOPT_OPENSOCKETDATA, pointer: this)
+        handle.set(CURLOPT_PREREQDATA, pointer: this)
+        larder_curl_setopt_write(handle.pointer, CURLOPT_WRITEFUNCTION) { bytes, size, count, this in
+            let isTaken = Transfer.from(this).receiveBody(UnsafeRawBufferPointer(start: bytes, count: size * count))
+            return isTaken ? size * count : Int(CURL_WRITEFUNC_ERROR)
+        }
+        larder_curl_setopt_write(handle.pointer, CURLOPT_HEADERFUNCTION) { bytes, size, count, this in
+            let isTaken = Transfer.from(this).receiveLine(UnsafeRawBufferPointer(start: bytes, count: size * count))
+            return isTaken ? size * count : Int(CURL_WRITEFUNC_ERROR)
+        }
+        larder_curl_setopt_opensocket(handle.pointer) { this, _, address in
+            Transfer.from(this).openSocket(address!)
+        }
+        larder_curl_setopt_prereq(handle.pointer) { this, _, _, _, _ in
+            Transfer.from(this).willSendRequest()
+            return CURL_PREREQFUNC_OK
+        }
+        self.handle = handle
+    }
+
+    private static func from(_ pointer: UnsafeMutableRawPointer?) -> Transfer {
+        Unmanaged<Transfer>.fromOpaque(pointer!).takeUnretainedValue()
+    }
+}

@@ -1,0 +1,46 @@
+import HTTPTypes
+
+extension Transfer {
+    /// Goes to the next hop, whose URL it checks, and drops fields that are not for it.
+    ///
+    /// Redirects are followed here and not by libcurl: so each hop's scheme and credentials are checked in our words,
+    /// the address rules by host name see the hop's own host, and the receiver gets the final answer only.
+    func follow(_ location: String, _ configuration: OriginClient.Configuration) throws(OriginError) {
+        guard redirectCount < configuration.maxRedirects else {
+            throw OriginError(.tooManyRedirects(limit: configuration.maxRedirects))
+        }
+        let next: OriginURL
+        do {
+            next = try OriginURL(location: location, of: url)
+        } catch {
+            throw OriginError(.redirectInvalid(error.reason))
+        }
+        guard configuration.allows(next.scheme) else { throw OriginError(.schemeRefused(next.scheme)) }
+        guard !next.host.isEmpty else { throw OriginError(.redirectInvalid("it has no host")) }
+        redirectCount += 1
+        if next.origin != url.origin { fields = fields.withoutIdentity }
+        url = next
+    }
+}
+
+extension OriginClient.Configuration {
+    func allows(_ scheme: String) -> Bool {
+        schemes.contains(scheme) && OriginClient.possibleSchemes.contains(scheme)
+    }
+}
+
+extension HTTPFields {
+    /// Only those that say nothing about who asks. A list of what is harmless: a field that nobody here knows, an API
+    /// key for instance, was meant for the first origin.
+    fileprivate var withoutIdentity: HTTPFields {
+        var kept = HTTPFields()
+        for field in self where Self.harmless.contains(field.name) { kept.append(field) }
+        return kept
+    }
+
+    private static let harmless: Set<HTTPField.Name> = [
+        .accept, .acceptEncoding, .acceptLanguage, HTTPField.Name("Accept-Charset")!, .cacheControl,
+        HTTPField.Name("Pragma")!, .userAgent, .range, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince,
+        .ifRange,
+    ]
+}

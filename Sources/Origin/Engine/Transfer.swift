@@ -1,0 +1,251 @@
+import CCurl
+import Glibc
+import HTTPTypes
+import Primitives
+
+/// One transfer, from its first URL to its end: the hop it is at, and what libcurl's callbacks find out.
+///
+/// Confined to the client's thread; the callbacks run there, too, inside `curl_multi_perform`.
+final class Transfer {
+    typealias Instant = LoopTimer.Instant
+
+    /// What the transfer waits for.
+    enum Phase {
+        /// Its turn, or the pause before the next try.
+        case idle
+        case connecting
+        /// The request is being sent; nothing of the answer came.
+        case waiting
+        case receiving
+    }
+
+    let id: UInt64
+    let request: OriginRequest
+    let receiver: any OriginReceiver
+    let policy: AddressPolicy
+    private let stallTimeout: Duration
+    private let timer: LoopTimer
+
+    // The transfer as a whole.
+    var url: OriginURL
+    var fields: HTTPFields
+    var redirectCount = 0
+    var failedTries = 0
+    /// What is left of the total time, as of `startedAt`.
+    var timeLeft: Duration
+    /// When it got its turn; `nil` while it waits in the queue.
+    var startedAt: Instant?
+    /// When the pause before the next try ends.
+    var retryAt: Instant?
+    var handle: EasyHandle?
+    private var byteCount: Int64 = 0
+    private var answer: OriginHead?
+
+    // The current try; `begin` resets it.
+    private(set) var phase = Phase.idle
+    private(set) var lastProgress: Instant
+    private var parser = ResponseHeadParser(allowsHTTP2: false)
+    /// Where the answer that is being received redirects to.
+    private(set) var redirection: String?
+    private var redirectBodyLeft = 0
+    private var openedCount = 0
+    private var refusal: String?
+    /// What was found wrong in a callback, which then stopped libcurl.
+    private(set) var failure: OriginError.Kind?
+
+    init(
+        id: UInt64, request: OriginRequest, receiver: any OriginReceiver, url: OriginURL,
+        configuration: OriginClient.Configuration, timer: LoopTimer
+    ) {
+        self.id = id
+        self.request = request
+        self.receiver = receiver
+        self.url = url
+        fields = request.fields
+        policy = configuration.addressPolicy
+        timeLeft = configuration.totalTimeout
+        stallTimeout = configuration.stallTimeout
+        self.timer = timer
+        lastProgress = timer.now
+    }
+
+    var isFTP: Bool { url.scheme == "ftp" }
+
+    /// A new try, or hop, begins.
+    func begin() {
+        phase = .connecting
+        lastProgress = timer.now
+        parser = ResponseHeadParser(allowsHTTP2: url.scheme == "https")
+        redirection = nil
+        redirectBodyLeft = 65_536
+        openedCount = 0
+        refusal = nil
+        failure = nil
+    }
+
+    /// The try is over: what comes next is decided by whoever called this.
+    func pause() {
+        phase = .idle
+    }
+
+    // MARK: What libcurl calls
+
+    /// Before a connection is opened: the address policy, which is not asked for a connection that is used again.
+    func openSocket(_ address: UnsafePointer<curl_sockaddr>) -> curl_socket_t {
+        let target = larder_curl_address(address)!
+        guard let ip = IPAddress(target) else {
+            refusal = refusal ?? "its address is neither IPv4 nor IPv6"
+            return CURL_SOCKET_BAD
+        }
+        // sin_port and sin6_port are at the same place.
+        let port = UInt16(bigEndian: UnsafeRawPointer(target).loadUnaligned(fromByteOffset: 2, as: UInt16.self))
+        if let reason = policy.refusal(of: ip, port: port, host: url.host) {
+            refusal = refusal ?? reason
+            return CURL_SOCKET_BAD
+        }
+        openedCount += 1
+        let type = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
+        return socket(address.pointee.family, type, address.pointee.protocol)
+    }
+
+    /// The connection is there, new or used again, and the request goes out. From now on a refused address is that of
+    /// an FTP data connection.
+    func willSendRequest() {
+        phase = .waiting
+        lastProgress = timer.now
+        // The limit for a stall begins to count, and may end before anything that was noted.
+        timer.note(lastProgress + stallTimeout)
+        openedCount = 0
+        refusal = nil
+    }
+
+    /// One line of a head, or of a trailer. `false` stops libcurl.
+    func receiveLine(_ line: UnsafeRawBufferPointer) -> Bool {
+        lastProgress = timer.now
+        guard !isFTP else { return true }
+        phase = .receiving
+        do throws(ResponseHeadParser.Malformed) {
+            guard let head = try parser.consume(line), head.status >= 200 else { return true }
+            return receive(head)
+        } catch {
+            failure = .malformedResponse(error.reason)
+            return false
+        }
+    }
+
+    /// A piece of the body. `false` stops libcurl.
+    func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        lastProgress = timer.now
+        if redirection != nil {
+            // Reading a little lets the connection be used again; a long body costs more than a new connection.
+            redirectBodyLeft -= bytes.count
+            return redirectBodyLeft >= 0
+        }
+        if isFTP && answer == nil && !answerFTP() { return false }
+        if bytes.isEmpty { return true }
+        byteCount += Int64(bytes.count)
+        guard byteCount <= request.sizeLimit else {
+            failure = .tooLarge(limit: request.sizeLimit)
+            return false
+        }
+        return tell { try receiver.originDidSend(bytes) }
+    }
+
+    private func receive(_ head: ResponseHeadParser.Head) -> Bool {
+        if request.followsRedirects, [301, 302, 303, 307, 308].contains(head.status) {
+            let locations = Set(head.fields[values: .location])
+            guard locations.count < 2 else {
+                failure = .redirectInvalid("there are two Location fields that differ")
+                return false
+            }
+            redirection = locations.first
+            if redirection != nil { return true }
+        }
+        let isCoded = head.fields[values: .contentEncoding].contains { !$0.isEmpty && $0.lowercased() != "identity" }
+        let isLengthTold = !(request.decodesContent && isCoded)
+        let framing: OriginFraming =
+            if !head.allowsBody { .noBody } else if head.version == "2" { .stream } else if head.isChunked {
+                .chunked
+            } else if head.contentLength != nil { .length } else { .close }
+        return deliver(
+            OriginHead(
+                status: head.status, fields: head.fields, effectiveURL: url.text,
+                declaredLength: !head.allowsBody ? 0 : isLengthTold ? head.contentLength : nil, framing: framing,
+                version: head.version))
+    }
+
+    /// FTP has no head: what libcurl knows of the file stands for it.
+    private func answerFTP() -> Bool {
+        phase = .receiving
+        let length = handle?.info(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
+        var fields = HTTPFields()
+        fields[.contentLength] = length.map { String($0) }
+        if let time = handle?.info(CURLINFO_FILETIME_T) { fields[.lastModified] = Timestamp(seconds: time).httpDate }
+        return deliver(
+            OriginHead(
+                status: 200, fields: fields, effectiveURL: url.text, declaredLength: length, framing: .ftp,
+                version: "ftp"))
+    }
+
+    private func deliver(_ head: OriginHead) -> Bool {
+        if let length = head.declaredLength, length > request.sizeLimit {
+            failure = .tooLarge(limit: request.sizeLimit)
+            return false
+        }
+        answer = head
+        return tell { try receiver.originDidAnswer(head) }
+    }
+
+    private func tell(_ call: () throws -> Void) -> Bool {
+        do {
+            try call()
+            return true
+        } catch {
+            failure = .receiver(error)
+            return false
+        }
+    }
+
+    // MARK: The end of a try
+
+    /// What a try came to.
+    enum Outcome {
+        case redirect(String)
+        /// `isEarly`: no byte of an answer had come.
+        case failed(OriginError, isEarly: Bool)
+        case complete(OriginSummary)
+    }
+
+    /// What libcurl's result means.
+    func outcome(of code: CURLcode) -> Outcome {
+        let isEarly = phase != .receiving && answer == nil
+        if let failure { return .failed(OriginError(failure), isEarly: false) }
+        // The head said where to go on; what became of the body does not matter.
+        if let redirection { return .redirect(redirection) }
+        guard code != CURLE_OK else { return complete() }
+        if let refusal, openedCount == 0 { return .failed(OriginError(.addressRefused(rule: refusal)), isEarly: false) }
+        let words = handle?.errorWords ?? ""
+        let kind: OriginError.Kind =
+            switch code {
+            case CURLE_OPERATION_TIMEDOUT: .timedOut(phase == .connecting ? .connecting : .waiting)
+            case CURLE_WEIRD_SERVER_REPLY: .malformedResponse(words)
+            // "Received HTTP/0.9 when not allowed"
+            case CURLE_UNSUPPORTED_PROTOCOL where phase == .waiting: .malformedResponse(words)
+            default: .transfer
+            }
+        return .failed(OriginError(code, words: words, kind: kind), isEarly: isEarly)
+    }
+
+    private func complete() -> Outcome {
+        // An empty file brings no piece of a body.
+        if isFTP && answer == nil && !answerFTP() {
+            return .failed(OriginError(failure ?? .transfer), isEarly: false)
+        }
+        guard let answer else {
+            return .failed(OriginError(.malformedResponse("there is no final response")), isEarly: false)
+        }
+        return .complete(
+            OriginSummary(
+                byteCount: byteCount, framing: answer.framing, redirectCount: redirectCount, retryCount: failedTries))
+    }
+}

@@ -1,0 +1,260 @@
+import CCurl
+import Glibc
+import Primitives
+
+/// The client's thread: libcurl's multi handle, everything that waits, and everybody's time limits.
+///
+/// Invariant: whatever is in here belongs to this one thread, libcurl's handles included; other threads reach it through
+/// the inbox only. A transfer is in `transfers` from its start to the call of `originDidFinish`, and nowhere else
+/// without being there; its handle is in the multi handle exactly while it is in `active`.
+final class TransferLoop {
+    private let configuration: OriginClient.Configuration
+    private let inbox: Inbox
+    private let multi: UnsafeMutableRawPointer
+    private var transfers: [UInt64: Transfer] = [:]
+    private var active: [UnsafeMutableRawPointer: Transfer] = [:]
+    private var queue: TransferQueue
+    private var idleHandles: [EasyHandle] = []
+    /// What the inbox shows of the queue; kept here so that its lock is taken only for a change.
+    private var shownCounts = Inbox.Counts()
+    private let timer = LoopTimer()
+
+    init(configuration: OriginClient.Configuration, inbox: Inbox, multi: UnsafeMutableRawPointer) {
+        self.configuration = configuration
+        self.inbox = inbox
+        self.multi = multi
+        queue = TransferQueue(limit: configuration.maxTransfers, limitPerHost: configuration.maxTransfersPerHost)
+        // Connections that nobody uses stay open for the next transfer.
+        larder_curl_multi_setopt_long(multi, CURLMOPT_MAXCONNECTS, configuration.maxTransfers)
+    }
+
+    /// Works until a command ends it; then every transfer is cancelled and libcurl's handles are freed.
+    func run() {
+        setUpThread()
+        var isRunning = true
+        while isRunning {
+            for command in inbox.takeAll() where !perform(command) { isRunning = false }
+            startWaiting()
+            checkDeadlines()
+            var count: Int32 = 0
+            curl_multi_perform(multi, &count)
+            let didFinish = finishDone()
+            // What is over gives its place to the next: no reason to wait.
+            if isRunning && !didFinish { curl_multi_poll(multi, nil, 0, pollTime(), nil) }
+        }
+        end()
+    }
+
+    // MARK: Commands
+
+    private func perform(_ command: Inbox.Command) -> Bool {
+        switch command {
+        case .start(let id, let request, let receiver): start(id, request, receiver)
+        case .cancel(let id):
+            if let transfer = transfers[id] { finish(transfer, .failure(OriginError(.cancelled))) }
+        case .shutDown: return false
+        }
+        return true
+    }
+
+    private func start(_ id: UInt64, _ request: OriginRequest, _ receiver: any OriginReceiver) {
+        let url: OriginURL
+        do {
+            url = try OriginURL(request.url)
+        } catch {
+            return receiver.originDidFinish(.failure(OriginError(.urlInvalid(error.reason))))
+        }
+        guard configuration.allows(url.scheme) else {
+            return receiver.originDidFinish(.failure(OriginError(.schemeRefused(url.scheme))))
+        }
+        guard !url.host.isEmpty else {
+            return receiver.originDidFinish(.failure(OriginError(.urlInvalid("it has no host"))))
+        }
+        let transfer = Transfer(
+            id: id, request: request, receiver: receiver, url: url, configuration: configuration,
+            timer: timer)
+        transfers[id] = transfer
+        queue.enqueue(id, host: url.origin)
+    }
+
+    // MARK: Running
+
+    private func startWaiting() {
+        while let id = queue.next() {
+            guard let transfer = transfers[id] else { preconditionFailure("the queue has a transfer that is over") }
+            transfer.startedAt = timer.now
+            tryOnce(transfer)
+        }
+        let counts = Inbox.Counts(running: queue.runningCount, waiting: queue.waitingCount)
+        guard counts != shownCounts else { return }
+        shownCounts = counts
+        inbox.counts = counts
+    }
+
+    /// Sends the request of the current hop.
+    private func tryOnce(_ transfer: Transfer) {
+        transfer.retryAt = nil
+        let handle = idleHandles.popLast() ?? EasyHandle()
+        transfer.configure(handle, configuration)
+        transfer.begin()
+        active[handle.pointer] = transfer
+        let code = curl_multi_add_handle(multi, handle.pointer)
+        precondition(code == CURLM_OK, "curl_multi_add_handle: \(String(cString: curl_multi_strerror(code)))")
+        timer.note(deadline(of: transfer))
+    }
+
+    /// Takes what libcurl has done with; whether there was any.
+    private func finishDone() -> Bool {
+        var done: [(Transfer, CURLcode)] = []
+        var left: Int32 = 0
+        while let message = curl_multi_info_read(multi, &left) {
+            guard message.pointee.msg == CURLMSG_DONE, let transfer = active[message.pointee.easy_handle] else {
+                continue
+            }
+            done.append((transfer, message.pointee.data.result))
+        }
+        for (transfer, code) in done {
+            let outcome = transfer.outcome(of: code)
+            release(transfer)
+            goOn(transfer, outcome)
+        }
+        return !done.isEmpty
+    }
+
+    private func goOn(_ transfer: Transfer, _ outcome: Transfer.Outcome) {
+        switch outcome {
+        case .complete(let summary): finish(transfer, .success(summary))
+        case .redirect(let location): redirect(transfer, to: location)
+        case .failed(let error, let isEarly):
+            guard isEarly, error.isWorthRetrying,
+                let delay = configuration.retry.delay(afterFailures: transfer.failedTries + 1)
+            else { return finish(transfer, .failure(error)) }
+            transfer.failedTries += 1
+            transfer.retryAt = timer.now + delay
+            timer.note(deadline(of: transfer))
+        }
+    }
+
+    private func redirect(_ transfer: Transfer, to location: String) {
+        let previous = transfer.url.origin
+        do {
+            try transfer.follow(location, configuration)
+        } catch {
+            return finish(transfer, .failure(error))
+        }
+        if transfer.url.origin == previous { return tryOnce(transfer) }
+        // Another host has limits of its own: the transfer waits for its turn again, and waiting does not count.
+        if let startedAt = transfer.startedAt { transfer.timeLeft -= timer.now - startedAt }
+        transfer.startedAt = nil
+        queue.remove(transfer.id)
+        queue.enqueue(transfer.id, host: transfer.url.origin, first: true)
+    }
+
+    /// Takes the transfer's handle back from libcurl, which closes the connection unless the answer was read whole.
+    private func release(_ transfer: Transfer) {
+        transfer.pause()
+        guard let handle = transfer.handle else { return }
+        transfer.handle = nil
+        active[handle.pointer] = nil
+        curl_multi_remove_handle(multi, handle.pointer)
+        handle.reset()
+        if idleHandles.count < 32 { idleHandles.append(handle) }
+    }
+
+    private func finish(_ transfer: Transfer, _ result: Result<OriginSummary, OriginError>) {
+        release(transfer)
+        queue.remove(transfer.id)
+        transfers[transfer.id] = nil
+        transfer.receiver.originDidFinish(result)
+    }
+
+    // MARK: Time
+
+    /// When something is to be done about the transfer if nothing happens; `nil` while it waits for its turn.
+    private func deadline(of transfer: Transfer) -> Transfer.Instant? {
+        guard let startedAt = transfer.startedAt else { return nil }
+        let total = startedAt + transfer.timeLeft
+        if let retryAt = transfer.retryAt { return min(retryAt, total) }
+        switch transfer.phase {
+        case .idle: return nil
+        // libcurl's own limit; what it does not limit is waiting for a connection that others share.
+        case .connecting: return total
+        case .waiting, .receiving: return min(total, transfer.lastProgress + configuration.stallTimeout)
+        }
+    }
+
+    /// Looks at all transfers, but only when the earliest deadline that was noted has come. Progress moves deadlines
+    /// on without noting it: the look then finds nothing to do, and notes the new earliest.
+    private func checkDeadlines() {
+        let now = timer.now
+        guard timer.isDue(now) else { return }
+        for transfer in Array(transfers.values) {
+            guard let deadline = deadline(of: transfer) else { continue }
+            if deadline > now { timer.note(deadline) } else { expire(transfer, now) }
+        }
+    }
+
+    private func expire(_ transfer: Transfer, _ now: Transfer.Instant) {
+        guard let startedAt = transfer.startedAt, now < startedAt + transfer.timeLeft else {
+            return finish(transfer, .failure(OriginError(.timedOut(.total))))
+        }
+        if transfer.retryAt != nil { return tryOnce(transfer) }
+        if let location = transfer.redirection {
+            release(transfer)
+            return redirect(transfer, to: location)
+        }
+        let phase: OriginError.Phase = transfer.phase == .waiting ? .waiting : .receiving
+        finish(transfer, .failure(OriginError(.timedOut(phase))))
+    }
+
+    /// How long the thread may sleep, in milliseconds; libcurl's own timers end it earlier.
+    private func pollTime() -> Int32 {
+        guard let next = timer.next else { return 60_000 }
+        return Int32(clamping: (timer.now.duration(to: next).milliseconds + 1).clamped(to: 0...60_000))
+    }
+
+    // MARK: The thread
+
+    private func setUpThread() {
+        // CURLOPT_NOSIGNAL leaves SIGPIPE, which OpenSSL's writes raise, to the application.
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        sigaddset(&signals, SIGPIPE)
+        pthread_sigmask(SIG_BLOCK, &signals, nil)
+        // libcurl reads host names that are not ASCII in the locale's encoding.
+        if let locale = Self.utf8Locale { uselocale(locale) }
+    }
+
+    /// Never freed and never changed after it was made, which makes sharing the pointer safe.
+    nonisolated(unsafe) private static let utf8Locale = newlocale(Int32(1) << LC_CTYPE, "C.UTF-8", nil)
+
+    private func end() {
+        for command in inbox.close() { _ = perform(command) }
+        for transfer in Array(transfers.values) { finish(transfer, .failure(OriginError(.cancelled))) }
+        idleHandles = []
+        curl_multi_cleanup(multi)
+    }
+}
+
+extension OriginError {
+    /// Whether the same request may well succeed a moment later, given that nothing of an answer came.
+    var isWorthRetrying: Bool {
+        switch kind {
+        case .timedOut(.connecting): return true
+        case .transfer: break
+        default: return false
+        }
+        return switch CURLcode(rawValue: UInt32(bitPattern: code)) {
+        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT, CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR,
+            CURLE_SSL_CONNECT_ERROR, CURLE_HTTP2, CURLE_HTTP2_STREAM:
+            true
+        default: false
+        }
+    }
+}
+
+extension Comparable {
+    fileprivate func clamped(to range: ClosedRange<Self>) -> Self {
+        min(max(self, range.lowerBound), range.upperBound)
+    }
+}

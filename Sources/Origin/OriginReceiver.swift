@@ -1,0 +1,62 @@
+import HTTPTypes
+
+/// Gets what a transfer brings: the head once, then the body in pieces, then the end, exactly once and last.
+///
+/// All calls come from the client's own thread, which serves every transfer: nothing here may wait. Any of them may
+/// start and cancel transfers.
+public protocol OriginReceiver: AnyObject, Sendable {
+    /// The head of the final response, once; not called when the transfer ends before it. What is thrown ends the
+    /// transfer with ``OriginError/Kind/receiver(_:)``.
+    func originDidAnswer(_ head: OriginHead) throws
+    /// The next bytes of the body, valid during the call only; never empty. What is thrown ends the transfer.
+    func originDidSend(_ bytes: UnsafeRawBufferPointer) throws
+    /// The end. Only `success` says that the body is complete.
+    func originDidFinish(_ result: Result<OriginSummary, OriginError>)
+}
+
+/// How the end of a body is known.
+public enum OriginFraming: Sendable, Hashable {
+    /// The answer cannot have a body (RFC 9110 §6.4.1: 204, 304).
+    case noBody
+    /// `Content-Length`.
+    case length
+    /// The last chunk (RFC 9112 §7.1).
+    case chunked
+    /// The end of an HTTP/2 stream.
+    case stream
+    /// The server's word on the control connection of FTP.
+    case ftp
+    /// Only by the close of the connection: whether something is missing cannot be known (RFC 9112 §8).
+    case close
+
+    /// Whether a body that ended is known to be complete.
+    public var isFramed: Bool { self != .close }
+}
+
+/// The head of a final response.
+public struct OriginHead: Sendable {
+    /// The status code, 200 to 999. 200 for FTP.
+    public var status: Int
+    /// Every field line, in order. For FTP, `Content-Length` and `Last-Modified` when the server tells them.
+    public var fields: HTTPFields
+    /// The URL that answered, after redirects, without a fragment.
+    public var effectiveURL: String
+    /// The length of the body as it will be delivered; `nil` when it is not known, or the body is content-coded.
+    public var declaredLength: Int64?
+    /// How the end of the body will be known.
+    public var framing: OriginFraming
+    /// `1.0`, `1.1` or `2`; `ftp`.
+    public var version: String
+}
+
+/// What a whole transfer was.
+public struct OriginSummary: Sendable {
+    /// How many bytes of the body were delivered.
+    public var byteCount: Int64
+    /// How the end of the body was known.
+    public var framing: OriginFraming
+    /// How many redirects were followed.
+    public var redirectCount: Int
+    /// How often something was sent again.
+    public var retryCount: Int
+}

@@ -1,0 +1,43 @@
+import HTTPTypes
+
+/// A `GET` to an origin.
+public struct OriginRequest: Sendable {
+    /// An absolute URL, which is sent byte for byte as it is (but for its fragment, which no request has).
+    public var url: String
+    /// Fields to send beside the ones that libcurl makes itself (`Host`, `User-Agent`, `Accept`, and `Accept-Encoding`
+    /// with ``decodesContent``); one of the same name takes the place of libcurl's. None by default.
+    ///
+    /// A redirect to another scheme, host or port gets only those that say nothing about who asks: `Accept` and its
+    /// kin, `Cache-Control`, `Pragma`, `User-Agent`, `Range` and the conditional ones (RFC 9110 §15.4).
+    public var fields: HTTPFields = [:]
+    /// The most bytes a body may have, counted as they are delivered (decoded); no limit by default.
+    public var sizeLimit = Int64.max
+    /// Whether content codings (gzip, deflate, br, zstd) are asked for and undone; `true` by default. Otherwise the
+    /// body is delivered as it was sent.
+    public var decodesContent = true
+    /// Whether 301, 302, 303, 307 and 308 with a `Location` are followed; `true` by default. Otherwise they are answers
+    /// like any other.
+    public var followsRedirects = true
+
+    /// A request for `url`, otherwise with the defaults.
+    public init(url: String) {
+        self.url = url
+    }
+}
+
+/// A transfer that was started.
+public final class OriginTransfer: Sendable {
+    private let inbox: Inbox
+    let id: UInt64
+
+    init(id: UInt64, inbox: Inbox) {
+        self.id = id
+        self.inbox = inbox
+    }
+
+    /// Ends the transfer soon, with ``OriginError/Kind/cancelled``; no effect once it has ended. From any thread; bytes
+    /// may still be delivered until the receiver is told of the end.
+    public func cancel() {
+        inbox.append(.cancel(id))
+    }
+}
