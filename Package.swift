@@ -19,7 +19,7 @@ let package = Package(
         .executableTarget(
             name: "LarderCommand",
             dependencies: [
-                "LarderAPI", "Larder",
+                "LarderAPI", "Larder", "MicroHTTPD", "DiskCache", "Primitives",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -29,15 +29,19 @@ let package = Package(
         .target(
             name: "LarderAPI",
             dependencies: [
-                "MicroHTTPD", "Larder", "DiskCache", "Primitives",
+                "MicroHTTPD", "Larder", "HTTPCaching", "DiskCache", "Primitives",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
-            ]),
+            ],
+            // A link to the file at the top level: the document is part of the executable.
+            resources: [.embedInCode("openapi.yaml")]),
 
         // The service.
         .target(
             name: "Larder",
             dependencies: [
                 "Origin", "HTTPCaching", "DiskCache", "Primitives",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
             ]),
@@ -69,5 +73,25 @@ let package = Package(
         .systemLibrary(
             name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+
+        // Scripted origins, clients, gates and clocks: what the tests stand on.
+        .target(
+            name: "TestSupport",
+            dependencies: ["Primitives", .product(name: "HTTPTypes", package: "swift-http-types")],
+            path: "Tests/TestSupport"),
+        .testTarget(name: "PrimitivesTests", dependencies: ["Primitives"]),
+        .testTarget(name: "MicroHTTPDTests", dependencies: ["MicroHTTPD", "Primitives"]),
+        .testTarget(name: "OriginTests", dependencies: ["Origin", "Primitives", "TestSupport"]),
+        .testTarget(name: "HTTPCachingTests", dependencies: ["HTTPCaching", "Primitives"]),
+        .testTarget(name: "DiskCacheTests", dependencies: ["DiskCache", "Primitives", "TestSupport"]),
+        .testTarget(name: "LarderTests", dependencies: ["Larder", "Primitives", "TestSupport"]),
+        .testTarget(
+            name: "EndToEndTests",
+            dependencies: [
+                // The tests start the executable: it must be built before they run.
+                "LarderCommand", "LarderAPI", "Larder", "Primitives", "TestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Yams", package: "Yams"),
+            ]),
     ]
 )

@@ -1,0 +1,40 @@
+import Testing
+
+@testable import DiskCache
+
+@Suite("Layouts")
+struct LayoutTests {
+    @Test("the hashed layout has two levels of directories")
+    func hashed() {
+        let key = CacheKey.url(canonical: "http://example.com/")
+        #expect(HashedPath.path(for: key) == "a6/bf/a6bf1757fff057f266b697df9cf176fd")
+        #expect(HashedPath.path(for: key, collision: 1) == "a6/bf/a6bf1757fff057f266b697df9cf176fd~1")
+        #expect(Layout.hashed.path(for: key, url: "http://example.com/") == HashedPath.path(for: key))
+    }
+
+    @Test("callers' keys with one MD5 get files of their own, told apart by a number")
+    func collision() throws {
+        let left = try CacheKey.data(CollidingTexts.left)
+        let right = try CacheKey.data(CollidingTexts.right)
+        #expect(HashedPath.path(for: left) == HashedPath.path(for: right))
+        #expect(HashedPath.path(for: left) != HashedPath.path(for: right, collision: 1))
+        #expect(Layout.readable.path(for: left, url: nil) != Layout.readable.path(for: right, url: nil))
+    }
+
+    @Test("variants of a response do not share a file")
+    func variants() throws {
+        let md5 = "d41d8cd98f00b204e9800998ecf8427e"
+        let first = try #require(CacheKey(md5 + ".00000001"))
+        let second = try #require(CacheKey(md5 + ".00000002"))
+        for layout in Layout.allCases {
+            #expect(layout.path(for: first, url: "http://h/a") != layout.path(for: second, url: "http://h/a"))
+        }
+    }
+
+    @Test("a layout is written as one word")
+    func words() {
+        #expect(Layout(rawValue: "hashed") == .hashed)
+        #expect(Layout(rawValue: "readable") == .readable)
+        #expect(Layout(rawValue: "flat") == nil)
+    }
+}

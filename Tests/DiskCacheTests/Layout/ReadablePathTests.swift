@@ -1,0 +1,202 @@
+import Primitives
+import Testing
+
+@testable import DiskCache
+
+@Suite("Readable paths")
+struct ReadablePathTests {
+    private func path(_ url: String) -> String {
+        ReadablePath.path(forURL: url, key: .url(canonical: url))
+    }
+
+    private func mark(_ url: String) -> String {
+        "~" + CacheKey.url(canonical: url).text
+    }
+
+    @Test(
+        "a plain URL is mirrored as it is",
+        arguments: [
+            ("http://example.com/", "QUrlCaches/http/example.com/@index"),
+            ("https://example.com/", "QUrlCaches/https/example.com/@index"),
+            ("ftp://example.com/pub/file.txt", "QUrlCaches/ftp/example.com/pub/file.txt"),
+            ("http://example.com/a", "QUrlCaches/http/example.com/a"),
+            ("http://example.com/a/", "QUrlCaches/http/example.com/a/@index"),
+            ("http://example.com/a/b", "QUrlCaches/http/example.com/a/b"),
+            ("http://example.com:8080/a/b.json", "QUrlCaches/http/example.com_8080/a/b.json"),
+            ("http://127.0.0.1:9/x", "QUrlCaches/http/127.0.0.1_9/x"),
+            ("http://[::1]/x", "QUrlCaches/http/[::1]/x"),
+            ("http://[2001:db8::7]:81/x", "QUrlCaches/http/[2001:db8::7]_81/x"),
+            ("http://example.com/?q=1", "QUrlCaches/http/example.com/@index?q=1"),
+            ("http://example.com/a?q=1&r=x+y", "QUrlCaches/http/example.com/a?q=1&r=x+y"),
+            ("http://example.com/a?q=1?r", "QUrlCaches/http/example.com/a?q=1?r"),
+            ("http://example.com/a?u=http://b/c", "QUrlCaches/http/example.com/a?u=http:%2f%2fb%2fc"),
+            ("http://example.com/a%2Fb", "QUrlCaches/http/example.com/a%2Fb"),
+            ("http://example.com/%C3%A9/%FF%00", "QUrlCaches/http/example.com/%C3%A9/%FF%00"),
+            ("http://example.com/a?%c3%A9", "QUrlCaches/http/example.com/a?%c3%A9"),
+            ("http://example.com/~user/x~1", "QUrlCaches/http/example.com/~user/x~1"),
+            ("http://example.com/...", "QUrlCaches/http/example.com/..."),
+            ("http://example.com/@index/a", "QUrlCaches/http/example.com/@index/a"),
+        ])
+    func plain(url: String, expected: String) {
+        #expect(path(url) == expected)
+    }
+
+    @Test(
+        "what cannot be said plainly ends in the key",
+        arguments: [
+            ("http://example.com/a//b", "QUrlCaches/http/example.com/a/@empty/b"),
+            ("http://example.com//", "QUrlCaches/http/example.com/@empty/@index"),
+            ("http://example.com/@empty/b", "QUrlCaches/http/example.com/@empty/b"),
+            ("http://example.com/@index", "QUrlCaches/http/example.com/@index"),
+            ("http://example.com/@index?q", "QUrlCaches/http/example.com/@index?q"),
+            ("http://example.com/a?b%2fc", "QUrlCaches/http/example.com/a?b%2fc"),
+            ("http://a_80/x", "QUrlCaches/http/a_80/x"),
+            (
+                "http://example.com/a~d41d8cd98f00b204e9800998ecf8427e",
+                "QUrlCaches/http/example.com/a~d41d8cd98f00b204e9800998ecf8427e"
+            ),
+            (
+                "http://example.com/a~d41d8cd98f00b204e9800998ecf8427e/b",
+                "QUrlCaches/http/example.com/a%7Ed41d8cd98f00b204e9800998ecf8427e/b"
+            ),
+            (
+                "http://example.com/a~d41d8cd98f00b204e9800998ecf8427e.01234567/b",
+                "QUrlCaches/http/example.com/a%7Ed41d8cd98f00b204e9800998ecf8427e.01234567/b"
+            ),
+            // None of these is canonical; they get a path all the same, inside the root.
+            ("http://example.com/../b", "QUrlCaches/http/example.com/%2E%2E/b"),
+            ("http://example.com/./..", "QUrlCaches/http/example.com/%2E/%2E%2E"),
+            ("http://../b", "QUrlCaches/http/%2E%2E/b"),
+            ("http://example.com/a\0b", "QUrlCaches/http/example.com/a%00b"),
+            ("", "QUrlCaches/@empty/@empty/@index"),
+        ])
+    func marked(url: String, expected: String) {
+        #expect(path(url) == expected + mark(url))
+    }
+
+    @Test("a name over 255 bytes is cut so that the key fits behind it")
+    func longLeaf() {
+        let url = "http://example.com/" + String(repeating: "a", count: 256)
+        #expect(path(url) == "QUrlCaches/http/example.com/" + String(repeating: "a", count: 222) + mark(url))
+        let fits = "http://example.com/" + String(repeating: "a", count: 255)
+        #expect(path(fits) == "QUrlCaches/http/example.com/" + String(repeating: "a", count: 255))
+    }
+
+    @Test("the query counts to the length of the name")
+    func longQuery() {
+        let url = "http://example.com/leaf?" + String(repeating: "q", count: 8000)
+        #expect(path(url) == "QUrlCaches/http/example.com/leaf?" + String(repeating: "q", count: 217) + mark(url))
+    }
+
+    @Test("a percent-escape is not cut in two", arguments: [219, 220, 221, 222])
+    func cutBeforeEscape(start: Int) {
+        let url = "http://example.com/" + String(repeating: "a", count: start) + String(repeating: "%FF", count: 20)
+        let kept = (222 - start) / 3 * 3
+        let name = String(repeating: "a", count: start) + String(repeating: "%FF", count: kept / 3)
+        #expect(path(url) == "QUrlCaches/http/example.com/" + name + mark(url))
+    }
+
+    @Test("a directory's name over 255 bytes is cut, and the file's name ends in the key")
+    func longDirectory() {
+        let long = String(repeating: "d", count: 300)
+        let url = "http://example.com/\(long)/b"
+        #expect(path(url) == "QUrlCaches/http/example.com/" + String(repeating: "d", count: 255) + "/b" + mark(url))
+        #expect(path(url) != path("http://example.com/\(long)d/b"))
+    }
+
+    @Test("a path that is too deep or too long keeps its outer directories and its leaf")
+    func tooDeep() {
+        let deep = "http://example.com" + String(repeating: "/d", count: 4000) + "/leaf"
+        let components = path(deep).split(separator: "/").map(String.init)
+        #expect(components.count == ReadablePath.maximumDepth)
+        #expect(components.last == "leaf" + mark(deep))
+        let long =
+            "http://example.com" + String(repeating: "/" + String(repeating: "d", count: 200), count: 30) + "/leaf"
+        #expect(path(long).utf8.count <= ReadablePath.maximumLength)
+        #expect(path(long).hasSuffix("/leaf" + mark(long)))
+    }
+
+    @Test("a download with request fields does not share the file of the URL")
+    func requestFields() {
+        let url = "http://example.com/a"
+        let key = CacheKey.url(canonical: url, requestFields: [("accept", "text/html")])
+        #expect(ReadablePath.path(forURL: url, key: key) == "QUrlCaches/http/example.com/a~" + key.text)
+    }
+
+    @Test("a caller's key is a file name as it is")
+    func dataKeys() throws {
+        for text in ["config", "Größe", "..a", "a b", "@index", String(repeating: "k", count: 255)] {
+            #expect(ReadablePath.path(forData: try CacheKey.data(text)) == "QDataCaches/" + text)
+        }
+    }
+
+    @Test("a caller's key that ends like a marked name is marked itself, cut at a character's end")
+    func markedDataKeys() throws {
+        let tail = "~d41d8cd98f00b204e9800998ecf8427e"
+        let key = try CacheKey.data(String(repeating: "é", count: 111) + tail)
+        let expected = String(repeating: "é", count: 111) + "~" + key.md5Hex
+        #expect(ReadablePath.path(forData: key) == "QDataCaches/" + expected)
+        let odd = try CacheKey.data("x" + String(repeating: "é", count: 110) + "y" + tail)
+        #expect(
+            ReadablePath.path(forData: odd) == "QDataCaches/x" + String(repeating: "é", count: 110) + "y~" + odd.md5Hex)
+    }
+
+    @Test("a body in the way of a directory gets its key behind its name")
+    func alternative() {
+        let key = CacheKey.url(canonical: "http://example.com/a")
+        let plain = "QUrlCaches/http/example.com/a"
+        #expect(ReadablePath.alternative(for: plain, key: key) == plain + "~" + key.text)
+        #expect(ReadablePath.alternative(for: plain + "~" + key.text, key: key) == plain + "~" + key.text)
+        let long = "QUrlCaches/http/" + String(repeating: "a", count: 255)
+        #expect(
+            ReadablePath.alternative(for: long, key: key)
+                == "QUrlCaches/http/" + String(repeating: "a", count: 222) + "~" + key.text)
+    }
+
+    @Test("canonical URLs that differ have paths that differ")
+    func injective() {
+        var generator = SplitMix64(seed: 7)
+        let pieces = [
+            "a", "b", "A", "/", "/", "//", "@index", "@empty", "~", "%7E", "%2F", "%2f", "%40", "?", "?", "&", "=",
+            "_80",
+            ":80", "d41d8cd98f00b204e9800998ecf8427e", ".01234567", "..", "%", "%FF",
+            String(repeating: "x", count: 130),
+        ]
+        var urls: [String: String] = [:]
+        var accepted = 0
+        for _ in 0..<20_000 {
+            let count = Int.random(in: 0...7, using: &generator)
+            let text = (0..<count).map { _ in pieces.randomElement(using: &generator)! }.joined()
+            guard let url = try? CanonicalURL("http://h/" + text).string else { continue }
+            accepted += 1
+            let path = path(url)
+            if let other = urls[path] { #expect(other == url, "both are \(path)") }
+            urls[path] = url
+        }
+        #expect(accepted > 5000)
+    }
+
+    @Test("a canonical file name never ends like the marked name of another, nor does a directory's")
+    func noImpostor() {
+        let victim = CacheKey.url(canonical: "http://h/a")
+        for url in ["http://h/a~\(victim.text)", "http://h/a~\(victim.text)/b"] {
+            let components = path(url).split(separator: "/")
+            #expect(!components.contains { $0.hasSuffix("~" + victim.text) })
+        }
+    }
+}
+
+/// A small generator with a seed, so that a run can be repeated (Steele, Lea, Flood 2014).
+struct SplitMix64: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

@@ -1,0 +1,168 @@
+import Testing
+
+@testable import DiskCache
+
+@Suite("Memory tier")
+struct MemoryTierTests {
+    private func insert(_ tier: MemoryTier<String>, _ key: String, _ value: String, cost: Int) -> Bool {
+        tier.insert(value, for: key, cost: cost, ticket: tier.ticket(for: key))
+    }
+
+    @Test("what was put in is found, and counted")
+    func hitsAndMisses() {
+        let tier = MemoryTier<String>(limit: 1000)
+        #expect(tier.value(for: "a") == nil)
+        #expect(insert(tier, "a", "A", cost: 10))
+        #expect(tier.value(for: "a") == "A")
+        #expect(tier.value(for: "b") == nil)
+        let statistics = tier.statistics
+        #expect(statistics.count == 1)
+        #expect(statistics.bytes == 10)
+        #expect(statistics.hits == 1)
+        #expect(statistics.misses == 2)
+        #expect(statistics.evictions == 0)
+    }
+
+    @Test("a newer value replaces the older one, and its cost")
+    func replacing() {
+        let tier = MemoryTier<String>(limit: 1000)
+        #expect(insert(tier, "a", "old", cost: 100))
+        #expect(insert(tier, "a", "new", cost: 7))
+        #expect(tier.value(for: "a") == "new")
+        #expect(tier.statistics.bytes == 7)
+        #expect(tier.statistics.count == 1)
+    }
+
+    @Test("when room is needed the least recently used goes")
+    func leastRecentlyUsed() {
+        let tier = MemoryTier<String>(limit: 80, shardCount: 1)
+        for key in "abcdefgh" { #expect(insert(tier, String(key), "value", cost: 10)) }
+        #expect(tier.value(for: "a") != nil)
+        #expect(insert(tier, "i", "value", cost: 10))
+        #expect(tier.value(for: "b") == nil)
+        #expect(insert(tier, "j", "value", cost: 5))
+        #expect(tier.value(for: "c") == nil)
+        #expect(insert(tier, "k", "value", cost: 5))
+        for key in "adefghijk" { #expect(tier.value(for: String(key)) != nil, "\(key)") }
+        #expect(tier.statistics.bytes == 80)
+        #expect(tier.statistics.evictions == 2)
+    }
+
+    @Test("a value over an eighth of the limit is not kept, and evicts nothing")
+    func tooLarge() {
+        let tier = MemoryTier<String>(limit: 800)
+        #expect(insert(tier, "a", "A", cost: 100))
+        #expect(!insert(tier, "b", "B", cost: 101))
+        #expect(tier.value(for: "a") == "A")
+        #expect(tier.value(for: "b") == nil)
+    }
+
+    @Test("with a limit of 0 nothing is kept, not even what costs nothing")
+    func off() {
+        let tier = MemoryTier<String>(limit: 0)
+        #expect(!insert(tier, "a", "A", cost: 0))
+        #expect(tier.value(for: "a") == nil)
+    }
+
+    @Test("an old value read before a replace does not come back after it")
+    func slowReader() {
+        let tier = MemoryTier<String>(limit: 1000)
+        let ticket = tier.ticket(for: "a")
+        // The reader has read the old value; now the writer replaces it on disk.
+        tier.remove("a")
+        #expect(!tier.insert("old", for: "a", cost: 1, ticket: ticket))
+        #expect(tier.value(for: "a") == nil)
+        #expect(tier.statistics.bytes == 0)
+        #expect(insert(tier, "a", "new", cost: 1))
+    }
+
+    @Test("an old value read before everything was purged does not come back after it")
+    func slowReaderAndPurge() {
+        let tier = MemoryTier<String>(limit: 1000)
+        let tickets = (0..<100).map { ("\($0)", tier.ticket(for: "\($0)")) }
+        tier.removeAll()
+        for (key, ticket) in tickets { #expect(!tier.insert("old", for: key, cost: 1, ticket: ticket)) }
+        #expect(tier.statistics.count == 0)
+    }
+
+    @Test("an eviction leaves tickets valid")
+    func ticketSurvivesTrim() {
+        let tier = MemoryTier<String>(limit: 1000)
+        #expect(insert(tier, "a", "A", cost: 1))
+        let ticket = tier.ticket(for: "a")
+        tier.trim(toBytes: 0)
+        #expect(tier.insert("A", for: "a", cost: 1, ticket: ticket))
+    }
+
+    @Test("keys that are only canonically equivalent have values of their own")
+    func canonicalEquivalence() {
+        let tier = MemoryTier<String>(limit: 1000)
+        #expect(insert(tier, "caf\u{E9}", "one scalar", cost: 1))
+        #expect(tier.value(for: "cafe\u{301}") == nil)
+        #expect(insert(tier, "cafe\u{301}", "two scalars", cost: 1))
+        #expect(tier.value(for: "caf\u{E9}") == "one scalar")
+    }
+
+    @Test("removeAll leaves nothing, and room for all")
+    func removeAll() {
+        let tier = MemoryTier<String>(limit: 800)
+        for round in 0..<3 {
+            for number in 0..<8 { #expect(insert(tier, "\(round)/\(number)", "value", cost: 100)) }
+            #expect(tier.statistics.bytes == 800)
+            tier.removeAll()
+            #expect(tier.statistics.count == 0)
+            #expect(tier.statistics.bytes == 0)
+        }
+    }
+
+    @Test("trim evicts down to a size")
+    func trim() {
+        let tier = MemoryTier<String>(limit: 10_000)
+        for number in 0..<100 { #expect(insert(tier, "\(number)", "value", cost: 100)) }
+        tier.trim(toBytes: 2_550)
+        #expect(tier.statistics.bytes == 2_500)
+        tier.trim(toBytes: 5_000)
+        #expect(tier.statistics.bytes == 2_500)
+        tier.trim(toBytes: 0)
+        #expect(tier.statistics.count == 0)
+        for number in 0..<100 { #expect(insert(tier, "\(number)", "value", cost: 100)) }
+    }
+
+    @Test("a large value makes room in every shard, not in its own alone")
+    func evictionAcrossShards() {
+        let tier = MemoryTier<String>(limit: 8_000)
+        for number in 0..<800 { #expect(insert(tier, "\(number)", "value", cost: 10)) }
+        #expect(insert(tier, "large", "value", cost: 1_000))
+        #expect(tier.value(for: "large") != nil)
+        #expect(tier.statistics.bytes == 8_000)
+        #expect(tier.statistics.count == 701)
+    }
+
+    /// Looks into the tier when it is dropped, which would wait for ever under the shard's lock.
+    private final class CallsBack: Sendable {
+        let tier: MemoryTier<CallsBack>
+
+        init(_ tier: MemoryTier<CallsBack>) {
+            self.tier = tier
+        }
+
+        deinit {
+            _ = tier.statistics
+        }
+    }
+
+    @Test("a value is dropped after the lock was released")
+    func dropping() {
+        let tier = MemoryTier<CallsBack>(limit: 80, shardCount: 1)
+        func add(_ key: String) {
+            tier.insert(CallsBack(tier), for: key, cost: 10, ticket: tier.ticket(for: key))
+        }
+        for number in 0..<20 { add("\(number)") }
+        add("19")
+        tier.remove("19")
+        tier.trim(toBytes: 30)
+        #expect(tier.statistics.count == 3)
+        tier.removeAll()
+        #expect(tier.statistics.count == 0)
+    }
+}

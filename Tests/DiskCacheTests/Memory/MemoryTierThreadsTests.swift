@@ -1,0 +1,74 @@
+import Dispatch
+import Primitives
+import Testing
+
+@testable import DiskCache
+
+@Suite("Memory tier, many threads")
+struct MemoryTierThreadsTests {
+    /// Calls `body` for each number below `count` on as many threads as there are, off the threads of tasks.
+    private func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) async {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                DispatchQueue.concurrentPerform(iterations: count, execute: body)
+                continuation.resume()
+            }
+        }
+    }
+
+    @Test("the tier never holds more bytes than its limit, whoever inserts")
+    func byteBound() async {
+        let limit = 64 * 1024
+        let tier = MemoryTier<Int>(limit: limit)
+        let largest = Locked(0)
+        await onThreads(8) { thread in
+            var generator = SplitMix64(seed: UInt64(thread))
+            for round in 0..<5_000 {
+                let key = "\(Int.random(in: 0..<2_000, using: &generator))"
+                let cost = Int.random(in: 0...limit / 8, using: &generator)
+                tier.insert(round, for: key, cost: cost, ticket: tier.ticket(for: key))
+                if round % 16 == 0 { tier.remove(key) }
+                if round % 64 == 0 {
+                    let bytes = tier.bytesReserved
+                    largest.withLock { $0 = max($0, bytes) }
+                }
+            }
+        }
+        #expect(largest.withLock { $0 } <= limit)
+        let statistics = tier.statistics
+        #expect(statistics.bytes <= limit)
+        #expect(statistics.bytes == tier.bytesReserved, "nothing was counted twice or forgotten")
+        tier.removeAll()
+        #expect(tier.bytesReserved == 0)
+    }
+
+    @Test("no reader ever finds a version that was replaced before it asked")
+    func noStaleVersion() async {
+        let tier = MemoryTier<Int>(limit: 1_000_000)
+        // What is on disk: the version of each of ten entries.
+        let disk = Locked([Int](repeating: 0, count: 10))
+        let violations = Locked(0)
+        await onThreads(4) { thread in
+            var generator = SplitMix64(seed: UInt64(100 + thread))
+            for _ in 0..<20_000 {
+                let number = Int.random(in: 0..<10, using: &generator)
+                let key = "key \(number)"
+                if thread == 0 {
+                    // The only writer: commit, then remove from memory.
+                    disk.withLock { $0[number] += 1 }
+                    tier.remove(key)
+                    continue
+                }
+                let ticket = tier.ticket(for: key)
+                let version = disk.withLock { $0[number] }
+                tier.insert(version, for: key, cost: 1, ticket: ticket)
+            }
+        }
+        let versions = disk.withLock { $0 }
+        for number in 0..<10 {
+            guard let version = tier.value(for: "key \(number)") else { continue }
+            if version != versions[number] { violations.withLock { $0 += 1 } }
+        }
+        #expect(violations.withLock { $0 } == 0)
+    }
+}

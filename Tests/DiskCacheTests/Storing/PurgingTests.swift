@@ -1,0 +1,209 @@
+import Foundation
+import Primitives
+import Testing
+import TestSupport
+
+@testable import DiskCache
+
+@Suite("Purging")
+struct PurgingTests {
+    private let url = "https://example.com/dir/a?x=1"
+
+    @Test(
+        "what is being received when a purge matches it answers its waiters and is not kept",
+        arguments: [
+            EntryFilter(key: CacheKey.url(canonical: "https://example.com/dir/a?x=1").text),
+            EntryFilter(url: "https://example.com/dir/a?x=1"), EntryFilter(prefix: "https://example.com/dir/"),
+            EntryFilter(host: "example.com"), EntryFilter(tag: "early"), EntryFilter(tag: "late"),
+            EntryFilter(kind: .download), .all,
+        ], [10, 100_000])
+    func inFlight(_ filter: EntryFilter, length: Int) async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache in
+            let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url, tags: ["early"])
+            reservation.addTags(["late"])
+            let text = longText(length)
+            try reservation.receive(Array(text.utf8.prefix(length / 2)))
+            #expect(!reservation.isPurged)
+            #expect(try await cache.remove(matching: filter) == 0)
+            #expect(reservation.isPurged)
+            try reservation.receive(Array(text.utf8.dropFirst(length / 2)))
+            guard case .notKept(let entry, let body?) = try await reservation.publish(EntryMetadata(ttl: .seconds(9)))
+            else {
+                Issue.record("it was kept")
+                return
+            }
+            #expect(entry.url == url)
+            #expect(entry.tags == ["early", "late"])
+            #expect(try StoredEntry(entry: entry, body: body).text() == text)
+            #expect(try await cache.text(url: url) == nil)
+            #expect(cache.totals.entries == 0)
+            #expect(try cache.findings() == [])
+        }
+    }
+
+    @Test(
+        "what a purge does not mean is kept",
+        arguments: [
+            EntryFilter(key: "other"), EntryFilter(url: "https://example.com/dir/a"), EntryFilter(prefix: "http:"),
+            EntryFilter(host: "www.example.com"), EntryFilter(tag: "x"), EntryFilter(kind: .json),
+            EntryFilter(state: .stale), EntryFilter(tag: "early", kind: .data),
+        ])
+    func notMeant(_ filter: EntryFilter) async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache in
+            let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url, tags: ["early"])
+            try reservation.receive(Array("1".utf8))
+            try await cache.remove(matching: filter)
+            guard case .stored = try await reservation.publish(EntryMetadata(ttl: .seconds(9))) else {
+                Issue.record("it was not kept")
+                return
+            }
+            #expect(try await cache.text(url: url) == "1")
+        }
+    }
+
+    @Test("a reservation that was made after the purge is kept")
+    func afterPurge() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache in
+            try await cache.remove(matching: .all)
+            try await cache.store("1", url: url)
+            #expect(try await cache.text(url: url) == "1")
+        }
+    }
+
+    @Test("a refresh that was running when its entry was purged answers and does not bring it back")
+    func refreshPurged() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache in
+            let entry = try await cache.store("1", url: url)
+            let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url)
+            #expect(try await cache.remove(entry.key))
+            let outcome = try await reservation.publishUnchanged(entry, EntryRefresh(ttl: .seconds(50)))
+            guard case .notKept(let refreshed, body: nil) = outcome else {
+                Issue.record("it was kept")
+                return
+            }
+            #expect(refreshed.ttl == .seconds(50))
+            #expect(try cache.entry(url: url) == nil)
+        }
+    }
+
+    @Test("a refresh keeps the body and changes what it says, and fails when the body is another by now")
+    func refresh() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache in
+            let entry = try await cache.store("1", url: url, ttl: .seconds(10), tags: ["a"]) { $0.etag = "\"1\"" }
+            cache.recordHit(entry)
+            fixture.clock.advance(by: .seconds(20))
+            var refresh = EntryRefresh(ttl: .seconds(50))
+            refresh.etag = "\"2\""
+            let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url, tags: ["b"])
+            let refreshed = try await reservation.publishUnchanged(entry, refresh).entry
+            #expect(refreshed.expiryDate == fixture.clock.now() + .seconds(50))
+            #expect(refreshed.etag == "\"2\"")
+            #expect(refreshed.tags == ["a", "b"])
+            #expect(refreshed.version == entry.version)
+            #expect(refreshed.hits == 1)
+            #expect(try await cache.text(url: url) == "1")
+
+            let late = cache.reserve(.url(canonical: url), kind: .download, url: url)
+            try await cache.store("2", url: url)
+            await #expect(throws: DiskCacheError.versionChanged) {
+                try await late.publishUnchanged(entry, EntryRefresh(ttl: .seconds(1)))
+            }
+            #expect(try await cache.text(url: url) == "2")
+        }
+    }
+
+    @Test("filters combine, and removing matches counting", arguments: Layout.allCases)
+    func filters(_ layout: Layout) async throws {
+        let fixture = try CacheFixture(layout)
+        try await fixture.withCache { cache in
+            for host in ["a.com", "b.com"] {
+                for path in ["x", "x/y", "xy%25", "z_"] {
+                    try await cache.store(path, url: "http://\(host)/\(path)", tags: [path, "all"])
+                }
+            }
+            try await cache.store("j", url: "http://a.com/j", kind: .json, ttl: .zero)
+            try await cache.store("d", key: "http:data", tags: ["all"])
+            func count(_ filter: EntryFilter) throws -> Int { try cache.count(matching: filter) }
+            #expect(try count(.all) == 10)
+            #expect(try count(EntryFilter(prefix: "http://a.com/x")) == 3)
+            #expect(try count(EntryFilter(prefix: "http://a.com/xy%")) == 1)
+            #expect(try count(EntryFilter(prefix: "http://a.com/z_")) == 1)
+            #expect(try count(EntryFilter(prefix: "http:")) == 10)
+            #expect(try count(EntryFilter(prefix: "http:", kind: .data)) == 1)
+            #expect(try count(EntryFilter(host: "a.com")) == 5)
+            #expect(try count(EntryFilter(host: "a.com", tag: "all")) == 4)
+            #expect(try count(EntryFilter(state: .stale)) == 1)
+            #expect(try count(EntryFilter(state: .fresh)) == 9)
+            #expect(try count(EntryFilter(kind: .json)) == 1)
+            #expect(try await cache.remove(matching: EntryFilter(host: "b.com", tag: "x")) == 1)
+            #expect(try await cache.remove(matching: EntryFilter(tag: "all")) == 8)
+            #expect(try count(.all) == 1)
+            #expect(try await cache.remove(matching: .all) == 1)
+            #expect(cache.totals == CacheTotals(entries: 0, bodyBytes: 0, diskBytes: 0, entriesByKind: cache.totals.entriesByKind))
+            #expect(try cache.findings() == [])
+            #expect(files(below: fixture.namespace).filter { $0.hasPrefix("Q") } == [])
+        }
+    }
+
+    @Test("a purge of thousands goes in steps and leaves what came after it began")
+    func steps() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache in
+            try await fill(cache, 2500)
+            let gate = Gate("purge")
+            try await cache.holdWriter(until: gate)
+            let removed = Recorder<Int>()
+            let done = Gate("purged")
+            cache.remove(matching: .all) { result in
+                removed.append((try? result.get()) ?? -1)
+                done.open()
+            }
+            gate.open()
+            // In flight or published before the purge began, it goes; reserved after, it stays. Here: after.
+            try await cache.flush()
+            try await cache.store("late", key: "late")
+            try await done.wait()
+            #expect(removed.elements == [2500])
+            #expect(try cache.keys() == ["late"])
+        }
+    }
+
+    @Test("the successor of a prefix comes right after all that begin with it")
+    func prefixSuccessor() {
+        #expect(EntryQuery.successor(ofPrefix: "ab") == "ac")
+        #expect(EntryQuery.successor(ofPrefix: "a\u{D7FF}") == "a\u{E000}")
+        #expect(EntryQuery.successor(ofPrefix: "a\u{10FFFF}") == "b")
+        #expect(EntryQuery.successor(ofPrefix: "\u{10FFFF}") == nil)
+    }
+
+    @Test("what is of no more use is swept; what can be revalidated, may be served stale or is pinned stays")
+    func sweep() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache in
+            try await cache.store("1", key: "gone", ttl: .seconds(10))
+            try await cache.store("1", key: "etag", ttl: .seconds(10)) { $0.etag = "\"1\"" }
+            try await cache.store("1", key: "modified", ttl: .seconds(10)) { $0.lastModified = "x" }
+            try await cache.store("1", key: "allowance", ttl: .seconds(10)) { $0.staleAllowance = .seconds(1) }
+            try await cache.store("1", key: "pinned", ttl: .seconds(10)) { $0.pinned = true }
+            try await cache.store("1", key: "fresh", ttl: .seconds(11))
+            let slid = try await cache.store("1", key: "slid", ttl: .seconds(10))
+            fixture.clock.advance(by: .seconds(9))
+            _ = cache.slide(slid)
+            fixture.clock.advance(by: .seconds(1))
+            let swept = Recorder<Int>()
+            let done = Gate("swept")
+            cache.sweepExpired { result in
+                swept.append((try? result.get()) ?? -1)
+                done.open()
+            }
+            try await done.wait()
+            #expect(swept.elements == [1])
+            #expect(try cache.keys() == ["allowance", "etag", "fresh", "modified", "pinned", "slid"])
+        }
+    }
+}

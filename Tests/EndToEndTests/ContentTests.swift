@@ -1,0 +1,167 @@
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+@Suite("bodies: /entries/:key/content")
+struct ContentTests {
+    @Test("a body comes back with its type, a strong ETag and the fields that keep browsers from running it")
+    func whole() async throws {
+        try await TestServer.with { server in
+            let stored = try await server.put("page", Array("<b>hi</b>".utf8), fields: [.contentType: "text/html"])
+            #expect(stored.status == 200)
+            let reply = try await server.get("/entries/page/content")
+            #expect(reply.text == "<b>hi</b>")
+            #expect(reply["Content-Type"] == "text/html")
+            #expect(reply["X-Content-Type-Options"] == "nosniff")
+            #expect(reply["Content-Security-Policy"] == "sandbox; default-src 'none'")
+            #expect(reply["Accept-Ranges"] == "bytes")
+            let etag = try #require(reply["ETag"])
+            #expect(etag.hasPrefix("\"") && etag.hasSuffix("\""))
+            let head = try await server.client.request("HEAD", "/entries/page/content")
+            #expect(head.status == 200 && head.body.isEmpty)
+            #expect(head["Content-Length"] == "9")
+        }
+    }
+
+    @Test("ranges: first, open, suffix, beyond the end, unsatisfiable, and If-Range", arguments: [10, 5_000_000])
+    func ranges(size: Int) async throws {
+        let body = (0..<size).map { UInt8($0 % 251) }
+        try await TestServer.with { server in
+            try await server.put("bytes", body)
+            func range(_ value: String, _ more: HTTPFields = [:]) async throws -> HTTPReply {
+                var fields = more
+                fields[.range] = value
+                return try await server.get("/entries/bytes/content", fields: fields)
+            }
+            let first = try await range("bytes=0-3")
+            #expect(first.status == 206)
+            #expect(first.body == Array(body[0...3]))
+            #expect(first["Content-Range"] == "bytes 0-3/\(size)")
+            #expect(try await range("bytes=4-").body == Array(body[4...]))
+            // RFC 9110 §14.1.2: a suffix is the last bytes.
+            #expect(try await range("bytes=-2").body == Array(body.suffix(2)))
+            #expect(try await range("bytes=5-99999999").body == Array(body[5...]))
+            #expect(try await range("bytes=-99999999").body == body)
+            let beyond = try await range("bytes=\(size)-")
+            #expect(beyond.status == 416)
+            #expect(beyond["Content-Range"] == "bytes */\(size)")
+            #expect(try await range("bytes=-0").status == 416)
+            // §14.2: what is no range of bytes is ignored.
+            for ignored in ["lines=0-3", "bytes=3-1", "bytes=a-b", "bytes="] {
+                #expect(try await range(ignored).status == 200, "\(ignored)")
+            }
+            let etag = try #require(first["ETag"])
+            #expect(try await range("bytes=0-3", [.ifRange: etag]).status == 206)
+            #expect(try await range("bytes=0-3", [.ifRange: "\"other\""]).status == 200)
+        }
+    }
+
+    @Test("conditional requests: RFC 9110 §13")
+    func conditions() async throws {
+        try await TestServer.with { server in
+            try await server.put("note", Array("hi".utf8))
+            let etag = try #require(try await server.get("/entries/note/content")["ETag"])
+            func get(_ fields: HTTPFields) async throws -> HTTPReply {
+                try await server.get("/entries/note/content", fields: fields)
+            }
+            let notModified = try await get([.ifNoneMatch: "\"x\", W/\(etag)"])
+            #expect(notModified.status == 304)
+            #expect(notModified["ETag"] == etag)
+            #expect(notModified.body.isEmpty)
+            #expect(try await get([.ifNoneMatch: "*"]).status == 304)
+            #expect(try await get([.ifNoneMatch: "\"x\""]).status == 200)
+            #expect(try await get([.ifMatch: etag]).status == 200)
+            #expect(try await get([.ifMatch: "\"x\""]).status == 412)
+        }
+    }
+
+    @Test("an expired body is 404 unless stale=true")
+    func stale() async throws {
+        try await TestServer.with { server in
+            try await server.put("note", Array("hi".utf8), query: "ttl=10")
+            server.clock.advance(by: .seconds(10))
+            let reply = try await server.get("/entries/note/content")
+            #expect(reply.status == 404)
+            #expect(reply["Content-Type"] == "application/problem+json")
+            #expect(try await server.get("/entries/note/content?stale=true").text == "hi")
+        }
+    }
+
+    @Test("If-None-Match: * stores only what is new, If-Match only over what is known")
+    func storePreconditions() async throws {
+        try await TestServer.with { server in
+            let any: HTTPFields = [.ifNoneMatch: "*"]
+            #expect(try await server.put("note", Array("1".utf8), fields: any).status == 200)
+            #expect(try await server.put("note", Array("2".utf8), fields: any).status == 412)
+            let etag = try #require(try await server.get("/entries/note/content")["ETag"])
+            #expect(try await server.put("note", Array("3".utf8), fields: [.ifMatch: "\"x\""]).status == 412)
+            #expect(try await server.put("note", Array("4".utf8), fields: [.ifMatch: etag]).status == 200)
+            #expect(try await server.put("note", Array("5".utf8), fields: [.ifMatch: etag]).status == 412)
+            #expect(try await server.put("new", Array("6".utf8), fields: [.ifMatch: "*"]).status == 412)
+            #expect(try await server.get("/entries/note/content").text == "4")
+        }
+    }
+
+    @Test("a ttl of 0 stores nothing and removes what is there; an empty body is 422")
+    func nothingToStore() async throws {
+        try await TestServer.with { server in
+            #expect(try await server.put("note", Array("hi".utf8), query: "ttl=0").json == ["removed": 0])
+            try await server.put("note", Array("hi".utf8))
+            #expect(try await server.put("note", Array("ho".utf8), query: "ttl=0").json == ["removed": 1])
+            #expect(try await server.get("/entries/note").status == 404)
+            #expect(try await server.put("note", []).status == 422)
+        }
+    }
+
+    @Test("a body over the entry limit is 413, announced or not, and nothing stays")
+    func tooLarge() async throws {
+        try await TestServer.with(configure: { $0.entryLimit = 1000 }) { server in
+            let large = [UInt8](repeating: 7, count: 1001)
+            let reply = try await server.put("note", large)
+            #expect(reply.status == 413)
+            #expect(try reply.member("limit") == 1000)
+            let chunked = try await server.client.withConnection { connection in
+                try connection.send(
+                    "PUT /entries/note/content HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+                try connection.send("3E9\r\n")
+                try connection.send(large)
+                try connection.send("\r\n0\r\n\r\n")
+                return try connection.readReply()
+            }
+            #expect(chunked.status == 413)
+            #expect(try await server.put("note", Array(large.dropLast())).status == 200)
+        }
+    }
+
+    @Test("two keys with one MD5 never get each other's bytes", arguments: ["hashed", "readable"])
+    func collision(layout: String) async throws {
+        let keys = [
+            "TEXTCOLLBYfGiJUETHQ4hAcKSMd5zYpgqf1YRDhkmxHkhPWptrkoyz28wnI9V0aHeAuaKnak",
+            "TEXTCOLLBYfGiJUETHQ4hEcKSMd5zYpgqf1YRDhkmxHkhPWptrkoyz28wnI9V0aHeAuaKnak",
+        ]
+        #expect(md5(keys[0]) == md5(keys[1]))
+        let directory = try TemporaryDirectory()
+        for inlineLimit in [0, 16 << 10] {
+            try await TestServer.with(
+                directory: directory,
+                configure: {
+                    $0.layout = layout == "hashed" ? .hashed : .readable
+                    $0.inlineLimit = inlineLimit
+                }
+            ) { server in
+                for round in 0..<2 {
+                    for (index, key) in keys.enumerated() { try await server.put(key, Array("\(index) \(round)".utf8)) }
+                    for (index, key) in keys.enumerated() {
+                        #expect(try await server.get("/entries/\(key)/content").text == "\(index) \(round)")
+                    }
+                }
+                let path = try await server.get("/entries/\(keys[1])").member("localPath")?.stringValue
+                if layout == "hashed", inlineLimit == 0 { #expect(path?.hasSuffix(md5(keys[1]) + "~1") == true) }
+                #expect(try await server.client.request("DELETE", "/entries/\(keys[0])").status == 200)
+                #expect(try await server.get("/entries/\(keys[1])/content").text == "1 1")
+                #expect(try await server.get("/entries/\(keys[0])/content").status == 404)
+            }
+        }
+    }
+}

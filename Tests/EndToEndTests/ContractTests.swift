@@ -1,0 +1,104 @@
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+@Suite("openapi.yaml is complete and true")
+struct ContractTests {
+    @Test("every route is documented, and everything documented is a route")
+    func routes() async throws {
+        let document = try OpenAPIDocument.repository()
+        try await TestServer.with { server in
+            let routes = Set(server.api.routes.map { "\($0.method) \($0.pattern)" })
+            // HEAD comes with GET and is documented apart only where it has something to say.
+            let documented = Set(
+                document.operations.filter { $0.method != "HEAD" }.map { "\($0.method) \($0.routePattern)" })
+            #expect(routes == documented)
+            for operation in document.operations where operation.method == "HEAD" {
+                #expect(routes.contains("GET \(operation.routePattern)"))
+            }
+        }
+    }
+
+    @Test("the document is served as it is in the repository")
+    func served() async throws {
+        try await TestServer.with { server in
+            #expect(try await server.get("/openapi.yaml").text == OpenAPIDocument.repositoryText())
+        }
+    }
+
+    /// Makes every documented call once in a way that succeeds; the client holds each answer against its schema. What
+    /// fails, and how, is in the other suites, whose calls are checked in the same way.
+    @Test("every documented call answers as documented")
+    func everyCall() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            try connection.respond(fields: [.contentType: "application/json"], body: #"{"a": 1}"#)
+        }
+        defer { origin.stop() }
+        let document = try OpenAPIDocument.repository()
+        let json: HTTPFields = [.contentType: "application/json"]
+        try await TestServer.with { server in
+            let url = origin.url("/data")
+            let key = md5(url)
+            let query = "url=\(url.percentEncoded)"
+            let calls: [(String, String, HTTPFields, String)] = [
+                ("POST", "/download", json, #"{"url": "\#(url)", "ttl": 60, "tags": ["t"], "params": {}}"#),
+                ("POST", "/downloads", json, #"[{"url": "\#(url)"}, {"url": "x"}]"#),
+                ("GET", "/downloads", [:], ""), ("GET", "/downloads/\(key)", [:], ""),
+                ("DELETE", "/downloads/\(key)", [:], ""),
+                ("PUT", "/entries/note/content?ttl=60&tags=a&pinned=true", [.contentType: "text/plain"], "hi"),
+                ("GET", "/entries?limit=1", [:], ""), ("GET", "/entries/\(key)", [:], ""),
+                ("HEAD", "/entries/\(key)", [:], ""), ("GET", "/entries/\(key)/content", [:], ""),
+                ("GET", "/entries/\(key)/content", [.range: "bytes=0-1"], ""),
+                ("GET", "/entries/\(key)/content", [.range: "bytes=100-"], ""),
+                ("HEAD", "/entries/\(key)/content", [:], ""),
+                ("GET", "/entries/\(key)/content", [.ifNoneMatch: "*"], ""),
+                ("PATCH", "/entries/\(key)", json, #"{"ttl": 5.5, "tags": [], "pinned": false}"#),
+                ("PUT", "/json?\(query)&ttl=60", json, "[1]"), ("GET", "/json?\(query)", [:], ""),
+                ("DELETE", "/entries/note", [:], ""), ("DELETE", "/entries?all=true&dryRun=true", [:], ""),
+                ("GET", "/stats", [:], ""), ("GET", "/metrics", [:], ""), ("GET", "/livez", [:], ""),
+                ("GET", "/readyz", [:], ""), ("GET", "/openapi.yaml", [:], ""),
+                ("GET", "/nowhere", [:], ""), ("POST", "/stats", [:], ""),
+            ]
+            var called: Set<String> = []
+            for (method, target, fields, text) in calls {
+                _ = try await server.client.request(method, target, fields: fields, text: text)
+                let path = String(target.prefix { $0 != "?" })
+                if let operation = document.operation(method: method, path: path) { called.insert(operation.id) }
+            }
+            #expect(called == Set(document.operations.map(\.id)))
+            server.api.beginDraining()
+            #expect(try await server.get("/readyz").status == 503)
+        }
+    }
+
+    @Test("the metrics are Prometheus text: every sample has a family with help and type before it")
+    func metrics() async throws {
+        try await TestServer.with { server in
+            try await server.put("note", [1])
+            _ = try await server.get("/entries/note/content")
+            _ = try await server.get("/entries/none/content")
+            let text = try await server.get("/metrics").text
+            var families: Set<String> = []
+            for line in text.split(separator: "\n") {
+                if line.hasPrefix("# ") {
+                    families.insert(String(line.split(separator: " ")[2]))
+                    continue
+                }
+                let name = String(line.prefix { $0 != "{" && $0 != " " })
+                let base = ["_bucket", "_sum", "_count"].first { name.hasSuffix($0) }.map {
+                    String(name.dropLast($0.count))
+                }
+                #expect(families.contains(name) || families.contains(base ?? ""), "\(line)")
+                #expect(Double(line.split(separator: " ").last ?? "") != nil, "\(line)")
+            }
+            #expect(text.contains("larder_hits_total 1\n"))
+            #expect(text.contains("larder_misses_total 1\n"))
+            #expect(text.contains(#"larder_entries{kind="data"} 1"#))
+            #expect(text.contains(#"larder_http_requests_total{route="putContent",status="200"} 1"#))
+            let stats = try await server.get("/stats").json
+            #expect(stats["hits"] == 1)
+            #expect(stats["entries"] == 1)
+        }
+    }
+}

@@ -1,0 +1,41 @@
+/// Bodies that tell what they are: a name and a version fix every byte, so that half of one, or a mix of two, shows.
+enum CrashBody {
+    /// The body of a name in a version: from a few bytes to some 200 KiB, so that it lands in the index or in a file.
+    static func make(name: String, version: Int) -> [UInt8] {
+        var random = SplitMix64(
+            seed: UInt64(version) &* 0x9E37_79B9 ^ UInt64(name.utf8.reduce(7) { $0 &* 31 &+ Int($1) }))
+        let sizes = [10, 900, 5000, 40_000, 200_000]
+        let size = sizes[Int(random.next() % UInt64(sizes.count))] + Int(random.next() % 100)
+        var body = Array("\(name) \(version) \(size)\n".utf8)
+        body.reserveCapacity(size + 64)
+        while body.count < size {
+            withUnsafeBytes(of: random.next()) { body.append(contentsOf: $0) }
+        }
+        return body
+    }
+
+    /// The version that a body says it is; `nil` when it is not whole, or not of that name.
+    static func version(of body: [UInt8], name: String) -> Int? {
+        let head = body.prefix { $0 != UInt8(ascii: "\n") }
+        let words = String(decoding: head, as: UTF8.self).split(separator: " ")
+        guard words.count == 3, words[0] == name, let version = Int(words[1]),
+            make(name: name, version: version) == body
+        else { return nil }
+        return version
+    }
+}
+
+/// Sebastiano Vigna's SplitMix64: small, seeded, the same everywhere.
+struct SplitMix64: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}

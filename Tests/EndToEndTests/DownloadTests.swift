@@ -1,0 +1,328 @@
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+@Suite("POST /download")
+struct DownloadTests {
+    @Test("the original's scenario: with updateExpiry a hit within the ttl moves the expiry, and silence ends it")
+    func slidingExpiry() async throws {
+        let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "hello") }
+        defer { origin.stop() }
+        try await TestServer.with { server in
+            let call: JSON = ["url": .string(origin.url("/a")), "ttl": 20, "updateExpiry": true]
+            let first = try await server.download(call)
+            #expect(first.status == 200)
+            #expect(try first.member("outcome") == "downloaded")
+            let expiry = try #require(try first.member("entry", "expiryDate")?.date)
+            #expect(expiry == server.clock.now() + .seconds(20))
+
+            server.clock.advance(by: .seconds(15))
+            let second = try await server.download(call)
+            #expect(try second.member("outcome") == "cached")
+            let moved = try #require(try second.member("entry", "expiryDate")?.date)
+            #expect(moved == server.clock.now() + .seconds(20))
+            #expect(moved == expiry + .seconds(15))
+
+            server.clock.advance(by: .seconds(15))
+            #expect(try await server.download(call).member("outcome") == "cached")
+            #expect(origin.requestCount == 1)
+
+            server.clock.advance(by: .seconds(20))
+            #expect(try await server.download(call).member("outcome") == "downloaded")
+            #expect(origin.requestCount == 2)
+        }
+    }
+
+    @Test("without updateExpiry the first expiry stands")
+    func fixedExpiry() async throws {
+        let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "hello") }
+        defer { origin.stop() }
+        try await TestServer.with { server in
+            let call: JSON = ["url": .string(origin.url("/a")), "ttl": 20, "updateExpiry": false]
+            let first = try await server.download(call).member("entry", "expiryDate")
+            server.clock.advance(by: .seconds(19))
+            let second = try await server.download(call)
+            #expect(try second.member("outcome") == "cached")
+            #expect(try second.member("entry", "expiryDate") == first)
+            server.clock.advance(by: .seconds(1))
+            #expect(try await server.download(call).member("outcome") == "downloaded")
+            #expect(origin.requestCount == 2)
+        }
+    }
+
+    @Test("a slide takes the call's ttl, which the next slide without one takes again")
+    func slideStoresTheCallsTTL() async throws {
+        let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "hello") }
+        defer { origin.stop() }
+        let directory = try TemporaryDirectory()
+        let clock = ManualClock()
+        let url = origin.url("/a")
+        try await TestServer.with(clock: clock, directory: directory) { server in
+            _ = try await server.download(["url": .string(url), "ttl": 20])
+            let slid = try await server.download(["url": .string(url), "ttl": 100, "updateExpiry": true])
+            #expect(try slid.member("entry", "expiresInSeconds") == 100)
+            clock.advance(by: .seconds(50))
+            let again = try await server.download(["url": .string(url), "updateExpiry": true])
+            #expect(try again.member("entry", "expiryDate")?.date == clock.now() + .seconds(100))
+        }
+        // What a slide changed survives a restart.
+        try await TestServer.with(clock: clock, directory: directory) { server in
+            let entry = try await server.get("/entries?url=\(url.percentEncoded)").member("entries")?.arrayValue?.first
+            #expect(entry?["expiryDate"]?.date == clock.now() + .seconds(100))
+        }
+    }
+
+    @Test("an expired entry with an ETag is revalidated, not downloaded")
+    func revalidation() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            if request["If-None-Match"] == "\"v1\"" {
+                try connection.respond(304, fields: [.eTag: "\"v1\""])
+            } else {
+                try connection.respond(fields: [.eTag: "\"v1\""], body: "hello")
+            }
+        }
+        defer { origin.stop() }
+        try await TestServer.with { server in
+            let call: JSON = ["url": .string(origin.url("/a")), "ttl": 20]
+            let key = try #require(try await server.download(call).member("entry", "key")?.stringValue)
+            server.clock.advance(by: .seconds(30))
+            let second = try await server.download(call)
+            #expect(try second.member("outcome") == "revalidated")
+            #expect(try second.member("entry", "expiryDate")?.date == server.clock.now() + .seconds(20))
+            #expect(try await server.get("/entries/\(key)/content").text == "hello")
+            #expect(origin.requests.map { $0["If-None-Match"] } == [nil, "\"v1\""])
+        }
+    }
+
+    @Test("an expired entry with Last-Modified is revalidated; a new body replaces it")
+    func changedBody() async throws {
+        let date = "Sat, 31 Jan 2026 08:05:09 GMT"
+        let origin = try ScriptedOrigin { request, connection in
+            try connection.respond(fields: [.lastModified: date], body: request.index == 0 ? "old" : "new")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { server in
+            let call: JSON = ["url": .string(origin.url("/a")), "ttl": 20]
+            let key = try #require(try await server.download(call).member("entry", "key")?.stringValue)
+            server.clock.advance(by: .seconds(30))
+            #expect(try await server.download(call).member("outcome") == "downloaded")
+            #expect(origin.requests.last?["If-Modified-Since"] == date)
+            #expect(try await server.get("/entries/\(key)/content").text == "new")
+        }
+    }
+
+    @Test("refresh asks the origin although the entry is fresh")
+    func refresh() async throws {
+        let origin = try ScriptedOrigin { request, connection in try connection.respond(body: "\(request.index)") }
+        defer { origin.stop() }
+        try await TestServer.with { server in
+            _ = try await server.download(["url": .string(origin.url("/a")), "ttl": 1000])
+            let second = try await server.download(["url": .string(origin.url("/a")), "refresh": true])
+            #expect(try second.member("outcome") == "downloaded")
+            #expect(origin.requestCount == 2)
+        }
+    }
+
+    @Test("within staleWhileRevalidate the old entry comes at once and the new one behind it")
+    func staleWhileRevalidate() async throws {
+        let gate = Gate("second answer")
+        let origin = try ScriptedOrigin { request, connection in
+            if request.index > 0 { try gate.waitBlocking() }
+            try connection.respond(body: "body \(request.index)")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { server in
+            let call: JSON = ["url": .string(origin.url("/a")), "ttl": 20, "staleWhileRevalidate": 60]
+            let key = try #require(try await server.download(call).member("entry", "key")?.stringValue)
+            server.clock.advance(by: .seconds(30))
+            #expect(try await server.download(call).member("outcome") == "stale")
+            #expect(try await server.get("/entries/\(key)/content?stale=true").text == "body 0")
+            gate.open()
+            try await poll("the refresh behind") {
+                server.service.downloads.status(of: key)?.state == .succeeded
+            }
+            #expect(try await server.get("/entries/\(key)/content").text == "body 1")
+            #expect(origin.requestCount == 2)
+        }
+    }
+
+    @Test("within staleIfError the old entry stands in for a failing origin, past it the failure shows")
+    func staleIfError() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            try connection.respond(request.index == 0 ? 200 : 503, body: "body")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { server in
+            let call: JSON = ["url": .string(origin.url("/a")), "ttl": 20, "staleIfError": 60]
+            _ = try await server.download(call)
+            server.clock.advance(by: .seconds(30))
+            #expect(try await server.download(call).member("outcome") == "stale")
+            let strict = try await server.download(["url": .string(origin.url("/a")), "ttl": 20])
+            #expect(strict.status == 502)
+            #expect(try strict.member("originStatus") == 503)
+            server.clock.advance(by: .seconds(60))
+            #expect(try await server.download(call).status == 502)
+        }
+    }
+
+    @Test("without a ttl the origin's freshness counts, then the default; no-store is kept but stale")
+    func lifetimes() async throws {
+        let cases: [(String, HTTPFields, Duration)] = [
+            ("/s-maxage", [.cacheControl: "s-maxage=100, max-age=5"], .seconds(100)),
+            ("/max-age", [.cacheControl: "max-age=50"], .seconds(50)),
+            ("/age", [.cacheControl: "max-age=50", .age: "20"], .seconds(30)),
+            ("/nothing", [:], .seconds(604_800)),
+            ("/no-store", [.cacheControl: "no-store"], .zero),
+            ("/no-cache", [.cacheControl: "no-cache, max-age=50"], .zero),
+        ]
+        let answers = Dictionary(uniqueKeysWithValues: cases.map { ($0.0, $0.1) })
+        let origin = try ScriptedOrigin { request, connection in
+            try connection.respond(fields: answers[request.target] ?? [:], body: "x")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { server in
+            for (path, _, lifetime) in cases {
+                let reply = try await server.download(["url": .string(origin.url(path))])
+                let expiry = try #require(try reply.member("entry", "expiryDate")?.date)
+                #expect(expiry == server.clock.now() + lifetime, "\(path)")
+                #expect(try reply.member("entry", "state") == (lifetime == .zero ? "stale" : "fresh"), "\(path)")
+            }
+        }
+    }
+
+    @Test("a caller's ttl overrules the origin, and 0 is stored but stale at once")
+    func callersTTL() async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.respond(fields: [.cacheControl: "no-store"], body: "x")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { server in
+            let kept = try await server.download(["url": .string(origin.url("/a")), "ttl": 0.5])
+            #expect(try kept.member("entry", "expiryDate")?.date == server.clock.now() + .milliseconds(500))
+            #expect(try kept.member("entry", "expiresInSeconds") == .number("0.5"))
+            let stale = try await server.download(["url": .string(origin.url("/b")), "ttl": 0])
+            #expect(try stale.member("entry", "state") == "stale")
+            let key = try #require(try stale.member("entry", "key")?.stringValue)
+            #expect(try await server.get("/entries/\(key)/content").status == 404)
+            #expect(try await server.get("/entries/\(key)/content?stale=true").text == "x")
+        }
+    }
+
+    @Test("params become part of the URL, sorted and form-encoded, and of the key")
+    func params() async throws {
+        let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
+        defer { origin.stop() }
+        try await TestServer.with { server in
+            let params: JSON = ["b": [2, .number("1.50")], "a": "x y", "none": [], "c": true]
+            let reply = try await server.download(["url": .string(origin.url("/p?z=1")), "params": params])
+            #expect(origin.requests.first?.target == "/p?z=1&a=x+y&b=1.50&b=2&c=true")
+            #expect(try reply.member("entry", "params") == params)
+            let other: JSON = ["c": true, "a": "x y", "b": [.number("1.50"), 2]]
+            let same = try await server.download(["url": .string(origin.url("/p?z=1")), "params": other])
+            #expect(try same.member("outcome") == "cached")
+        }
+    }
+
+    @Test("a form works as curl -d sends it, and JSON under curl's default type is read as JSON")
+    func forms() async throws {
+        let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
+        defer { origin.stop() }
+        let form: HTTPFields = [.contentType: "application/x-www-form-urlencoded"]
+        try await TestServer.with { server in
+            let text =
+                "url=\(origin.url("/f").percentEncoded)&ttl=20&updateExpiry=true&tags=a,b&params[q]=1&params[q]=2"
+            let reply = try await server.client.request("POST", "/download", fields: form, text: text)
+            #expect(reply.status == 200)
+            #expect(try reply.member("entry", "expiresInSeconds") == 20)
+            #expect(try reply.member("entry", "tags") == ["a", "b"])
+            #expect(origin.requests.first?.target == "/f?q=1&q=2")
+            let json = JSON.object([.init("url", .string(origin.url("/g")))]).text
+            #expect(try await server.client.request("POST", "/download", fields: form, text: json).status == 200)
+        }
+    }
+
+    @Test("fields for the origin are sent, and make an entry of their own")
+    func fields() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            try connection.respond(body: request["Accept-Language"] ?? "none")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { server in
+            let url = JSON.string(origin.url("/a"))
+            let plain = try await server.download(["url": url])
+            let german = try await server.download(["url": url, "headers": ["Accept-Language": "de"]])
+            #expect(try plain.member("entry", "key") != german.member("entry", "key"))
+            let key = try #require(try german.member("entry", "key")?.stringValue)
+            #expect(try await server.get("/entries/\(key)/content").text == "de")
+            let source = "\(origin.url("/a"))\naccept-language: de"
+            #expect(key == md5(source))
+        }
+    }
+
+    @Test("an origin that fails keeps nothing and says why")
+    func failures() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            switch request.target {
+            case "/404": try connection.respond(404, body: "no")
+            case "/short":
+                try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this")
+                connection.close()
+            case "/empty":
+                try connection.send("HTTP/1.1 200 OK\r\n\r\n")
+                connection.close()
+            case "/framed-empty": try connection.respond(body: "")
+            case "/large": try connection.respond(body: String(repeating: "x", count: 3000))
+            default: try connection.respond(206, fields: [.contentRange: "bytes 0-0/9"], body: "x")
+            }
+        }
+        defer { origin.stop() }
+        try await TestServer.with(configure: { $0.entryLimit = 2000 }) { server in
+            let notFound = try await server.download(["url": .string(origin.url("/404"))])
+            #expect(notFound.status == 502)
+            #expect(try notFound.member("originStatus") == 404)
+            let short = try await server.download(["url": .string(origin.url("/short"))])
+            #expect(short.status == 502)
+            #expect(try short.member("curlCode") == 18)
+            #expect(try await server.download(["url": .string(origin.url("/empty"))]).status == 502)
+            let large = try await server.download(["url": .string(origin.url("/large"))])
+            #expect(large.status == 502)
+            #expect(try large.member("limit") == 2000)
+            #expect(try await server.download(["url": .string(origin.url("/part"))]).status == 502)
+            #expect(try await server.get("/entries").member("entries") == [])
+
+            let whole = try await server.download(["url": .string(origin.url("/framed-empty"))])
+            #expect(whole.status == 200)
+            #expect(try whole.member("entry", "contentLength") == 0)
+        }
+    }
+
+    @Test("an origin that is not running is 502 with libcurl's code and words")
+    func connectionRefused() async throws {
+        let origin = try ScriptedOrigin { _, _ in }
+        let url = origin.url("/a")
+        origin.stop()
+        try await TestServer.with { server in
+            let reply = try await server.download(["url": .string(url)])
+            #expect(reply.status == 502)
+            #expect(try reply.member("curlCode") == 7)
+            #expect(reply["Content-Type"] == "application/problem+json")
+        }
+    }
+
+    @Test("an address that is not globally routable is 403 unless it is allowed, and no connection is made")
+    func privateAddress() async throws {
+        let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "secret") }
+        defer { origin.stop() }
+        try await TestServer.with(configure: { $0.allowedOrigins = [] }) { server in
+            for host in ["127.0.0.1", "localhost", "127.1", "0x7f000001", "[::ffff:127.0.0.1]"] {
+                let reply = try await server.download(["url": .string("http://\(host):\(origin.port)/")])
+                #expect(reply.status == 403, "\(host)")
+                #expect(try reply.member("pointer") == "/url")
+            }
+            let ftp = try await server.download(["url": "ftp://example.com/"])
+            #expect(ftp.status == 403)
+            #expect(origin.connectionCount == 0)
+        }
+    }
+}

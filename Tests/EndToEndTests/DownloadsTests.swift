@@ -1,0 +1,128 @@
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+@Suite("/downloads: batches, watching, cancelling")
+struct DownloadsTests {
+    @Test(
+        "a batch answers one line as each ends, errors beside successes, with the index of each",
+        arguments: ["array", "lines"])
+    func batch(form: String) async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            try connection.respond(request.target == "/bad" ? 500 : 200, body: request.target)
+        }
+        defer { origin.stop() }
+        try await TestServer.with { server in
+            let elements: [JSON] = [
+                ["url": .string(origin.url("/a")), "ttl": 60], ["url": .string(origin.url("/bad"))],
+                ["url": "nonsense"], ["url": .string(origin.url("/b")), "ttl": -1],
+            ]
+            let isArray = form == "array"
+            let text = isArray ? JSON.array(elements).text : elements.map(\.text).joined(separator: "\n") + "\n\n"
+            let reply = try await server.client.request(
+                "POST", "/downloads",
+                fields: [.contentType: isArray ? "application/json" : "application/x-ndjson"], text: text)
+            #expect(reply.status == 200)
+            #expect(reply["Content-Type"] == "application/x-ndjson")
+            var lines: [Int: JSON] = [:]
+            for line in reply.text.split(separator: "\n") {
+                let json = try JSON(parsing: String(line))
+                lines[Int(json["index"]?.doubleValue ?? -1)] = json
+            }
+            #expect(lines.count == 4)
+            #expect(lines[0]?["outcome"] == "downloaded")
+            #expect(lines[1]?["error"]?["originStatus"] == 500)
+            #expect(lines[2]?["error"]?["pointer"] == "/2/url")
+            #expect(lines[3]?["error"]?["pointer"] == "/3/ttl")
+        }
+    }
+
+    @Test("the first lines of a batch come while the last download still runs")
+    func batchStreams() async throws {
+        let gate = Gate("the slow one")
+        let origin = try ScriptedOrigin { request, connection in
+            if request.target == "/slow" { try gate.waitBlocking() }
+            try connection.respond(body: request.target)
+        }
+        defer { origin.stop() }
+        try await TestServer.with { server in
+            let batch: JSON = [["url": .string(origin.url("/slow"))], ["url": .string(origin.url("/fast"))]]
+            let (first, rest) = try await server.client.withConnection { connection in
+                try connection.sendRequest(
+                    "POST", "/downloads", fields: [.contentType: "application/json", .connection: "close"],
+                    body: batch.utf8)
+                _ = try connection.readHead()
+                let first = String(decoding: try connection.readSome() ?? [], as: UTF8.self)
+                gate.open()
+                return (first, String(decoding: try connection.readToEnd(), as: UTF8.self))
+            }
+            #expect(first.contains("\"index\":1"))
+            #expect(rest.contains("\"index\":0"))
+        }
+    }
+
+    @Test("Prefer: respond-async answers 202 at once; the download can be watched to its end")
+    func async() async throws {
+        let gate = Gate("the rest of the body")
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.sendHead(fields: [.contentLength: "10"])
+            try connection.send("12345")
+            try gate.waitBlocking()
+            try connection.send("67890")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { server in
+            let url = origin.url("/a")
+            let reply = try await server.client.request(
+                "POST", "/download",
+                fields: [.contentType: "application/json", HTTPField.Name("Prefer")!: "respond-async, wait=10"],
+                body: JSON.object([.init("url", .string(url))]).utf8)
+            #expect(reply.status == 202)
+            let location = try #require(reply["Location"])
+            #expect(location == "/downloads/\(md5(url))")
+            #expect(reply["Preference-Applied"] == "respond-async")
+            try await poll("progress") {
+                server.service.downloads.status(of: md5(url))?.receivedBytes == 5
+            }
+            let running = try await server.get(location).json
+            #expect(running["state"] == "running")
+            #expect(running["totalBytes"] == 10)
+            #expect(running["waiters"] == 0)
+            gate.open()
+            try await poll("the end") { server.service.downloads.status(of: md5(url))?.state == .succeeded }
+            let ended = try await server.get(location).json
+            #expect(ended["entry"]?["contentLength"] == 10)
+            #expect(try await server.get("/downloads").member("downloads")?.arrayValue?.count == 1)
+            server.clock.advance(by: .seconds(601))
+            #expect(try await server.get(location).status == 404)
+        }
+    }
+
+    @Test("cancelling gives 502 to those who wait, and keeps an older entry")
+    func cancelling() async throws {
+        let gate = Gate("never")
+        let origin = try ScriptedOrigin { request, connection in
+            if request.index > 0 { try gate.waitBlocking() }
+            try connection.respond(body: "old")
+        }
+        defer {
+            gate.open()
+            origin.stop()
+        }
+        try await TestServer.with { server in
+            let url = origin.url("/a")
+            _ = try await server.download(["url": .string(url), "ttl": 60])
+            async let waiting = server.download(["url": .string(url), "refresh": true])
+            try await origin.waitForRequests(2)
+            let cancelled = try await server.client.request("DELETE", "/downloads/\(md5(url))")
+            #expect(cancelled.status == 200)
+            #expect(try cancelled.member("state") == "cancelled")
+            #expect(try await waiting.status == 502)
+            #expect(try await server.get("/entries/\(md5(url))/content").text == "old")
+            #expect(try await server.client.request("DELETE", "/downloads/\(md5(url))").status == 409)
+            #expect(try await server.client.request("DELETE", "/downloads/unknown").status == 404)
+            #expect(try await server.get("/downloads/\(md5(url))").member("state") == "cancelled")
+        }
+    }
+}

@@ -1,0 +1,146 @@
+import Foundation
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+@Suite("where bodies are")
+struct LayoutTests {
+    @Test("hashed: the MD5 of the canonical URL is the key, and over the inline limit the file's name")
+    func hashed() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            try connection.respond(body: String(repeating: "x", count: request.target == "/small" ? 100 : 100_000))
+        }
+        defer { origin.stop() }
+        try await TestServer.with { server in
+            for (path, isInline) in [("/small", true), ("/large", false)] {
+                let spelled = "HTTP://127.0.0.1:\(origin.port)/x/..\(path)#fragment"
+                let entry = try await server.download(["url": .string(spelled), "ttl": 60]).member("entry")
+                let key = md5(origin.url(path))
+                #expect(entry?["key"] == .string(key))
+                let file = server.directory.path("cache/default/\(key.prefix(2))/\(key.dropFirst(2).prefix(2))/\(key)")
+                #expect(entry?["localPath"] == (isInline ? .null : .string(file)))
+                #expect(FileManager.default.fileExists(atPath: file) == !isInline)
+            }
+        }
+    }
+
+    @Test("hashed with an inline limit of 0: every body is a file")
+    func withoutInline() async throws {
+        try await TestServer.with(configure: { $0.inlineLimit = 0 }) { server in
+            let entry = try await server.put("note", Array("hi".utf8)).json
+            let key = md5("note")
+            let path = "cache/default/\(key.prefix(2))/\(key.dropFirst(2).prefix(2))/\(key)"
+            #expect(entry["localPath"] == .string(server.directory.path(path)))
+            #expect(try server.directory.read(path) == Array("hi".utf8))
+        }
+    }
+
+    @Test("readable: cat of the documented path is the body, whatever its size")
+    func readable() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            try connection.respond(
+                body: request.target + String(repeating: "x", count: request.target == "/big" ? 100_000 : 0))
+        }
+        defer { origin.stop() }
+        try await TestServer.with(configure: { $0.layout = .readable }) { server in
+            let root = "cache/default/QUrlCaches/http/127.0.0.1_\(origin.port)"
+            for (path, file) in [
+                ("/", "@index"), ("/big", "big"), ("/docs/a.json", "docs/a.json"), ("/docs/", "docs/@index"),
+                ("/q?b=1&a=2", "q?b=1&a=2"),
+            ] {
+                let entry = try await server.download(["url": .string(origin.url(path)), "ttl": 60]).member("entry")
+                #expect(entry?["localPath"] == .string(server.directory.path("\(root)/\(file)")), "\(path)")
+                let body = String(decoding: try server.directory.read("\(root)/\(file)"), as: UTF8.self)
+                #expect(body.hasPrefix(path))
+            }
+            try await server.put("my note", Array("hi".utf8))
+            #expect(try server.directory.read("cache/default/QDataCaches/my note") == Array("hi".utf8))
+        }
+    }
+
+    @Test(
+        "readable: /a beside /a/b, in both orders", arguments: [["/a", "/a/b", "/a/b/c"], ["/a/b/c", "/a/b", "/a"]])
+    func nested(paths: [String]) async throws {
+        let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
+        defer { origin.stop() }
+        let directory = try TemporaryDirectory()
+        let clock = ManualClock()
+        try await TestServer.with(clock: clock, directory: directory, configure: { $0.layout = .readable }) { server in
+            for path in paths {
+                #expect(try await server.download(["url": .string(origin.url(path)), "ttl": 60]).status == 200)
+            }
+        }
+        // The layout of new bodies may change; what is there is read all the same.
+        try await TestServer.with(clock: clock, directory: directory, configure: { $0.layout = .hashed }) { server in
+            for path in paths {
+                #expect(try await server.get("/entries/\(md5(origin.url(path)))/content").text == path)
+            }
+        }
+        let verified = try await LarderProcess.verify(directory.path("cache"))
+        #expect(verified.exit == .status(0), "\(verified.text)")
+    }
+}
+
+@Suite("damage is noticed, never served, and mended")
+struct CorruptionTests {
+    @Test(
+        "a flipped byte, a truncated file and a removed file are fetched again",
+        arguments: ["flip", "truncate", "remove"])
+    func damagedFile(how: String) async throws {
+        let body = String(repeating: "precious ", count: 10_000)
+        let origin = try ScriptedOrigin { _, connection in try connection.respond(body: body) }
+        defer { origin.stop() }
+        let directory = try TemporaryDirectory()
+        let clock = ManualClock()
+        for isRestarted in [false, true] {
+            // Without the memory tier every read goes to the file, as it does after a restart.
+            try await TestServer.with(clock: clock, directory: directory, configure: { $0.memoryLimit = 0 }) { server in
+                let url = origin.url("/\(how)\(isRestarted)")
+                let call: JSON = ["url": .string(url), "ttl": 60]
+                let entry = try await server.download(call).member("entry")
+                let path = try #require(entry?["localPath"]?.stringValue)
+                #expect(try await server.get("/entries/\(md5(url))/content").text == body)
+                try damage(path, how)
+                let reply = try await server.get("/entries/\(md5(url))/content")
+                #expect(reply.status == 404, "\(reply.status)")
+                #expect(try await server.download(call).member("outcome") == "downloaded")
+                #expect(try await server.get("/entries/\(md5(url))/content").text == body)
+                // Damaged again, the next download notices by itself.
+                try damage(path, how)
+                #expect(try await server.download(call).member("outcome") == "downloaded")
+                #expect(try await server.get("/entries/\(md5(url))/content").text == body)
+            }
+        }
+    }
+
+    @Test("larder verify finds what was damaged while nobody looked")
+    func verify() async throws {
+        let directory = try TemporaryDirectory()
+        try await TestServer.with(directory: directory) { server in
+            for number in 0..<3 { try await server.put("n\(number)", [UInt8](repeating: 1, count: 50_000)) }
+        }
+        let path = directory.path("cache")
+        let clean = try await LarderProcess.verify(path)
+        #expect(clean.exit == .status(0), "\(clean.text)")
+        let key = md5("n1")
+        try damage("\(path)/default/\(key.prefix(2))/\(key.dropFirst(2).prefix(2))/\(key)", "flip")
+        let found = try await LarderProcess.verify(path)
+        #expect(found.exit == .status(1), "\(found.text)")
+        #expect(found.text.contains("n1"))
+    }
+
+    private func damage(_ path: String, _ how: String) throws {
+        switch how {
+        case "flip":
+            let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+            try file.seek(toOffset: 5000)
+            let byte = try file.read(upToCount: 1)!
+            try file.seek(toOffset: 5000)
+            try file.write(contentsOf: Data([byte[0] ^ 1]))
+            try file.close()
+        case "truncate": truncate(path, 100)
+        default: try FileManager.default.removeItem(atPath: path)
+        }
+    }
+}

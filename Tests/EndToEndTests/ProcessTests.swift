@@ -1,0 +1,110 @@
+import Foundation
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+@Suite("the executable")
+struct ProcessTests {
+    @Test("entries survive a restart; a second process on the directory is refused; verify needs it stopped")
+    func restart() async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path("cache")
+        let first = try await LarderProcess(directory: path)
+        _ = try await first.client.request("PUT", "/entries/note/content", text: "hi")
+        await #expect(throws: LarderProcess.Failure.self) { try await LarderProcess(directory: path) }
+        #expect(try await LarderProcess.verify(path).exit == .status(3))
+        #expect(try await first.stop() == .status(0))
+        let second = try await LarderProcess(directory: path)
+        #expect(try await second.client.request("GET", "/entries/note/content").text == "hi")
+        #expect(try await second.stop() == .status(0))
+        #expect(try await LarderProcess.verify(path).exit == .status(0))
+        #expect(FileManager.default.fileExists(atPath: path + "/CACHEDIR.TAG"))
+    }
+
+    @Test(
+        "SIGTERM: /readyz turns 503, requests still come through until the delay is over, those in flight finish, exit 0"
+    )
+    func drain() async throws {
+        let gate = Gate("the origin's answer")
+        let origin = try ScriptedOrigin { _, connection in
+            try gate.waitBlocking()
+            try connection.respond(body: "late")
+        }
+        defer { origin.stop() }
+        let directory = try TemporaryDirectory()
+        let larder = try await LarderProcess(
+            directory: directory.path("cache"), arguments: ["--drain-delay", "1", "--drain-timeout", "20"])
+        let call: JSON = ["url": .string(origin.url("/a"))]
+        let client = larder.client
+        async let waiting = client.request(
+            "POST", "/download", fields: [.contentType: "application/json"], body: call.utf8)
+        try await origin.waitForRequests(1)
+        #expect(try await larder.client.request("GET", "/readyz").status == 200)
+        larder.process.kill(SIGTERM)
+        try await poll("readyz") {
+            (try? HTTPReply.blocking(port: larder.port, "/readyz"))?.status == 503
+        }
+        let late = try await larder.client.request("GET", "/livez", fields: [.connection: "keep-alive"])
+        #expect(late.status == 200)
+        #expect(late["Connection"]?.lowercased() == "close")
+        gate.open()
+        #expect(try await waiting.status == 200)
+        #expect(try await larder.process.wait() == .status(0))
+    }
+
+    @Test("an option that is wrong is refused with its name and what was expected")
+    func options() async throws {
+        for (arguments, words) in [
+            (["serve", "--port", "99999"], "--port"), (["serve", "--memory-limit", "lots"], "--memory-limit"),
+            (["serve", "--layout", "flat"], "hashed or readable"),
+            (["serve", "--allow-origin", "10.0.0.0/99"], "--allow-origin"),
+            (["serve", "--colour", "red"], "--colour"), (["serve", "--schemes", "gopher"], "--schemes"),
+        ] {
+            let output = try await blocking { try ChildProcess.run(LarderProcess.executable, arguments) }
+            #expect(output.exit == .status(64), "\(arguments)")
+            #expect(output.text.contains(words), "\(output.text)")
+        }
+        let help = try await blocking { try ChildProcess.run(LarderProcess.executable, ["serve", "--help"]) }
+        #expect(help.exit == .status(0))
+        #expect(help.text.contains("LARDER_MEMORY_LIMIT"))
+    }
+
+    @Test("a port that is taken is refused with what to do about it")
+    func portInUse() async throws {
+        let origin = try ScriptedOrigin { _, _ in }
+        defer { origin.stop() }
+        let directory = try TemporaryDirectory()
+        let output = try await blocking {
+            try ChildProcess.run(
+                LarderProcess.executable,
+                ["serve", "--port", "\(origin.port)", "--directory", directory.path("cache")])
+        }
+        #expect(output.exit == .status(1))
+        #expect(output.text.contains("--port"), "\(output.text)")
+    }
+
+    @Test("an environment variable and a file set options, and a flag beats them")
+    func sources() async throws {
+        let directory = try TemporaryDirectory()
+        let file = try directory.write("entry-limit: 10\ninline-limit: 0\nschemes: [http, ftp]\n", to: "larder.yaml")
+        let larder = try await LarderProcess(
+            directory: directory.path("cache"), arguments: ["--config", file, "--entry-limit", "20"])
+        #expect(try await larder.client.request("PUT", "/entries/a/content", text: "12345678901").status == 200)
+        let reply = try await larder.client.request(
+            "PUT", "/entries/a/content", text: String(repeating: "x", count: 21))
+        #expect(reply.status == 413)
+        #expect(try await larder.client.request("GET", "/entries/a").member("localPath") != .null)
+        _ = try await larder.stop()
+    }
+}
+
+extension HTTPReply {
+    /// `GET`, on the calling thread.
+    fileprivate static func blocking(port: UInt16, _ path: String) throws -> HTTPReply {
+        let connection = try RawConnection(port: port)
+        defer { connection.close() }
+        try connection.sendRequest("GET", path)
+        return try connection.readReply()
+    }
+}

@@ -1,0 +1,156 @@
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+@Suite("one origin request per key at a time")
+struct SingleFlightTests {
+    @Test("200 clients that ask at once for one slow URL cost the origin one request")
+    func twoHundredClients() async throws {
+        let gate = Gate("the origin's answer")
+        let origin = try ScriptedOrigin { _, connection in
+            try gate.waitBlocking()
+            try connection.respond(body: "slow")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { server in
+            let call: JSON = ["url": .string(origin.url("/slow")), "ttl": 60]
+            async let replies = concurrently(200) { _ in try await server.download(call) }
+            try await poll("200 waiters") { server.service.downloads.statuses().first?.waiters == 200 }
+            gate.open()
+            let outcomes = try await replies.map { try $0.member("outcome")?.stringValue ?? "" }
+            #expect(outcomes.filter { $0 == "downloaded" }.count == 1)
+            #expect(outcomes.filter { $0 == "joined" }.count == 199)
+            #expect(origin.requestCount == 1)
+        }
+    }
+
+    @Test("half of the clients hanging up changes nothing for the rest, nor does the leader's leaving")
+    func hangUps() async throws {
+        let gate = Gate("the origin's answer")
+        let origin = try ScriptedOrigin { _, connection in
+            try gate.waitBlocking()
+            try connection.respond(body: "slow")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { server in
+            let call = JSON.object([.init("url", .string(origin.url("/slow"))), .init("ttl", 60)])
+            let leaving = try await blocking {
+                try (0..<100).map { _ in
+                    let connection = try RawConnection(port: server.api.port)
+                    try connection.sendRequest(
+                        "POST", "/download", fields: [.contentType: "application/json"], body: call.utf8)
+                    return connection
+                }
+            }
+            try await poll("100 waiters") { server.service.downloads.statuses().first?.waiters == 100 }
+            async let replies = concurrently(100) { _ in try await server.download(call) }
+            try await poll("200 waiters") { server.service.downloads.statuses().first?.waiters == 200 }
+            for connection in leaving { connection.close() }
+            try await poll("100 waiters left") { server.service.downloads.statuses().first?.waiters == 100 }
+            gate.open()
+            for reply in try await replies { #expect(try reply.member("outcome") == "joined") }
+            #expect(origin.requestCount == 1)
+        }
+    }
+
+    @Test("when everybody has left, the download still ends and is kept")
+    func everybodyLeaves() async throws {
+        let gate = Gate("the origin's answer")
+        let origin = try ScriptedOrigin { _, connection in
+            try gate.waitBlocking()
+            try connection.respond(body: "kept")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { server in
+            let call = JSON.object([.init("url", .string(origin.url("/slow"))), .init("ttl", 60)])
+            let connection = try await blocking {
+                let connection = try RawConnection(port: server.api.port)
+                try connection.sendRequest(
+                    "POST", "/download", fields: [.contentType: "application/json"], body: call.utf8)
+                return connection
+            }
+            try await poll("the waiter") { server.service.downloads.statuses().first?.waiters == 1 }
+            connection.close()
+            try await poll("its leaving") { server.service.downloads.statuses().first?.waiters == 0 }
+            gate.open()
+            try await poll("the end") { server.service.downloads.statuses().first?.state == .succeeded }
+            #expect(try await server.get("/entries/\(md5(origin.url("/slow")))/content").text == "kept")
+        }
+    }
+
+    @Test("100 different URLs of one second each, at once, are done in under 3 seconds")
+    func hundredSlowURLs() async throws {
+        // The second is the origin's own; nothing here waits for a ttl.
+        let origin = try ScriptedOrigin { request, connection in
+            let tick = Gate("one second at the origin")
+            try? tick.waitBlocking(limit: .seconds(1))
+            try connection.respond(body: request.target)
+        }
+        defer { origin.stop() }
+        try await TestServer.with { server in
+            let start = ContinuousClock.now
+            let replies = try await concurrently(100) { number in
+                try await server.download(["url": .string(origin.url("/\(number)")), "ttl": 60])
+            }
+            let elapsed = ContinuousClock.now - start
+            #expect(replies.allSatisfy { $0.status == 200 })
+            #expect(origin.requestCount == 100)
+            #expect(elapsed >= .seconds(1))
+            #expect(elapsed < .seconds(3), "\(elapsed)")
+        }
+    }
+
+    @Test("tags of those who join unite; the leader's ttl counts")
+    func joining() async throws {
+        let gate = Gate("the origin's answer")
+        let origin = try ScriptedOrigin { _, connection in
+            try gate.waitBlocking()
+            try connection.respond(body: "x")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { server in
+            let url = JSON.string(origin.url("/a"))
+            async let first = server.download(["url": url, "ttl": 60, "tags": ["a"]])
+            try await poll("the leader") { server.service.downloads.statuses().first?.waiters == 1 }
+            async let second = server.download(["url": url, "ttl": 5, "tags": ["b"]])
+            try await poll("the follower") { server.service.downloads.statuses().first?.waiters == 2 }
+            gate.open()
+            let entries = try await [first, second].map { try $0.member("entry") }
+            for entry in entries {
+                #expect(entry?["tags"] == ["a", "b"])
+                #expect(entry?["expiresInSeconds"] == 60)
+            }
+        }
+    }
+
+    @Test(
+        "a key purged while its download runs answers its waiters and is not kept",
+        arguments: ["key", "tag", "prefix", "all"])
+    func purgeDuringDownload(by: String) async throws {
+        let gate = Gate("the origin's answer")
+        let origin = try ScriptedOrigin { _, connection in
+            try gate.waitBlocking()
+            try connection.respond(body: "x")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { server in
+            let url = origin.url("/a")
+            async let reply = server.download(["url": .string(url), "ttl": 60, "tags": ["t"]])
+            try await origin.waitForRequests(1)
+            let path =
+                switch by {
+                case "key": "/entries/\(md5(url))"
+                case "tag": "/entries?tag=t"
+                case "prefix": "/entries?prefix=\(origin.url("/").percentEncoded)"
+                default: "/entries?all=true"
+                }
+            let purge = try await server.client.request("DELETE", path)
+            #expect(purge.status == (by == "key" ? 404 : 200))
+            gate.open()
+            #expect(try await reply.status == 200)
+            #expect(try await server.get("/entries/\(md5(url))").status == 404)
+            #expect(try await server.get("/entries").member("entries") == [])
+        }
+    }
+}

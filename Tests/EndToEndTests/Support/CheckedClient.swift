@@ -1,0 +1,46 @@
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+/// A client that holds every answer against openapi.yaml: whatever an end-to-end test does, it tests the contract too.
+struct CheckedClient: Sendable {
+    private let client: HTTPClient
+    private static let document = Result { try OpenAPIDocument.repository() }
+
+    init(port: UInt16) {
+        client = HTTPClient(port: port)
+    }
+
+    /// As `HTTPClient`'s; records an issue for everything in which the answer differs from the document.
+    func request(
+        _ method: String, _ target: String, fields: HTTPFields = [:], body: [UInt8] = [],
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> HTTPReply {
+        let reply = try await client.request(method, target, fields: fields, body: body)
+        let document = try Self.document.get()
+        let exchange = OpenAPIDocument.Exchange(
+            method: method, target: target, requestContentType: body.isEmpty ? nil : fields[.contentType],
+            requestBody: body, status: reply.status, fields: reply.fields.map { ($0.name.rawName, $0.value) },
+            body: reply.body)
+        for violation in try document.violations(of: exchange) {
+            Issue.record("openapi.yaml: \(violation)", sourceLocation: sourceLocation)
+        }
+        return reply
+    }
+
+    /// The same with a text as the body.
+    func request(
+        _ method: String, _ target: String, fields: HTTPFields = [:], text: String,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> HTTPReply {
+        try await request(method, target, fields: fields, body: Array(text.utf8), sourceLocation: sourceLocation)
+    }
+
+    /// A connection of one's own; what goes over it is not checked.
+    func withConnection<Result: Sendable>(
+        _ body: @escaping @Sendable (RawConnection) throws -> Result
+    ) async throws -> Result {
+        try await client.withConnection(body)
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import Primitives
+import TestSupport
+
+/// The built `larder` executable, run as a stranger would run it.
+final class LarderProcess: Sendable {
+    let process: ChildProcess
+    let port: UInt16
+    let client: HTTPClient
+
+    /// `larder`, beside the bundle of the tests.
+    static var executable: String {
+        let tests = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        return tests.deletingLastPathComponent().appendingPathComponent("larder").path
+    }
+
+    /// Starts `larder serve` on a free port over a directory, with origins on loopback allowed, and waits until it
+    /// listens.
+    init(directory: String, arguments: [String] = [], executable: String = LarderProcess.executable) async throws {
+        process = try ChildProcess(
+            executable,
+            ["serve", "--port", "0", "--directory", directory, "--allow-origin", "127.0.0.0/8"] + arguments,
+            environment: ["LARDER_CONFIG": nil])
+        let process = process
+        let port = Locked<UInt16?>(nil)
+        try await poll("larder listening", every: .milliseconds(2)) {
+            if let exit = process.hasExited {
+                throw Failure(description: "larder ended with \(exit): \(process.output)")
+            }
+            guard let found = Self.port(in: process.output) else { return false }
+            port.withLock { $0 = found }
+            return true
+        }
+        self.port = port.withLock { $0! }
+        client = HTTPClient(port: self.port)
+    }
+
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// The port in the log line that says where it listens.
+    private static func port(in output: String) -> UInt16? {
+        for line in output.split(separator: "\n") {
+            guard let json = try? JSON(parsing: String(line)), json["message"] == "listening",
+                let url = json["url"]?.stringValue
+            else { continue }
+            return url.split(separator: ":").last.flatMap { UInt16($0) }
+        }
+        return nil
+    }
+
+    /// SIGTERM, and waits for its end.
+    func stop() async throws -> ChildProcess.Exit {
+        process.kill(SIGTERM)
+        return try await process.wait()
+    }
+
+    /// SIGKILL, and waits for its end.
+    func crash() async throws {
+        process.kill(SIGKILL)
+        _ = try await process.wait()
+    }
+
+    /// Resident memory in bytes, now.
+    var residentBytes: Int { statusBytes("VmRSS:") }
+
+    /// The most memory that was ever resident, in bytes.
+    var peakResidentBytes: Int { statusBytes("VmHWM:") }
+
+    private func statusBytes(_ name: String) -> Int {
+        let status = (try? String(contentsOfFile: "/proc/\(process.pid)/status", encoding: .utf8)) ?? ""
+        let line = status.split(separator: "\n").first { $0.hasPrefix(name) }
+        let words = line?.split(whereSeparator: { $0 == " " || $0 == "\t" }) ?? []
+        return (words.count > 1 ? Int(words[1]) ?? 0 : 0) << 10
+    }
+
+    /// Runs `larder verify` on a directory.
+    static func verify(_ directory: String) async throws -> ChildProcess.Output {
+        try await blocking { try ChildProcess.run(executable, ["verify", "--directory", directory]) }
+    }
+}

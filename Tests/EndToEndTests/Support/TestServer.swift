@@ -1,0 +1,120 @@
+import Foundation
+import HTTPTypes
+import Larder
+import LarderAPI
+import Logging
+import Primitives
+import TestSupport
+
+/// The whole of Larder inside the test's process: real sockets, real files, a clock that the test turns.
+final class TestServer: Sendable {
+    let clock: ManualClock
+    let service: LarderService
+    let api: APIServer
+    let client: CheckedClient
+    let directory: TemporaryDirectory
+
+    /// A server over a directory of its own, or over one that is given, to open it again. Origins on loopback are
+    /// allowed unless `configure` says otherwise.
+    init(
+        clock: ManualClock = ManualClock(), directory: TemporaryDirectory? = nil, authority: String? = nil,
+        configure: (inout Configuration) -> Void = { _ in }
+    ) throws {
+        self.clock = clock
+        self.directory = try directory ?? TemporaryDirectory()
+        var configuration = Configuration()
+        configuration.port = 0
+        configuration.directory = self.directory.path("cache")
+        configuration.layout = .hashed
+        configuration.allowedOrigins = ["127.0.0.0/8", "localhost"]
+        configure(&configuration)
+        var logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        logger.logLevel = .critical
+        service = try LarderService(
+            configuration: configuration, clock: clock, logger: logger, originAuthority: authority)
+        api = APIServer(service: service, logger: logger)
+        try api.start()
+        client = CheckedClient(port: api.port)
+    }
+
+    /// Stops it in order, so that its directory can be opened again.
+    func stop() async throws {
+        await api.stop(deadline: .seconds(5))
+        try await blocking { [service] in service.close() }
+    }
+
+    /// `POST /download` with a JSON body.
+    func download(_ json: JSON) async throws -> HTTPReply {
+        try await client.request(
+            "POST", "/download", fields: [.contentType: "application/json"], body: json.utf8)
+    }
+
+    /// `GET` of a path.
+    func get(_ path: String, fields: HTTPFields = [:]) async throws -> HTTPReply {
+        try await client.request("GET", path, fields: fields)
+    }
+
+    /// `PUT /entries/:key/content`.
+    @discardableResult
+    func put(
+        _ key: String, _ body: [UInt8], query: String = "", fields: HTTPFields = [:]
+    ) async throws -> HTTPReply {
+        let path = "/entries/\(key.percentEncoded)/content" + (query.isEmpty ? "" : "?" + query)
+        return try await client.request("PUT", path, fields: fields, body: body)
+    }
+
+    /// Runs `body` with a server and stops it afterwards, however `body` ends.
+    static func with<Result>(
+        clock: ManualClock = ManualClock(), directory: TemporaryDirectory? = nil, authority: String? = nil,
+        configure: (inout Configuration) -> Void = { _ in },
+        _ body: (TestServer) async throws -> Result
+    ) async throws -> Result {
+        let server = try TestServer(clock: clock, directory: directory, authority: authority, configure: configure)
+        do {
+            let result = try await body(server)
+            try await server.stop()
+            return result
+        } catch {
+            try? await server.stop()
+            throw error
+        }
+    }
+}
+
+extension HTTPReply {
+    /// The body as JSON; throws when it is none.
+    var json: JSON {
+        get throws { try JSON(parsing: body) }
+    }
+
+    /// The member of the body's object at that path of names.
+    func member(_ path: String...) throws -> JSON? {
+        var value: JSON? = try json
+        for name in path { value = value?[name] }
+        return value
+    }
+}
+
+extension String {
+    /// With everything escaped that is not unreserved (RFC 3986 §2.3).
+    var percentEncoded: String {
+        var allowed = CharacterSet.alphanumerics
+        allowed.insert(charactersIn: "-._~")
+        return unicodeScalars.map { scalar in
+            scalar.isASCII && allowed.contains(scalar)
+                ? String(scalar) : String(scalar).utf8.map { String(format: "%%%02X", $0) }.joined()
+        }.joined()
+    }
+}
+
+extension JSON {
+    /// The instant that an RFC 3339 string of the API stands for.
+    var date: Timestamp? {
+        guard let text = stringValue else { return nil }
+        let formatter = ISO8601DateFormatter()
+        formatter.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
+        return formatter.date(from: text).map {
+            Timestamp(milliseconds: Int64(($0.timeIntervalSince1970 * 1000).rounded()))
+        }
+    }
+}

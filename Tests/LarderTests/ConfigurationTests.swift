@@ -1,0 +1,115 @@
+import Foundation
+import Logging
+import TestSupport
+import Testing
+
+@testable import Larder
+
+@Suite("configuration")
+struct ConfigurationTests {
+    private let home = ["HOME": "/home/ada"]
+
+    @Test("the defaults are those of the table")
+    func defaults() throws {
+        // Every default text, read as if an operator had written it, makes the configuration that no option makes.
+        let none = try Configuration(flags: [:], environment: home, file: nil)
+        var flags: [String: [String]] = [:]
+        for setting in Setting.all where !["directory", "allow-origin", "log-format"].contains(setting.name) {
+            flags[setting.name] = [setting.defaultText]
+        }
+        let written = try Configuration(flags: flags, environment: home, file: nil)
+        #expect("\(none)" == "\(written)")
+        #expect(none.directory == "/home/ada/.cache/larder")
+    }
+
+    @Test("a flag beats the environment, which beats the file, which beats the default")
+    func precedence() throws {
+        let directory = try TemporaryDirectory()
+        let file = try directory.write(
+            "port: 1\nentry-limit: 1KiB\nmax-downloads: 7\nallow-origin:\n- 10.0.0.0/8\n- a.test\n", to: "f.yaml")
+        let environment = home.merging(["LARDER_PORT": "2", "LARDER_ENTRY_LIMIT": "2KiB"]) { $1 }
+        let configuration = try Configuration(flags: ["port": ["3"]], environment: environment, file: file)
+        #expect(configuration.port == 3)
+        #expect(configuration.entryLimit == 2048)
+        #expect(configuration.maxDownloads == 7)
+        #expect(configuration.allowedOrigins == ["10.0.0.0/8", "a.test"])
+    }
+
+    @Test("lists take commas and repetition")
+    func lists() throws {
+        let configuration = try Configuration(
+            flags: ["allow-origin": ["10.0.0.1, 10.0.0.2", "localhost:80"]],
+            environment: home.merging(["LARDER_SCHEMES": "http, ftp"]) { $1 }, file: nil)
+        #expect(configuration.allowedOrigins == ["10.0.0.1", "10.0.0.2", "localhost:80"])
+        #expect(configuration.schemes == ["http", "ftp"])
+    }
+
+    @Test("XDG_CACHE_HOME is where the cache goes, unless it is relative; without any home there must be a directory")
+    func directory() throws {
+        func path(_ environment: [String: String]) throws -> String {
+            try Configuration(flags: [:], environment: environment, file: nil).directory
+        }
+        #expect(try path(["XDG_CACHE_HOME": "/var/cache", "HOME": "/h"]) == "/var/cache/larder")
+        #expect(try path(["XDG_CACHE_HOME": "cache", "HOME": "/h"]) == "/h/.cache/larder")
+        #expect(throws: ConfigurationError.self) { try path([:]) }
+        #expect(try path(["LARDER_DIRECTORY": "/x/../y"]) == "/y")
+    }
+
+    @Test(
+        "a value that is wrong is refused with the place and what was expected",
+        arguments: [
+            ("port", "-1"), ("port", "65536"), ("memory-limit", "1.5GiB"), ("memory-limit", "-1"),
+            ("disk-limit", "10"), ("inline-limit", "1GiB"), ("default-ttl", "-1"), ("default-ttl", "nan"),
+            ("default-ttl", "1e12"), ("max-downloads", "0"), ("layout", "Hashed"), ("schemes", "file"),
+            ("log-level", "loud"), ("log-format", "xml"), ("allow-origin", "10.0.0.0/33"), ("drain-delay", "x"),
+        ])
+    func invalid(name: String, value: String) throws {
+        let setting = try #require(Setting.all.first { $0.name == name })
+        let byFlag = #expect(throws: ConfigurationError.self) {
+            try Configuration(flags: [name: [value]], environment: home, file: nil)
+        }
+        #expect(byFlag?.description.contains("--\(name)") == true)
+        #expect(byFlag?.description.contains("expected") == true)
+        let byVariable = #expect(throws: ConfigurationError.self) {
+            try Configuration(flags: [:], environment: home.merging([setting.variable: value]) { $1 }, file: nil)
+        }
+        #expect(byVariable?.description.contains(setting.variable) == true)
+    }
+
+    @Test("an unknown variable or key is refused, but not what Kubernetes sets for a Service named larder")
+    func unknown() throws {
+        #expect(throws: ConfigurationError.self) {
+            try Configuration(flags: [:], environment: home.merging(["LARDER_PROT": "1"]) { $1 }, file: nil)
+        }
+        let directory = try TemporaryDirectory()
+        let file = try directory.write("prot: 1\n", to: "f.yaml")
+        #expect(throws: ConfigurationError.self) { try Configuration(flags: [:], environment: home, file: file) }
+        #expect(throws: ConfigurationError.self) {
+            try Configuration(flags: [:], environment: home, file: directory.path("none.yaml"))
+        }
+        let service = [
+            "LARDER_PORT": "tcp://10.96.0.7:8080", "LARDER_PORT_8080_TCP_ADDR": "10.96.0.7",
+            "LARDER_SERVICE_HOST": "10.96.0.7",
+        ]
+        let configuration = try Configuration(flags: [:], environment: home.merging(service) { $1 }, file: nil)
+        #expect(configuration.port == 8080)
+    }
+
+    @Test(
+        "sizes and seconds",
+        arguments: [("0", 0), ("1048576", 1 << 20), ("512KiB", 512 << 10), ("5MB", 5_000_000), ("10GiB", 10 << 30)])
+    func sizes(text: String, bytes: Int) {
+        #expect(ByteSize(text)?.bytes == bytes)
+    }
+
+    @Test("what is no size, and what is no ttl")
+    func noSizes() {
+        for text in ["", "x", "1.5MiB", "-1", "1 MiB", "99999999999999999999", "9223372036854775807KiB", "MiB"] {
+            #expect(ByteSize(text) == nil, "\(text)")
+        }
+        for text in ["", "x", "-1", "nan", "inf", "0x10", "1e10", " 1"] { #expect(TTL(text) == nil, "\(text)") }
+        #expect(TTL("0")?.duration == .zero)
+        #expect(TTL("0.0001")?.duration == .milliseconds(1))
+        #expect(TTL("1.5")?.duration == .milliseconds(1500))
+    }
+}

@@ -1,0 +1,43 @@
+import Primitives
+import Testing
+
+@testable import Larder
+
+@Suite("downloads that have ended")
+struct EndedDownloadsTests {
+    private func status(_ key: String, endedAt date: Timestamp) -> DownloadStatus {
+        DownloadStatus(
+            key: key, url: "http://h/\(key)", state: .succeeded, receivedBytes: 1, bytesPerSecond: 0, waiters: 0,
+            startDate: date, endDate: date)
+    }
+
+    @Test("are remembered for ten minutes")
+    func lifetime() {
+        var ended = EndedDownloads()
+        let start = Timestamp(seconds: 1000)
+        ended.insert(status("a", endedAt: start), now: start)
+        #expect(ended.status(of: "a", now: start + .milliseconds(599_999)) != nil)
+        #expect(ended.status(of: "a", now: start + .seconds(600)) == nil)
+    }
+
+    @Test("a later one of the same key takes the place of the earlier, and its time")
+    func replacement() {
+        var ended = EndedDownloads()
+        let start = Timestamp(seconds: 1000)
+        ended.insert(status("a", endedAt: start), now: start)
+        let later = start + .seconds(300)
+        ended.insert(status("a", endedAt: later), now: later)
+        #expect(ended.all(now: start + .seconds(700)).map(\.endDate) == [later])
+        #expect(ended.count == 1)
+    }
+
+    @Test("the oldest is forgotten when there are more than the limit")
+    func limit() {
+        var ended = EndedDownloads()
+        let now = Timestamp(seconds: 1000)
+        for number in 0...EndedDownloads.limit { ended.insert(status("\(number)", endedAt: now), now: now) }
+        #expect(ended.count == EndedDownloads.limit)
+        #expect(ended.status(of: "0", now: now) == nil)
+        #expect(ended.status(of: "1", now: now) != nil)
+    }
+}

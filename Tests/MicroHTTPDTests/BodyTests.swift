@@ -1,0 +1,228 @@
+import Foundation
+import HTTPTypes
+import MicroHTTPD
+import Primitives
+import Testing
+
+/// Keeps what it gets, and fails when it is told to.
+final class RecordingSink: BodySink {
+    struct Full: Error, Equatable {}
+
+    let received = Locked<[UInt8]>([])
+    let writes = Mailbox<Int>()
+    let abandoned = Mailbox<Void>()
+    private let limit: Int
+
+    init(limit: Int = .max) {
+        self.limit = limit
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer) throws {
+        let copy = Array(bytes)
+        let count = received.withLock { received in
+            received += copy
+            return received.count
+        }
+        writes.put(bytes.count)
+        if count > limit { throw Full() }
+    }
+
+    func abandon() {
+        abandoned.put(())
+    }
+}
+
+@Suite("Request bodies")
+struct BodyTests {
+    /// Answers with what became of the body.
+    private static func describing(_ policy: @escaping @Sendable () -> BodyPolicy) -> Handler {
+        Handler { _ in
+            .accept(policy()) { exchange in
+                let text =
+                    switch exchange.body {
+                    case .none: "none"
+                    case .memory(let bytes): "memory:" + String(decoding: bytes, as: UTF8.self)
+                    case .sunk(let count): "sunk:\(count)"
+                    case .tooLarge: "too large"
+                    case .failed(let error): "failed:\(error)"
+                    }
+                exchange.respond(Response(text: text))
+            }
+        }
+    }
+
+    @Test("a body is collected in memory, whole or in chunks, and the connection goes on")
+    func memory() async throws {
+        try await withDaemon(Self.describing { .memory(limit: 100) }) { daemon in
+            let client = try RawClient(port: daemon.port)
+            try client.send("PUT / HTTP/1.1\r\nHost: test\r\nContent-Length: 5\r\n\r\nhello")
+            #expect(try client.answer().text == "memory:hello")
+            try client.send(
+                "PUT / HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n"
+                    + "5\r\nhello\r\n1;x=y\r\n,\r\n6\r\n world\r\n0\r\nX-Trailer: z\r\n\r\n")
+            #expect(try client.answer().text == "memory:hello, world")
+            try client.request("POST", "/")
+            #expect(try client.answer().text == "memory:")
+        }
+    }
+
+    @Test("a body that comes byte by byte is whole")
+    func bytewise() async throws {
+        try await withDaemon(Self.describing { .memory(limit: 100) }) { daemon in
+            let client = try RawClient(port: daemon.port)
+            for byte in "PUT / HTTP/1.1\r\nHost: test\r\nContent-Length: 10\r\n\r\n0123456789".utf8 {
+                try client.send([byte])
+            }
+            #expect(try client.answer().text == "memory:0123456789")
+        }
+    }
+
+    @Test("Expect: 100-continue gets the go-ahead before the body, or the refusal instead of it")
+    func expectContinue() async throws {
+        let handler = Handler { request in
+            if request.path == "/no" { return .refuse(Response(status: 417, text: "no")) }
+            return Self.describing { .memory(limit: 100) }.receive(request)
+        }
+        try await withDaemon(handler) { daemon in
+            let client = try RawClient(port: daemon.port)
+            let fields = ["Content-Length: 2", "Expect: 100-continue"]
+            try client.request("PUT", "/yes", fields: fields)
+            #expect(try client.answer().status == 100)
+            try client.send("ok")
+            #expect(try client.answer().text == "memory:ok")
+            try client.request("PUT", "/no", fields: fields)
+            #expect(try client.answer().status == 417)
+            #expect(try client.isAtEnd())
+        }
+    }
+
+    @Test("a body that says it is beyond the limit is answered unread, with no go-ahead")
+    func declaredTooLarge() async throws {
+        try await withDaemon(Self.describing { .memory(limit: 10) }) { daemon in
+            let client = try RawClient(port: daemon.port)
+            try client.request("PUT", "/", fields: ["Content-Length: 11", "Expect: 100-continue"])
+            let answer = try client.answer()
+            #expect(answer.status == 200)
+            #expect(answer.text == "too large")
+            #expect(try client.isAtEnd())
+        }
+    }
+
+    @Test("a body that says it is beyond the limit is read all the same when that saves the answer and the connection")
+    func declaredTooLargeButSmall() async throws {
+        try await withDaemon(Self.describing { .memory(limit: 10) }, configure: { $0.discardLimit = 1000 }) { daemon in
+            let client = try RawClient(port: daemon.port)
+            for _ in 0..<2 {
+                try client.request("PUT", "/", fields: ["Content-Length: 1000"])
+                try client.send(pattern(1000))
+                #expect(try client.answer().text == "too large")
+            }
+            try client.request("PUT", "/", fields: ["Content-Length: 1001"])
+            #expect(try client.answer().text == "too large")
+            #expect(try client.isAtEnd())
+        }
+    }
+
+    @Test("a chunked body beyond the limit is answered when it ends, and the connection goes on")
+    func chunkedTooLarge() async throws {
+        try await withDaemon(Self.describing { .memory(limit: 10) }) { daemon in
+            let client = try RawClient(port: daemon.port)
+            let chunk = "8\r\n01234567\r\n"
+            try client.send("PUT / HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n")
+            try client.send(String(repeating: chunk, count: 1000) + "0\r\n\r\n")
+            #expect(try client.answer().text == "too large")
+            try client.send("PUT / HTTP/1.1\r\nHost: test\r\nContent-Length: 10\r\n\r\n0123456789")
+            #expect(try client.answer().text == "memory:0123456789")
+        }
+    }
+
+    @Test("a body that nobody wants is read as far as it is worth it, and then the connection is closed")
+    func discard() async throws {
+        try await withDaemon(Self.describing { .none }, configure: { $0.discardLimit = 1000 }) { daemon in
+            let client = try RawClient(port: daemon.port)
+            try client.send("GET / HTTP/1.1\r\nHost: test\r\nContent-Length: 1000\r\n\r\n")
+            try client.send(pattern(1000))
+            #expect(try client.answer().text == "none")
+            try client.send("GET / HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n")
+            try client.send("3E9\r\n")
+            try client.send(pattern(1001))
+            #expect(try client.isAtEnd())
+        }
+    }
+
+    @Test("a sink gets every byte in order")
+    func sink() async throws {
+        let sink = RecordingSink()
+        let bytes = pattern(3_000_000)
+        try await withDaemon(Self.describing { .sink(sink) }) { daemon in
+            let client = try RawClient(port: daemon.port)
+            try client.send("PUT / HTTP/1.1\r\nHost: test\r\nContent-Length: 3000000\r\n\r\n")
+            try client.send(bytes)
+            #expect(try client.answer().text == "sunk:3000000")
+        }
+        #expect(sink.received.withLock { $0 } == bytes)
+        #expect(sink.abandoned.count == 0)
+    }
+
+    @Test("after the first error a sink is left alone, and the handler gets the error")
+    func sinkError() async throws {
+        let sink = RecordingSink(limit: 0)
+        try await withDaemon(Self.describing { .sink(sink) }) { daemon in
+            let client = try RawClient(port: daemon.port)
+            try client.send("PUT / HTTP/1.1\r\nHost: test\r\nContent-Length: 500000\r\n\r\n")
+            try client.send(pattern(500_000))
+            #expect(try client.answer().text == "failed:Full()")
+            try client.request("POST", "/")
+            #expect(try client.answer().text == "sunk:0")
+        }
+        #expect(sink.writes.count == 1)
+        #expect(sink.abandoned.count == 0)
+    }
+
+    @Test("a sink is told when the client goes away in the middle, and the handler is not called")
+    func abandonedSink() async throws {
+        let sink = RecordingSink()
+        let answered = Mailbox<Void>()
+        let handler = Handler { _ in
+            .accept(.sink(sink)) { exchange in
+                answered.put(())
+                exchange.respond(Response())
+            }
+        }
+        try await withDaemon(handler) { daemon in
+            var client: RawClient? = try RawClient(port: daemon.port)
+            try client?.send("PUT / HTTP/1.1\r\nHost: test\r\nContent-Length: 10\r\n\r\n12345")
+            _ = try sink.writes.wait()
+            #expect(daemon.exchangesInFlight == 1)
+            client = nil
+            _ = try sink.abandoned.wait()
+            #expect(eventually { daemon.connectionCount == 0 && daemon.exchangesInFlight == 0 })
+        }
+        #expect(answered.count == 0)
+        #expect(sink.abandoned.count == 1)
+    }
+
+    @Test("a broken chunk is refused by the library, and the sink is told")
+    func brokenChunk() async throws {
+        let sink = RecordingSink()
+        try await withDaemon(Self.describing { .sink(sink) }) { daemon in
+            let client = try RawClient(port: daemon.port)
+            try client.send("PUT / HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\nxyz\r\n")
+            #expect(try client.answer().status == 400)
+            _ = try sink.abandoned.wait()
+        }
+    }
+
+    @Test("a daemon that stops tells the sinks of unfinished bodies")
+    func stopAbandons() async throws {
+        let sink = RecordingSink()
+        let client = Mailbox<Connected>()
+        try await withDaemon(Self.describing { .sink(sink) }, deadline: .zero) { daemon in
+            let raw = try RawClient(port: daemon.port)
+            try raw.send("PUT / HTTP/1.1\r\nHost: test\r\nContent-Length: 10\r\n\r\n12345")
+            _ = try sink.writes.wait()
+            client.put(Connected(raw))
+        }
+        #expect(sink.abandoned.count == 1)
+    }
+}

@@ -1,0 +1,228 @@
+import Foundation
+import HTTPTypes
+import MicroHTTPD
+import Primitives
+import Testing
+
+@Suite("Connections")
+struct ConnectionTests {
+    private static let echo = Handler.answering { Response(text: $0.request.target) }
+
+    @Test("a connection is kept for many requests")
+    func keepAlive() async throws {
+        try await withDaemon(Self.echo) { daemon in
+            let client = try RawClient(port: daemon.port)
+            for index in 0..<100 {
+                try client.request("GET", "/\(index)")
+                let answer = try client.answer()
+                #expect(answer.status == 200)
+                #expect(answer.text == "/\(index)")
+                #expect(answer["Connection"] == nil)
+            }
+            #expect(daemon.connectionCount == 1)
+            #expect(eventually { daemon.exchangesInFlight == 0 })
+        }
+    }
+
+    @Test("requests that come in one packet are answered in order")
+    func pipelining() async throws {
+        try await withDaemon(Self.echo) { daemon in
+            let client = try RawClient(port: daemon.port)
+            let requests = (0..<20).map { "GET /\($0) HTTP/1.1\r\nHost: test\r\n\r\n" }
+            try client.send(requests.joined())
+            for index in 0..<20 { #expect(try client.answer().text == "/\(index)") }
+        }
+    }
+
+    @Test("pipelined requests that wait are answered in order too")
+    func pipeliningSuspended() async throws {
+        let waiting = Mailbox<Exchange>()
+        try await withDaemon(Handler { _ in .accept(.none) { waiting.put($0) } }) { daemon in
+            let client = try RawClient(port: daemon.port)
+            try client.send((0..<3).map { "GET /\($0) HTTP/1.1\r\nHost: test\r\n\r\n" }.joined())
+            for index in 0..<3 {
+                let exchange = try waiting.wait(for: index + 1)[index]
+                exchange.respond(Response(text: exchange.request.path))
+                #expect(try client.answer().text == "/\(index)")
+            }
+        }
+    }
+
+    @Test("a client that asks for it, or speaks HTTP/1.0, gets its connection closed after the answer")
+    func connectionClose() async throws {
+        try await withDaemon(Self.echo) { daemon in
+            for head in ["GET / HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n", "GET / HTTP/1.0\r\n\r\n"] {
+                let client = try RawClient(port: daemon.port)
+                try client.send(head)
+                let answer = try client.answer()
+                #expect(answer.status == 200)
+                #expect(answer["Connection"] == "close")
+                #expect(try client.isAtEnd())
+            }
+        }
+    }
+
+    @Test("a refusal is answered without the body, and ends the connection")
+    func refusal() async throws {
+        let handler = Handler { _ in .refuse(Response(status: 413, text: "no")) }
+        try await withDaemon(handler) { daemon in
+            let client = try RawClient(port: daemon.port)
+            try client.send("PUT / HTTP/1.1\r\nHost: test\r\nContent-Length: 1000000000\r\n\r\n")
+            let answer = try client.answer()
+            #expect(answer.status == 413)
+            #expect(answer["Connection"] == "close")
+            #expect(try client.isAtEnd())
+        }
+    }
+
+    @Test(
+        "while draining every answer closes its connection, shared, file and stream alike, once and first of its fields"
+    )
+    func draining() async throws {
+        let shared = Response(fields: [.contentType: "text/plain"], body: .bytes(SharedBytes("shared".utf8)))
+        let file = try TemporaryFile(Array("file".utf8))
+        let handler = Handler.answering { exchange in
+            switch exchange.request.path {
+            case "/shared": return shared
+            case "/file": return Response(body: .file(file.body()))
+            default:
+                let stream = ResponseStream()
+                stream.write(Array("stream".utf8))
+                stream.finish()
+                return Response(fields: [.connection: "close"], body: .stream(stream, length: nil))
+            }
+        }
+        try await withDaemon(handler) { daemon in
+            let kept = try RawClient(port: daemon.port)
+            try kept.request("GET", "/shared")
+            #expect(try kept.answer()["Connection"] == nil)
+            daemon.beginDraining()
+            for name in ["shared", "file", "stream"] {
+                let client = name == "shared" ? kept : try RawClient(port: daemon.port)
+                try client.request("GET", "/\(name)")
+                let answer = try client.answer()
+                #expect(answer.text == name)
+                #expect(answer.values("Connection") == ["close"])
+                #expect(try client.isAtEnd())
+            }
+        }
+    }
+
+    @Test("one address may only have so many connections, and gets room again when it closes one")
+    func perAddressLimit() async throws {
+        try await withDaemon(Self.echo, configure: { $0.connectionLimitPerAddress = 2 }) { daemon in
+            var first: RawClient? = try RawClient(port: daemon.port)
+            let second = try RawClient(port: daemon.port)
+            for client in [first!, second] {
+                try client.request("GET", "/")
+                #expect(try client.answer().status == 200)
+            }
+            let third = try RawClient(port: daemon.port)
+            #expect(try third.isAtEnd())
+            first = nil
+            #expect(eventually { daemon.connectionCount == 1 })
+            let fourth = try RawClient(port: daemon.port)
+            try fourth.request("GET", "/")
+            #expect(try fourth.answer().status == 200)
+        }
+    }
+
+    @Test("at the connection limit clients wait until another one leaves")
+    func connectionLimit() async throws {
+        try await withDaemon(Self.echo, configure: { $0.connectionLimit = 2 }) { daemon in
+            var clients: [RawClient] = []
+            for _ in 0..<2 {
+                let client = try RawClient(port: daemon.port)
+                try client.request("GET", "/")
+                #expect(try client.answer().status == 200)
+                clients.append(client)
+            }
+            let late = try RawClient(port: daemon.port)
+            try late.request("GET", "/late")
+            #expect(daemon.connectionCount == 2)
+            clients.removeLast()
+            #expect(try late.answer().text == "/late")
+        }
+    }
+
+    @Test("a head that trickles is cut off at its deadline, and nobody else is")
+    func slowHead() async throws {
+        let configure: (inout Daemon.Configuration) -> Void = { $0.requestDeadline = .milliseconds(300) }
+        try await withDaemon(Self.echo, configure: configure) { daemon in
+            let other = try RawClient(port: daemon.port)
+            try other.request("GET", "/")
+            #expect(try other.answer().status == 200)
+            let slow = try RawClient(port: daemon.port)
+            let start = ContinuousClock.now
+            var isCut = false
+            // Every byte is activity, so the inactivity limit (a minute) never strikes.
+            for byte in "GET / HTTP/1.1\r\nHost: test\r\nX-Slow: " + String(repeating: "x", count: 10_000) {
+                do { try slow.send(String(byte)) } catch {
+                    isCut = true
+                    break
+                }
+                usleep(10_000)
+            }
+            let elapsed = ContinuousClock.now - start
+            #expect(isCut)
+            #expect(elapsed > .milliseconds(250) && elapsed < .seconds(5))
+            try other.request("GET", "/again")
+            #expect(try other.answer().text == "/again")
+        }
+    }
+
+    @Test("a body that trickles is cut off once its average is too low, and its sink is told")
+    func slowBody() async throws {
+        let sink = RecordingSink()
+        let handler = Handler { _ in .accept(.sink(sink)) { $0.respond(Response(text: "whole")) } }
+        let configure: (inout Daemon.Configuration) -> Void = {
+            $0.requestDeadline = .milliseconds(200)
+            $0.minimumBodyRate = 1000
+        }
+        try await withDaemon(handler, configure: configure) { daemon in
+            let slow = try RawClient(port: daemon.port)
+            try slow.send("PUT / HTTP/1.1\r\nHost: test\r\nContent-Length: 100000\r\n\r\n")
+            var isCut = false
+            for _ in 0..<1000 {
+                do { try slow.send("x") } catch {
+                    isCut = true
+                    break
+                }
+                usleep(10_000)
+            }
+            #expect(isCut)
+            _ = try sink.abandoned.wait()
+            #expect(eventually { daemon.connectionCount == 0 })
+
+            // Ten times the grace, but fast enough.
+            let steady = try RawClient(port: daemon.port)
+            try steady.send("PUT / HTTP/1.1\r\nHost: test\r\nContent-Length: 20000\r\n\r\n")
+            for _ in 0..<20 {
+                try steady.send(pattern(1000))
+                usleep(100_000)
+            }
+            #expect(try steady.answer().text == "whole")
+        }
+    }
+
+    @Test("an idle connection is closed after the inactivity limit")
+    func inactivity() async throws {
+        try await withDaemon(Self.echo, configure: { $0.inactivityTimeout = .seconds(1) }) { daemon in
+            let client = try RawClient(port: daemon.port)
+            try client.request("GET", "/")
+            #expect(try client.answer().status == 200)
+            #expect(try client.isAtEnd())
+        }
+    }
+
+    @Test("what clients do wrong is logged")
+    func logging() async throws {
+        let lines = Mailbox<String>()
+        try await withDaemon(Self.echo, configure: { $0.log = { lines.put($0) } }) { daemon in
+            let client = try RawClient(port: daemon.port)
+            try client.send("PUT / HTTP/1.1\r\nHost: test\r\nContent-Length: many\r\n\r\n")
+            #expect(try client.answer().status == 400)
+            #expect(try lines.wait().contains { $0.contains("400") })
+        }
+    }
+}

@@ -1,0 +1,126 @@
+import Foundation
+import HTTPTypes
+import MicroHTTPD
+import Testing
+
+@Suite("Requests")
+struct RequestTests {
+    /// The request as the handler saw it, kept beyond its connection.
+    private func request(_ head: String) async throws -> Request {
+        try await request(Array(head.utf8))
+    }
+
+    private func request(_ head: [UInt8]) async throws -> Request {
+        let seen = Mailbox<Request>()
+        let handler = Handler.answering { exchange in
+            seen.put(exchange.request)
+            return Response()
+        }
+        return try await withDaemon(handler) { daemon in
+            let client = try RawClient(port: daemon.port)
+            try client.send(head)
+            return try seen.wait()[0]
+        }
+    }
+
+    @Test(
+        "the target is kept byte for byte",
+        arguments: [
+            ("/", "/", nil),
+            ("//a//b/", "//a//b/", nil),
+            ("/a%2Fb%3f/%c3%a4", "/a%2Fb%3f/%c3%a4", nil),
+            ("/a?", "/a", ""),
+            ("/a?b=c&d=%20+e?f&&=", "/a", "b=c&d=%20+e?f&&="),
+            ("/fetch/https://h.example/x?y=1&z", "/fetch/https://h.example/x", "y=1&z"),
+            ("/../a/./b", "/../a/./b", nil),
+            ("http://h.example/p?q", "http://h.example/p", "q"),
+            ("*", "*", nil),
+            ("/" + String(repeating: "long", count: 2000) + "?q", "/" + String(repeating: "long", count: 2000), "q"),
+        ] as [(String, String, String?)])
+    func rawTarget(target: String, path: String, query: String?) async throws {
+        let request = try await request("GET \(target) HTTP/1.1\r\nHost: test\r\n\r\n")
+        #expect(request.target == target)
+        #expect(request.withTarget { Array($0) } == Array(target.utf8))
+        #expect(request.path == path)
+        #expect(request.query == query)
+    }
+
+    @Test("bytes that are not UTF-8 reach the handler as they are")
+    func targetBytes() async throws {
+        let request = try await request(
+            Array("GET /".utf8) + [0xff, 0xfe] + Array(" HTTP/1.1\r\nHost: test\r\nX: ".utf8) + [0xe4]
+                + Array("\r\n\r\n".utf8))
+        #expect(request.withTarget { Array($0) } == [0x2f, 0xff, 0xfe])
+        var value: [UInt8] = []
+        request.forEachFieldLine { if $0.count == 1 { value = Array($1) } }
+        #expect(value == [0xe4])
+    }
+
+    @Test("every field line is there, repeated ones in order, values trimmed")
+    func fields() async throws {
+        let request = try await request(
+            "GET / HTTP/1.1\r\nHost: test\r\nX-One:  a \t\r\nx-two: b\r\nX-ONE: c\r\nX-Empty:\r\nX-One: d, e\r\n\r\n")
+        let one = try #require(HTTPField.Name("X-One"))
+        #expect(request.fields[values: one] == ["a", "c", "d, e"])
+        #expect(request.fields.map(\.name.rawName) == ["Host", "X-One", "x-two", "X-ONE", "X-Empty", "X-One"])
+        #expect(request.field("x-ONE") == "a")
+        #expect(request.field("X-Two") == "b")
+        #expect(request.field("x-empty") == "")
+        #expect(request.field("X-Three") == nil)
+    }
+
+    @Test("lines whose name is not a token can be seen, but only as bytes")
+    func oddNames() async throws {
+        let request = try await request("GET / HTTP/1.1\r\nHost: test\r\nOdd(name): a\r\nSpace : b\r\n\r\n")
+        var names: [String] = []
+        request.forEachFieldLine { name, _ in names.append(String(decoding: name, as: UTF8.self)) }
+        #expect(names == ["Host", "Odd(name)", "Space "])
+        #expect(request.fields.map(\.name.rawName) == ["Host"])
+    }
+
+    @Test("many fields are kept, whatever their size")
+    func manyFields() async throws {
+        let lines = (0..<150).map { "N\($0): \(String(repeating: "v", count: $0 % 40))" }
+        let head = (["GET / HTTP/1.1", "Host: test"] + lines + ["", ""]).joined(separator: "\r\n")
+        let request = try await request(head)
+        #expect(request.fields.count == 151)
+        for index in 0..<150 {
+            #expect(request.field("n\(index)") == String(repeating: "v", count: index % 40))
+        }
+        #expect(request.headLength == head.utf8.count)
+    }
+
+    @Test("method, version, address and length are what the client sent")
+    func basics() async throws {
+        let get = try await request("GET / HTTP/1.1\r\nHost: test\r\n\r\n")
+        #expect(get.method == "GET")
+        #expect(get.version == "HTTP/1.1")
+        #expect(get.remoteAddress == "127.0.0.1")
+        #expect(get.declaredLength == nil)
+        #expect(!get.hasBody)
+        #expect(!get.isHead)
+        let put = try await request("purge /x HTTP/1.0\r\nContent-Length: 3\r\n\r\nabc")
+        #expect(put.method == "purge")
+        #expect(put.version == "HTTP/1.0")
+        #expect(put.declaredLength == 3)
+        #expect(put.hasBody)
+        let chunked = try await request(
+            "PUT / HTTP/1.1\r\nHost: test\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
+        #expect(chunked.declaredLength == nil)
+        #expect(chunked.hasBody)
+    }
+
+    @Test("an IPv4 client of an IPv6 socket is shown as IPv4")
+    func mappedAddress() async throws {
+        let seen = Mailbox<String>()
+        let handler = Handler.answering { exchange in
+            seen.put(exchange.request.remoteAddress)
+            return Response()
+        }
+        try await withDaemon(handler, configure: { $0.host = "::" }) { daemon in
+            let client = try RawClient(port: daemon.port)
+            try client.request("GET", "/")
+            #expect(try seen.wait() == ["127.0.0.1"])
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import MicroHTTPD
+import Testing
+
+@Suite("Router")
+struct RouterTests {
+    private static let router: Router<Int> = {
+        var router = Router<Int>()
+        router.add("GET", "/", 0)
+        router.add("GET", "/entries", 1)
+        router.add("DELETE", "/entries", 2)
+        router.add("GET", "/entries/:key", 3)
+        router.add("PATCH", "/entries/:key", 4)
+        router.add("GET", "/entries/:key/content", 5)
+        router.add("PUT", "/entries/:key/content", 6)
+        router.add("GET", "/entries/special/content", 7)
+        router.add("HEAD", "/own", 8)
+        router.add("GET", "/own", 9)
+        router.add("POST", "/a/:x/b/:y", 10)
+        router.add("GET", "/dir/", 11)
+        return router
+    }()
+
+    private func describe(_ match: Router<Int>.Match) -> String {
+        switch match {
+        case .found(let value, let parameters, _):
+            let list = parameters.map { "\($0.key)=\($0.value)" }.sorted().joined(separator: ",")
+            return list.isEmpty ? "\(value)" : "\(value) \(list)"
+        case .methodNotAllowed(let allow): return "405 " + allow.joined(separator: ",")
+        case .notFound: return "404"
+        }
+    }
+
+    @Test(
+        "a path finds its route",
+        arguments: [
+            ("GET", "/", "0"),
+            ("GET", "/entries", "1"),
+            ("DELETE", "/entries", "2"),
+            ("GET", "/entries/k", "3 key=k"),
+            ("HEAD", "/entries/k", "3 key=k"),
+            ("PATCH", "/entries/k", "4 key=k"),
+            ("GET", "/entries/%2F%20/content", "5 key=%2F%20"),
+            ("PUT", "/entries/k/content", "6 key=k"),
+            ("GET", "/entries/special/content", "7"),
+            ("GET", "/entries/special", "3 key=special"),
+            ("HEAD", "/own", "8"),
+            ("GET", "/own", "9"),
+            ("POST", "/a/1/b/2", "10 x=1,y=2"),
+            ("GET", "/dir/", "11"),
+            ("PUT", "/entries/special/content", "405 GET,HEAD"),
+            ("POST", "/entries", "405 DELETE,GET,HEAD"),
+            ("PUT", "/entries/k", "405 GET,HEAD,PATCH"),
+            ("GET", "/a/1/b/2", "405 POST"),
+            ("get", "/entries", "405 DELETE,GET,HEAD"),
+            ("GET", "/entries/", "404"),
+            ("GET", "//entries", "404"),
+            ("GET", "/entries//content", "404"),
+            ("GET", "/entries/k/content/", "404"),
+            ("GET", "/dir", "404"),
+            ("GET", "/%65ntries", "404"),
+            ("GET", "/a", "404"),
+            ("GET", "/a/1/b", "404"),
+            ("GET", "", "404"),
+            ("GET", "*", "404"),
+            ("GET", "entries", "404"),
+        ])
+    func match(method: String, path: String, expected: String) {
+        #expect(describe(Self.router.match(method: method, path: path)) == expected)
+    }
+
+    @Test("a match names the pattern")
+    func pattern() {
+        guard case .found(_, _, let pattern) = Self.router.match(method: "HEAD", path: "/entries/k/content") else {
+            Issue.record("not found")
+            return
+        }
+        #expect(pattern == "/entries/:key/content")
+    }
+
+    @Test("every declared route is listed, in order")
+    func routes() {
+        #expect(Self.router.routes.map(\.value) == Array(0...11))
+        #expect(Self.router.routes[5].method == "GET")
+        #expect(Self.router.routes[5].pattern == "/entries/:key/content")
+    }
+
+    @Test("a literal that leads nowhere gives way to a parameter")
+    func backtracking() {
+        var router = Router<Int>()
+        router.add("GET", "/x/a/b", 1)
+        router.add("GET", "/x/:p/c", 2)
+        router.add("GET", "/:q/a/d", 3)
+        #expect(describe(router.match(method: "GET", path: "/x/a/c")) == "2 p=a")
+        #expect(describe(router.match(method: "GET", path: "/x/a/d")) == "3 q=x")
+        #expect(describe(router.match(method: "GET", path: "/x/a/e")) == "404")
+    }
+
+    @Test("a very long path is looked up without trouble")
+    func longPath() {
+        let path = String(repeating: "/a", count: 100_000)
+        #expect(describe(Self.router.match(method: "GET", path: path)) == "404")
+    }
+}

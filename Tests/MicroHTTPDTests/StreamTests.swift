@@ -1,0 +1,249 @@
+import Foundation
+import HTTPTypes
+import MicroHTTPD
+import Primitives
+import Testing
+
+@Suite("Streamed responses")
+struct StreamTests {
+    private static func streaming(
+        _ stream: ResponseStream, length: Int64? = nil, status: Int = 200
+    ) -> Handler {
+        Handler { _ in .accept(.none) { $0.respond(Response(status: status, body: .stream(stream, length: length))) } }
+    }
+
+    @Test("what is written while the client waits reaches it at once, and the body ends when the producer says so")
+    func live() async throws {
+        let stream = ResponseStream()
+        let closed = Mailbox<Void>()
+        stream.onClose { closed.put(()) }
+        try await withDaemon(Self.streaming(stream)) { daemon in
+            let client = try RawClient(port: daemon.port)
+            try client.request("GET", "/")
+            // The head comes before there is anything to send.
+            var received = String(decoding: try client.receive(), as: UTF8.self)
+            #expect(received.hasSuffix("\r\n\r\n"))
+            for index in 0..<20 {
+                stream.write("event \(index)\n".utf8)
+                received = ""
+                while !received.contains("event \(index)\n") {
+                    let bytes = try client.receive()
+                    try #require(!bytes.isEmpty)
+                    received += String(decoding: bytes, as: UTF8.self)
+                }
+            }
+            #expect(closed.count == 0)
+            stream.finish()
+            #expect(String(decoding: try client.receive(), as: UTF8.self).hasSuffix("0\r\n\r\n"))
+            _ = try closed.wait()
+            #expect(stream.write("late".utf8) == .closed)
+            #expect(daemon.connectionCount == 1)
+        }
+    }
+
+    @Test("a body of known length is not chunked, and the connection goes on")
+    func knownLength() async throws {
+        let handler = Handler.answering { _ in
+            let stream = ResponseStream()
+            Thread {
+                for _ in 0..<100 { stream.write(pattern(1000)) }
+                stream.finish()
+            }.start()
+            return Response(body: .stream(stream, length: 100_000))
+        }
+        try await withDaemon(handler) { daemon in
+            let client = try RawClient(port: daemon.port)
+            for _ in 0..<5 {
+                try client.request("GET", "/")
+                let answer = try client.answer()
+                #expect(answer["Content-Length"] == "100000")
+                #expect(answer.body.count == 100_000)
+            }
+        }
+    }
+
+    @Test("a producer that is far faster than its client is held back, and every byte arrives in order")
+    func backPressure() async throws {
+        let mark = 256 * 1024
+        let piece = 64 * 1024
+        let total = 64 << 20
+        let stream = ResponseStream(highWaterMark: mark)
+        let held = Mailbox<Void>()
+        let producer = Producer(stream: stream, piece: piece, total: total) { held.put(()) }
+        try await withDaemon(Self.streaming(stream)) { daemon in
+            let client = try RawClient(port: daemon.port, receiveBuffer: 32 * 1024)
+            try client.request("GET", "/")
+            producer.run()
+            // Held back while the client reads nothing at all.
+            _ = try held.wait()
+            let body = try client.answer().body
+            #expect(body.count == total)
+            #expect(
+                stride(from: 0, to: total, by: piece).allSatisfy { body[$0] == UInt8(truncatingIfNeeded: $0 / piece) })
+        }
+        #expect(producer.mostBuffered.withLock { $0 } <= mark + piece)
+        #expect(held.count > 10)
+    }
+
+    @Test(
+        "a stream that fails breaks the answer off, chunked and of known length alike",
+        arguments: [nil, 1000] as [Int64?])
+    func failure(length: Int64?) async throws {
+        let stream = ResponseStream()
+        stream.write(pattern(100))
+        let closed = Mailbox<Void>()
+        stream.onClose { closed.put(()) }
+        try await withDaemon(Self.streaming(stream, length: length)) { daemon in
+            let client = try RawClient(port: daemon.port)
+            try client.request("GET", "/")
+            _ = try client.receive()
+            stream.fail()
+            #expect(throws: RawClient.Failure.self) { try client.answer() }
+            _ = try closed.wait()
+        }
+    }
+
+    @Test("a stream that ends before its declared length breaks the answer off")
+    func tooShort() async throws {
+        let stream = ResponseStream()
+        stream.write(pattern(100))
+        stream.finish()
+        try await withDaemon(Self.streaming(stream, length: 1000)) { daemon in
+            let client = try RawClient(port: daemon.port)
+            try client.request("GET", "/")
+            #expect(throws: RawClient.Failure.self) { try client.answer() }
+        }
+    }
+
+    @Test("HEAD and 304 get no byte of a stream, the producer is told, and the connection is not out of step")
+    func head() async throws {
+        let closed = Mailbox<String>()
+        let handler = Handler.answering { exchange in
+            let stream = ResponseStream()
+            stream.onClose { closed.put(exchange.request.path) }
+            return Response(
+                status: exchange.request.path == "/304" ? 304 : 200,
+                body: .stream(stream, length: exchange.request.path == "/known" ? 55 : nil))
+        }
+        try await withDaemon(handler) { daemon in
+            let client = try RawClient(port: daemon.port)
+            for _ in 0..<2 {
+                try client.request("HEAD", "/known")
+                #expect(try client.answer(toHead: true)["Content-Length"] == "55")
+            }
+            for (method, path) in [("HEAD", "/unknown"), ("GET", "/304")] {
+                let client = try RawClient(port: daemon.port)
+                try client.request(method, path)
+                let answer = try client.answer(toHead: true)
+                #expect(answer["Content-Length"] == nil)
+                #expect(answer["Transfer-Encoding"] == nil)
+                #expect(try client.isAtEnd())
+            }
+            #expect(try closed.wait(for: 4) == ["/known", "/known", "/unknown", "/304"])
+        }
+    }
+
+    @Test("a client of HTTP/1.0 gets a body that the end of the connection ends")
+    func oldClient() async throws {
+        let stream = ResponseStream()
+        stream.write("whole".utf8)
+        stream.finish()
+        try await withDaemon(Self.streaming(stream)) { daemon in
+            let client = try RawClient(port: daemon.port)
+            try client.send("GET / HTTP/1.0\r\n\r\n")
+            let answer = try client.answer()
+            #expect(answer["Transfer-Encoding"] == nil)
+            #expect(answer.text == "whole")
+        }
+    }
+
+    @Test("a client that leaves while its stream has nothing to send is noticed")
+    func clientLeaves() async throws {
+        let stream = ResponseStream()
+        let closed = Mailbox<Void>()
+        stream.onClose { closed.put(()) }
+        try await withDaemon(Self.streaming(stream)) { daemon in
+            var client: RawClient? = try RawClient(port: daemon.port)
+            try client?.request("GET", "/")
+            _ = try client?.receive()
+            client = nil
+            _ = try closed.wait()
+            #expect(stream.write("x".utf8) == .closed)
+            #expect(eventually { daemon.connectionCount == 0 })
+        }
+    }
+
+    @Test("many streams are fed by one thread")
+    func manyStreams() async throws {
+        let streams = Mailbox<ResponseStream>()
+        let handler = Handler.answering { _ in
+            let stream = ResponseStream()
+            streams.put(stream)
+            return Response(body: .stream(stream, length: nil))
+        }
+        try await withDaemon(handler) { daemon in
+            let clients = try (0..<200).map { _ in try RawClient(port: daemon.port) }
+            for client in clients { try client.request("GET", "/") }
+            let all = try streams.wait(for: 200)
+            for round in 0..<50 { for stream in all { stream.write([UInt8(round)]) } }
+            for stream in all { stream.finish() }
+            for client in clients { #expect(try client.answer().body == (0..<50).map { UInt8($0) }) }
+        }
+    }
+
+    @Test("a stream that waits does not keep the daemon from stopping")
+    func stop() async throws {
+        let stream = ResponseStream()
+        let closed = Mailbox<Void>()
+        stream.onClose { closed.put(()) }
+        let client = Mailbox<Connected>()
+        try await withDaemon(Self.streaming(stream), deadline: .zero) { daemon in
+            let raw = try RawClient(port: daemon.port)
+            try raw.request("GET", "/")
+            _ = try raw.receive()
+            client.put(Connected(raw))
+        }
+        #expect(closed.count == 1)
+        #expect(try await blocking { try client.wait()[0].client.isAtEnd() })
+    }
+}
+
+/// Writes as fast as it may.
+private final class Producer: Sendable {
+    private let stream: ResponseStream
+    private let piece: Int
+    private let total: Int
+    private let onFull: @Sendable () -> Void
+    private let written = Locked(0)
+    let mostBuffered = Locked(0)
+
+    init(stream: ResponseStream, piece: Int, total: Int, onFull: @escaping @Sendable () -> Void) {
+        self.stream = stream
+        self.piece = piece
+        self.total = total
+        self.onFull = onFull
+    }
+
+    func run() {
+        while true {
+            let position = written.withLock { written in
+                defer { written += piece }
+                return written
+            }
+            if position >= total { return stream.finish() }
+            let result = stream.write(
+                SharedBytes(count: piece) { bytes in
+                    bytes.initializeMemory(as: UInt8.self, repeating: UInt8(truncatingIfNeeded: position / piece))
+                })
+            let buffered = stream.bufferedCount
+            mostBuffered.withLock { $0 = max($0, buffered) }
+            switch result {
+            case .room: continue
+            case .closed: return
+            case .full:
+                onFull()
+                return stream.onRoom { Thread { self.run() }.start() }
+            }
+        }
+    }
+}

@@ -1,0 +1,213 @@
+import Foundation
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+@testable import Origin
+
+@Suite struct BodyTests {
+    private static func bytes(hex: String) -> [UInt8] {
+        stride(from: 0, to: hex.count, by: 2).map { UInt8(hex.dropFirst($0).prefix(2), radix: 16)! }
+    }
+
+    private static let hello: [String: [UInt8]] = [
+        "gzip": bytes(hex: "1f8b0800000000000203cb48cdc9c9070086a6103605000000"),
+        "deflate": bytes(hex: "789ccb48cdc9c90700062c0215"),
+        "br": bytes(hex: "0b028068656c6c6f03"),
+        "zstd": bytes(hex: "28b52ffd045829000068656c6c6fa36d9f88"),
+    ]
+
+    private func serving(_ body: [UInt8], _ fields: HTTPFields = [:]) throws -> ScriptedOrigin {
+        try ScriptedOrigin { _, connection in try connection.respond(fields: fields, body: body) }
+    }
+
+    @Test("content codings are asked for and undone", arguments: ["gzip", "deflate", "br", "zstd"])
+    func decoded(coding: String) async throws {
+        let origin = try serving(Self.hello[coding]!, [.contentEncoding: coding])
+        let collector = try await OriginClient(configuration: .local).get(origin.url())
+        #expect(collector.text == "hello")
+        #expect(collector.head?.declaredLength == nil)
+        #expect(collector.head?.framing == .length)
+        #expect(collector.head?.fields[.contentEncoding] == coding)
+        let accepted = try #require(origin.requests[0]["Accept-Encoding"])
+        #expect(accepted.split(separator: ",").contains { $0.filter { $0 != " " } == coding })
+    }
+
+    @Test("codings stay as they are when the request says so")
+    func undecoded() async throws {
+        let gzip = Self.hello["gzip"]!
+        let origin = try serving(gzip, [.contentEncoding: "gzip"])
+        let collector = try await OriginClient(configuration: .local).get(origin.url()) { $0.decodesContent = false }
+        #expect(collector.body == gzip)
+        #expect(collector.head?.declaredLength == Int64(gzip.count))
+        #expect(origin.requests[0]["Accept-Encoding"] == nil)
+    }
+
+    @Test("a coding that is not known, and one that is damaged, is error 61")
+    func badCoding() async throws {
+        let client = OriginClient(configuration: .local)
+        let unknown = try serving([1, 2, 3], [.contentEncoding: "x-unknown"])
+        #expect(try await client.failure(unknown.url()).code == 61)
+        let damaged = try serving(Array("this is no gzip".utf8), [.contentEncoding: "gzip"])
+        #expect(try await client.failure(damaged.url()).code == 61)
+    }
+
+    @Test("a chunked body has no length, and its end is framed")
+    func chunked() async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.startChunks()
+            for word in ["one", "two", "three"] { try connection.sendChunk(word) }
+            try connection.endChunks()
+        }
+        let collector = try await OriginClient(configuration: .local).get(origin.url())
+        #expect(collector.text == "onetwothree")
+        #expect(collector.head?.declaredLength == nil)
+        #expect(collector.head?.framing == .chunked)
+    }
+
+    @Test("a body that ends with its connection is whole, but not framed")
+    func untilClose() async throws {
+        let origin = try rawOrigin("HTTP/1.1 200 OK\r\n\r\nuntil close")
+        let collector = try await OriginClient(configuration: .local).get(origin.url())
+        #expect(collector.text == "until close")
+        #expect(collector.head?.framing == .close)
+        #expect(try collector.results[0].get().framing.isFramed == false)
+    }
+
+    @Test("an empty body that is framed as empty is whole")
+    func empty() async throws {
+        let origin = try serving([])
+        let collector = try await OriginClient(configuration: .local).get(origin.url())
+        #expect(collector.head?.declaredLength == 0)
+        #expect(try collector.results[0].get().byteCount == 0)
+        #expect(try collector.results[0].get().framing.isFramed)
+    }
+
+    @Test(
+        "a body that is cut is error 18, and not fetched again",
+        arguments: [
+            "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel",
+            "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n",
+        ])
+    func cut(bytes: String) async throws {
+        let origin = try rawOrigin(bytes)
+        let error = try await OriginClient(configuration: .local).failure(origin.url())
+        guard case .transfer = error.kind else {
+            Issue.record("\(error.kind)")
+            return
+        }
+        #expect(error.code == 18)
+        #expect(!error.message.isEmpty)
+        #expect(origin.requestCount == 1)
+    }
+
+    @Test("bytes after the declared length belong to nobody, and the connection is not used again")
+    func tooLong() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello, and more")
+        }
+        let client = OriginClient(configuration: .local)
+        #expect(try await client.get(origin.url()).text == "hello")
+        #expect(try await client.get(origin.url()).text == "hello")
+        #expect(origin.connectionCount == 2)
+    }
+
+    @Test(
+        "an answer whose head is ambiguous is malformed",
+        arguments: [
+            "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nokk",
+            "HTTP/1.1 200 OK\r\nContent-Length: +2\r\n\r\nok", "HTTP/1.1 200 OK\r\nContent-Length: 2x\r\n\r\nok",
+            "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length : 2\r\n\r\nok",
+            "HTTP/1.1 200 OK\r\nX: a\u{0}b\r\nContent-Length: 2\r\n\r\nok",
+            "HTTP/1.1 200 OK\r\nX: a\rb\r\nContent-Length: 2\r\n\r\nok",
+            "HTTP/2 200 OK\r\nContent-Length: 2\r\n\r\nok", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\nok",
+            "HTTP/1.1 200 OK\r\nX-\u{1}: 1\r\nContent-Length: 2\r\n\r\nok", "ok",
+        ])
+    func malformed(bytes: String) async throws {
+        let origin = try rawOrigin(bytes)
+        let collector = OriginClient(configuration: .local).start(origin.url())
+        let error = try await collector.error()
+        guard case .malformedResponse = error.kind else {
+            Issue.record("\(error.kind): \(error)")
+            return
+        }
+        #expect(collector.heads.isEmpty)
+        #expect(collector.body.isEmpty)
+    }
+
+    @Test("a declared length over the limit ends the transfer before any byte of the body")
+    func declaredTooLarge() async throws {
+        let gate = Gate()
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.sendHead(fields: [.contentLength: "1001"])
+            try gate.waitBlocking()
+        }
+        defer { gate.open() }
+        let collector = OriginClient(configuration: .local).start(origin.url()) { $0.sizeLimit = 1000 }
+        let error = try await collector.error()
+        guard case .tooLarge(limit: 1000) = error.kind else {
+            Issue.record("\(error.kind)")
+            return
+        }
+        #expect(error.code == 63)
+        #expect(collector.heads.isEmpty)
+    }
+
+    @Test("a body of exactly the limit is taken, one byte more is not", arguments: [true, false])
+    func undeclaredTooLarge(isChunked: Bool) async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            let body = [UInt8](repeating: 0x78, count: request.target == "/fits" ? 1000 : 1001)
+            if isChunked {
+                try connection.startChunks()
+                try connection.sendChunk(body)
+                try connection.endChunks()
+            } else {
+                try connection.sendHead()
+                try connection.send(body)
+                connection.close()
+            }
+        }
+        let client = OriginClient(configuration: .local)
+        #expect(try await client.get(origin.url("/fits")) { $0.sizeLimit = 1000 }.body.count == 1000)
+        let collector = client.start(origin.url("/over")) { $0.sizeLimit = 1000 }
+        guard case .tooLarge(limit: 1000) = try await collector.error().kind else {
+            Issue.record("\(collector.results)")
+            return
+        }
+        #expect(collector.body.count <= 1000)
+    }
+
+    @Test("a gzip bomb is cut off at the limit, which counts decoded bytes")
+    func bomb() async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path("bomb.gz")
+        _ = try await blocking {
+            try ChildProcess.run("/bin/sh", ["-c", "head -c 50000000 /dev/zero | gzip -9 > \(path)"])
+        }
+        let bomb = try directory.read("bomb.gz")
+        #expect(bomb.count < 100_000)
+        let origin = try serving(bomb, [.contentEncoding: "gzip"])
+        let collector = OriginClient(configuration: .local).start(origin.url()) { $0.sizeLimit = 1_000_000 }
+        guard case .tooLarge = try await collector.error().kind else {
+            Issue.record("\(collector.results)")
+            return
+        }
+        #expect(collector.body.count <= 1_000_000)
+    }
+
+    @Test("a large body arrives whole")
+    func large() async throws {
+        let piece = (0..<1_000_003).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.sendHead(fields: [.contentLength: String(piece.count * 8)])
+            for _ in 0..<8 { try connection.send(piece) }
+        }
+        let collector = try await OriginClient(configuration: .local).get(origin.url())
+        #expect(collector.body.count == piece.count * 8)
+        #expect(collector.body.suffix(piece.count) == piece[...])
+    }
+}

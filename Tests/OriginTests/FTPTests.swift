@@ -1,0 +1,117 @@
+import HTTPTypes
+import TestSupport
+import Testing
+
+@testable import Origin
+
+@Suite struct FTPTests {
+    private static func client(_ change: (inout OriginClient.Configuration) -> Void = { _ in }) -> OriginClient {
+        OriginClient(
+            configuration: .local {
+                $0.schemes.insert("ftp")
+                change(&$0)
+            })
+    }
+
+    @Test("a file arrives whole, with its length and time, over EPSV and over PASV", arguments: [true, false])
+    func file(isExtended: Bool) async throws {
+        let body = [UInt8](repeating: 0x66, count: 300_000)
+        var behaviour = ScriptedFTPOrigin.Behaviour()
+        behaviour.offersExtendedPassive = isExtended
+        let origin = try ScriptedFTPOrigin(files: ["/pub/file.bin": body], behaviour: behaviour)
+        let collector = try await Self.client().get(origin.url("/pub/file.bin"))
+        #expect(collector.body == body)
+        let head = try #require(collector.head)
+        #expect(head.status == 200)
+        #expect(head.declaredLength == 300_000)
+        #expect(head.fields[.contentLength] == "300000")
+        #expect(head.fields[.lastModified] == "Thu, 01 Jan 2026 00:00:00 GMT")
+        #expect(try collector.results[0].get().framing.isFramed)
+        #expect(!origin.commands.contains { $0.hasPrefix("PORT") || $0.hasPrefix("EPRT") })
+    }
+
+    @Test("an empty file is whole")
+    func emptyFile() async throws {
+        let origin = try ScriptedFTPOrigin(files: ["/empty": []])
+        let collector = try await Self.client().get(origin.url("/empty"))
+        #expect(collector.heads.map(\.declaredLength) == [0])
+        #expect(try collector.results[0].get().byteCount == 0)
+    }
+
+    @Test("the control connection is used again")
+    func reuse() async throws {
+        let origin = try ScriptedFTPOrigin(files: ["/a": [1], "/b": [2]])
+        let client = Self.client()
+        try await client.get(origin.url("/a"))
+        #expect(try await client.get(origin.url("/b")).body == [2])
+        #expect(origin.connectionCount == 1)
+    }
+
+    @Test("a file that is not there is an error with libcurl's code")
+    func missing() async throws {
+        let origin = try ScriptedFTPOrigin(files: ["/a": [1]])
+        #expect(try await Self.client().failure(origin.url("/b")).code == 78)
+    }
+
+    @Test("a file that is cut is an error")
+    func cut() async throws {
+        var behaviour = ScriptedFTPOrigin.Behaviour()
+        behaviour.cutAfter = 1000
+        let origin = try ScriptedFTPOrigin(files: ["/a": [UInt8](repeating: 1, count: 5000)], behaviour: behaviour)
+        #expect(try await Self.client().failure(origin.url("/a")).code == 18)
+    }
+
+    @Test("a file over the limit is refused by its length")
+    func tooLarge() async throws {
+        let origin = try ScriptedFTPOrigin(files: ["/a": [UInt8](repeating: 1, count: 5000)])
+        let collector = Self.client().start(origin.url("/a")) { $0.sizeLimit = 4999 }
+        guard case .tooLarge = try await collector.error().kind else {
+            Issue.record("\(collector.results)")
+            return
+        }
+        #expect(collector.body.isEmpty)
+    }
+
+    @Test("a hostile PASV address is not connected to: the data comes from the server itself")
+    func hostilePassive() async throws {
+        var behaviour = ScriptedFTPOrigin.Behaviour()
+        behaviour.offersExtendedPassive = false
+        behaviour.passiveAddress = "10.255.255.1"
+        let origin = try ScriptedFTPOrigin(files: ["/a": [7]], behaviour: behaviour)
+        #expect(try await Self.client().get(origin.url("/a")).body == [7])
+    }
+
+    @Test("the data connection passes the address policy, too")
+    func dataConnection() async throws {
+        let origin = try ScriptedFTPOrigin(files: ["/a": [7]])
+        let client = Self.client {
+            $0.addressPolicy = AddressPolicy(allowing: [try! AddressRule("127.0.0.1:\(origin.port)")])
+        }
+        let error = try await client.failure(origin.url("/a"))
+        guard case .addressRefused(let rule) = error.kind else {
+            Issue.record("\(error.kind): \(error)")
+            return
+        }
+        #expect(rule.contains("127.0.0.1 is loopback"))
+    }
+
+    @Test("an address that is not allowed is refused before the control connection")
+    func refused() async throws {
+        let origin = try ScriptedFTPOrigin(files: ["/a": [7]])
+        let error = try await Self.client { $0.addressPolicy = AddressPolicy() }.failure(origin.url("/a"))
+        guard case .addressRefused = error.kind else {
+            Issue.record("\(error.kind)")
+            return
+        }
+        #expect(origin.connectionCount == 0)
+    }
+
+    @Test("http redirects to ftp are followed where ftp is allowed")
+    func redirect() async throws {
+        let ftp = try ScriptedFTPOrigin(files: ["/a": Array("over ftp".utf8)])
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.respond(302, fields: [.location: ftp.url("/a")])
+        }
+        #expect(try await Self.client().get(origin.url()).text == "over ftp")
+    }
+}

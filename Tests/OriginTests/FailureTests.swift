@@ -1,0 +1,316 @@
+import Foundation
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+@testable import Origin
+
+@Suite struct FailureTests {
+    @Test("an address that is not allowed is refused before anybody connects")
+    func refused() async throws {
+        let origin = try ScriptedOrigin { _, connection in try connection.respond() }
+        let client = OriginClient()
+        for host in ["127.0.0.1", "localhost", "2130706433", "0x7f.1", "127.1", "017700000001"] {
+            let error = try await client.failure(origin.url(host: host))
+            guard case .addressRefused(let rule) = error.kind else {
+                Issue.record("\(host): \(error.kind)")
+                continue
+            }
+            #expect(rule.contains("loopback"), "\(host)")
+        }
+        let error = try await client.failure("http://[::ffff:127.0.0.1]:\(origin.port)/")
+        guard case .addressRefused("::ffff:127.0.0.1 is IPv4-mapped (::ffff:0.0.0.0/96)") = error.kind else {
+            Issue.record("\(error.kind)")
+            return
+        }
+        #expect(origin.connectionCount == 0)
+    }
+
+    @Test("a host rule lets a name through, though one of its addresses alone would be refused")
+    func hostRule() async throws {
+        let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "local") }
+        var configuration = OriginClient.Configuration.local
+        configuration.addressPolicy = AddressPolicy(allowing: [try AddressRule("localhost:\(origin.port)")])
+        let client = OriginClient(configuration: configuration)
+        #expect(try await client.get(origin.url(host: "localhost")).text == "local")
+        guard case .addressRefused = try await client.failure(origin.url(host: "127.0.0.1")).kind else {
+            Issue.record("127.0.0.1 was let through")
+            return
+        }
+    }
+
+    @Test("of a name's addresses those that are refused are skipped, whatever their order and family")
+    func mixedAddresses() async throws {
+        let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request["Host"]!) }
+        let port = origin.port
+        for addresses in [
+            "10.0.0.1,127.0.0.1", "127.0.0.1,10.0.0.1", "[::1],10.0.0.1,127.0.0.1", "[fe80::1],127.0.0.1",
+        ] {
+            let client = OriginClient(configuration: .local { $0.lookUps = ["mixed.test:\(port):\(addresses)"] })
+            #expect(try await client.get(origin.url(host: "mixed.test")).text == "mixed.test:\(port)", "\(addresses)")
+        }
+        let client = OriginClient(configuration: .local { $0.lookUps = ["bad.test:\(port):10.0.0.1,192.168.0.1"] })
+        let error = try await client.failure(origin.url(host: "bad.test"))
+        guard case .addressRefused("10.0.0.1 is private (10.0.0.0/8)") = error.kind else {
+            Issue.record("\(error.kind)")
+            return
+        }
+    }
+
+    @Test("a host rule is about the host of each hop: a redirect to another name of the same address is refused")
+    func hostRuleOfEachHop() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            let port = request["Host"]!.split(separator: ":")[1]
+            try connection.respond(302, fields: [.location: "http://other.test:\(port)/"])
+        }
+        let client = OriginClient(
+            configuration: .local {
+                $0.addressPolicy = AddressPolicy(allowing: [try! AddressRule("good.test")])
+                $0.lookUps = ["good.test", "other.test"].map { "\($0):\(origin.port):127.0.0.1" }
+            })
+        guard case .addressRefused = try await client.failure(origin.url(host: "good.test")).kind else {
+            Issue.record("the redirect was followed")
+            return
+        }
+        #expect(origin.requestCount == 1)
+    }
+
+    @Test("a refused connection is tried three times in all, then reported with libcurl's code and words")
+    func connectionRefused() async throws {
+        let origin = try ScriptedOrigin { _, connection in try connection.respond() }
+        let url = origin.url()
+        origin.stop()
+        let tries = Counter()
+        let client = OriginClient(
+            configuration: .local {
+                $0.retry.random = {
+                    tries.add()
+                    return 0.5
+                }
+            })
+        let error = try await client.failure(url)
+        #expect(error.code == 7)
+        #expect(error.message.contains("Failed to connect"))
+        #expect(tries.value == 2)
+    }
+
+    @Test("a request that failed before any byte came is sent again", arguments: [true, false])
+    func retried(isReset: Bool) async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            guard request.index < 2 else { return try connection.respond(body: "third time") }
+            if isReset { connection.reset() } else { connection.close() }
+        }
+        let collector = try await OriginClient(configuration: .local).get(origin.url())
+        #expect(collector.text == "third time")
+        #expect(collector.heads.count == 1)
+        #expect(try collector.results[0].get().retryCount == 2)
+        #expect(origin.requestCount == 3)
+        #expect(origin.connectionCount == 3)
+    }
+
+    @Test("the tries end at the limit")
+    func retryLimit() async throws {
+        let origin = try ScriptedOrigin { _, connection in connection.close() }
+        let error = try await OriginClient(configuration: .local).failure(origin.url())
+        #expect(error.code == 52)
+        #expect(origin.requestCount == 3)
+    }
+
+    @Test("a request is not sent again once a byte of its answer came")
+    func notRetried() async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.send("HTTP/1.1 200 OK\r\n")
+            connection.close()
+        }
+        _ = try await OriginClient(configuration: .local).failure(origin.url())
+        #expect(origin.requestCount == 1)
+    }
+
+    @Test("other transfers go on while one waits for its next try")
+    func retryDoesNotBlock() async throws {
+        let failing = try ScriptedOrigin { _, connection in connection.close() }
+        let origin = try ScriptedOrigin { _, connection in try connection.respond() }
+        let client = OriginClient(
+            configuration: .local {
+                $0.retry.baseDelay = .seconds(60); $0.retry.maximumDelay = .seconds(60)
+            })
+        let waiting = client.start(failing.url())
+        try await failing.waitForRequests(1)
+        for _ in 0..<3 { try await client.get(origin.url()) }
+        #expect(!waiting.didFinish.isOpen)
+        client.shutDown()
+        guard case .cancelled = try await waiting.error().kind else {
+            Issue.record("\(waiting.results)")
+            return
+        }
+        #expect(failing.requestCount == 1)
+    }
+
+    @Test("a host that does not exist is libcurl's error 6")
+    func unknownHost() async throws {
+        let error = try await OriginClient(configuration: .local { $0.retry = .never }).failure(
+            "http://larder.invalid/")
+        #expect(error.code == 6)
+        #expect(error.message.contains("larder.invalid"))
+    }
+
+    @Test("an origin that accepts and never answers is timed out while waiting")
+    func stallBeforeAnswer() async throws {
+        let origin = try ScriptedOrigin { _, connection in connection.waitForHangUp() }
+        let client = OriginClient(configuration: .local { $0.stallTimeout = .milliseconds(150) })
+        let error = try await client.failure(origin.url())
+        guard case .timedOut(.waiting) = error.kind else {
+            Issue.record("\(error.kind)")
+            return
+        }
+        #expect(error.code == 28)
+        #expect(origin.requestCount == 1)
+    }
+
+    @Test("an origin that stops in the middle is timed out while receiving; one that trickles is not")
+    func stallWithinAnswer() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            try connection.sendHead(fields: [.contentLength: "6"])
+            for _ in 0..<(request.target == "/stall" ? 3 : 6) {
+                try connection.send("x")
+                usleep(100_000)
+            }
+            if request.target == "/stall" { connection.waitForHangUp() }
+        }
+        let client = OriginClient(configuration: .local { $0.stallTimeout = .milliseconds(400) })
+        let stalling = client.start(origin.url("/stall"))
+        #expect(try await client.get(origin.url("/trickle")).text == "xxxxxx")
+        guard case .timedOut(.receiving) = try await stalling.error().kind else {
+            Issue.record("\(stalling.results)")
+            return
+        }
+        #expect(stalling.text == "xxx")
+    }
+
+    @Test("the total limit holds for a body that keeps coming")
+    func total() async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.sendHead()
+            while true {
+                try connection.send("x")
+                usleep(20_000)
+            }
+        }
+        let client = OriginClient(configuration: .local { $0.totalTimeout = .milliseconds(300) })
+        let error = try await client.failure(origin.url())
+        guard case .timedOut(.total) = error.kind else {
+            Issue.record("\(error.kind)")
+            return
+        }
+    }
+
+    @Test("the total limit holds over redirects that never end")
+    func totalOverRedirects() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            usleep(50_000)
+            try connection.respond(302, fields: [.location: request.target + "x"])
+        }
+        let client = OriginClient(
+            configuration: .local {
+                $0.totalTimeout = .milliseconds(300)
+                $0.maxRedirects = 1000
+            })
+        guard case .timedOut(.total) = try await client.failure(origin.url()).kind else {
+            Issue.record("no total time-out")
+            return
+        }
+    }
+
+    @Test("a connection that is never accepted is timed out while connecting")
+    func connectTimeout() async throws {
+        let listener = try FullListener()
+        let client = OriginClient(
+            configuration: .local {
+                $0.connectTimeout = .milliseconds(200)
+                $0.retry.maximumTries = 2
+            })
+        let error = try await client.failure("http://127.0.0.1:\(listener.port)/")
+        guard case .timedOut(.connecting) = error.kind else {
+            Issue.record("\(error.kind): \(error)")
+            return
+        }
+        #expect(error.code == 28)
+    }
+
+    // MARK: The end by one's own will
+
+    @Test("a transfer is cancelled before it starts, while it waits for an answer, and in its body")
+    func cancelled() async throws {
+        let gate = Gate()
+        let origin = try ScriptedOrigin { request, connection in
+            if request.target == "/body" {
+                try connection.sendHead(fields: [.contentLength: "100"])
+                try connection.send("some")
+            }
+            connection.waitForHangUp()
+            gate.open()
+        }
+        let client = OriginClient(configuration: .local { $0.maxTransfersPerHost = 2 })
+        let body = Collector()
+        let waiting = Collector()
+        let queued = Collector()
+        let transfers = [("/body", body), ("/wait", waiting), ("/queued", queued)].map { path, collector in
+            client.fetch(OriginRequest(url: origin.url(path)), receiver: collector)
+        }
+        try await body.didSend.wait()
+        try await origin.waitForRequests(2)
+        for transfer in transfers.reversed() { transfer.cancel() }
+        for collector in [body, waiting, queued] {
+            let error = try await collector.error()
+            guard case .cancelled = error.kind else {
+                Issue.record("\(error.kind)")
+                continue
+            }
+            #expect(error.code == 42)
+        }
+        // The origin sees the connection close, and the third request was never sent.
+        try await gate.wait()
+        #expect(origin.requestCount == 2)
+        for transfer in transfers { transfer.cancel() }
+        #expect(body.results.count == 1)
+    }
+
+    @Test("shutting down tells every receiver once, in flight, queued or new, and ends the thread")
+    func shutDown() async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.sendHead(fields: [.contentLength: "100"])
+            try connection.send("some")
+            connection.waitForHangUp()
+        }
+        let client = OriginClient(configuration: .local { $0.maxTransfersPerHost = 5 })
+        let collectors = (0..<20).map { client.start(origin.url("/\($0)")) }
+        try await origin.waitForRequests(5)
+        try await blocking { client.shutDown() }
+        #expect(collectors.allSatisfy { $0.results.count == 1 })
+        let late = client.start(origin.url("/late"))
+        #expect(late.results.count == 1)
+        for collector in collectors + [late] {
+            guard case .cancelled = try await collector.error().kind else {
+                Issue.record("\(collector.results)")
+                continue
+            }
+        }
+        try await blocking { client.shutDown() }
+        #expect(origin.requestCount == 5)
+    }
+
+    @Test("a client that nobody holds any more ends its transfers")
+    func deinitialised() async throws {
+        let origin = try ScriptedOrigin { _, connection in connection.waitForHangUp() }
+        var client: OriginClient? = OriginClient(configuration: .local)
+        let collector = Collector()
+        client!.fetch(OriginRequest(url: origin.url()), receiver: collector)
+        try await origin.waitForRequests(1)
+        client = nil
+        guard case .cancelled = try await collector.error().kind else {
+            Issue.record("\(collector.results)")
+            return
+        }
+    }
+}

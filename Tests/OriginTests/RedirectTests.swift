@@ -1,0 +1,232 @@
+import HTTPTypes
+import TestSupport
+import Testing
+
+@testable import Origin
+
+@Suite struct RedirectTests {
+    private func redirecting(
+        to location: String, status: Int = 302, from path: String = "/start", body: String = "moved"
+    ) throws -> ScriptedOrigin {
+        try ScriptedOrigin { request, connection in
+            if request.target == path {
+                try connection.respond(status, fields: [.location: location], body: body)
+            } else {
+                try connection.respond(body: "you are at \(request.target)")
+            }
+        }
+    }
+
+    @Test(
+        "a Location is resolved against the URL that answered (RFC 3986 §5.2)",
+        arguments: [
+            ("/x", "/x"), ("x", "/dir/x"), ("../x", "/x"), ("?q=1", "/dir/start?q=1"), ("./a/../b", "/dir/b"),
+            ("//127.0.0.1:PORT/y", "/y"), ("http://127.0.0.1:PORT/z#f", "/z"), ("/with space", "/with%20space"),
+            ("/é", "/%c3%a9"), ("/%zz", "/%zz"),
+        ])
+    func relative(location: String, target: String) async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            if request.target == "/dir/start" {
+                let port = request["Host"]!.split(separator: ":")[1]
+                let location = location.replacing("PORT", with: port)
+                try connection.send("HTTP/1.1 302 Found\r\nLocation: \(location)\r\nContent-Length: 0\r\n\r\n")
+            } else {
+                try connection.respond(body: "end")
+            }
+        }
+        let collector = try await OriginClient(configuration: .local).get(origin.url("/dir/start"))
+        #expect(origin.requests.map(\.target) == ["/dir/start", target])
+        #expect(collector.heads.count == 1)
+        #expect(collector.head?.effectiveURL == origin.url(target))
+        #expect(try collector.results[0].get().redirectCount == 1)
+        #expect(origin.connectionCount == 1)
+    }
+
+    @Test("each of the five redirect statuses is followed", arguments: [301, 302, 303, 307, 308])
+    func statuses(status: Int) async throws {
+        let origin = try redirecting(to: "/end", status: status)
+        #expect(try await OriginClient(configuration: .local).get(origin.url("/start")).text == "you are at /end")
+    }
+
+    @Test("300, 304 and a redirect without a Location are answers like any other")
+    func notFollowed() async throws {
+        let client = OriginClient(configuration: .local)
+        for status in [300, 304] {
+            let origin = try redirecting(to: "/end", status: status)
+            #expect(try await client.get(origin.url("/start")).head?.status == status)
+        }
+        let origin = try ScriptedOrigin { _, connection in try connection.respond(302, body: "no location") }
+        #expect(try await client.get(origin.url()).text == "no location")
+    }
+
+    @Test("redirects are not followed when the request says so")
+    func notWanted() async throws {
+        let origin = try redirecting(to: "/end")
+        let collector = try await OriginClient(configuration: .local).get(origin.url("/start")) {
+            $0.followsRedirects = false
+        }
+        #expect(collector.head?.status == 302)
+        #expect(collector.text == "moved")
+        #expect(origin.requestCount == 1)
+    }
+
+    @Test("a loop ends at the limit")
+    func loop() async throws {
+        let origin = try redirecting(to: "/start")
+        let error = try await OriginClient(configuration: .local { $0.maxRedirects = 4 }).failure(origin.url("/start"))
+        guard case .tooManyRedirects(limit: 4) = error.kind else {
+            Issue.record("\(error.kind)")
+            return
+        }
+        #expect(origin.requestCount == 5)
+        #expect(error.code == 47)
+    }
+
+    @Test("as many redirects as the limit are followed")
+    func atLimit() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            let number = Int(request.target.dropFirst())!
+            if number < 10 {
+                try connection.respond(302, fields: [.location: "/\(number + 1)"])
+            } else {
+                try connection.respond(body: "there")
+            }
+        }
+        #expect(try await OriginClient(configuration: .local).get(origin.url("/0")).text == "there")
+    }
+
+    @Test(
+        "a redirect to a scheme that is not allowed is refused",
+        arguments: ["ftp://127.0.0.1/x", "file:///etc/passwd", "gopher://127.0.0.1/", "smb://127.0.0.1/x", "x-y://h/"])
+    func schemes(location: String) async throws {
+        let origin = try redirecting(to: location)
+        let error = try await OriginClient(configuration: .local).failure(origin.url("/start"))
+        guard case .schemeRefused(let scheme) = error.kind else {
+            Issue.record("\(error.kind)")
+            return
+        }
+        #expect(location.hasPrefix(scheme))
+    }
+
+    @Test(
+        "a redirect that cannot be parsed, or carries credentials, is refused",
+        arguments: [
+            "http://user:secret@127.0.0.1/", "http://", "http://[::1", "javascript:alert(1)", "http://h:99999/",
+        ])
+    func invalid(location: String) async throws {
+        let origin = try redirecting(to: location)
+        let error = try await OriginClient(configuration: .local).failure(origin.url("/start"))
+        guard case .redirectInvalid = error.kind else {
+            Issue.record("\(error.kind)")
+            return
+        }
+    }
+
+    @Test("two Locations that differ are refused")
+    func twoLocations() async throws {
+        let origin = try rawOrigin("HTTP/1.1 302 Found\r\nLocation: /a\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n")
+        let error = try await OriginClient(configuration: .local).failure(origin.url())
+        guard case .redirectInvalid = error.kind else {
+            Issue.record("\(error.kind)")
+            return
+        }
+    }
+
+    @Test("a redirect to an address that is refused stops there, with the rule")
+    func refusedAddress() async throws {
+        let hidden = try ScriptedOrigin { _, connection in try connection.respond(body: "secret") }
+        let origin = try redirecting(to: hidden.url("/secret"))
+        var configuration = OriginClient.Configuration.local
+        configuration.addressPolicy = AddressPolicy(allowing: [try AddressRule("127.0.0.1:\(origin.port)")])
+        let error = try await OriginClient(configuration: configuration).failure(origin.url("/start"))
+        guard case .addressRefused(let rule) = error.kind else {
+            Issue.record("\(error.kind)")
+            return
+        }
+        #expect(rule == "127.0.0.1 is loopback (127.0.0.0/8)")
+        #expect(hidden.connectionCount == 0)
+    }
+
+    @Test("to another origin only fields go along that say nothing about who asks; the same origin gets all")
+    func fieldsDropped() async throws {
+        let other = try ScriptedOrigin { _, connection in try connection.respond() }
+        let origin = try ScriptedOrigin { request, connection in
+            let location = request.target == "/start" ? "/middle" : other.url("/end")
+            try connection.respond(302, fields: [.location: location])
+        }
+        let apiKey = HTTPField.Name("X-API-Key")!
+        try await OriginClient(configuration: .local).get(origin.url("/start")) {
+            $0.fields = [
+                .authorization: "Bearer secret", .cookie: "a=b", apiKey: "secret", .ifNoneMatch: "\"e\"",
+                .acceptLanguage: "de",
+            ]
+        }
+        let same = origin.requests[1].fields
+        #expect(same[.authorization] == "Bearer secret")
+        #expect(same[.cookie] == "a=b")
+        #expect(same[apiKey] == "secret")
+        let cross = other.requests[0].fields
+        #expect(cross[.authorization] == nil)
+        #expect(cross[.cookie] == nil)
+        #expect(cross[apiKey] == nil)
+        #expect(cross[.ifNoneMatch] == "\"e\"")
+        #expect(cross[.acceptLanguage] == "de")
+    }
+
+    @Test("fields that were dropped do not come back when a redirect returns to the first origin")
+    func fieldsStayDropped() async throws {
+        let back = Recorder<String>()
+        let other = try ScriptedOrigin { _, connection in
+            try connection.respond(302, fields: [.location: back.elements[0]])
+        }
+        let origin = try ScriptedOrigin { request, connection in
+            if request.target == "/start" {
+                try connection.respond(302, fields: [.location: other.url("/")])
+            } else {
+                try connection.respond()
+            }
+        }
+        back.append(origin.url("/back"))
+        try await OriginClient(configuration: .local).get(origin.url("/start")) { $0.fields = [.authorization: "x"] }
+        #expect(origin.requests.map(\.target) == ["/start", "/back"])
+        #expect(origin.requests[1].fields[.authorization] == nil)
+    }
+
+    @Test("a redirect's endless body is not read to its end")
+    func endlessBody() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            if request.target == "/start" {
+                try connection.sendHead(302, fields: [.location: "/end"])
+                while true { try connection.send([UInt8](repeating: 0x78, count: 10_000)) }
+            }
+            try connection.respond(body: "there")
+        }
+        #expect(try await OriginClient(configuration: .local).get(origin.url("/start")).text == "there")
+    }
+
+    @Test("a redirect between hosts that are at their limit comes to its end")
+    func limitedHosts() async throws {
+        let locations = Recorder<String>()
+        let second = try ScriptedOrigin { request, connection in
+            try connection.respond(302, fields: [.location: locations.elements[0] + "\(request.target)/end"])
+        }
+        let first = try ScriptedOrigin { request, connection in
+            if request.target.hasSuffix("/end") {
+                try connection.respond(body: "end")
+            } else {
+                try connection.respond(302, fields: [.location: second.url(request.target)])
+            }
+        }
+        locations.append(first.url(""))
+        let client = OriginClient(
+            configuration: .local {
+                $0.maxTransfersPerHost = 1
+                $0.maxTransfers = 2
+            })
+        let collectors = (0..<20).map { client.start(first.url("/\($0)")) }
+        for collector in collectors {
+            #expect(try await collector.summary().redirectCount == 2)
+            #expect(collector.text == "end")
+        }
+    }
+}

@@ -1,0 +1,129 @@
+import Dispatch
+import HTTPTypes
+import Origin
+import Primitives
+import TestSupport
+
+/// A receiver that keeps everything, and a test can wait for.
+final class Collector: OriginReceiver {
+    struct Refusal: Error {}
+
+    private struct State {
+        var heads: [OriginHead] = []
+        var body: [UInt8] = []
+        var results: [Result<OriginSummary, OriginError>] = []
+    }
+
+    let didAnswer = Gate("head")
+    let didSend = Gate("first byte")
+    let didFinish = Gate("end of the transfer")
+    private let state = Locked(State())
+    private let refusesAnswer: Bool
+    private let refusesBody: Bool
+
+    /// Ends its transfers when nobody holds it any more.
+    private let client: OriginClient?
+
+    init(keeping client: OriginClient? = nil, refusesAnswer: Bool = false, refusesBody: Bool = false) {
+        self.client = client
+        self.refusesAnswer = refusesAnswer
+        self.refusesBody = refusesBody
+    }
+
+    var heads: [OriginHead] { state.withLock { $0.heads } }
+    var head: OriginHead? { heads.first }
+    var body: [UInt8] { state.withLock { $0.body } }
+    var text: String { String(decoding: body, as: UTF8.self) }
+    var results: [Result<OriginSummary, OriginError>] { state.withLock { $0.results } }
+
+    func originDidAnswer(_ head: OriginHead) throws {
+        state.withLock { $0.heads.append(head) }
+        didAnswer.open()
+        if refusesAnswer { throw Refusal() }
+    }
+
+    func originDidSend(_ bytes: UnsafeRawBufferPointer) throws {
+        state.withLock { $0.body += bytes }
+        didSend.open()
+        if refusesBody { throw Refusal() }
+    }
+
+    func originDidFinish(_ result: Result<OriginSummary, OriginError>) {
+        state.withLock { $0.results.append(result) }
+        didFinish.open()
+    }
+
+    /// The one result, once it is there; throws the transfer's error.
+    @discardableResult
+    func summary() async throws -> OriginSummary {
+        try await didFinish.wait()
+        return try results[0].get()
+    }
+
+    /// The error of a transfer that must fail; throws when it succeeds.
+    func error() async throws -> OriginError {
+        try await didFinish.wait()
+        switch results[0] {
+        case .failure(let error): return error
+        case .success(let summary): throw Unexpected(summary: summary)
+        }
+    }
+
+    struct Unexpected: Error { let summary: OriginSummary }
+}
+
+extension OriginClient.Configuration {
+    /// Loopback is allowed, and every limit short enough for a test that runs into it by mistake.
+    static var local: Self {
+        var configuration = Self()
+        configuration.addressPolicy = AddressPolicy(allowing: [try! AddressRule("127.0.0.0/8")])
+        configuration.connectTimeout = .seconds(5)
+        configuration.stallTimeout = .seconds(10)
+        configuration.totalTimeout = .seconds(20)
+        configuration.retry.baseDelay = .milliseconds(10)
+        return configuration
+    }
+
+    static func local(_ change: (inout Self) -> Void) -> Self {
+        var configuration = local
+        change(&configuration)
+        return configuration
+    }
+}
+
+extension OriginClient {
+    /// Fetches and returns the receiver at once.
+    func start(_ url: String, _ change: (inout OriginRequest) -> Void = { _ in }) -> Collector {
+        let collector = Collector(keeping: self)
+        var request = OriginRequest(url: url)
+        change(&request)
+        fetch(request, receiver: collector)
+        return collector
+    }
+
+    /// Fetches to a successful end.
+    @discardableResult
+    func get(_ url: String, _ change: (inout OriginRequest) -> Void = { _ in }) async throws -> Collector {
+        let collector = start(url, change)
+        try await collector.summary()
+        return collector
+    }
+
+    /// Fetches to an error.
+    func failure(_ url: String, _ change: (inout OriginRequest) -> Void = { _ in }) async throws -> OriginError {
+        try await start(url, change).error()
+    }
+}
+
+extension OriginError.Kind {
+    /// The case and what it says, for comparing.
+    var name: String { "\(self)" }
+}
+
+/// An origin that sends these bytes to every request and closes.
+func rawOrigin(_ bytes: String) throws -> ScriptedOrigin {
+    try ScriptedOrigin { _, connection in
+        try connection.send(bytes)
+        connection.close()
+    }
+}

@@ -1,0 +1,70 @@
+import HTTPTypes
+import TestSupport
+import Testing
+
+@testable import Origin
+
+@Suite struct TLSTests {
+    @Test("HTTPS with an extra authority is HTTP/2, and many transfers share one connection")
+    func http2() async throws {
+        let all = Counter("requests")
+        let origin = try ScriptedOrigin { request, connection in
+            all.add()
+            try all.waitBlocking(for: 20)
+            try connection.respond(fields: [.contentType: "text/plain"], body: request.target)
+        }
+        let front = try await TLSFront(originPort: origin.port)
+        let client = OriginClient(
+            configuration: .local {
+                $0.certificateAuthorityFile = front.authority.certificateFile
+                $0.addressPolicy = AddressPolicy(allowing: [try! AddressRule("localhost")])
+            })
+        let collectors = (0..<20).map { client.start(front.url("/\($0)")) }
+        for (index, collector) in collectors.enumerated() {
+            try await collector.summary()
+            #expect(collector.text == "/\(index)")
+            #expect(collector.head?.version == "2")
+            #expect(collector.head?.framing == .stream)
+            #expect(collector.head?.fields[.contentType] == "text/plain")
+        }
+        #expect(Set(origin.requests.map { $0["X-Front-Protocol"] }) == ["HTTP/2.0"])
+        #expect(Set(origin.requests.map { $0["X-Front-Connection"] }).count == 1)
+    }
+
+    @Test("a server that offers no HTTP/2 is spoken to in HTTP/1.1")
+    func http1() async throws {
+        let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
+        let front = try await TLSFront(originPort: origin.port, http2: false)
+        let client = OriginClient(
+            configuration: .local { $0.certificateAuthorityFile = front.authority.certificateFile })
+        let collectors = (0..<5).map { client.start(front.url("/\($0)", host: "127.0.0.1")) }
+        for collector in collectors { try await collector.summary() }
+        #expect(collectors.allSatisfy { $0.head?.version == "1.1" })
+    }
+
+    @Test("a certificate of an unknown authority is refused, and not asked again")
+    func unknownAuthority() async throws {
+        let origin = try ScriptedOrigin { _, connection in try connection.respond() }
+        let front = try await TLSFront(originPort: origin.port)
+        let error = try await OriginClient(configuration: .local).failure(front.url())
+        #expect(error.code == 60)
+        #expect(origin.requestCount == 0)
+    }
+
+    @Test("a body over HTTP/2 that is cut is an error")
+    func cut() async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.sendHead(fields: [.contentLength: "1000"])
+            try connection.send("short")
+            connection.close()
+        }
+        let front = try await TLSFront(originPort: origin.port)
+        let client = OriginClient(
+            configuration: .local { $0.certificateAuthorityFile = front.authority.certificateFile })
+        let error = try await client.failure(front.url())
+        guard case .transfer = error.kind else {
+            Issue.record("\(error.kind)")
+            return
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import Testing
+
+@testable import Origin
+
+@Suite struct TransferQueueTests {
+    private func queue(_ limit: Int, perHost: Int, _ waiting: [(UInt64, String)]) -> TransferQueue {
+        var queue = TransferQueue(limit: limit, limitPerHost: perHost)
+        for (transfer, host) in waiting { queue.enqueue(transfer, host: host) }
+        return queue
+    }
+
+    private func drain(_ queue: inout TransferQueue) -> [UInt64] {
+        var started: [UInt64] = []
+        while let next = queue.next() { started.append(next) }
+        return started
+    }
+
+    @Test("transfers of one host run in order of arrival, as many as its limit lets")
+    func order() {
+        var queue = queue(10, perHost: 2, [(1, "a"), (2, "a"), (3, "a"), (4, "a")])
+        #expect(drain(&queue) == [1, 2])
+        queue.remove(2)
+        #expect(drain(&queue) == [3])
+        queue.remove(1)
+        queue.remove(3)
+        #expect(drain(&queue) == [4])
+    }
+
+    @Test("no more run than the limit in all, whatever the hosts")
+    func total() {
+        var queue = queue(3, perHost: 2, [(1, "a"), (2, "b"), (3, "c"), (4, "d")])
+        #expect(drain(&queue) == [1, 2, 3])
+        #expect(queue.runningCount == 3)
+        #expect(queue.waitingCount == 1)
+        queue.remove(2)
+        #expect(drain(&queue) == [4])
+    }
+
+    @Test("hosts take turns: a long line for one does not hold up another")
+    func fairness() {
+        var queue = TransferQueue(limit: 1, limitPerHost: 1)
+        for transfer in 1...100 { queue.enqueue(UInt64(transfer), host: "busy") }
+        #expect(queue.next() == 1)
+        queue.enqueue(1000, host: "quiet")
+        queue.remove(1)
+        var order: [UInt64] = []
+        while let next = queue.next(), order.count < 4 {
+            order.append(next)
+            queue.remove(next)
+        }
+        #expect(order.firstIndex(of: 1000)! <= 1)
+    }
+
+    @Test("a host at its limit does not keep others waiting")
+    func limitedHost() {
+        var queue = queue(10, perHost: 1, [(1, "a"), (2, "a"), (3, "b")])
+        #expect(drain(&queue) == [1, 3])
+    }
+
+    @Test("who leaves the line is never started, and frees nothing that it did not have")
+    func leaving() {
+        var queue = queue(10, perHost: 1, [(1, "a"), (2, "a"), (3, "a")])
+        #expect(queue.next() == 1)
+        queue.remove(2)
+        queue.remove(2)
+        #expect(queue.next() == nil)
+        queue.remove(1)
+        #expect(queue.next() == 3)
+        queue.remove(3)
+        #expect(queue.runningCount == 0)
+        #expect(queue.waitingCount == 0)
+    }
+
+    @Test("a transfer that comes back from a redirect is the first of its new host's line")
+    func redirected() {
+        var queue = queue(10, perHost: 1, [(1, "a"), (2, "b"), (3, "b")])
+        #expect(drain(&queue) == [1, 2])
+        queue.remove(1)
+        queue.enqueue(1, host: "b", first: true)
+        #expect(queue.next() == nil)
+        queue.remove(2)
+        #expect(queue.next() == 1)
+    }
+
+    @Test("ten thousand random steps keep the limits, lose nobody and keep each host's order")
+    func randomSteps() {
+        var generator = SplitMix(state: 42)
+        var queue = TransferQueue(limit: 8, limitPerHost: 3)
+        var waiting: [String: [UInt64]] = [:]
+        var running: [UInt64: String] = [:]
+        var transfer: UInt64 = 0
+        for _ in 0..<10_000 {
+            switch generator.next() % 4 {
+            case 0, 1:
+                transfer += 1
+                let host = "h\(generator.next() % 5)"
+                queue.enqueue(transfer, host: host)
+                waiting[host, default: []].append(transfer)
+            case 2:
+                if let one = running.keys.sorted().first {
+                    queue.remove(one)
+                    running[one] = nil
+                }
+            default:
+                let host = "h\(generator.next() % 5)"
+                if let line = waiting[host], !line.isEmpty {
+                    let one = line[Int(generator.next() % UInt64(line.count))]
+                    queue.remove(one)
+                    waiting[host]?.removeAll { $0 == one }
+                }
+            }
+            while let next = queue.next() {
+                let host = waiting.first { $0.value.first == next }?.key
+                #expect(host != nil, "\(next) was not the first of any line")
+                guard let host else { return }
+                waiting[host]?.removeFirst()
+                running[next] = host
+            }
+            #expect(running.count <= 8)
+            #expect(Dictionary(grouping: running.values, by: { $0 }).values.allSatisfy { $0.count <= 3 })
+            let couldRun =
+                running.count < 8
+                && waiting.contains { host, line in !line.isEmpty && running.values.count { $0 == host } < 3 }
+            #expect(!couldRun, "somebody waits who could run")
+        }
+        #expect(queue.waitingCount == waiting.values.reduce(0) { $0 + $1.count })
+    }
+}
+
+/// Random numbers that are the same in every run.
+struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var value = state
+        value = (value ^ (value >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        value = (value ^ (value >> 27)) &* 0x94d0_49bb_1331_11eb
+        return value ^ (value >> 31)
+    }
+}

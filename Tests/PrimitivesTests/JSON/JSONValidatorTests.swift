@@ -1,0 +1,105 @@
+import Primitives
+import Testing
+
+@Suite("JSON validator")
+struct JSONValidatorTests {
+    private func isValid(_ pieces: [ArraySlice<UInt8>]) -> Bool {
+        var validator = JSONValidator()
+        for piece in pieces { piece.withUnsafeBytes { validator.feed($0) } }
+        return validator.finish()
+    }
+
+    private func isValid(_ bytes: [UInt8]) -> Bool { isValid([bytes[...]]) }
+
+    private static let samples: [String] = [
+        "null", " true ", "false", "0", "-0", "-1.5e+10", "12E3", "0.0", "[]", "{}", "[ ]", "{ }", "[1,2,[3]]",
+        "[[],{}]",
+        #"{"a":1,"b":[true,null],"c":{"d":"e"}}"#, #""a\"\\\/\b\f\n\r\t\u00e9""#, #""é日😀""#, "\r\n\t 1 \r\n\t",
+        #"["",""]"#,
+        "", " ", "nul", "nulx", "tru e", "01", "-", "-a", "1.", "1.a", "1e", "1e+", ".5", "+1", "NaN", "[", "]", "[1",
+        "[1,", "[1,]",
+        "[,]", "[1 2]", "{", "}", "{\"a\"", "{\"a\":", "{\"a\":1", "{\"a\":1,", "{\"a\":1,}", "{a:1}", "{1:2}", "[1}",
+        "{\"a\":1]",
+        "\"", "\"a", "\"\\", "\"\\x\"", "\"\\u00g0\"", "\"\\u00", "\"\n\"", "1 2", "{}{}", "null null", "\"a\"b", "[]]",
+        "1,",
+        "\u{FEFF}1", "{\"a\" \"b\"}", "{\"a\",1}", "[\"a\":1]", "--1", "1-", "1e5.5", "00", "{\"a\":01}", "[-]",
+    ]
+
+    private static let invalidUTF8: [[UInt8]] = [
+        [0x22, 0xFF, 0x22], [0x22, 0xC3, 0x22], [0x22, 0xC0, 0xAF, 0x22], [0x22, 0xED, 0xA0, 0x80, 0x22],
+        [0x22, 0xF4, 0x90, 0x80, 0x80, 0x22], [0x22, 0xE0, 0x80, 0x80, 0x22], [0x22, 0xF0, 0x80, 0x80, 0x80, 0x22],
+        [0x22, 0x80, 0x22], [0x22, 0xF5, 0x80, 0x80, 0x80, 0x22], [0x22, 0xE2, 0x82, 0x22], [0xFF], [0x31, 0x80],
+    ]
+
+    @Test("it agrees with the parser", arguments: samples)
+    func agreesWithParser(text: String) {
+        #expect(isValid(Array(text.utf8)) == ((try? JSON(parsing: text)) != nil))
+    }
+
+    @Test("fed in two pieces, at whatever byte they are cut, it says what it says of the whole")
+    func splitAnywhere() {
+        for bytes in Self.samples.map({ Array($0.utf8) }) + Self.invalidUTF8 {
+            let whole = isValid(bytes)
+            for cut in 0...bytes.count {
+                #expect(isValid([bytes[..<cut], bytes[cut...]]) == whole, "\(bytes) cut at \(cut)")
+            }
+            #expect(isValid(bytes.indices.map { bytes[$0...$0] }) == whole, "\(bytes) byte by byte")
+        }
+    }
+
+    @Test("bytes that are not UTF-8 are no JSON", arguments: invalidUTF8)
+    func notUTF8(bytes: [UInt8]) {
+        #expect(!isValid(bytes))
+    }
+
+    @Test("it agrees with the parser about texts made at random")
+    func random() {
+        var generator = SystemRandomNumberGenerator()
+        let pieces = [
+            "{", "}", "[", "]", ",", ":", "\"a\"", "\"b\"", "\"", "\\", "\\u", "00e9", "1", "0", "-", ".", "e", "E",
+            "+", "true", "null",
+            "fals", " ", "\n", "é", "\u{1}",
+        ]
+        var valid = 0
+        for _ in 0..<100_000 {
+            let count = Int.random(in: 1...7, using: &generator)
+            let text = (0..<count).map { _ in pieces.randomElement(using: &generator)! }.joined()
+            let parsed = Result { () throws(JSON.SyntaxError) in try JSON(parsing: text) }
+            // The validator lets two members of one name pass.
+            if case .failure(let error) = parsed, error.reason.contains("twice") { continue }
+            if case .success = parsed { valid += 1 }
+            #expect(isValid(Array(text.utf8)) == ((try? parsed.get()) != nil), "\(text.debugDescription)")
+        }
+        #expect(valid > 1000)
+    }
+
+    @Test("two members of one name and lone surrogates pass, as RFC 8259 lets them")
+    func lenient() {
+        #expect(isValid(Array(#"{"a":1,"a":2}"#.utf8)))
+        #expect(isValid(Array(#""\ud83d""#.utf8)))
+    }
+
+    @Test("it notices early when nothing can mend the text")
+    func earlyStop() {
+        var validator = JSONValidator()
+        Array("[1,x".utf8).withUnsafeBytes { validator.feed($0) }
+        #expect(validator.isFailed)
+        Array("]".utf8).withUnsafeBytes { validator.feed($0) }
+        #expect(validator.isFailed)
+        #expect(!validator.finish())
+        var open = JSONValidator()
+        Array("[1,".utf8).withUnsafeBytes { open.feed($0) }
+        #expect(!open.isFailed)
+        #expect(!open.finish())
+    }
+
+    @Test("nesting up to the limit is JSON, deeper is not, and a million levels cost no stack")
+    func depth() {
+        func nested(_ depth: Int) -> [UInt8] {
+            Array((String(repeating: "[", count: depth) + String(repeating: "]", count: depth)).utf8)
+        }
+        #expect(isValid(nested(JSONValidator.depthLimit)))
+        #expect(!isValid(nested(JSONValidator.depthLimit + 1)))
+        #expect(!isValid(nested(1_000_000)))
+    }
+}

@@ -1,0 +1,69 @@
+import Primitives
+import Testing
+
+@Suite("URL parameters")
+struct URLParametersTests {
+    private func encoded(_ json: String) throws -> String {
+        try URLParameters(JSON(parsing: json)).formEncoded
+    }
+
+    @Test(
+        "parameters are sorted and form-encoded",
+        arguments: [
+            ("{}", ""), (#"{"a":"1"}"#, "a=1"), (#"{"b":"1","a":"2"}"#, "a=2&b=1"),
+            // By name and then value, in UTF-8 bytes.
+            (#"{"a":["c","b","a"]}"#, "a=a&a=b&a=c"), (#"{"a":"","A":"","é":"","z":""}"#, "A=&a=&z=&%C3%A9="),
+            (#"{"aa":"","a":""}"#, "a=&aa="), (#"{"a":["10","9"]}"#, "a=10&a=9"),
+            (#"{"x":["～","\ud83d\ude00"]}"#, "x=%EF%BD%9E&x=%F0%9F%98%80"),
+            // Arrays repeat their name; an empty one adds nothing.
+            (#"{"a":[],"b":[1,true]}"#, "b=1&b=true"), (#"{"a":[]}"#, ""),
+            // Numbers as written, true and false.
+            (#"{"n":1.50}"#, "n=1.50"), (#"{"n":-0}"#, "n=-0"), (#"{"n":1E+3}"#, "n=1E%2B3"),
+            (#"{"n":12345678901234567890}"#, "n=12345678901234567890"), (#"{"t":true,"f":false}"#, "f=false&t=true"),
+            // WHATWG URL §5.2: space is +, and * - . _ stay.
+            (#"{"a":"b c"}"#, "a=b+c"), (#"{"a b":"+"}"#, "a+b=%2B"), (#"{"a":"*-._~"}"#, "a=*-._%7E"),
+            (#"{"a":"&=?/#%"}"#, "a=%26%3D%3F%2F%23%25"), (#"{"a":"\u0000\n"}"#, "a=%00%0A"), (#"{"":""}"#, "="),
+            (#"{"a":"é"}"#, "a=%C3%A9"),
+        ])
+    func encoding(json: String, expected: String) throws {
+        #expect(try encoded(json) == expected)
+    }
+
+    @Test("names that are only canonically equivalent are two names")
+    func canonicalEquivalence() throws {
+        #expect(try encoded(#"{"é":"2","e\u0301":"1"}"#) == "e%CC%81=1&%C3%A9=2")
+    }
+
+    @Test(
+        "what is no scalar is refused, and the error points at it",
+        arguments: [
+            ("[]", ""), ("1", ""), (#""a=1""#, ""), ("null", ""), (#"{"a":null}"#, "/a"), (#"{"a":{}}"#, "/a"),
+            (#"{"a":[1,null]}"#, "/a/1"), (#"{"a":[[1]]}"#, "/a/0"), (#"{"a":[{}]}"#, "/a/0"),
+            (#"{"a/b~c":null}"#, "/a~1b~0c"),
+            (#"{"b":1,"":[0,{}]}"#, "//1"),
+        ])
+    func refused(json: String, pointer: String) throws {
+        let parsed = try JSON(parsing: json)
+        let error = #expect(throws: ParameterError.self) { try URLParameters(parsed) }
+        #expect(error?.pointer == pointer)
+    }
+
+    @Test("parameters come behind the URL's own query, which stays as it is")
+    func appending() throws {
+        let params = try URLParameters(JSON(parsing: #"{"b":1,"a":"x y"}"#))
+        func url(_ text: String) throws -> String { try CanonicalURL(text, params: params).string }
+        #expect(try url("http://h") == "http://h/?a=x+y&b=1")
+        #expect(try url("http://h/p?z=1&y=%7e") == "http://h/p?z=1&y=%7e&a=x+y&b=1")
+        #expect(try url("http://h/p?") == "http://h/p?a=x+y&b=1")
+        #expect(try url("http://h/p?z&") == "http://h/p?z&a=x+y&b=1")
+        #expect(try url("http://h/p#f") == "http://h/p?a=x+y&b=1")
+        #expect(try CanonicalURL("http://h/p?z", params: URLParameters()).string == "http://h/p?z")
+    }
+
+    @Test("the order in which parameters are given does not matter")
+    func order() throws {
+        let one = try CanonicalURL("http://h/", params: URLParameters(JSON(parsing: #"{"a":[2,1],"b":3}"#)))
+        let two = try CanonicalURL("http://h/", params: URLParameters(JSON(parsing: #"{"b":3,"a":[1,2]}"#)))
+        #expect(one == two)
+    }
+}
