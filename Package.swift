@@ -80,7 +80,9 @@ let package = Package(
             dependencies: ["Primitives", .product(name: "HTTPTypes", package: "swift-http-types")],
             path: "Tests/TestSupport"),
         .testTarget(name: "PrimitivesTests", dependencies: ["Primitives"]),
-        .testTarget(name: "MicroHTTPDTests", dependencies: ["MicroHTTPD", "Primitives"]),
+        .testTarget(
+            name: "MicroHTTPDTests",
+            dependencies: ["MicroHTTPD", "Primitives", .product(name: "HTTPTypes", package: "swift-http-types")]),
         .testTarget(name: "OriginTests", dependencies: ["Origin", "Primitives", "TestSupport"]),
         .testTarget(name: "HTTPCachingTests", dependencies: ["HTTPCaching", "Primitives"]),
         .testTarget(name: "DiskCacheTests", dependencies: ["DiskCache", "Primitives", "TestSupport"]),

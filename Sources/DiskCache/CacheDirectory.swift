@@ -30,6 +30,12 @@ public final class CacheDirectory: Sendable {
         try Self.writeTag(self.path + "/CACHEDIR.TAG")
     }
 
+    /// Gives the lock back before this object goes. Whoever works in the directory must be closed by then.
+    public func unlock() {
+        // Closing would not do at once: a child process that is just being started has a copy until it runs its program.
+        flock(lock.number, LOCK_UN)
+    }
+
     /// The names of the namespaces that have a directory here, sorted.
     public func namespaces() throws(DiskCacheError) -> [String] {
         try FileSystem.names(in: path)

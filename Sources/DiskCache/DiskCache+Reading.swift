@@ -103,7 +103,7 @@ extension DiskCache {
     private func body(of found: FoundRow) throws(DiskCacheError) -> StoredBody? {
         let entry = found.row.entry
         guard let path = found.row.path else {
-            guard let bytes = found.inlineBody, digest(of: bytes.bytes) == entry.digest else { return nil }
+            guard let bytes = found.inlineBody, digest(of: bytes) == entry.digest else { return nil }
             return .bytes(bytes)
         }
         let (file, status): (BodyFile, FileStatus?)

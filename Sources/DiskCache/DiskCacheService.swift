@@ -28,8 +28,9 @@ public struct DiskCacheService: Sendable {
         guard let stored = try await fresh(CacheKey.url(canonical: canonical).text, url: canonical),
             stored.entry.isJSON
         else { return nil }
-        let bytes = try stored.body.bytes()
-        return try? JSON(parsing: bytes.bytes, depthLimit: JSONValidator.depthLimit)
+        return try stored.body.bytes().withUnsafeBytes { bytes in
+            try? JSON(parsing: bytes, depthLimit: JSONValidator.depthLimit)
+        }
     }
 
     /// Stores JSON for a URL with parameters, in place of what is held for it.
@@ -46,7 +47,6 @@ public struct DiskCacheService: Sendable {
     ) async throws -> Entry? {
         let canonical = try CanonicalURL(url, params: params).string
         let key = CacheKey.url(canonical: canonical)
-        if json == .null || json == .object([]) { throw DiskCacheError.emptyJSON }
         return try await store(json.utf8, key, kind: .json, url: canonical, contentType: "application/json", ttl: ttl)
     }
 
@@ -69,7 +69,6 @@ public struct DiskCacheService: Sendable {
     @discardableResult
     public func setData(_ data: [UInt8], forKey key: String, ttl: Duration? = nil) async throws -> Entry? {
         let key = try CacheKey.data(key)
-        if data.isEmpty { throw DiskCacheError.emptyBody }
         return try await store(data, key, kind: .data, url: nil, contentType: nil, ttl: ttl)
     }
 

@@ -87,6 +87,7 @@ public final class LarderService: Sendable {
         downloads.stop()
         origin.shutDown()
         cache.close()
+        directory.unlock()
     }
 }
 

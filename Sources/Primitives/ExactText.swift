@@ -13,11 +13,19 @@ public struct ExactText: Hashable, Sendable {
     }
 
     /// Whether the bytes are the same.
+    @inlinable
     public static func == (left: ExactText, right: ExactText) -> Bool {
-        left.text.utf8.count == right.text.utf8.count && left.text.utf8.elementsEqual(right.text.utf8)
+        let areEqual = left.text.utf8.withContiguousStorageIfAvailable { left in
+            right.text.utf8.withContiguousStorageIfAvailable { right in
+                left.count == right.count && left.elementsEqual(right)
+            }
+        }
+        if let areEqual, let areEqual { return areEqual }
+        return left.text.utf8.elementsEqual(right.text.utf8)
     }
 
     /// Hashes the bytes.
+    @inlinable
     public func hash(into hasher: inout Hasher) {
         let isContiguous: Void? = text.utf8.withContiguousStorageIfAvailable { bytes in
             hasher.combine(bytes: UnsafeRawBufferPointer(bytes))

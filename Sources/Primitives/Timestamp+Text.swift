@@ -82,7 +82,8 @@ extension Timestamp {
 
     private init?(day: Substring, month: Substring, year: Int64?, time: Substring) {
         // Any number of digits would be a day of any size, and days are added up below.
-        guard day.utf8.count <= 2, let dayNumber = Int64(digits: day), let year, let monthIndex = Self.months.firstIndex(of: String(month))
+        guard day.utf8.count <= 2, let dayNumber = Int64(digits: day), let year,
+            let monthIndex = Self.months.firstIndex(of: String(month))
         else { return nil }
         let civil = CivilDay(year: year, month: monthIndex + 1, day: Int(dayNumber))
         let clock = time.split(separator: ":", omittingEmptySubsequences: false)

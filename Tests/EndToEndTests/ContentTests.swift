@@ -7,7 +7,7 @@ import Testing
 struct ContentTests {
     @Test("a body comes back with its type, a strong ETag and the fields that keep browsers from running it")
     func whole() async throws {
-        try await TestServer.with { server in
+        try await TestServer.with { (server) async throws in
             let stored = try await server.put("page", Array("<b>hi</b>".utf8), fields: [.contentType: "text/html"])
             #expect(stored.status == 200)
             let reply = try await server.get("/entries/page/content")
@@ -27,7 +27,7 @@ struct ContentTests {
     @Test("ranges: first, open, suffix, beyond the end, unsatisfiable, and If-Range", arguments: [10, 5_000_000])
     func ranges(size: Int) async throws {
         let body = (0..<size).map { UInt8($0 % 251) }
-        try await TestServer.with { server in
+        try await TestServer.with { (server) async throws in
             try await server.put("bytes", body)
             func range(_ value: String, _ more: HTTPFields = [:]) async throws -> HTTPReply {
                 var fields = more
@@ -59,7 +59,7 @@ struct ContentTests {
 
     @Test("conditional requests: RFC 9110 §13")
     func conditions() async throws {
-        try await TestServer.with { server in
+        try await TestServer.with { (server) async throws in
             try await server.put("note", Array("hi".utf8))
             let etag = try #require(try await server.get("/entries/note/content")["ETag"])
             func get(_ fields: HTTPFields) async throws -> HTTPReply {
@@ -78,7 +78,7 @@ struct ContentTests {
 
     @Test("an expired body is 404 unless stale=true")
     func stale() async throws {
-        try await TestServer.with { server in
+        try await TestServer.with { (server) async throws in
             try await server.put("note", Array("hi".utf8), query: "ttl=10")
             server.clock.advance(by: .seconds(10))
             let reply = try await server.get("/entries/note/content")
@@ -90,7 +90,7 @@ struct ContentTests {
 
     @Test("If-None-Match: * stores only what is new, If-Match only over what is known")
     func storePreconditions() async throws {
-        try await TestServer.with { server in
+        try await TestServer.with { (server) async throws in
             let any: HTTPFields = [.ifNoneMatch: "*"]
             #expect(try await server.put("note", Array("1".utf8), fields: any).status == 200)
             #expect(try await server.put("note", Array("2".utf8), fields: any).status == 412)
@@ -105,7 +105,7 @@ struct ContentTests {
 
     @Test("a ttl of 0 stores nothing and removes what is there; an empty body is 422")
     func nothingToStore() async throws {
-        try await TestServer.with { server in
+        try await TestServer.with { (server) async throws in
             #expect(try await server.put("note", Array("hi".utf8), query: "ttl=0").json == ["removed": 0])
             try await server.put("note", Array("hi".utf8))
             #expect(try await server.put("note", Array("ho".utf8), query: "ttl=0").json == ["removed": 1])
@@ -116,7 +116,7 @@ struct ContentTests {
 
     @Test("a body over the entry limit is 413, announced or not, and nothing stays")
     func tooLarge() async throws {
-        try await TestServer.with(configure: { $0.entryLimit = 1000 }) { server in
+        try await TestServer.with(configure: { $0.entryLimit = 1000 }) { (server) async throws in
             let large = [UInt8](repeating: 7, count: 1001)
             let reply = try await server.put("note", large)
             #expect(reply.status == 413)
@@ -149,7 +149,7 @@ struct ContentTests {
                     $0.layout = layout == "hashed" ? .hashed : .readable
                     $0.inlineLimit = inlineLimit
                 }
-            ) { server in
+            ) { (server) async throws in
                 for round in 0..<2 {
                     for (index, key) in keys.enumerated() { try await server.put(key, Array("\(index) \(round)".utf8)) }
                     for (index, key) in keys.enumerated() {

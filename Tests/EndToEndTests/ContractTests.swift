@@ -8,7 +8,7 @@ struct ContractTests {
     @Test("every route is documented, and everything documented is a route")
     func routes() async throws {
         let document = try OpenAPIDocument.repository()
-        try await TestServer.with { server in
+        try await TestServer.with { (server) async throws in
             let routes = Set(server.api.routes.map { "\($0.method) \($0.pattern)" })
             // HEAD comes with GET and is documented apart only where it has something to say.
             let documented = Set(
@@ -22,7 +22,7 @@ struct ContractTests {
 
     @Test("the document is served as it is in the repository")
     func served() async throws {
-        try await TestServer.with { server in
+        try await TestServer.with { (server) async throws in
             #expect(try await server.get("/openapi.yaml").text == OpenAPIDocument.repositoryText())
         }
     }
@@ -37,7 +37,7 @@ struct ContractTests {
         defer { origin.stop() }
         let document = try OpenAPIDocument.repository()
         let json: HTTPFields = [.contentType: "application/json"]
-        try await TestServer.with { server in
+        try await TestServer.with { (server) async throws in
             let url = origin.url("/data")
             let key = md5(url)
             let query = "url=\(url.percentEncoded)"
@@ -74,7 +74,7 @@ struct ContractTests {
 
     @Test("the metrics are Prometheus text: every sample has a family with help and type before it")
     func metrics() async throws {
-        try await TestServer.with { server in
+        try await TestServer.with { (server) async throws in
             try await server.put("note", [1])
             _ = try await server.get("/entries/note/content")
             _ = try await server.get("/entries/none/content")

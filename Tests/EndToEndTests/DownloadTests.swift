@@ -9,7 +9,7 @@ struct DownloadTests {
     func slidingExpiry() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "hello") }
         defer { origin.stop() }
-        try await TestServer.with { server in
+        try await TestServer.with { (server) async throws in
             let call: JSON = ["url": .string(origin.url("/a")), "ttl": 20, "updateExpiry": true]
             let first = try await server.download(call)
             #expect(first.status == 200)
@@ -38,7 +38,7 @@ struct DownloadTests {
     func fixedExpiry() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "hello") }
         defer { origin.stop() }
-        try await TestServer.with { server in
+        try await TestServer.with { (server) async throws in
             let call: JSON = ["url": .string(origin.url("/a")), "ttl": 20, "updateExpiry": false]
             let first = try await server.download(call).member("entry", "expiryDate")
             server.clock.advance(by: .seconds(19))
@@ -58,7 +58,7 @@ struct DownloadTests {
         let directory = try TemporaryDirectory()
         let clock = ManualClock()
         let url = origin.url("/a")
-        try await TestServer.with(clock: clock, directory: directory) { server in
+        try await TestServer.with(clock: clock, directory: directory) { (server) async throws in
             _ = try await server.download(["url": .string(url), "ttl": 20])
             let slid = try await server.download(["url": .string(url), "ttl": 100, "updateExpiry": true])
             #expect(try slid.member("entry", "expiresInSeconds") == 100)
@@ -67,7 +67,7 @@ struct DownloadTests {
             #expect(try again.member("entry", "expiryDate")?.date == clock.now() + .seconds(100))
         }
         // What a slide changed survives a restart.
-        try await TestServer.with(clock: clock, directory: directory) { server in
+        try await TestServer.with(clock: clock, directory: directory) { (server) async throws in
             let entry = try await server.get("/entries?url=\(url.percentEncoded)").member("entries")?.arrayValue?.first
             #expect(entry?["expiryDate"]?.date == clock.now() + .seconds(100))
         }
@@ -83,7 +83,7 @@ struct DownloadTests {
             }
         }
         defer { origin.stop() }
-        try await TestServer.with { server in
+        try await TestServer.with { (server) async throws in
             let call: JSON = ["url": .string(origin.url("/a")), "ttl": 20]
             let key = try #require(try await server.download(call).member("entry", "key")?.stringValue)
             server.clock.advance(by: .seconds(30))
@@ -102,7 +102,7 @@ struct DownloadTests {
             try connection.respond(fields: [.lastModified: date], body: request.index == 0 ? "old" : "new")
         }
         defer { origin.stop() }
-        try await TestServer.with { server in
+        try await TestServer.with { (server) async throws in
             let call: JSON = ["url": .string(origin.url("/a")), "ttl": 20]
             let key = try #require(try await server.download(call).member("entry", "key")?.stringValue)
             server.clock.advance(by: .seconds(30))
@@ -116,7 +116,7 @@ struct DownloadTests {
     func refresh() async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: "\(request.index)") }
         defer { origin.stop() }
-        try await TestServer.with { server in
+        try await TestServer.with { (server) async throws in
             _ = try await server.download(["url": .string(origin.url("/a")), "ttl": 1000])
             let second = try await server.download(["url": .string(origin.url("/a")), "refresh": true])
             #expect(try second.member("outcome") == "downloaded")
@@ -132,7 +132,7 @@ struct DownloadTests {
             try connection.respond(body: "body \(request.index)")
         }
         defer { origin.stop() }
-        try await TestServer.with { server in
+        try await TestServer.with { (server) async throws in
             let call: JSON = ["url": .string(origin.url("/a")), "ttl": 20, "staleWhileRevalidate": 60]
             let key = try #require(try await server.download(call).member("entry", "key")?.stringValue)
             server.clock.advance(by: .seconds(30))
@@ -153,7 +153,7 @@ struct DownloadTests {
             try connection.respond(request.index == 0 ? 200 : 503, body: "body")
         }
         defer { origin.stop() }
-        try await TestServer.with { server in
+        try await TestServer.with { (server) async throws in
             let call: JSON = ["url": .string(origin.url("/a")), "ttl": 20, "staleIfError": 60]
             _ = try await server.download(call)
             server.clock.advance(by: .seconds(30))
@@ -181,7 +181,7 @@ struct DownloadTests {
             try connection.respond(fields: answers[request.target] ?? [:], body: "x")
         }
         defer { origin.stop() }
-        try await TestServer.with { server in
+        try await TestServer.with { (server) async throws in
             for (path, _, lifetime) in cases {
                 let reply = try await server.download(["url": .string(origin.url(path))])
                 let expiry = try #require(try reply.member("entry", "expiryDate")?.date)
@@ -197,8 +197,8 @@ struct DownloadTests {
             try connection.respond(fields: [.cacheControl: "no-store"], body: "x")
         }
         defer { origin.stop() }
-        try await TestServer.with { server in
-            let kept = try await server.download(["url": .string(origin.url("/a")), "ttl": 0.5])
+        try await TestServer.with { (server) async throws in
+            let kept = try await server.download(["url": .string(origin.url("/a")), "ttl": .number("0.5")])
             #expect(try kept.member("entry", "expiryDate")?.date == server.clock.now() + .milliseconds(500))
             #expect(try kept.member("entry", "expiresInSeconds") == .number("0.5"))
             let stale = try await server.download(["url": .string(origin.url("/b")), "ttl": 0])
@@ -213,7 +213,7 @@ struct DownloadTests {
     func params() async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
         defer { origin.stop() }
-        try await TestServer.with { server in
+        try await TestServer.with { (server) async throws in
             let params: JSON = ["b": [2, .number("1.50")], "a": "x y", "none": [], "c": true]
             let reply = try await server.download(["url": .string(origin.url("/p?z=1")), "params": params])
             #expect(origin.requests.first?.target == "/p?z=1&a=x+y&b=1.50&b=2&c=true")
@@ -229,7 +229,7 @@ struct DownloadTests {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
         defer { origin.stop() }
         let form: HTTPFields = [.contentType: "application/x-www-form-urlencoded"]
-        try await TestServer.with { server in
+        try await TestServer.with { (server) async throws in
             let text =
                 "url=\(origin.url("/f").percentEncoded)&ttl=20&updateExpiry=true&tags=a,b&params[q]=1&params[q]=2"
             let reply = try await server.client.request("POST", "/download", fields: form, text: text)
@@ -248,7 +248,7 @@ struct DownloadTests {
             try connection.respond(body: request["Accept-Language"] ?? "none")
         }
         defer { origin.stop() }
-        try await TestServer.with { server in
+        try await TestServer.with { (server) async throws in
             let url = JSON.string(origin.url("/a"))
             let plain = try await server.download(["url": url])
             let german = try await server.download(["url": url, "headers": ["Accept-Language": "de"]])
@@ -277,7 +277,7 @@ struct DownloadTests {
             }
         }
         defer { origin.stop() }
-        try await TestServer.with(configure: { $0.entryLimit = 2000 }) { server in
+        try await TestServer.with(configure: { $0.entryLimit = 2000 }) { (server) async throws in
             let notFound = try await server.download(["url": .string(origin.url("/404"))])
             #expect(notFound.status == 502)
             #expect(try notFound.member("originStatus") == 404)
@@ -302,7 +302,7 @@ struct DownloadTests {
         let origin = try ScriptedOrigin { _, _ in }
         let url = origin.url("/a")
         origin.stop()
-        try await TestServer.with { server in
+        try await TestServer.with { (server) async throws in
             let reply = try await server.download(["url": .string(url)])
             #expect(reply.status == 502)
             #expect(try reply.member("curlCode") == 7)
@@ -314,7 +314,7 @@ struct DownloadTests {
     func privateAddress() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "secret") }
         defer { origin.stop() }
-        try await TestServer.with(configure: { $0.allowedOrigins = [] }) { server in
+        try await TestServer.with(configure: { $0.allowedOrigins = [] }) { (server) async throws in
             for host in ["127.0.0.1", "localhost", "127.1", "0x7f000001", "[::ffff:127.0.0.1]"] {
                 let reply = try await server.download(["url": .string("http://\(host):\(origin.port)/")])
                 #expect(reply.status == 403, "\(host)")

@@ -13,7 +13,7 @@ struct EntriesTests {
             try connection.respond(body: String(repeating: "x", count: request.target.utf8.count * 10))
         }
         defer { origin.stop() }
-        try await TestServer.with { server in
+        try await TestServer.with { (server) async throws in
             for (path, ttl, tag) in [("/a", 10, "red"), ("/ab", 20, "blue"), ("/abc", 30, "red")] {
                 _ = try await server.download(
                     ["url": .string(origin.url(path)), "ttl": .number(ttl), "tags": [.string(tag)]])
@@ -56,7 +56,7 @@ struct EntriesTests {
                 body: "hello")
         }
         defer { origin.stop() }
-        try await TestServer.with { server in
+        try await TestServer.with { (server) async throws in
             let url = origin.url("/x")
             _ = try await server.download(["url": .string(url), "ttl": 20, "tags": ["b", "a"], "pinned": true])
             server.clock.advance(by: .seconds(30))
@@ -84,7 +84,7 @@ struct EntriesTests {
     func changes() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }
-        try await TestServer.with { server in
+        try await TestServer.with { (server) async throws in
             let key = md5(origin.url("/a"))
             _ = try await server.download(["url": .string(origin.url("/a")), "ttl": 20])
             server.clock.advance(by: .seconds(15))
@@ -110,7 +110,7 @@ struct EntriesTests {
 
     @Test("removal by key, by filter and of all; dryRun only counts; without a filter it is refused")
     func removal() async throws {
-        try await TestServer.with { server in
+        try await TestServer.with { (server) async throws in
             for number in 0..<10 {
                 try await server.put("n\(number)", Array("hi".utf8), query: "tags=\(number % 2 == 0 ? "even" : "odd")")
             }
@@ -132,13 +132,13 @@ struct EntriesTests {
     func hits() async throws {
         let directory = try TemporaryDirectory()
         let clock = ManualClock()
-        try await TestServer.with(clock: clock, directory: directory) { server in
+        try await TestServer.with(clock: clock, directory: directory) { (server) async throws in
             try await server.put("note", Array("hi".utf8))
             clock.advance(by: .seconds(5))
             for _ in 0..<3 { _ = try await server.get("/entries/note/content") }
             #expect(try await server.get("/entries/note").member("hits") == 3)
         }
-        try await TestServer.with(clock: clock, directory: directory) { server in
+        try await TestServer.with(clock: clock, directory: directory) { (server) async throws in
             let entry = try await server.get("/entries/note").json
             #expect(entry["hits"] == 3)
             #expect(entry["lastAccessDate"]?.date == clock.now())

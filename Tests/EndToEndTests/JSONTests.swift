@@ -10,7 +10,7 @@ struct JSONTests {
 
     @Test("what is stored by URL and params comes back byte for byte, in whatever order the params are named")
     func roundTrip() async throws {
-        try await TestServer.with { server in
+        try await TestServer.with { (server) async throws in
             let body = #"{ "n": 1.50, "big": 12345678901234567890 }"#
             let params = #"{"page": 2, "sort": ["b", "a"]}"#.percentEncoded
             let path = "/json?url=\(Self.url.percentEncoded)&params=\(params)"
@@ -36,7 +36,7 @@ struct JSONTests {
                 fields: [.contentType: "text/html"], body: request.target == "/page" ? "<p>" : #"[1]"#)
         }
         defer { origin.stop() }
-        try await TestServer.with { server in
+        try await TestServer.with { (server) async throws in
             _ = try await server.download(["url": .string(origin.url("/list")), "params": ["q": "x"], "ttl": 60])
             let path = "/json?url=\(origin.url("/list").percentEncoded)&params=\(#"{"q":"x"}"#.percentEncoded)"
             #expect(try await server.get(path).text == "[1]")
@@ -53,7 +53,7 @@ struct JSONTests {
 
     @Test("an object without members, null and nothing are 422; what is no JSON is 400; ttl 0 removes")
     func refused() async throws {
-        try await TestServer.with { server in
+        try await TestServer.with { (server) async throws in
             let path = "/json?url=\(Self.url.percentEncoded)"
             func put(_ text: String, _ query: String = "") async throws -> HTTPReply {
                 try await server.client.request("PUT", path + query, fields: Self.json, text: text)

@@ -12,7 +12,7 @@ struct LayoutTests {
             try connection.respond(body: String(repeating: "x", count: request.target == "/small" ? 100 : 100_000))
         }
         defer { origin.stop() }
-        try await TestServer.with { server in
+        try await TestServer.with { (server) async throws in
             for (path, isInline) in [("/small", true), ("/large", false)] {
                 let spelled = "HTTP://127.0.0.1:\(origin.port)/x/..\(path)#fragment"
                 let entry = try await server.download(["url": .string(spelled), "ttl": 60]).member("entry")
@@ -27,7 +27,7 @@ struct LayoutTests {
 
     @Test("hashed with an inline limit of 0: every body is a file")
     func withoutInline() async throws {
-        try await TestServer.with(configure: { $0.inlineLimit = 0 }) { server in
+        try await TestServer.with(configure: { $0.inlineLimit = 0 }) { (server) async throws in
             let entry = try await server.put("note", Array("hi".utf8)).json
             let key = md5("note")
             let path = "cache/default/\(key.prefix(2))/\(key.dropFirst(2).prefix(2))/\(key)"
@@ -43,7 +43,7 @@ struct LayoutTests {
                 body: request.target + String(repeating: "x", count: request.target == "/big" ? 100_000 : 0))
         }
         defer { origin.stop() }
-        try await TestServer.with(configure: { $0.layout = .readable }) { server in
+        try await TestServer.with(configure: { $0.layout = .readable }) { (server) async throws in
             let root = "cache/default/QUrlCaches/http/127.0.0.1_\(origin.port)"
             for (path, file) in [
                 ("/", "@index"), ("/big", "big"), ("/docs/a.json", "docs/a.json"), ("/docs/", "docs/@index"),
@@ -66,13 +66,13 @@ struct LayoutTests {
         defer { origin.stop() }
         let directory = try TemporaryDirectory()
         let clock = ManualClock()
-        try await TestServer.with(clock: clock, directory: directory, configure: { $0.layout = .readable }) { server in
+        try await TestServer.with(clock: clock, directory: directory, configure: { $0.layout = .readable }) { (server) async throws in
             for path in paths {
                 #expect(try await server.download(["url": .string(origin.url(path)), "ttl": 60]).status == 200)
             }
         }
         // The layout of new bodies may change; what is there is read all the same.
-        try await TestServer.with(clock: clock, directory: directory, configure: { $0.layout = .hashed }) { server in
+        try await TestServer.with(clock: clock, directory: directory, configure: { $0.layout = .hashed }) { (server) async throws in
             for path in paths {
                 #expect(try await server.get("/entries/\(md5(origin.url(path)))/content").text == path)
             }
@@ -95,7 +95,7 @@ struct CorruptionTests {
         let clock = ManualClock()
         for isRestarted in [false, true] {
             // Without the memory tier every read goes to the file, as it does after a restart.
-            try await TestServer.with(clock: clock, directory: directory, configure: { $0.memoryLimit = 0 }) { server in
+            try await TestServer.with(clock: clock, directory: directory, configure: { $0.memoryLimit = 0 }) { (server) async throws in
                 let url = origin.url("/\(how)\(isRestarted)")
                 let call: JSON = ["url": .string(url), "ttl": 60]
                 let entry = try await server.download(call).member("entry")
@@ -117,7 +117,7 @@ struct CorruptionTests {
     @Test("larder verify finds what was damaged while nobody looked")
     func verify() async throws {
         let directory = try TemporaryDirectory()
-        try await TestServer.with(directory: directory) { server in
+        try await TestServer.with(directory: directory) { (server) async throws in
             for number in 0..<3 { try await server.put("n\(number)", [UInt8](repeating: 1, count: 50_000)) }
         }
         let path = directory.path("cache")

@@ -4,7 +4,8 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("large bodies and many entries", .serialized)
+/// What takes long, or measures time: `scripts/test` runs it after the other tests, with nothing beside it.
+@Suite("large bodies, many entries, many downloads", .serialized)
 struct ScaleTests {
     /// A body of a gigabyte that is never in memory whole: every block of 1 MiB begins with its number.
     private static let blocks = 1024
@@ -54,6 +55,28 @@ struct ScaleTests {
         let peak = larder.peakResidentBytes
         #expect(peak < (64 + 96) << 20, "peak \(peak >> 20) MiB")
         #expect(try await larder.stop() == .status(0))
+    }
+
+    @Test("100 different URLs of one second each, at once, are done in under 3 seconds")
+    func hundredSlowURLs() async throws {
+        // The second is the origin's own; nothing here waits for a ttl.
+        let origin = try ScriptedOrigin { request, connection in
+            let tick = Gate("one second at the origin")
+            try? tick.waitBlocking(limit: .seconds(1))
+            try connection.respond(body: request.target)
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let start = ContinuousClock.now
+            let replies = try await concurrently(100) { number in
+                try await server.download(["url": .string(origin.url("/\(number)")), "ttl": 60])
+            }
+            let elapsed = ContinuousClock.now - start
+            #expect(replies.allSatisfy { $0.status == 200 })
+            #expect(origin.requestCount == 100)
+            #expect(elapsed >= .seconds(1))
+            #expect(elapsed < .seconds(3), "\(elapsed)")
+        }
     }
 
     @Test("100,000 entries: every page once and only once while others come and go; a start takes under a second")

@@ -13,13 +13,13 @@ struct SecureOriginTests {
         let front = try await TLSFront(originPort: origin.port)
         defer { front.stop() }
         let url = JSON.string(front.url("/a"))
-        try await TestServer.with(authority: front.authority.certificateFile) { server in
+        try await TestServer.with(authority: front.authority.certificateFile) { (server) async throws in
             let reply = try await server.download(["url": url, "ttl": 60])
             #expect(reply.status == 200, "\(reply.text)")
             let key = try #require(try reply.member("entry", "key")?.stringValue)
             #expect(try await server.get("/entries/\(key)/content").text == "over TLS")
         }
-        try await TestServer.with { server in
+        try await TestServer.with { (server) async throws in
             let reply = try await server.download(["url": url])
             #expect(reply.status == 502)
             #expect(try reply.member("curlCode") == 60)
@@ -31,14 +31,14 @@ struct SecureOriginTests {
         let file = (0..<300_000).map { UInt8($0 % 250) }
         let origin = try ScriptedFTPOrigin(files: ["/pub/file.bin": file])
         defer { origin.stop() }
-        try await TestServer.with(configure: { $0.schemes = ["http", "https", "ftp"] }) { server in
+        try await TestServer.with(configure: { $0.schemes = ["http", "https", "ftp"] }) { (server) async throws in
             let reply = try await server.download(["url": .string(origin.url("/pub/file.bin")), "ttl": 60])
             #expect(reply.status == 200, "\(reply.text)")
             let key = try #require(try reply.member("entry", "key")?.stringValue)
             #expect(try await server.get("/entries/\(key)/content").body == file)
             #expect(try await server.download(["url": .string(origin.url("/pub/none"))]).status == 502)
         }
-        try await TestServer.with { server in
+        try await TestServer.with { (server) async throws in
             #expect(try await server.download(["url": .string(origin.url("/pub/file.bin"))]).status == 403)
         }
     }
@@ -58,7 +58,7 @@ struct SecureOriginTests {
             try connection.respond(302, fields: [.location: location])
         }
         defer { origin.stop() }
-        try await TestServer.with { server in
+        try await TestServer.with { (server) async throws in
             let reply = try await server.download(["url": .string(origin.url("/ok")), "ttl": 60])
             #expect(reply.status == 200, "\(reply.text)")
             // The entry is that of the URL that was asked for.

@@ -18,7 +18,7 @@ struct ConfigurationTests {
             flags[setting.name] = [setting.defaultText]
         }
         let written = try Configuration(flags: flags, environment: home, file: nil)
-        #expect("\(none)" == "\(written)")
+        #expect(none == written)
         #expect(none.directory == "/home/ada/.cache/larder")
     }
 

@@ -25,6 +25,8 @@ final class RawClient {
     private let descriptor: Int32
     /// What was received and not used yet.
     private var buffer: [UInt8] = []
+    /// Where the kernel puts it.
+    private var space = [UInt8](repeating: 0, count: 64 * 1024)
 
     init(port: UInt16, receiveBuffer: Int32? = nil) throws {
         descriptor = socket(AF_INET, 1, 0)
@@ -87,13 +89,12 @@ final class RawClient {
     }
 
     private func receiveMore() throws -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: 64 * 1024)
-        let count = recv(descriptor, &bytes, bytes.count, 0)
+        let count = recv(descriptor, &space, space.count, 0)
         if count < 0 {
             if errno == ECONNRESET { return [] }
             throw Failure(description: "recv: \(errno)")
         }
-        return Array(bytes.prefix(count))
+        return Array(space.prefix(count))
     }
 
     /// Whether the server has closed the connection and sent nothing before; waits for either.

@@ -207,7 +207,8 @@ struct ResponseTests {
 
     @Test("one response is sent by many threads at once")
     func shared() async throws {
-        let response = Response(fields: [.contentType: "text/plain"], body: .bytes(SharedBytes(pattern(5000))))
+        let bytes = pattern(5000)
+        let response = Response(fields: [.contentType: "text/plain"], body: .bytes(SharedBytes(bytes)))
         try await withDaemon(Handler.answering { _ in response }, configure: { $0.threads = 4 }) { daemon in
             let done = Mailbox<Int>()
             for _ in 0..<16 {
@@ -218,7 +219,7 @@ struct ResponseTests {
                             guard (try? client.request("GET", "/")) != nil, let answer = try? client.answer() else {
                                 break
                             }
-                            if answer.body == pattern(5000), answer["Content-Type"] == "text/plain" { whole += 1 }
+                            if answer.body == bytes, answer["Content-Type"] == "text/plain" { whole += 1 }
                         }
                     }
                     done.put(whole)

@@ -47,6 +47,18 @@ import Testing
         #expect(origin.connectionCount == 1)
     }
 
+    @Test("a server that never answers QUIT does not hold up shutting down")
+    func silentServer() async throws {
+        var behaviour = ScriptedFTPOrigin.Behaviour()
+        behaviour.answersQuit = false
+        let origin = try ScriptedFTPOrigin(files: ["/a": [1]], behaviour: behaviour)
+        let client = Self.client()
+        try await client.get(origin.url("/a"))
+        let start = ContinuousClock.now
+        try await blocking { client.shutDown() }
+        #expect(ContinuousClock.now - start < .seconds(2))
+    }
+
     @Test("a file that is not there is an error with libcurl's code")
     func missing() async throws {
         let origin = try ScriptedFTPOrigin(files: ["/a": [1]])

@@ -117,14 +117,46 @@ import Testing
         #expect(origin.requestCount == 3)
     }
 
-    @Test("a request is not sent again once a byte of its answer came")
+    @Test("a request is not sent again once a byte of its answer came, in the head or in the body")
     func notRetried() async throws {
-        let origin = try ScriptedOrigin { _, connection in
-            try connection.send("HTTP/1.1 200 OK\r\n")
-            connection.close()
+        let gotBody = Gate("body")
+        let origin = try ScriptedOrigin { request, connection in
+            if request.target == "/head" {
+                // An interim head: the client has read it when it reads on, and then sees the reset.
+                try connection.send("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-")
+                usleep(50_000)
+            } else {
+                try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nsome")
+                try gotBody.waitBlocking()
+            }
+            connection.reset()
         }
-        _ = try await OriginClient(configuration: .local).failure(origin.url())
-        #expect(origin.requestCount == 1)
+        let client = OriginClient(configuration: .local)
+        let head = client.start(origin.url("/head"))
+        let body = client.start(origin.url("/body"))
+        try await body.didSend.wait()
+        gotBody.open()
+        #expect(try await body.error().code == 56)
+        #expect(try await head.error().code == 56)
+        #expect(body.text == "some")
+        #expect(origin.requestCount == 2)
+    }
+
+    @Test("when a refused address was skipped and the next one fails, the failure is the reason")
+    func refusedThenFailing() async throws {
+        let origin = try ScriptedOrigin { _, connection in try connection.respond() }
+        origin.stop()
+        let client = OriginClient(
+            configuration: .local {
+                $0.lookUps = ["mixed.test:\(origin.port):10.0.0.1,127.0.0.1"]
+                $0.retry = .never
+            })
+        let error = try await client.failure(origin.url(host: "mixed.test"))
+        guard case .transfer = error.kind else {
+            Issue.record("\(error.kind)")
+            return
+        }
+        #expect(error.code == 7)
     }
 
     @Test("other transfers go on while one waits for its next try")
@@ -205,19 +237,24 @@ import Testing
         }
     }
 
-    @Test("the total limit holds over redirects that never end")
-    func totalOverRedirects() async throws {
-        let origin = try ScriptedOrigin { request, connection in
+    @Test("the total limit holds over redirects that never end, to the same origin and to others", arguments: [1, 2])
+    func totalOverRedirects(origins: Int) async throws {
+        let urls = Recorder<String>()
+        let script: ScriptedOrigin.Script = { request, connection in
             usleep(50_000)
-            try connection.respond(302, fields: [.location: request.target + "x"])
+            let next = urls.elements[(Int(request.target.dropFirst())! + 1) % origins]
+            try connection.respond(302, fields: [.location: next + String((Int(request.target.dropFirst())! + 1))])
         }
+        let all = try (0..<origins).map { _ in try ScriptedOrigin(script) }
+        for origin in all { urls.append(origin.url("/")) }
         let client = OriginClient(
             configuration: .local {
                 $0.totalTimeout = .milliseconds(300)
-                $0.maxRedirects = 1000
+                $0.maxRedirects = 20
             })
-        guard case .timedOut(.total) = try await client.failure(origin.url()).kind else {
-            Issue.record("no total time-out")
+        let error = try await client.failure(all[0].url("/0"))
+        guard case .timedOut(.total) = error.kind else {
+            Issue.record("\(error.kind)")
             return
         }
     }
@@ -298,6 +335,30 @@ import Testing
         }
         try await blocking { client.shutDown() }
         #expect(origin.requestCount == 5)
+    }
+
+    @Test("whoever starts a transfer while the client shuts down is told once, too")
+    func shutDownRace() async throws {
+        for _ in 0..<20 {
+            let client = OriginClient(configuration: .local)
+            let started = Counter()
+            async let shutDown: Void = blocking {
+                try started.waitBlocking(for: 20)
+                client.shutDown()
+            }
+            let collectors = try await concurrently(4) { _ in
+                try await blocking {
+                    (0..<50).map { _ in
+                        let collector = Collector()
+                        client.fetch(OriginRequest(url: "http://127.0.0.1:9/"), receiver: collector)
+                        started.add()
+                        return collector
+                    }
+                }
+            }
+            try await shutDown
+            #expect(collectors.joined().allSatisfy { $0.results.count == 1 })
+        }
     }
 
     @Test("a client that nobody holds any more ends its transfers")

@@ -53,6 +53,11 @@ public final class BodyFile: Sendable {
     func status() -> FileStatus? { file.status() }
 }
 
+/// SHA-256 of a body in memory.
+func digest(of body: SharedBytes) -> [UInt8] {
+    body.withUnsafeBytes { digest(of: $0) }
+}
+
 /// SHA-256 of bytes in memory.
 func digest(of bytes: UnsafeRawBufferPointer) -> [UInt8] {
     var hasher = SHA256()

@@ -75,8 +75,10 @@ final class BodyStore: Sendable {
             _ = try intents.read(into: target, at: 0, path: name)
         }
         // What stands behind the last NUL was cut by the kill, and nothing was done about it yet.
-        let pieces = bytes.bytes.split(separator: 0, omittingEmptySubsequences: false).dropLast()
-        return pieces.map { String(decoding: $0, as: UTF8.self) }
+        return bytes.withUnsafeBytes { bytes in
+            let pieces = bytes.split(separator: 0, omittingEmptySubsequences: false).dropLast()
+            return pieces.map { String(decoding: $0, as: UTF8.self) }
+        }
     }
 
     private func nextNumber() -> Int64 {

@@ -60,6 +60,15 @@ final class IncomingBody: @unchecked Sendable {
             content: content, length: length, digest: Array(hasher.finalize()), isJSON: validator.finish())
     }
 
+    /// Whether what came may be stored as an entry of that kind: what a caller stores must be something.
+    func check(as kind: Entry.Kind) throws(DiskCacheError) {
+        guard kind == .json || kind == .data else { return }
+        if length == 0 { throw .emptyBody }
+        guard kind == .json else { return }
+        guard validator.finish() else { throw .invalidJSON }
+        if validator.isEmpty { throw .emptyJSON }
+    }
+
     /// Forgets the body and removes its file.
     func discard() {
         buffer = []

@@ -93,6 +93,7 @@ public final class Reservation: Sendable {
     ///   - condition: sees the entry that would be replaced, at the instant of replacing it; when it returns `false`
     ///     nothing is published. It must not wait.
     ///   - completion: gets ``DiskCacheError/lengthMismatch(expected:received:)``,
+    ///     ``DiskCacheError/emptyBody``, ``DiskCacheError/emptyJSON``, ``DiskCacheError/invalidJSON``,
     ///     ``DiskCacheError/conditionFailed``, ``DiskCacheError/noSpace``,
     ///     ``DiskCacheError/fileSystem(operation:path:errno:)``, ``DiskCacheError/index(code:message:)``,
     ///     ``DiskCacheError/reservationEnded`` or ``DiskCacheError/closed``; or how it ended, once that is durable. It
@@ -211,13 +212,14 @@ public final class Reservation: Sendable {
         if reserved > 0 { parts.budget.release(reserved) }
     }
 
-    /// Checks the length, reserves what is missing to the exact cost, and closes the body.
+    /// Checks the length and the content, reserves what is missing to the exact cost, and closes the body.
     private func seal(expectedLength: Int64?) throws(DiskCacheError) -> SealedBody {
         var sealed: SealedBody?
         try withBody { body throws(DiskCacheError) in
             if let expectedLength, expectedLength != body.length {
                 throw .lengthMismatch(expected: expectedLength, received: body.length)
             }
+            try body.check(as: kind)
             try reserve(forLength: body.length, ahead: 0, body)
             sealed = try body.seal()
         }

@@ -44,7 +44,7 @@ extension DiskCache {
         let entry = row.entry
         guard let path = row.path else {
             guard let body = try parts.reader.find(entry.key)?.inlineBody else { return .missing(key: entry.key, path: nil) }
-            return digest(of: body.bytes) == entry.digest ? nil : .corrupt(key: entry.key, path: nil)
+            return digest(of: body) == entry.digest ? nil : .corrupt(key: entry.key, path: nil)
         }
         do throws(DiskCacheError) {
             let (file, status) = try parts.bodies.open(row, path: path)

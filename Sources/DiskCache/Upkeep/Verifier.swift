@@ -100,7 +100,7 @@ final class Verifier: Sendable {
     ) throws -> Finding {
         guard let row = try context.index.row(forKey: key) else { return .absent }
         guard let path = row.path else {
-            if let bytes = try context.index.inlineBody(forID: row.id), digest(of: bytes.bytes) == row.entry.digest {
+            if let bytes = try context.index.inlineBody(forID: row.id), digest(of: bytes) == row.entry.digest {
                 return .intact(row.entry, .bytes(bytes))
             }
             try context.remove(row)

@@ -2,7 +2,7 @@ import DiskCache
 import Logging
 
 /// Everything an operator can choose, with its default. The table of names, texts and parsers is ``Setting/all``.
-public struct Configuration: Sendable {
+public struct Configuration: Equatable, Sendable {
     /// The address to listen on. Default: `127.0.0.1`.
     public var host = "127.0.0.1"
     /// The TCP port to listen on; 0 takes any that is free. Default: 8080.

@@ -4,20 +4,23 @@ extension Transfer {
     /// Gives the handle the options of the current hop, and its callbacks this transfer.
     ///
     /// The user data is not retained: the loop keeps the transfer as long as its handle is in use.
-    func configure(_ handle: EasyHandle, _ configuration: OriginClient.Configuration) {
+    func configure(
+        _ handle: EasyHandle, _ configuration: OriginClient.Configuration, ftpSockets: FTPSockets
+    ) {
         let this = Unmanaged.passUnretained(self).toOpaque()
         handle.setCommonOptions(configuration)
         handle.set(CURLOPT_URL, url.text)
         handle.setFields(fields)
-        if request.decodesContent {
-            handle.set(CURLOPT_ACCEPT_ENCODING, "")
-        } else {
-            handle.set(CURLOPT_HTTP_CONTENT_DECODING, 0)
-        }
+        // "" stands for all codings that libcurl can undo; without the option it undoes none.
+        if request.decodesContent { handle.set(CURLOPT_ACCEPT_ENCODING, "") }
         // Many transfers that start together share one HTTP/2 connection instead of opening one each. Without TLS they
         // would wait for the first one's answer to learn that they cannot.
         if url.scheme == "https" { handle.set(CURLOPT_PIPEWAIT, 1) }
-        if isFTP { handle.set(CURLOPT_FILETIME, 1) }
+        if isFTP {
+            handle.set(CURLOPT_FILETIME, 1)
+            ftpSockets.track(handle)
+            self.ftpSockets = ftpSockets
+        }
         handle.set(CURLOPT_WRITEDATA, pointer: this)
         handle.set(CURLOPT_HEADERDATA, pointer: this)
         handle.set(CURLOPT_OPENSOCKETDATA, pointer: this)

@@ -38,6 +38,7 @@ final class Transfer {
     /// When the pause before the next try ends.
     var retryAt: Instant?
     var handle: EasyHandle?
+    var ftpSockets: FTPSockets?
     private var byteCount: Int64 = 0
     private var answer: OriginHead?
 
@@ -105,7 +106,9 @@ final class Transfer {
         }
         openedCount += 1
         let type = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
-        return socket(address.pointee.family, type, address.pointee.protocol)
+        let descriptor = socket(address.pointee.family, type, address.pointee.protocol)
+        if isFTP { ftpSockets?.insert(descriptor) }
+        return descriptor
     }
 
     /// The connection is there, new or used again, and the request goes out. From now on a refused address is that of

@@ -18,6 +18,7 @@ final class TransferLoop {
     /// What the inbox shows of the queue; kept here so that its lock is taken only for a change.
     private var shownCounts = Inbox.Counts()
     private let timer = LoopTimer()
+    private let ftpSockets = FTPSockets()
 
     init(configuration: OriginClient.Configuration, inbox: Inbox, multi: UnsafeMutableRawPointer) {
         self.configuration = configuration
@@ -95,7 +96,7 @@ final class TransferLoop {
     private func tryOnce(_ transfer: Transfer) {
         transfer.retryAt = nil
         let handle = idleHandles.popLast() ?? EasyHandle()
-        transfer.configure(handle, configuration)
+        transfer.configure(handle, configuration, ftpSockets: ftpSockets)
         transfer.begin()
         active[handle.pointer] = transfer
         let code = curl_multi_add_handle(multi, handle.pointer)
@@ -232,6 +233,7 @@ final class TransferLoop {
         for command in inbox.close() { _ = perform(command) }
         for transfer in Array(transfers.values) { finish(transfer, .failure(OriginError(.cancelled))) }
         idleHandles = []
+        ftpSockets.interrupt()
         curl_multi_cleanup(multi)
     }
 }

@@ -118,7 +118,9 @@ private struct JSONParser {
             skipSpace()
             guard current == UInt8(ascii: "\"") else { throw error("expected the name of a member, in quotes") }
             let name = try parseString()
-            guard names.insert(ExactText(name)).inserted else { throw error("the name \"\(name)\" comes twice in one object") }
+            guard names.insert(ExactText(name)).inserted else {
+                throw error("the name \"\(name)\" comes twice in one object")
+            }
             skipSpace()
             guard take(":") else { throw error("expected : behind the name of a member") }
             skipSpace()

@@ -24,6 +24,9 @@ public struct JSONValidator: Sendable {
     private var rest: [UInt8] = []
     private var hexDigitsLeft = 0
     private var utf8 = UTF8Machine()
+    /// The first byte of the value, and whether an object had a member.
+    private var firstByte: UInt8 = 0
+    private var hasMember = false
 
     /// A validator that has seen nothing yet.
     public init() {}
@@ -37,6 +40,11 @@ public struct JSONValidator: Sendable {
             if state == .failed { return }
             step(byte)
         }
+    }
+
+    /// Whether the text is `null` or an object without members; means something once ``finish()`` is `true`.
+    public var isEmpty: Bool {
+        firstByte == UInt8(ascii: "n") || (firstByte == UInt8(ascii: "{") && !hasMember)
     }
 
     /// Whether everything that was fed is exactly one JSON text.
@@ -68,6 +76,7 @@ public struct JSONValidator: Sendable {
         case (.value, _), (.firstElement, _): beginValue(byte)
         case (.firstMember, UInt8(ascii: "\"")), (.name, UInt8(ascii: "\"")):
             stringIsName = true
+            hasMember = true
             state = .string
         case (.colon, UInt8(ascii: ":")): state = .value
         case (.afterValue, UInt8(ascii: ",")) where containers.last == true: state = .name
@@ -79,6 +88,7 @@ public struct JSONValidator: Sendable {
     }
 
     private mutating func beginValue(_ byte: UInt8) {
+        if containers.isEmpty { firstByte = byte }
         switch byte {
         case UInt8(ascii: "{"): open(object: true)
         case UInt8(ascii: "["): open(object: false)

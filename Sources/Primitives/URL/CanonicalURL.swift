@@ -38,6 +38,7 @@ public struct CanonicalURL: Hashable, Sendable {
         guard Self.schemes.contains(parts.scheme) else { throw .unsupportedScheme(parts.scheme) }
         scheme = parts.scheme
         host = parts.host.lowercased()
+        guard Self.isHost(host) else { throw .badHost }
         port = parts.port
         path = URLPath.removeDotSegments(try URLPath.normalizeEscapes(parts.path))
         // libcurl does not send a bare `?`, so it cannot tell two URLs apart.
@@ -82,6 +83,22 @@ public struct CanonicalURL: Hashable, Sendable {
         guard !authority.contains(UInt8(ascii: "@")) else { throw .credentials }
         // Browsers read `\` as `/`, RFC 3986 does not know it: what the parties may understand differently is refused.
         guard !authority.contains(UInt8(ascii: "\\")) else { throw .badHost }
+    }
+
+    /// Whether a host, after its escapes were undone, is a name of letters, digits, `-`, `.` and `_`, or an IPv6 address
+    /// in brackets.
+    ///
+    /// libcurl lets more pass, a `%` among it; the canonical URL would then be decoded once more and name another host.
+    private static func isHost(_ host: String) -> Bool {
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            return host.utf8.dropFirst().dropLast().allSatisfy { byte in
+                byte.hexDigitValue != nil || byte == UInt8(ascii: ":") || byte == UInt8(ascii: ".")
+            }
+        }
+        return !host.isEmpty
+            && host.utf8.allSatisfy { byte in
+                URLPath.isUnreserved(byte) && byte != UInt8(ascii: "~")
+            }
     }
 
     private static func isSchemeCharacter(_ byte: UInt8) -> Bool {

@@ -165,4 +165,34 @@ struct MemoryTierTests {
         tier.removeAll()
         #expect(tier.statistics.count == 0)
     }
+
+    /// Stands for a writer that commits just while room is made for a reader's value.
+    private final class RemovesWhenDropped: Sendable {
+        let tier: MemoryTier<RemovesWhenDropped>
+        let key: String
+
+        init(_ tier: MemoryTier<RemovesWhenDropped>, removing key: String) {
+            self.tier = tier
+            self.key = key
+        }
+
+        deinit {
+            tier.remove(key)
+        }
+    }
+
+    @Test("a value that is replaced on disk while room is made for it is not kept, and its room is free again")
+    func replacedWhileMakingRoom() {
+        let tier = MemoryTier<RemovesWhenDropped>(limit: 80, shardCount: 1)
+        for number in 0..<8 {
+            let value = RemovesWhenDropped(tier, removing: number == 0 ? "slow" : "nothing")
+            tier.insert(value, for: "\(number)", cost: 10, ticket: tier.ticket(for: "\(number)"))
+        }
+        let ticket = tier.ticket(for: "slow")
+        let old = RemovesWhenDropped(tier, removing: "nothing")
+        #expect(!tier.insert(old, for: "slow", cost: 10, ticket: ticket))
+        #expect(tier.value(for: "slow") == nil)
+        #expect(tier.bytesReserved == 70)
+        tier.removeAll()
+    }
 }

@@ -19,7 +19,7 @@ struct PurgingTests {
         ], [10, 100_000])
     func inFlight(_ filter: EntryFilter, length: Int) async throws {
         let fixture = try CacheFixture()
-        try await fixture.withCache { cache in
+        try await fixture.withCache { cache async throws in
             let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url, tags: ["early"])
             reservation.addTags(["late"])
             let text = longText(length)
@@ -51,7 +51,7 @@ struct PurgingTests {
         ])
     func notMeant(_ filter: EntryFilter) async throws {
         let fixture = try CacheFixture()
-        try await fixture.withCache { cache in
+        try await fixture.withCache { cache async throws in
             let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url, tags: ["early"])
             try reservation.receive(Array("1".utf8))
             try await cache.remove(matching: filter)
@@ -66,7 +66,7 @@ struct PurgingTests {
     @Test("a reservation that was made after the purge is kept")
     func afterPurge() async throws {
         let fixture = try CacheFixture()
-        try await fixture.withCache { cache in
+        try await fixture.withCache { cache async throws in
             try await cache.remove(matching: .all)
             try await cache.store("1", url: url)
             #expect(try await cache.text(url: url) == "1")
@@ -76,7 +76,7 @@ struct PurgingTests {
     @Test("a refresh that was running when its entry was purged answers and does not bring it back")
     func refreshPurged() async throws {
         let fixture = try CacheFixture()
-        try await fixture.withCache { cache in
+        try await fixture.withCache { cache async throws in
             let entry = try await cache.store("1", url: url)
             let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url)
             #expect(try await cache.remove(entry.key))
@@ -93,7 +93,7 @@ struct PurgingTests {
     @Test("a refresh keeps the body and changes what it says, and fails when the body is another by now")
     func refresh() async throws {
         let fixture = try CacheFixture()
-        try await fixture.withCache { cache in
+        try await fixture.withCache { cache async throws in
             let entry = try await cache.store("1", url: url, ttl: .seconds(10), tags: ["a"]) { $0.etag = "\"1\"" }
             cache.recordHit(entry)
             fixture.clock.advance(by: .seconds(20))
@@ -120,13 +120,13 @@ struct PurgingTests {
     @Test("filters combine, and removing matches counting", arguments: Layout.allCases)
     func filters(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout)
-        try await fixture.withCache { cache in
+        try await fixture.withCache { cache async throws in
             for host in ["a.com", "b.com"] {
                 for path in ["x", "x/y", "xy%25", "z_"] {
                     try await cache.store(path, url: "http://\(host)/\(path)", tags: [path, "all"])
                 }
             }
-            try await cache.store("j", url: "http://a.com/j", kind: .json, ttl: .zero)
+            try await cache.store("[1]", url: "http://a.com/j", kind: .json, ttl: .zero)
             try await cache.store("d", key: "http:data", tags: ["all"])
             func count(_ filter: EntryFilter) throws -> Int { try cache.count(matching: filter) }
             #expect(try count(.all) == 10)
@@ -153,7 +153,7 @@ struct PurgingTests {
     @Test("a purge of thousands goes in steps and leaves what came after it began")
     func steps() async throws {
         let fixture = try CacheFixture()
-        try await fixture.withCache { cache in
+        try await fixture.withCache { cache async throws in
             try await fill(cache, 2500)
             let gate = Gate("purge")
             try await cache.holdWriter(until: gate)
@@ -184,7 +184,7 @@ struct PurgingTests {
     @Test("what is of no more use is swept; what can be revalidated, may be served stale or is pinned stays")
     func sweep() async throws {
         let fixture = try CacheFixture()
-        try await fixture.withCache { cache in
+        try await fixture.withCache { cache async throws in
             try await cache.store("1", key: "gone", ttl: .seconds(10))
             try await cache.store("1", key: "etag", ttl: .seconds(10)) { $0.etag = "\"1\"" }
             try await cache.store("1", key: "modified", ttl: .seconds(10)) { $0.lastModified = "x" }

@@ -13,13 +13,13 @@ struct StoringTests {
     func roundTrip(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout)
         let long = longText(300_000)
-        try await fixture.withCache { cache in
+        try await fixture.withCache { cache async throws in
             try await cache.store("short", url: url)
             try await cache.store(long, key: "my key ü")
             #expect(try await cache.text(url: url) == "short")
             #expect(try await cache.text(key: "my key ü") == long)
         }
-        try await fixture.withCache { cache in
+        try await fixture.withCache { cache async throws in
             #expect(try await cache.text(url: url) == "short")
             #expect(try await cache.text(key: "my key ü") == long)
             #expect(try await cache.text(key: "another") == nil)
@@ -33,7 +33,7 @@ struct StoringTests {
     func largeBody() async throws {
         let fixture = try CacheFixture()
         let text = longText(3 << 20)
-        try await fixture.withCache { cache in
+        try await fixture.withCache { cache async throws in
             try await cache.store(text, url: url)
             let stored = try #require(try await cache.stored(CacheKey.url(canonical: url).text))
             guard case .file(let file) = stored.body else {
@@ -50,7 +50,7 @@ struct StoringTests {
     @Test("a body at the inline limit is in the index, one byte more makes a file named by the MD5 of the URL")
     func inlineLimit() async throws {
         let fixture = try CacheFixture { $0.inlineLimit = 100 }
-        try await fixture.withCache { cache in
+        try await fixture.withCache { cache async throws in
             let inline = try await cache.store(longText(100), url: "http://a/1")
             #expect(inline.localPath == nil)
             let file = try await cache.store(longText(101), url: "http://a/2")
@@ -64,7 +64,7 @@ struct StoringTests {
     @Test("with an inline limit of 0, and in the readable layout, even an empty body is a file", arguments: Layout.allCases)
     func emptyBody(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout) { $0.inlineLimit = 0 }
-        try await fixture.withCache { cache in
+        try await fixture.withCache { cache async throws in
             let entry = try await cache.store("", url: url)
             #expect(entry.localPath != nil)
             #expect(entry.contentLength == 0)
@@ -72,7 +72,7 @@ struct StoringTests {
             #expect(try await cache.text(url: url) == "")
         }
         let inline = try CacheFixture()
-        try await inline.withCache { cache in
+        try await inline.withCache { cache async throws in
             #expect(try await cache.store("", url: url).localPath == nil)
             #expect(try await cache.text(url: url) == "")
             #expect(try cache.findings() == [])
@@ -83,7 +83,7 @@ struct StoringTests {
     func metadata() async throws {
         let fixture = try CacheFixture()
         let start = fixture.clock.now()
-        try await fixture.withCache { cache in
+        try await fixture.withCache { cache async throws in
             try await cache.store(#"{"a": [1, 2]}"#, url: url, ttl: .milliseconds(1500), tags: ["t2"]) { metadata in
                 metadata.status = 203
                 metadata.contentType = "application/json"
@@ -98,7 +98,7 @@ struct StoringTests {
                 metadata.fields = "[]"
             }
         }
-        try await fixture.withCache { cache in
+        try await fixture.withCache { cache async throws in
             let entry = try #require(try cache.entry(url: url))
             #expect(entry.key == CacheKey.url(canonical: url).text)
             #expect(entry.namespace == "default")
@@ -130,7 +130,7 @@ struct StoringTests {
     @Test("a later body replaces an earlier one, whichever of them is inline", arguments: Layout.allCases)
     func replacing(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout) { $0.inlineLimit = 50 }
-        try await fixture.withCache { cache in
+        try await fixture.withCache { cache async throws in
             var version: Int64 = 0
             for body in ["a", longText(60), longText(70, "y"), "b", "c"] {
                 let entry = try await cache.store(body, url: url)
@@ -147,7 +147,7 @@ struct StoringTests {
     @Test("a replacement without tags or pinned keeps those that were there, and unites tags")
     func keepsTags() async throws {
         let fixture = try CacheFixture()
-        try await fixture.withCache { cache in
+        try await fixture.withCache { cache async throws in
             try await cache.store("1", url: url) {
                 $0.tags = ["a", "b"]
                 $0.pinned = true
@@ -169,7 +169,7 @@ struct StoringTests {
     @Test("a delete and a store of one path in one transaction leave the new body", arguments: Layout.allCases)
     func deleteThenStore(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout) { $0.inlineLimit = 0 }
-        try await fixture.withCache { cache in
+        try await fixture.withCache { cache async throws in
             try await cache.store("old", url: url)
             let gate = Gate("group")
             try await cache.holdWriter(until: gate)
@@ -209,7 +209,7 @@ struct StoringTests {
     @Test("a body that is shorter or longer than declared is not kept", arguments: [4, 6])
     func lengthMismatch(_ expected: Int64) async throws {
         let fixture = try CacheFixture { $0.inlineLimit = 0 }
-        try await fixture.withCache { cache in
+        try await fixture.withCache { cache async throws in
             let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url)
             try reservation.receive(Array("12345".utf8))
             await #expect(throws: DiskCacheError.lengthMismatch(expected: expected, received: 5)) {
@@ -224,7 +224,7 @@ struct StoringTests {
     @Test("a reservation that is let go leaves nothing behind")
     func abandoned() async throws {
         let fixture = try CacheFixture { $0.inlineLimit = 0 }
-        try await fixture.withCache { cache in
+        try await fixture.withCache { cache async throws in
             do {
                 let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url)
                 try reservation.receive(Array("12345".utf8))
@@ -242,7 +242,7 @@ struct StoringTests {
     @Test("a condition sees the entry that would be replaced, and can refuse")
     func condition() async throws {
         let fixture = try CacheFixture()
-        try await fixture.withCache { cache in
+        try await fixture.withCache { cache async throws in
             let first = try await cache.store("1", url: url)
             let refused = cache.reserve(.url(canonical: url), kind: .download, url: url)
             try refused.receive(Array("2".utf8))
@@ -260,7 +260,7 @@ struct StoringTests {
     @Test("JSON is recognised whatever pieces it comes in")
     func recognisesJSON() async throws {
         let fixture = try CacheFixture()
-        try await fixture.withCache { cache in
+        try await fixture.withCache { cache async throws in
             for (text, isJSON) in [(#"[1,"ü",{}]"#, true), ("[1,", false), ("text", false), (" 1 ", true)] {
                 let reservation = cache.reserve(try .data("k"), kind: .data)
                 for byte in text.utf8 { try reservation.receive([byte]) }

@@ -36,6 +36,7 @@ final class CacheFixture: Sendable {
     }
 
     /// Opens the cache for the time that `body` takes.
+    @discardableResult
     func withCache<Value>(
         _ configure: (inout DiskCache.Configuration) -> Void = { _ in }, _ body: (DiskCache) async throws -> Value
     ) async throws -> Value {
@@ -119,7 +120,7 @@ extension DiskCache {
 
 extension StoredEntry {
     func text() throws -> String {
-        String(decoding: try body.bytes().bytes, as: UTF8.self)
+        try body.bytes().withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
     }
 }
 

@@ -4,7 +4,8 @@ import Primitives
 import TestSupport
 import Testing
 
-/// Promises 1 to 3 of the design, against the real executable and signal 9.
+/// Promises 1 to 3 of the design, against the real executable and signal 9. `scripts/test` runs it with nothing beside
+/// it.
 @Suite("kill -9 under load", .serialized)
 struct CrashTests {
     /// `LARDER_CRASH_ROUNDS` rounds in all; without it 20.

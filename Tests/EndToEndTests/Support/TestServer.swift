@@ -5,6 +5,7 @@ import LarderAPI
 import Logging
 import Primitives
 import TestSupport
+import Testing
 
 /// The whole of Larder inside the test's process: real sockets, real files, a clock that the test turns.
 final class TestServer: Sendable {
@@ -44,23 +45,27 @@ final class TestServer: Sendable {
     }
 
     /// `POST /download` with a JSON body.
-    func download(_ json: JSON) async throws -> HTTPReply {
+    func download(_ json: JSON, sourceLocation: SourceLocation = #_sourceLocation) async throws -> HTTPReply {
         try await client.request(
-            "POST", "/download", fields: [.contentType: "application/json"], body: json.utf8)
+            "POST", "/download", fields: [.contentType: "application/json"], body: json.utf8,
+            sourceLocation: sourceLocation)
     }
 
     /// `GET` of a path.
-    func get(_ path: String, fields: HTTPFields = [:]) async throws -> HTTPReply {
-        try await client.request("GET", path, fields: fields)
+    func get(
+        _ path: String, fields: HTTPFields = [:], sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> HTTPReply {
+        try await client.request("GET", path, fields: fields, sourceLocation: sourceLocation)
     }
 
     /// `PUT /entries/:key/content`.
     @discardableResult
     func put(
-        _ key: String, _ body: [UInt8], query: String = "", fields: HTTPFields = [:]
+        _ key: String, _ body: [UInt8], query: String = "", fields: HTTPFields = [:],
+        sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> HTTPReply {
         let path = "/entries/\(key.percentEncoded)/content" + (query.isEmpty ? "" : "?" + query)
-        return try await client.request("PUT", path, fields: fields, body: body)
+        return try await client.request("PUT", path, fields: fields, body: body, sourceLocation: sourceLocation)
     }
 
     /// Runs `body` with a server and stops it afterwards, however `body` ends.

@@ -11,6 +11,8 @@ public final class ScriptedFTPOrigin: Sendable {
         public var passiveAddress = "127.0.0.1"
         /// After how many bytes of a file the data connection is reset; `nil`, the default, for never.
         public var cutAfter: Int?
+        /// Whether `QUIT` gets its answer; `true` by default. Without it the control connection just stays open.
+        public var answersQuit = true
 
         /// A server that behaves.
         public init() {}
@@ -102,6 +104,7 @@ private final class Session {
             restart = Int(argument) ?? 0
             try reply("350 from \(restart)")
         case "RETR": try retrieve(argument)
+        case "QUIT" where !behaviour.answersQuit: break
         case "QUIT":
             try reply("221 bye")
             return false

@@ -1,4 +1,5 @@
 import Foundation
+import Primitives
 
 /// HTTPS, with HTTP/2 and HTTP/1.1, in front of an HTTP origin: Debian's nginx as a process of its own, in a temporary
 /// directory, with a certificate of a ``TestAuthority``. It ends with this object, and with the test process.
@@ -15,7 +16,8 @@ public final class TLSFront: Sendable {
     public let authority: TestAuthority
     private let directory: TemporaryDirectory
     private let process: ChildProcess
-    private let lifeline: Int32
+    /// The writing end of the shell's pipe; `nil` once it is closed.
+    private let lifeline: Locked<Int32?>
 
     /// Starts it in front of the HTTP server on `originPort`, and returns once it answers.
     ///
@@ -42,7 +44,7 @@ public final class TLSFront: Sendable {
         guard pipe(&pipeEnds) == 0 else { throw SystemError("pipe") }
         for end in pipeEnds { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         defer { close(pipeEnds[0]) }
-        lifeline = pipeEnds[1]
+        lifeline = Locked(pipeEnds[1])
         let script = """
             PATH=$PATH:/usr/sbin nginx -p "$1" -c "$1/nginx.conf" -e "$1/error.log" 4<&- & child=$!
             read -r line <&4
@@ -54,7 +56,7 @@ public final class TLSFront: Sendable {
                 "/bin/sh", ["-c", script, "sh", directory.path], environment: ["NGINX": "3;"],
                 inheriting: [listening: 3, pipeEnds[0]: 4])
         } catch {
-            close(lifeline)
+            close(pipeEnds[1])
             throw error
         }
         do {
@@ -68,7 +70,6 @@ public final class TLSFront: Sendable {
 
     deinit {
         stop()
-        close(lifeline)
     }
 
     /// An absolute URL of it; `path` starts with a slash.
@@ -78,7 +79,11 @@ public final class TLSFront: Sendable {
 
     /// Ends nginx and waits for its end.
     public func stop() {
-        _ = write(lifeline, "\n", 1)
+        let lifeline = self.lifeline.withLock { lifeline in
+            defer { lifeline = nil }
+            return lifeline
+        }
+        if let lifeline { close(lifeline) }
         _ = process.waitBlocking()
     }
 

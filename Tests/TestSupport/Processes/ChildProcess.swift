@@ -104,11 +104,13 @@ public final class ChildProcess: Sendable {
         }
     }
 
-    /// Blocks until it ends. Polls, as `waitpid` under the lock would keep ``kill(_:)`` out.
+    /// Blocks until it ends.
     public func waitBlocking() -> Exit {
         while true {
             if let exit = reap(WNOHANG) { return exit }
-            usleep(2000)
+            // Leaves it to be reaped under the lock: so `kill` never meets a number that is another process's by then.
+            var info = siginfo_t()
+            waitid(P_PID, id_t(pid), &info, WEXITED | WNOWAIT)
         }
     }
 

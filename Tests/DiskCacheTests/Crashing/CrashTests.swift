@@ -1,0 +1,250 @@
+import Foundation
+import Primitives
+import Testing
+import TestSupport
+
+@testable import DiskCache
+
+@Suite("A kill at any instant")
+struct CrashTests {
+    /// What is under way when the process ends, from what was acknowledged before it.
+    enum Scenario: CaseIterable, Sendable {
+        case store, replace, replaceInlineByFile, replaceFileByInline, replaceTwice, remove, removeThenStore
+        case replaceInOtherLayout, makeWayForDirectory, fillLeafBelowBody, storeWhereDirectoryIs, purge
+
+        /// How many transactions there are until it is done.
+        var transactions: Int {
+            switch self {
+            case .purge, .replaceTwice, .removeThenStore: 2
+            default: 1
+            }
+        }
+    }
+
+    private static let url = "http://h/a"
+    private static let below = "http://h/a/b"
+    private static let old = longText(5000, "old")
+    private static let new = longText(6000, "new")
+
+    @Test(
+        "leaves the old or the new version whole, never a mix, and nothing else",
+        arguments: Scenario.allCases, Layout.allCases)
+    func killed(_ scenario: Scenario, _ layout: Layout) async throws {
+        var reached = 0
+        for point in CrashPoint.allCases {
+            for occurrence in 1...3 {
+                let fixture = try CacheFixture(layout) { $0.inlineLimit = 1000 }
+                try await fixture.withCache { cache async throws in try await Self.prepare(scenario, cache) }
+
+                let other: Layout = layout == .hashed ? .readable : .hashed
+                let count = Counter()
+                let cache = try fixture.open {
+                    if scenario == .replaceInOtherLayout { $0.layout = other }
+                } crashHook: { current in
+                    if current == point, count.add() == occurrence { throw SimulatedCrash() }
+                }
+                let acknowledged = try await Self.run(scenario, cache)
+                cache.close()
+                let crashed = count.value >= occurrence
+                if crashed { reached += 1 }
+
+                try await fixture.withCache { cache async throws in
+                    let comment: Comment = "\(point) \(occurrence), acknowledged: \(acknowledged)"
+                    #expect(crashed || acknowledged, comment)
+                    #expect(try cache.findings() == [], comment)
+                    let isCommitted = point == .afterCommit && occurrence >= scenario.transactions
+                    try await Self.check(scenario, cache, isNew: acknowledged || isCommitted, comment)
+                    #expect(try cache.findings() == [], comment)
+                }
+                if !crashed { break }
+            }
+        }
+        #expect(reached >= 2)
+    }
+
+    /// What is there, and acknowledged, before.
+    private static func prepare(_ scenario: Scenario, _ cache: DiskCache) async throws {
+        switch scenario {
+        case .store: break
+        case .replaceInlineByFile: try await cache.store("inline", url: url)
+        case .storeWhereDirectoryIs: try await cache.store(old, url: below)
+        case .purge:
+            try await cache.store(old, url: url)
+            try await cache.store(old, url: below)
+        default: try await cache.store(old, url: url)
+        }
+        try await cache.store(old, key: "bystander")
+    }
+
+    /// What is under way; whether it was acknowledged.
+    private static func run(_ scenario: Scenario, _ cache: DiskCache) async throws -> Bool {
+        func store(_ body: String, _ url: String) async throws {
+            let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url)
+            try reservation.receive(Array(body.utf8))
+            _ = try await reservation.publish(EntryMetadata(ttl: .seconds(10)))
+        }
+        do {
+            switch scenario {
+            case .store, .replace, .replaceInlineByFile, .replaceInOtherLayout: try await store(new, url)
+            case .replaceFileByInline: try await store("inline", url)
+            case .makeWayForDirectory: try await store(new, below)
+            case .fillLeafBelowBody: try await store(new, below + "/c/d")
+            case .storeWhereDirectoryIs: try await store(new, url)
+            case .remove: try await cache.remove(CacheKey.url(canonical: url).text)
+            case .purge: try await cache.remove(matching: EntryFilter(host: "h"))
+            case .replaceTwice, .removeThenStore:
+                let gate = Gate("group")
+                try await cache.holdWriter(until: gate)
+                let first = Gate("first")
+                let second = Counter("second")
+                if scenario == .removeThenStore {
+                    cache.writer.submit(
+                        { context in
+                            if let row = try context.index.row(forKey: CacheKey.url(canonical: url).text) {
+                                try context.remove(row)
+                            }
+                        }, completion: { _ in first.open() })
+                } else {
+                    publish(cache, longText(5500, "between"), url) { _ in first.open() }
+                }
+                let results = Recorder<Bool>()
+                publish(cache, new, url) { succeeded in
+                    results.append(succeeded)
+                    second.add()
+                }
+                gate.open()
+                try await first.wait()
+                try await second.wait(for: 1)
+                return results.elements == [true]
+            }
+            return true
+        } catch DiskCacheError.closed {
+            return false
+        }
+    }
+
+    private static func publish(
+        _ cache: DiskCache, _ body: String, _ url: String, _ completion: @escaping @Sendable (Bool) -> Void
+    ) {
+        let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url)
+        do {
+            try reservation.receive(Array(body.utf8))
+        } catch {
+            return completion(false)
+        }
+        reservation.publish(EntryMetadata(ttl: .seconds(10))) { result in
+            completion((try? result.get()) != nil)
+        }
+    }
+
+    private static func check(
+        _ scenario: Scenario, _ cache: DiskCache, isNew: Bool, _ comment: Comment
+    ) async throws {
+        let (atURL, atBelow): (String?, String?) =
+            switch scenario {
+            case .store: (isNew ? new : nil, nil)
+            case .replace, .replaceTwice, .removeThenStore, .replaceInOtherLayout: (isNew ? new : old, nil)
+            case .replaceInlineByFile: (isNew ? new : "inline", nil)
+            case .replaceFileByInline: (isNew ? "inline" : old, nil)
+            case .remove: (isNew ? nil : old, nil)
+            case .makeWayForDirectory: (old, isNew ? new : nil)
+            case .fillLeafBelowBody: (old, nil)
+            case .storeWhereDirectoryIs: (isNew ? new : nil, old)
+            case .purge: (isNew ? nil : old, isNew ? nil : old)
+            }
+        #expect(try await cache.text(url: url) == atURL, comment)
+        #expect(try await cache.text(url: below) == atBelow, comment)
+        if scenario == .fillLeafBelowBody {
+            #expect(try await cache.text(url: below + "/c/d") == (isNew ? new : nil), comment)
+        }
+        #expect(try await cache.text(key: "bystander") == old, comment)
+    }
+
+    @Test("a body that was being received is gone after a restart")
+    func parts() async throws {
+        let fixture = try CacheFixture { $0.inlineLimit = 0 }
+        try await fixture.withCache { cache async throws in try await cache.store("1", key: "k") }
+        let part = fixture.namespace + "/incoming/77.part"
+        try Data("half".utf8).write(to: URL(fileURLWithPath: part))
+        try await fixture.withCache { cache async throws in
+            #expect(FileSystem.status(of: part) == nil)
+            #expect(try cache.findings() == [])
+        }
+    }
+
+    @Test("what a damaged list of intents names outside the tree is not removed")
+    func hostileIntents() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { _ async throws in }
+        let victim = fixture.temporary.path("victim")
+        try Data("precious".utf8).write(to: URL(fileURLWithPath: victim))
+        let names = ["../../victim", "ab/../../../victim", victim, "index.sqlite", "QUrlCaches/../index.sqlite"]
+        try Data(names.joined(separator: "\0").utf8 + [0])
+            .write(to: URL(fileURLWithPath: fixture.namespace + "/incoming/intents"))
+        try await fixture.withCache { cache async throws in
+            #expect(FileSystem.status(of: victim) != nil)
+            #expect(try cache.findings() == [])
+        }
+    }
+
+    @Test("an operation that fails is undone alone, with its files", arguments: Layout.allCases)
+    func failingOperation(_ layout: Layout) async throws {
+        struct Failure: Error {}
+        let fixture = try CacheFixture(layout) { $0.inlineLimit = 0 }
+        try await fixture.withCache { cache async throws in
+            try await cache.store(Self.old, url: Self.url)
+            let gate = Gate("group")
+            try await cache.holdWriter(until: gate)
+            let done = Counter()
+            cache.writer.submit(
+                { context in
+                    let row = try #require(try context.index.row(forKey: CacheKey.url(canonical: Self.url).text))
+                    try context.remove(row)
+                    throw Failure()
+                }, completion: { (_: Result<Void, DiskCacheError>) in done.add() })
+            Self.publish(cache, Self.new, Self.below) { _ in done.add() }
+            gate.open()
+            try await done.wait(for: 2)
+            try await cache.flush()
+            #expect(try await cache.text(url: Self.url) == Self.old)
+            #expect(try await cache.text(url: Self.below) == Self.new)
+            #expect(cache.totals.entries == 2)
+            #expect(try cache.findings() == [])
+        }
+    }
+
+    @Test("a transaction that fails as a whole is undone, and each operation gets its own", arguments: Layout.allCases)
+    func failingCommit(_ layout: Layout) async throws {
+        struct Failure: Error {}
+        let fixture = try CacheFixture(layout) { $0.inlineLimit = 0 }
+        try await fixture.withCache { cache async throws in
+            try await cache.store(Self.old, url: Self.url)
+            try await cache.store(Self.old, key: "goes")
+        }
+        let commits = Counter()
+        let cache = try fixture.open(crashHook: { point in
+            // The first is that of the operation which holds the writer up.
+            if point == .beforeCommit, commits.add() == 2 { throw Failure() }
+        })
+        defer { cache.close() }
+        let gate = Gate("group")
+        try await cache.holdWriter(until: gate)
+        let results = Recorder<Bool>()
+        let done = Counter()
+        let note: @Sendable (Bool) -> Void = { succeeded in
+            results.append(succeeded)
+            done.add()
+        }
+        Self.publish(cache, Self.new, Self.url, note)
+        Self.publish(cache, Self.new, Self.below, note)
+        cache.remove("goes") { note((try? $0.get()) == true) }
+        gate.open()
+        try await done.wait(for: 3)
+        try await cache.flush()
+        #expect(results.elements == [true, true, true])
+        #expect(try await cache.text(url: Self.url) == Self.new)
+        #expect(try await cache.text(url: Self.below) == Self.new)
+        #expect(try await cache.text(key: "goes") == nil)
+        #expect(try cache.findings() == [])
+    }
+}
