@@ -19,7 +19,8 @@ struct DownloadsTests {
                 ["url": "nonsense"], ["url": .string(origin.url("/b")), "ttl": -1],
             ]
             let isArray = form == "array"
-            let text = isArray ? JSON.array(elements).text : elements.map(\.text).joined(separator: "\n") + "\n\n{\"url\n"
+            let text =
+                isArray ? JSON.array(elements).text : elements.map(\.text).joined(separator: "\n") + "\n\n{\"url\n"
             // Not held against openapi.yaml as a request: two of the elements are wrong on purpose.
             let reply = try await HTTPClient(port: server.api.port).request(
                 "POST", "/downloads",

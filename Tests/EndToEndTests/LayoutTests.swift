@@ -66,13 +66,15 @@ struct LayoutTests {
         defer { origin.stop() }
         let directory = try TemporaryDirectory()
         let clock = ManualClock()
-        try await TestServer.with(clock: clock, directory: directory, configure: { $0.layout = .readable }) { (server) async throws in
+        try await TestServer.with(clock: clock, directory: directory, configure: { $0.layout = .readable }) {
+            (server) async throws in
             for path in paths {
                 #expect(try await server.download(["url": .string(origin.url(path)), "ttl": 60]).status == 200)
             }
         }
         // The layout of new bodies may change; what is there is read all the same.
-        try await TestServer.with(clock: clock, directory: directory, configure: { $0.layout = .hashed }) { (server) async throws in
+        try await TestServer.with(clock: clock, directory: directory, configure: { $0.layout = .hashed }) {
+            (server) async throws in
             for path in paths {
                 #expect(try await server.get("/entries/\(md5(origin.url(path)))/content").text == path)
             }
@@ -95,7 +97,8 @@ struct CorruptionTests {
         let clock = ManualClock()
         for isRestarted in [false, true] {
             // Without the memory tier every read goes to the file, as it does after a restart.
-            try await TestServer.with(clock: clock, directory: directory, configure: { $0.memoryLimit = 0 }) { (server) async throws in
+            try await TestServer.with(clock: clock, directory: directory, configure: { $0.memoryLimit = 0 }) {
+                (server) async throws in
                 let url = origin.url("/\(how)\(isRestarted)")
                 let call: JSON = ["url": .string(url), "ttl": 60]
                 let entry = try await server.download(call).member("entry")

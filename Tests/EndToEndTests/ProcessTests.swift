@@ -53,6 +53,22 @@ struct ProcessTests {
         #expect(try await larder.process.wait() == .status(0))
     }
 
+    @Test("at debug there is one line a request, and no query in it, which may hold a secret")
+    func logs() async throws {
+        let directory = try TemporaryDirectory()
+        let larder = try await LarderProcess(
+            directory: directory.path("cache"), arguments: ["--log-level", "debug", "--log-format", "json"])
+        _ = try await larder.client.request(
+            "GET", "/json?url=http://h.example/?token=s3cret", fields: [.authorization: "s3cret"])
+        _ = try await larder.client.request("PUT", "/entries/note/content?tags=s3cret", text: "s3cret")
+        #expect(try await larder.stop() == .status(0))
+        let lines = try larder.process.output.split(separator: "\n").map { try JSON(parsing: String($0)) }
+        let requests = lines.filter { $0["message"] == "request" }
+        #expect(requests.compactMap { $0["operation"]?.stringValue } == ["getJSON", "putContent"])
+        #expect(requests.compactMap { $0["status"]?.stringValue } == ["404", "200"])
+        #expect(!larder.process.output.contains("s3cret"))
+    }
+
     @Test("an option that is wrong is refused with its name and what was expected")
     func options() async throws {
         for (arguments, words) in [

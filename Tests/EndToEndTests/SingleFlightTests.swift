@@ -35,14 +35,7 @@ struct SingleFlightTests {
         defer { origin.stop() }
         try await TestServer.with { (server) async throws in
             let call = JSON.object([.init("url", .string(origin.url("/slow"))), .init("ttl", 60)])
-            let leaving = try await blocking {
-                try (0..<100).map { _ in
-                    let connection = try RawConnection(port: server.api.port)
-                    try connection.sendRequest(
-                        "POST", "/download", fields: [.contentType: "application/json"], body: call.utf8)
-                    return connection
-                }
-            }
+            let leaving = try await Self.send(call, 100, to: server)
             try await poll("100 waiters") { server.service.downloads.statuses().first?.waiters == 100 }
             async let replies = concurrently(100) { _ in try await server.download(call) }
             try await poll("200 waiters") { server.service.downloads.statuses().first?.waiters == 200 }
@@ -64,18 +57,25 @@ struct SingleFlightTests {
         defer { origin.stop() }
         try await TestServer.with { (server) async throws in
             let call = JSON.object([.init("url", .string(origin.url("/slow"))), .init("ttl", 60)])
-            let connection = try await blocking {
-                let connection = try RawConnection(port: server.api.port)
-                try connection.sendRequest(
-                    "POST", "/download", fields: [.contentType: "application/json"], body: call.utf8)
-                return connection
-            }
+            let connection = try await Self.send(call, 1, to: server)[0]
             try await poll("the waiter") { server.service.downloads.statuses().first?.waiters == 1 }
             connection.close()
             try await poll("its leaving") { server.service.downloads.statuses().first?.waiters == 0 }
             gate.open()
             try await poll("the end") { server.service.downloads.statuses().first?.state == .succeeded }
             #expect(try await server.get("/entries/\(md5(origin.url("/slow")))/content").text == "kept")
+        }
+    }
+
+    /// Sends the same call on connections of their own, whose answers nobody reads.
+    private static func send(_ call: JSON, _ count: Int, to server: TestServer) async throws -> [RawConnection] {
+        try await blocking {
+            try (0..<count).map { _ in
+                let connection = try RawConnection(port: server.api.port)
+                try connection.sendRequest(
+                    "POST", "/download", fields: [.contentType: "application/json"], body: call.utf8)
+                return connection
+            }
         }
     }
 

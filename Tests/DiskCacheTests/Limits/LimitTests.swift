@@ -1,0 +1,206 @@
+import Foundation
+import Primitives
+import Testing
+import TestSupport
+
+@testable import DiskCache
+
+@Suite("Limits")
+struct LimitTests {
+    private static func cost(_ length: Int64) -> Int64 { EntryRow.cost(bodyLength: length, isFile: false, url: nil) }
+
+    /// Room for `count` entries of 1,000 bytes beside the head-room that is kept.
+    private static func limit(_ count: Int64) -> Int64 { cost(1000) * count * 16 / 15 + 16 }
+
+    @Test("what has expired goes first, then what was used longest ago, never what is pinned")
+    func order() async throws {
+        let fixture = try CacheFixture { $0.diskLimit = Self.limit(5) }
+        try await fixture.withCache { cache async throws in
+            let body = longText(1000)
+            var entries: [Entry] = []
+            for (name, ttl) in [("pinned", 1000), ("old", 1000), ("used", 1000), ("expiring", 30), ("young", 1000)] {
+                fixture.clock.advance(by: .seconds(1))
+                entries.append(
+                    try await cache.store(body, key: name, ttl: .seconds(ttl)) { $0.pinned = name == "pinned" })
+            }
+            try await cache.flush()
+            #expect(try cache.keys().count == 5)
+            fixture.clock.advance(by: .seconds(60))
+            cache.recordHit(entries[2])
+            var left: [[String]] = []
+            for name in ["a", "b", "c"] {
+                fixture.clock.advance(by: .seconds(1))
+                try await cache.store(body, key: name, ttl: .seconds(1000))
+                // Whatever the writer does by itself is done when this is.
+                try await cache.flush()
+                try await cache.flush()
+                left.append(try cache.keys())
+            }
+            #expect(left == [
+                ["a", "old", "pinned", "used", "young"], ["a", "b", "pinned", "used", "young"],
+                ["a", "b", "c", "pinned", "used"],
+            ])
+            #expect(cache.totals.diskBytes <= Self.limit(5))
+            #expect(try cache.findings() == [])
+        }
+    }
+
+    @Test("hold under concurrent stores, of which each is kept or refused", arguments: Layout.allCases)
+    func concurrent(_ layout: Layout) async throws {
+        let limit: Int64 = 400_000
+        let fixture = try CacheFixture(layout) { $0.diskLimit = limit }
+        try await fixture.withCache { cache async throws in
+            let peak = Locked<Int64>(0)
+            let refused = Counter()
+            _ = try await concurrently(16) { worker in
+                try await blocking {
+                    for round in 0..<25 {
+                        let reservation = cache.reserve(try .data("\(worker)-\(round)"), kind: .data)
+                        let done = Gate()
+                        do {
+                            for _ in 0...(round % 5) { try reservation.receive(Array(longText(7000).utf8)) }
+                            reservation.publish(EntryMetadata(ttl: .seconds(10))) { _ in done.open() }
+                        } catch DiskCacheError.noSpace {
+                            refused.add()
+                            done.open()
+                        }
+                        try done.waitBlocking()
+                        let used = cache.totals.diskBytes
+                        peak.withLock { $0 = max($0, used) }
+                    }
+                }
+            }
+            #expect(peak.withLock { $0 } <= limit)
+            #expect(peak.withLock { $0 } > limit / 2)
+            #expect(refused.value < 100)
+            #expect(cache.parts.budget.reserved == 0)
+            #expect(cache.parts.budget.used == cache.totals.diskBytes)
+            #expect(try cache.findings() == [])
+        }
+    }
+
+    @Test("a body longer than one entry may be fails as soon as that is known")
+    func entryLimit() async throws {
+        let fixture = try CacheFixture { $0.entryLimit = 1000 }
+        try await fixture.withCache { cache async throws in
+            let declared = cache.reserve(try .data("k"), kind: .data)
+            #expect(throws: DiskCacheError.entryTooLarge(limit: 1000)) { try declared.expect(length: 1001) }
+            let sent = cache.reserve(try .data("k"), kind: .data)
+            try sent.receive([UInt8](repeating: 1, count: 1000))
+            #expect(throws: DiskCacheError.entryTooLarge(limit: 1000)) { try sent.receive([1]) }
+        }
+    }
+
+    @Test("a body that cannot fit, whatever goes, is refused and nothing goes for it")
+    func doesNotFit() async throws {
+        let fixture = try CacheFixture { $0.diskLimit = 1_000_000 }
+        try await fixture.withCache { cache async throws in
+            try await cache.store(longText(300_000), key: "pinned") { $0.pinned = true }
+            try await cache.store(longText(300_000), key: "other")
+            let tooLarge = cache.reserve(try .data("k"), kind: .data)
+            #expect(throws: DiskCacheError.noSpace) { try tooLarge.expect(length: 1_000_000) }
+            let besidePinned = cache.reserve(try .data("k"), kind: .data)
+            #expect(throws: DiskCacheError.noSpace) { try besidePinned.expect(length: 750_000) }
+            #expect(try cache.keys() == ["other", "pinned"])
+            let inFlight = cache.reserve(try .data("k"), kind: .data)
+            try inFlight.expect(length: 600_000)
+            #expect(try cache.keys() == ["pinned"])
+            let besideFlight = cache.reserve(try .data("l"), kind: .data)
+            #expect(throws: DiskCacheError.noSpace) { try besideFlight.expect(length: 200_000) }
+            inFlight.abandon()
+            try besideFlight.expect(length: 200_000)
+        }
+    }
+
+    @Test("what is pinned, and no longer, goes again")
+    func unpinned() async throws {
+        let fixture = try CacheFixture { $0.diskLimit = Self.limit(3) }
+        try await fixture.withCache { cache async throws in
+            for name in ["a", "b", "c"] { try await cache.store(longText(1000), key: name) { $0.pinned = true } }
+            await #expect(throws: DiskCacheError.noSpace) { try await cache.store(longText(1000), key: "d") }
+            #expect(try cache.keys() == ["a", "b", "c"])
+            _ = try await cache.update("b", pinned: false)
+            try await cache.store(longText(1000), key: "d")
+            #expect(try cache.keys() == ["a", "c", "d"])
+        }
+    }
+
+    @Test("a cache that is opened with a smaller limit shrinks by itself")
+    func shrinks() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in try await fill(cache, 500) }
+        let cache = try fixture.open { $0.diskLimit = 100_000 }
+        defer { cache.close() }
+        try await cache.flush()
+        try await poll("fewer bytes than the limit") { cache.totals.diskBytes <= 100_000 }
+        #expect(try cache.findings() == [])
+    }
+
+    @Test("the memory tier stays under its limit and can be trimmed; nothing is lost by it")
+    func memory() async throws {
+        let fixture = try CacheFixture { $0.memoryLimit = 200_000 }
+        try await fixture.withCache { cache async throws in
+            for number in 0..<50 { try await cache.store(longText(10_000, "\(number)"), key: "\(number)") }
+            for number in 0..<50 { _ = try await cache.stored("\(number)") }
+            #expect(cache.memoryStatistics.bytes <= 200_000)
+            #expect(cache.memoryStatistics.count > 10)
+            cache.trimMemory(toBytes: 0)
+            #expect(cache.memoryStatistics.count == 0)
+            #expect(try await cache.text(key: "7") == longText(10_000, "7"))
+        }
+    }
+
+    @Test(
+        "a full disk refuses a body and harms nothing; with room again it works without a restart",
+        .enabled(if: getuid() == 0, "only root can mount a small file system"), arguments: Layout.allCases)
+    func fullDisk(_ layout: Layout) async throws {
+        let mount = try TemporaryDirectory("larder-full")
+        guard await run("mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", mount.path) else {
+            withKnownIssue("no small file system could be mounted") { Issue.record("mount failed") }
+            return
+        }
+        let directory = try CacheDirectory(path: mount.path("cache"))
+        var configuration = DiskCache.Configuration()
+        configuration.layout = layout
+        let cache = try DiskCache(in: directory, configuration: configuration)
+        let kept = longText(200_000, "kept")
+        try await cache.store(kept, key: "kept")
+        let outcomes = try await concurrently(40) { number in
+            do {
+                try await cache.store(longText(number % 2 == 0 ? 150_000 : 2000, "\(number)"), key: "n\(number)")
+                return true
+            } catch DiskCacheError.noSpace {
+                return false
+            }
+        }
+        #expect(outcomes.contains(false))
+        for (number, isStored) in outcomes.enumerated() {
+            let text = try await cache.text(key: "n\(number)")
+            #expect((text != nil) == isStored)
+            if let text { #expect(text == longText(number % 2 == 0 ? 150_000 : 2000, "\(number)")) }
+        }
+        #expect(try await cache.text(key: "kept") == kept)
+        #expect(await run("mount", "-o", "remount,size=12m", mount.path))
+        try await cache.store("room", key: "after")
+        #expect(try await cache.text(key: "after") == "room")
+        try await cache.flush()
+        #expect(try cache.findings() == [])
+        cache.close()
+        #expect(await run("umount", "-l", mount.path))
+    }
+
+    /// Runs a command; whether it succeeded.
+    private func run(_ command: String...) async -> Bool {
+        await withCheckedContinuation { continuation in
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+            process.arguments = command
+            process.terminationHandler = { continuation.resume(returning: $0.terminationStatus == 0) }
+            do {
+                try process.run()
+            } catch {
+                continuation.resume(returning: false)
+            }
+        }
+    }
+}

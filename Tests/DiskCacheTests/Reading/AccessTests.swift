@@ -1,0 +1,173 @@
+import Foundation
+import Primitives
+import Testing
+import TestSupport
+
+@testable import DiskCache
+
+@Suite("Hits and sliding expiry")
+struct AccessTests {
+    private let url = "http://h/a"
+
+    @Test("show at once, wherever an entry is read, and survive a close")
+    func overlay() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            let entry = try await cache.store("1", url: url, ttl: .seconds(20))
+            fixture.clock.advance(by: .seconds(15))
+            let now = fixture.clock.now()
+            cache.recordHit(entry)
+            cache.recordHit(entry)
+            let slid = cache.slide(entry, ttl: .seconds(30))
+            #expect(slid.expiryDate == now + .seconds(30))
+            #expect(slid.ttl == .seconds(30))
+            let shown = [
+                try #require(try cache.entry(url: url)), try cache.list().entries[0],
+                try #require(try await cache.stored(entry.key)).entry, try #require(try await cache.stored(entry.key)).entry,
+            ]
+            for entry in shown {
+                #expect(entry.hits == 2)
+                #expect(entry.lastAccessDate == now)
+                #expect(entry.expiryDate == now + .seconds(30))
+                #expect(entry.ttl == .seconds(30))
+            }
+        }
+        try await fixture.withCache { cache async throws in
+            let entry = try #require(try cache.entry(url: url))
+            #expect(entry.hits == 2)
+            #expect(entry.lastAccessDate == fixture.clock.now())
+            #expect(entry.expiryDate == fixture.clock.now() + .seconds(30))
+            #expect(entry.ttl == .seconds(30))
+            #expect(cache.slide(entry).expiryDate == fixture.clock.now() + .seconds(30))
+        }
+    }
+
+    @Test("show in the memory tier after they were written down")
+    func memoryAfterFlush() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            let entry = try await cache.store("1", url: url, ttl: .seconds(20))
+            _ = try await cache.stored(entry.key)
+            fixture.clock.advance(by: .seconds(5))
+            cache.recordHit(entry)
+            _ = cache.slide(entry)
+            try await cache.flush()
+            #expect(cache.parts.access.isEmpty)
+            guard case .hit(let stored) = try cache.load(entry.key) else {
+                Issue.record("gone")
+                return
+            }
+            #expect(cache.memoryStatistics.hits == 1)
+            #expect(stored.entry.hits == 1)
+            #expect(stored.entry.expiryDate == fixture.clock.now() + .seconds(20))
+        }
+    }
+
+    @Test("are written down by themselves within a second or so")
+    func writtenDown() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            let entry = try await cache.store("1", url: url)
+            cache.recordHit(entry)
+            #expect(try cache.parts.reader.row(forKey: entry.key)?.entry.hits == 0)
+            try await poll("hits in the index", limit: .seconds(5)) {
+                try cache.parts.reader.row(forKey: entry.key)?.entry.hits == 1
+            }
+        }
+    }
+
+    @Test("of an entry that was replaced or removed say nothing about what comes after")
+    func otherVersion() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            let first = try await cache.store("1", url: url, ttl: .seconds(20))
+            cache.recordHit(first)
+            _ = cache.slide(first, ttl: .seconds(1000))
+            let second = try await cache.store("2", url: url, ttl: .seconds(20))
+            cache.recordHit(first)
+            #expect(try cache.entry(url: url)?.hits == 0)
+            try await cache.flush()
+            let entry = try #require(try cache.entry(url: url))
+            #expect(entry.hits == 0)
+            #expect(entry.expiryDate == second.expiryDate)
+            try await cache.remove(first.key)
+            cache.recordHit(second)
+            try await cache.flush()
+            #expect(try cache.entry(url: url) == nil)
+        }
+    }
+
+    @Test("an update of the ttl has the last word over a slide that came before it")
+    func updateAfterSlide() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            let entry = try await cache.store("1", url: url, ttl: .seconds(20), tags: ["a"])
+            cache.recordHit(entry)
+            _ = cache.slide(entry, ttl: .seconds(1000))
+            let updated = try #require(
+                try await cache.update(entry.key, ttl: .seconds(5), tags: ["b", "c"], pinned: true))
+            try await cache.flush()
+            for entry in [updated, try #require(try cache.entry(url: url))] {
+                #expect(entry.expiryDate == fixture.clock.now() + .seconds(5))
+                #expect(entry.tags == ["b", "c"])
+                #expect(entry.pinned)
+                #expect(entry.hits == 1)
+            }
+            #expect(try await cache.remove(matching: EntryFilter(tag: "a")) == 0)
+            #expect(try await cache.remove(matching: EntryFilter(tag: "c")) == 1)
+        }
+    }
+
+    @Test("an update with a ttl of 0 makes a download stale and removes what a caller stored; of nothing it is nothing")
+    func updateToZero() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            let download = try await cache.store("1", url: url)
+            let data = try await cache.store("1", key: "k")
+            _ = try await cache.stored(download.key)
+            let updated = try #require(try await cache.update(download.key, ttl: .zero))
+            #expect(!updated.isFresh(at: fixture.clock.now()))
+            #expect(try await cache.stored(download.key)?.entry.isFresh(at: fixture.clock.now()) == false)
+            #expect(try await cache.update(data.key, ttl: .zero) == nil)
+            #expect(try cache.entry(for: "k") == nil)
+            #expect(try await cache.update("k", pinned: true) == nil)
+        }
+    }
+
+    @Test("what a purge removed or a store replaced is not served from memory")
+    func memoryInvalidation() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            try await cache.store("1", url: url, tags: ["t"])
+            for _ in 0..<2 { #expect(try await cache.text(url: url) == "1") }
+            #expect(cache.memoryStatistics.count == 1)
+            try await cache.store("2", url: url, tags: ["t"])
+            for _ in 0..<2 { #expect(try await cache.text(url: url) == "2") }
+            try await cache.remove(matching: EntryFilter(tag: "t"))
+            #expect(try await cache.text(url: url) == nil)
+            #expect(cache.memoryStatistics.count == 0)
+        }
+    }
+
+    @Test("the log forgets a key only when it was told so, and puts back what could not be written")
+    func log() {
+        let log = AccessLog()
+        let now = Timestamp(seconds: 1)
+        #expect(log.note(PendingAccess(version: 1, hits: 1, lastAccess: now), for: "k"))
+        #expect(!log.note(PendingAccess(version: 1, hits: 1, lastAccess: now), for: "k"))
+        let taken = log.beginFlush()
+        #expect(taken.map(\.access.hits) == [2])
+        #expect(log.pending("k")?.hits == 2)
+        _ = log.note(PendingAccess(version: 1, hits: 1, lastAccess: now), for: "k")
+        #expect(log.pending("k")?.hits == 3)
+        log.cancelFlush(["k"])
+        #expect(log.pending("k")?.hits == 3)
+        _ = log.beginFlush(only: "k")
+        log.endFlush(["k"])
+        #expect(log.pending("k") == nil)
+        #expect(log.isEmpty)
+        _ = log.note(PendingAccess(version: 3, hits: 1), for: "k")
+        _ = log.note(PendingAccess(version: 2, hits: 1), for: "k")
+        #expect(log.pending("k") == PendingAccess(version: 3, hits: 1))
+    }
+}

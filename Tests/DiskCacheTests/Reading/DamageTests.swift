@@ -1,0 +1,228 @@
+import Foundation
+import Primitives
+import Testing
+import TestSupport
+
+@testable import DiskCache
+
+@Suite("Damaged bodies")
+struct DamageTests {
+    private static let url = "http://h/a"
+    private static let body = longText(40_000, "body")
+
+    enum Damage: CaseIterable, Sendable {
+        case flippedByte, truncated, extended, removed, replacedByDirectory, replacedByLink, parentRemoved
+    }
+
+    private static func inflict(_ damage: Damage, on path: String) throws {
+        switch damage {
+        case .flippedByte: try edit(path) { $0[20_000] ^= 1 }
+        case .truncated: try edit(path) { $0 = $0.prefix(39_999) }
+        case .extended: try edit(path) { $0.append(0) }
+        case .removed: FileSystem.unlink(path)
+        case .replacedByDirectory:
+            FileSystem.unlink(path)
+            try FileSystem.makeDirectories(path + "/sub")
+        case .replacedByLink:
+            let elsewhere = path + "-elsewhere"
+            _ = FileSystem.rename(path, to: elsewhere)
+            try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: elsewhere)
+        case .parentRemoved:
+            try FileManager.default.removeItem(atPath: URL(fileURLWithPath: path).deletingLastPathComponent().path)
+        }
+    }
+
+    @Test(
+        "are never served and their entries removed, while open and after a restart", arguments: Damage.allCases,
+        [true, false])
+    func damaged(_ damage: Damage, whileOpen: Bool) async throws {
+        let fixture = try CacheFixture(.readable) { $0.memoryLimit = 0 }
+        var cache = try fixture.open()
+        let entry = try await cache.store(Self.body, url: Self.url)
+        let path = try #require(entry.localPath)
+        if !whileOpen { cache.close() }
+        try Self.inflict(damage, on: path)
+        if !whileOpen { cache = try fixture.open() }
+        defer { cache.close() }
+
+        guard case .needsVerification = try cache.load(entry.key) else {
+            Issue.record("it was served, or nobody looked")
+            return
+        }
+        #expect(try await cache.stored(entry.key) == nil)
+        #expect(try cache.entry(for: entry.key) == nil)
+        #expect(cache.totals.entries == 0)
+        #expect(fixture.notices.elements.contains("a body was damaged or missing, and its entry is removed"))
+
+        // And it can be fetched again.
+        try await cache.store("again", url: Self.url)
+        #expect(try await cache.text(url: Self.url) == "again")
+    }
+
+    @Test("a file that was touched or copied, but holds the same bytes, is hashed once and served", arguments: Layout.allCases)
+    func touched(_ layout: Layout) async throws {
+        let fixture = try CacheFixture(layout) { $0.memoryLimit = 0 }
+        try await fixture.withCache { cache async throws in
+            let entry = try await cache.store(Self.body, url: Self.url)
+            let path = try #require(entry.localPath)
+            let copy = path + ".copy"
+            try FileManager.default.copyItem(atPath: path, toPath: copy)
+            #expect(FileSystem.rename(copy, to: path) == 0)
+            guard case .needsVerification = try cache.load(entry.key) else {
+                Issue.record("nobody noticed")
+                return
+            }
+            #expect(try await cache.text(url: Self.url) == Self.body)
+            guard case .hit(let stored) = try cache.load(entry.key) else {
+                Issue.record("it is not remembered")
+                return
+            }
+            #expect(try stored.text() == Self.body)
+            #expect(stored.entry.version == entry.version)
+        }
+    }
+
+    @Test("a flipped byte of a body in the index is noticed")
+    func inline() async throws {
+        let fixture = try CacheFixture()
+        let text = "a body that can be found in the file"
+        try await fixture.withCache { cache async throws in
+            try await cache.store(text, url: Self.url)
+            try await cache.store("another", key: "other")
+        }
+        try edit(fixture.namespace + "/index.sqlite") { data in
+            let range = try #require(data.range(of: Data(text.utf8)))
+            data[range.lowerBound + 3] ^= 1
+        }
+        try await fixture.withCache { cache async throws in
+            let key = CacheKey.url(canonical: Self.url).text
+            #expect(try cache.findings() == [.corrupt(key: key, path: nil)])
+            #expect(try await cache.text(url: Self.url) == nil)
+            #expect(try cache.entry(for: key) == nil)
+            #expect(try await cache.text(key: "other") == "another")
+            #expect(try cache.findings() == [])
+        }
+    }
+
+    @Test("many who ask for a touched body wait for one verification")
+    func sharedVerification() async throws {
+        let fixture = try CacheFixture { $0.memoryLimit = 0 }
+        try await fixture.withCache { cache async throws in
+            let entry = try await cache.store(Self.body, url: Self.url)
+            try edit(try #require(entry.localPath)) { _ in }
+            let done = Counter()
+            let whole = Counter()
+            for _ in 0..<50 {
+                cache.verify(entry.key) { result in
+                    if (try? result.get()?.text()) == Self.body { whole.add() }
+                    done.add()
+                }
+            }
+            try await done.wait(for: 50)
+            #expect(whole.value == 50)
+        }
+    }
+
+    @Test("a verification that meets a replacement ends with the new body")
+    func verificationRace() async throws {
+        let fixture = try CacheFixture { $0.memoryLimit = 0 }
+        try await fixture.withCache { cache async throws in
+            let entry = try await cache.store(Self.body, url: Self.url)
+            try edit(try #require(entry.localPath)) { $0[0] ^= 1 }
+            let gate = Gate("writer")
+            try await cache.holdWriter(until: gate)
+            let result = Recorder<String?>()
+            let done = Gate("verified")
+            cache.verify(entry.key) { verified in
+                result.append(try? verified.get()?.text())
+                done.open()
+            }
+            async let second = cache.store("new", url: Self.url)
+            gate.open()
+            _ = try await second
+            try await done.wait()
+            // Either it saw the damage first and removed that entry, or it saw the new body; never the old one.
+            #expect(result.elements == ["new"] || result.elements == [nil])
+            #expect(try await cache.text(url: Self.url) == "new")
+        }
+    }
+
+    @Test("readers beside a writer that replaces see whole bodies only", arguments: Layout.allCases)
+    func readersBesideWriter(_ layout: Layout) async throws {
+        let fixture = try CacheFixture(layout) { $0.memoryLimit = 0 }
+        try await fixture.withCache { cache async throws in
+            let bodies = (0..<4).map { longText(20_000 + $0, "version \($0)") }
+            let key = CacheKey.url(canonical: Self.url).text
+            try await cache.store(bodies[0], url: Self.url)
+            let isDone = Locked(false)
+            async let readers = concurrently(3) { _ in
+                try await blocking {
+                    var reads = 0
+                    while !isDone.withLock({ $0 }) {
+                        guard case .hit(let stored) = try cache.load(key) else { continue }
+                        guard bodies.contains(try stored.text()) else { return -1 }
+                        reads += 1
+                    }
+                    return reads
+                }
+            }
+            for round in 1...60 { try await cache.store(bodies[round % 4], url: Self.url) }
+            isDone.withLock { $0 = true }
+            let reads = try await readers
+            #expect(reads.allSatisfy { $0 > 0 })
+            #expect(try cache.findings() == [])
+        }
+    }
+
+    @Test("the scrub finds rot that changed nothing but the bytes, and removes bodies without entries")
+    func scrub() async throws {
+        let fixture = try CacheFixture(.readable)
+        try await fixture.withCache { cache async throws in
+            let rotten = try await cache.store(Self.body, url: Self.url)
+            try await cache.store(Self.body, url: "http://h/good")
+            let path = try #require(rotten.localPath)
+            try edit(path) { $0[7] ^= 1 }
+            // As if the medium had done it: the index is told that the file looks as it should.
+            let status = try #require(FileSystem.status(of: path))
+            let key = rotten.key
+            try await blocking {
+                try cache.writer.perform { context in
+                    let row = try #require(try context.index.row(forKey: key))
+                    try context.index.setFile(of: row.id, path: row.path ?? "", identity: status.identity)
+                }
+            }
+            try FileSystem.makeDirectories(cache.directory + "/QUrlCaches/http/x/y")
+            try Data("orphan".utf8).write(to: URL(fileURLWithPath: cache.directory + "/QUrlCaches/http/x/y/z"))
+            #expect(Set(try cache.findings()) == [
+                .corrupt(key: key, path: path), .orphan(path: cache.directory + "/QUrlCaches/http/x/y/z"),
+            ])
+            let done = Gate("maintained")
+            cache.maintain { done.open() }
+            try await done.wait()
+            #expect(try cache.findings() == [])
+            #expect(try cache.keys() == [CacheKey.url(canonical: "http://h/good").text])
+            #expect(FileSystem.status(of: cache.directory + "/QUrlCaches/http/x") == nil)
+        }
+    }
+
+    @Test("verify reports what is missing, corrupt, left over or miscounted")
+    func findings() async throws {
+        let fixture = try CacheFixture { $0.inlineLimit = 0 }
+        try await fixture.withCache { cache async throws in
+            let missing = try await cache.store("1", key: "missing")
+            FileSystem.unlink(try #require(missing.localPath))
+            let leftover = cache.directory + "/incoming/1.part"
+            try Data().write(to: URL(fileURLWithPath: leftover))
+            try await blocking {
+                try cache.writer.perform { context in
+                    try context.index.db.execute(sql: "UPDATE totals SET entries = 5")
+                    try context.index.db.execute(sql: "INSERT INTO tags VALUES ('x', 99)")
+                }
+            }
+            #expect(Set(try cache.findings()) == [
+                .missing(key: "missing", path: missing.localPath), .leftover(path: leftover),
+                .wrongTotal(name: "entries of kind data", stated: 5, counted: 1), .orphanInIndex(count: 1),
+            ])
+        }
+    }
+}
