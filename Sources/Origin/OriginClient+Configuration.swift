@@ -17,7 +17,8 @@ extension OriginClient {
         /// How many of them to the same scheme, host and port; 128 by default.
         public var maxTransfersPerHost = 128
         /// The schemes of URLs and redirects, of which `http`, `https` and `ftp` are possible; `http` and `https` by
-        /// default.
+        /// default. Of FTP libcurl reads some answers of the control connection without serving other transfers
+        /// meanwhile, for ``stallTimeout`` at most: allow it for servers that behave.
         public var schemes: Set<String> = ["http", "https"]
         /// Which addresses may be connected to; what is globally routable by default.
         public var addressPolicy = AddressPolicy()

@@ -15,6 +15,9 @@ public protocol OriginReceiver: AnyObject, Sendable {
 }
 
 /// How the end of a body is known.
+///
+/// It is about the body as it was sent: libcurl does not notice when the stream of a content coding (gzip, deflate, br,
+/// zstd) ends too early inside a body that is framed as whole.
 public enum OriginFraming: Sendable, Hashable {
     /// The answer cannot have a body (RFC 9110 §6.4.1: 204, 304).
     case noBody

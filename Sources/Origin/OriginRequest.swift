@@ -25,7 +25,7 @@ public struct OriginRequest: Sendable {
     }
 }
 
-/// A transfer that was started.
+/// A transfer that was started. It goes on when nobody holds this any more.
 public final class OriginTransfer: Sendable {
     private let inbox: Inbox
     let id: UInt64

@@ -33,7 +33,8 @@ final class FileDescriptor: Sendable {
     }
 
     /// Reads at `offset` as much as there is, at most the whole of `target`; the number of bytes read.
-    func read(into target: UnsafeMutableRawBufferPointer, at offset: Int64, path: String) throws(DiskCacheError) -> Int {
+    func read(into target: UnsafeMutableRawBufferPointer, at offset: Int64, path: String) throws(DiskCacheError) -> Int
+    {
         var done = 0
         while done < target.count {
             let count = retryingInterrupts {

@@ -29,7 +29,7 @@ final class Index: Sendable {
         var setAside = false
         do {
             writing = try Self.openForWriting(path)
-        } catch where Self.isUnreadable(error) {
+        } catch  where Self.isUnreadable(error) {
             try Self.setAside(path, at: clock.now(), because: DiskCacheError(error), log: log)
             setAside = true
             writing = try mappingErrors { try Self.openForWriting(path) }

@@ -102,7 +102,8 @@ struct IndexWriter {
     }
 
     private static let putStatement: String = {
-        let names = EntryRow.columns.split(separator: ",")
+        let names =
+            EntryRow.columns.split(separator: ",")
             .map { $0.drop { $0 == " " } }.map { $0 == "entries.id" ? "id" : $0 } + ["sweepable"]
         let marks = Array(repeating: "?", count: names.count).joined(separator: ", ")
         let updates = names.dropFirst(2).map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
@@ -119,7 +120,9 @@ struct IndexWriter {
     private func replaceTags(of id: Int64, _ old: [String], with new: [String]) throws {
         if old.isEmpty && new.isEmpty { return }
         let (before, after) = (Set(old.map(ExactText.init)), Set(new.map(ExactText.init)))
-        for tag in before.subtracting(after) { try execute("DELETE FROM tags WHERE tag = ? AND id = ?", [tag.text, id]) }
+        for tag in before.subtracting(after) {
+            try execute("DELETE FROM tags WHERE tag = ? AND id = ?", [tag.text, id])
+        }
         for tag in after.subtracting(before) { try execute("INSERT INTO tags VALUES (?, ?)", [tag.text, id]) }
     }
 

@@ -38,7 +38,8 @@ struct Totals: Sendable {
     /// The totals for everybody.
     var snapshot: CacheTotals {
         CacheTotals(
-            entries: kinds.values.reduce(0) { $0 + $1.entries }, bodyBytes: kinds.values.reduce(0) { $0 + $1.bodyBytes },
+            entries: kinds.values.reduce(0) { $0 + $1.entries },
+            bodyBytes: kinds.values.reduce(0) { $0 + $1.bodyBytes },
             diskBytes: diskBytes, entriesByKind: kinds.mapValues(\.entries))
     }
 

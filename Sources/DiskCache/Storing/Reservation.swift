@@ -125,7 +125,9 @@ public final class Reservation: Sendable {
         _ metadata: EntryMetadata, expectedLength: Int64? = nil, condition: (@Sendable (Entry?) -> Bool)? = nil
     ) async throws(DiskCacheError) -> PublishOutcome {
         try await withCheckedContinuation { continuation in
-            publish(metadata, expectedLength: expectedLength, condition: condition) { continuation.resume(returning: $0) }
+            publish(metadata, expectedLength: expectedLength, condition: condition) {
+                continuation.resume(returning: $0)
+            }
         }.get()
     }
 

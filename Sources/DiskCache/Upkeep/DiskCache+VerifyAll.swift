@@ -43,7 +43,9 @@ extension DiskCache {
     private func finding(_ row: EntryRow) throws(DiskCacheError) -> VerificationFinding? {
         let entry = row.entry
         guard let path = row.path else {
-            guard let body = try parts.reader.find(entry.key)?.inlineBody else { return .missing(key: entry.key, path: nil) }
+            guard let body = try parts.reader.find(entry.key)?.inlineBody else {
+                return .missing(key: entry.key, path: nil)
+            }
             return digest(of: body) == entry.digest ? nil : .corrupt(key: entry.key, path: nil)
         }
         do throws(DiskCacheError) {

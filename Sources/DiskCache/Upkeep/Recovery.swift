@@ -78,7 +78,8 @@ enum Recovery {
             return
         }
         // Its place has become a directory that is in use. By a second name, for the row is not committed yet.
-        for candidate in PathCandidates(besides: path, key: key) where try context.index.row(forPath: candidate) == nil {
+        for candidate in PathCandidates(besides: path, key: key) where try context.index.row(forPath: candidate) == nil
+        {
             let target = bodies.absolute(candidate)
             try bodies.noteIntent(candidate)
             FileSystem.unlink(target)
@@ -105,7 +106,9 @@ enum Recovery {
     /// Whether a noted path is one that this program can have written: nothing else is removed on its word.
     private static func isInside(_ path: String) -> Bool {
         !path.hasPrefix("/")
-            && path.split(separator: "/", omittingEmptySubsequences: false).allSatisfy { !["", ".", ".."].contains($0) }
+            && path.split(separator: "/", omittingEmptySubsequences: false).allSatisfy {
+                !["", ".", ".."].contains($0)
+            }
             && BodyTree.isRoot(String(path.prefix { $0 != "/" }))
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Primitives
-import Testing
 import TestSupport
+import Testing
 
 @testable import DiskCache
 

@@ -1,7 +1,7 @@
 import Foundation
 import Primitives
-import Testing
 import TestSupport
+import Testing
 
 @testable import DiskCache
 
@@ -36,10 +36,11 @@ struct LimitTests {
                 try await cache.flush()
                 left.append(try cache.keys())
             }
-            #expect(left == [
-                ["a", "old", "pinned", "used", "young"], ["a", "b", "pinned", "used", "young"],
-                ["a", "b", "c", "pinned", "used"],
-            ])
+            #expect(
+                left == [
+                    ["a", "old", "pinned", "used", "young"], ["a", "b", "pinned", "used", "young"],
+                    ["a", "b", "c", "pinned", "used"],
+                ])
             #expect(cache.totals.diskBytes <= Self.limit(5))
             #expect(try cache.findings() == [])
         }

@@ -1,7 +1,7 @@
 import Foundation
 import Primitives
-import Testing
 import TestSupport
+import Testing
 
 @testable import DiskCache
 
@@ -23,7 +23,8 @@ struct AccessTests {
             #expect(slid.ttl == .seconds(30))
             let shown = [
                 try #require(try cache.entry(url: url)), try cache.list().entries[0],
-                try #require(try await cache.stored(entry.key)).entry, try #require(try await cache.stored(entry.key)).entry,
+                try #require(try await cache.stored(entry.key)).entry,
+                try #require(try await cache.stored(entry.key)).entry,
             ]
             for entry in shown {
                 #expect(entry.hits == 2)

@@ -1,7 +1,7 @@
 import Foundation
 import Primitives
-import Testing
 import TestSupport
+import Testing
 
 @testable import DiskCache
 
@@ -59,7 +59,9 @@ struct DamageTests {
         #expect(try await cache.text(url: Self.url) == "again")
     }
 
-    @Test("a file that was touched or copied, but holds the same bytes, is hashed once and served", arguments: Layout.allCases)
+    @Test(
+        "a file that was touched or copied, but holds the same bytes, is hashed once and served",
+        arguments: Layout.allCases)
     func touched(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout) { $0.memoryLimit = 0 }
         try await fixture.withCache { cache async throws in
@@ -193,9 +195,10 @@ struct DamageTests {
             }
             try FileSystem.makeDirectories(cache.directory + "/QUrlCaches/http/x/y")
             try Data("orphan".utf8).write(to: URL(fileURLWithPath: cache.directory + "/QUrlCaches/http/x/y/z"))
-            #expect(Set(try cache.findings()) == [
-                .corrupt(key: key, path: path), .orphan(path: cache.directory + "/QUrlCaches/http/x/y/z"),
-            ])
+            #expect(
+                Set(try cache.findings()) == [
+                    .corrupt(key: key, path: path), .orphan(path: cache.directory + "/QUrlCaches/http/x/y/z"),
+                ])
             let done = Gate("maintained")
             cache.maintain { done.open() }
             try await done.wait()
@@ -219,10 +222,11 @@ struct DamageTests {
                     try context.index.db.execute(sql: "INSERT INTO tags VALUES ('x', 99)")
                 }
             }
-            #expect(Set(try cache.findings()) == [
-                .missing(key: "missing", path: missing.localPath), .leftover(path: leftover),
-                .wrongTotal(name: "entries of kind data", stated: 5, counted: 1), .orphanInIndex(count: 1),
-            ])
+            #expect(
+                Set(try cache.findings()) == [
+                    .missing(key: "missing", path: missing.localPath), .leftover(path: leftover),
+                    .wrongTotal(name: "entries of kind data", stated: 5, counted: 1), .orphanInIndex(count: 1),
+                ])
         }
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Primitives
-import Testing
 import TestSupport
+import Testing
 
 @testable import DiskCache
 
@@ -144,7 +144,9 @@ struct PurgingTests {
             #expect(try await cache.remove(matching: EntryFilter(tag: "all")) == 8)
             #expect(try count(.all) == 1)
             #expect(try await cache.remove(matching: .all) == 1)
-            #expect(cache.totals == CacheTotals(entries: 0, bodyBytes: 0, diskBytes: 0, entriesByKind: cache.totals.entriesByKind))
+            #expect(
+                cache.totals
+                    == CacheTotals(entries: 0, bodyBytes: 0, diskBytes: 0, entriesByKind: cache.totals.entriesByKind))
             #expect(try cache.findings() == [])
             #expect(files(below: fixture.namespace).filter { $0.hasPrefix("Q") } == [])
         }

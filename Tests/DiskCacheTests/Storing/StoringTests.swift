@@ -1,7 +1,7 @@
 import Foundation
 import Primitives
-import Testing
 import TestSupport
+import Testing
 
 @testable import DiskCache
 
@@ -61,7 +61,9 @@ struct StoringTests {
         }
     }
 
-    @Test("with an inline limit of 0, and in the readable layout, even an empty body is a file", arguments: Layout.allCases)
+    @Test(
+        "with an inline limit of 0, and in the readable layout, even an empty body is a file",
+        arguments: Layout.allCases)
     func emptyBody(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout) { $0.inlineLimit = 0 }
         try await fixture.withCache { cache async throws in

@@ -1,0 +1,148 @@
+import Foundation
+import Primitives
+import TestSupport
+import Testing
+
+@testable import DiskCache
+
+@Suite("The index file")
+struct IndexTests {
+    private static let setAside = "the index could not be read and was set aside; the cache starts empty"
+
+    enum Trouble: CaseIterable, Sendable {
+        case noise, truncated, emptied, notOurs, headerOnly
+    }
+
+    private static func inflict(_ trouble: Trouble, on path: String) throws {
+        switch trouble {
+        case .noise:
+            var generator = SystemRandomNumberGenerator()
+            try edit(path) { data in
+                for index in data.indices { data[index] = UInt8.random(in: 0...255, using: &generator) }
+            }
+        case .truncated: try edit(path) { $0 = $0.prefix($0.count / 2) }
+        case .headerOnly: try edit(path) { $0 = $0.prefix(100) }
+        case .emptied: try edit(path) { $0 = Data() }
+        case .notOurs: try edit(path) { $0.replaceSubrange(60..<64, with: [0, 0, 0, 0]) }
+        }
+    }
+
+    @Test(
+        "that cannot be read is set aside under a dated name; the cache starts empty and removes the bodies",
+        arguments: Trouble.allCases)
+    func unreadable(_ trouble: Trouble) async throws {
+        let fixture = try CacheFixture { $0.inlineLimit = 10 }
+        try await fixture.withCache { cache async throws in
+            for number in 0..<50 { try await cache.store(longText(500, "\(number)"), key: "k\(number)") }
+        }
+        let index = fixture.namespace + "/index.sqlite"
+        try Self.inflict(trouble, on: index)
+        let damaged = try Data(contentsOf: URL(fileURLWithPath: index))
+        try await fixture.withCache { cache async throws in
+            #expect(try cache.keys() == [])
+            #expect(cache.totals.entries == 0)
+            let names = try FileSystem.names(in: fixture.namespace).filter { $0.contains("corrupt-2026") }
+            if trouble == .emptied {
+                // An empty file is an empty index: there is nothing to keep.
+                #expect(names == [])
+            } else {
+                #expect(fixture.notices.elements.contains(Self.setAside))
+                let kept = try #require(names.first { !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") })
+                #expect(try Data(contentsOf: URL(fileURLWithPath: fixture.namespace + "/" + kept)) == damaged)
+            }
+            try await cache.store("new", key: "k1")
+            let done = Gate("maintained")
+            cache.maintain { done.open() }
+            try await done.wait()
+            #expect(try await cache.text(key: "k1") == "new")
+            #expect(try cache.findings() == [])
+        }
+    }
+
+    @Test("of a newer format is refused and left as it is")
+    func newer() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in try await cache.store("1", key: "k") }
+        let index = fixture.namespace + "/index.sqlite"
+        try edit(index) { $0.replaceSubrange(60..<64, with: [0, 0, 0, 99]) }
+        let before = try Data(contentsOf: URL(fileURLWithPath: index))
+        #expect(throws: DiskCacheError.newerFormat(found: 99, supported: Schema.format)) { try fixture.open() }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: index)) == before)
+        try edit(index) { $0.replaceSubrange(60..<64, with: [0, 0, 0, UInt8(Schema.format)]) }
+        try await fixture.withCache { cache async throws in #expect(try await cache.text(key: "k") == "1") }
+    }
+
+    @Test("that turns out damaged while it is used is checked at the next start")
+    func damagedWhileUsed() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in try await fill(cache, 3000) }
+        let index = fixture.namespace + "/index.sqlite"
+        try edit(index) { data in
+            // Not the first and the last pages, which are read at each start.
+            for page in stride(from: data.count / 4096 * 4 / 10 * 4096, to: data.count * 6 / 10, by: 4096) {
+                data.replaceSubrange(page..<page + 12, with: [UInt8](repeating: 0xEE, count: 12))
+            }
+        }
+        let cache = try fixture.open()
+        var isNoticed = false
+        do {
+            for number in stride(from: 0, to: 3000, by: 50) { _ = try cache.entry(for: fillKey(number)) }
+        } catch DiskCacheError.index {
+            isNoticed = true
+        }
+        cache.close()
+        #expect(isNoticed)
+        try await fixture.withCache { cache async throws in
+            #expect(fixture.notices.elements.contains(Self.setAside))
+            #expect(try cache.keys() == [])
+            try await cache.store("1", key: "k")
+            #expect(try await cache.text(key: "k") == "1")
+        }
+    }
+
+    @Test("survives a missing checkpoint: what was committed is in the log beside it")
+    func walOnly() async throws {
+        let fixture = try CacheFixture()
+        let copy = fixture.temporary.path("copy/default")
+        try await fixture.withCache { cache async throws in
+            try await fill(cache, 100)
+            try FileSystem.makeDirectories(copy)
+            for name in ["index.sqlite", "index.sqlite-wal"] {
+                try FileManager.default.copyItem(atPath: cache.directory + "/" + name, toPath: copy + "/" + name)
+            }
+        }
+        let directory = try CacheDirectory(path: fixture.temporary.path("copy"))
+        let cache = try DiskCache(in: directory, configuration: DiskCache.Configuration())
+        defer { cache.close() }
+        #expect(try cache.keys().count == 100)
+        #expect(try cache.findings() == [])
+    }
+
+    @Test("a directory that is in use is refused, and free again when its owner has gone")
+    func lock() async throws {
+        let temporary = try TemporaryDirectory()
+        do {
+            let first = try CacheDirectory(path: temporary.path("deep/cache/"))
+            #expect(first.path == temporary.path("deep/cache"))
+            #expect(throws: DiskCacheError.inUse(directory: first.path)) { try CacheDirectory(path: first.path) }
+            #expect(
+                try String(contentsOfFile: first.path + "/CACHEDIR.TAG", encoding: .utf8)
+                    .hasPrefix("Signature: 8a477f597d28d172789f06886806bc55\n"))
+            let mode = try FileManager.default.attributesOfItem(atPath: first.path)[.posixPermissions] as? Int
+            #expect(mode == 0o700)
+            #expect(try first.namespaces() == [])
+            let cache = try DiskCache(in: first, configuration: DiskCache.Configuration())
+            #expect(try first.namespaces() == ["default"])
+            cache.close()
+        }
+        _ = try CacheDirectory(path: temporary.path("deep/cache"))
+    }
+
+    @Test(
+        "a namespace is a plain name", arguments: ["", "..", "a/b", "A", "a_b", "é", String(repeating: "a", count: 64)])
+    func namespaceNames(_ name: String) throws {
+        let fixture = try CacheFixture { $0.namespace = name }
+        #expect(throws: DiskCacheError.invalidNamespace(name)) { try fixture.open() }
+        #expect(try fixture.directory.namespaces() == [])
+    }
+}
