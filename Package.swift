@@ -83,7 +83,11 @@ let package = Package(
         .testTarget(
             name: "MicroHTTPDTests",
             dependencies: ["MicroHTTPD", "Primitives", .product(name: "HTTPTypes", package: "swift-http-types")]),
-        .testTarget(name: "OriginTests", dependencies: ["Origin", "Primitives", "TestSupport"]),
+        .testTarget(
+            name: "OriginTests",
+            dependencies: [
+                "Origin", "Primitives", "TestSupport", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ]),
         .testTarget(name: "HTTPCachingTests", dependencies: ["HTTPCaching", "Primitives"]),
         .testTarget(name: "DiskCacheTests", dependencies: ["DiskCache", "Primitives", "TestSupport"]),
         .testTarget(name: "LarderTests", dependencies: ["Larder", "Primitives", "TestSupport"]),

@@ -32,7 +32,9 @@ final class CacheParts: Sendable {
         self.log = log
         self.crashHook = crashHook
         bodies = try BodyStore(directory: lock.path + "/" + configuration.namespace)
-        index = try Index(path: bodies.directory + "/index.sqlite", clock: clock, log: log)
+        index = try Index(
+            path: bodies.directory + "/index.sqlite", setsAsideUnreadable: configuration.setsAsideUnreadableIndex,
+            clock: clock, log: log)
         memory = MemoryTier(limit: configuration.memoryLimit)
         budget = ByteBudget(limit: configuration.diskLimit)
     }

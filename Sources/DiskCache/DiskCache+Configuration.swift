@@ -18,6 +18,8 @@ extension DiskCache {
         public var memoryLimit: Int = 256 << 20
         /// For how long an entry stays fresh when nobody says.
         public var defaultTTL: Duration = .seconds(604_800)
+        /// Whether an index that cannot be read is set aside and the cache starts empty; otherwise opening it throws.
+        public var setsAsideUnreadableIndex = true
 
         /// The defaults.
         public init() {}

@@ -3,18 +3,27 @@ import Primitives
 extension DiskCache {
     /// Removes the entry of that key. What is being received under it will not be kept.
     ///
-    /// `completion` gets whether there was one, once it is gone for good.
-    public func remove(_ key: String, completion: @escaping @Sendable (Result<Bool, DiskCacheError>) -> Void) {
+    /// - Parameters:
+    ///   - condition: sees the entry, or that there is none, at the instant of its removal; when it returns `false`
+    ///     nothing is removed. It must not wait.
+    ///   - completion: gets whether there was an entry, once it is gone for good; or
+    ///     ``DiskCacheError/conditionFailed``.
+    public func remove(
+        _ key: String, condition: (@Sendable (Entry?) -> Bool)? = nil,
+        completion: @escaping @Sendable (Result<Bool, DiskCacheError>) -> Void
+    ) {
         writer.submit(
             { context in
+                let row = try context.index.row(forKey: key)
+                if let condition, !condition(row?.entry) { throw DiskCacheError.conditionFailed }
                 context.parts.flights.purge(EntryFilter(key: key))
-                guard let row = try context.index.row(forKey: key) else { return false }
+                guard let row else { return false }
                 try context.remove(row)
                 return true
             }, completion: completion)
     }
 
-    /// ``remove(_:completion:)``, and waits.
+    /// ``remove(_:condition:completion:)``, and waits.
     @discardableResult
     public func remove(_ key: String) async throws(DiskCacheError) -> Bool {
         try await withCheckedContinuation { continuation in
@@ -32,9 +41,10 @@ extension DiskCache {
     ) {
         writer.submit(
             { context in
-                context.parts.flights.purge(filter)
                 // So that nothing counts as stale that was slid a moment ago.
                 if filter.state != nil { try context.flushAccess() }
+                context.parts.flights.purge(filter)
+                try Self.purgeRefreshes(of: filter, context)
                 return Purge(filter: filter, now: context.now, lastVersion: context.totals.sequence)
             },
             completion: { [self] result in
@@ -98,6 +108,18 @@ extension DiskCache {
                 return query
             }, removed: removed, completion
         ) { [self] in sweep(removed: $0, completion) }
+    }
+
+    /// A download of what is held already brings that entry up to date: when the entry is purged, by a tag that only the
+    /// entry has, or because it is stale, the download must not bring it back.
+    private static func purgeRefreshes(of filter: EntryFilter, _ context: WriteContext) throws {
+        for (number, key) in context.parts.flights.downloads where filter.key == nil || filter.key == key {
+            var held = filter
+            held.key = key
+            if try !context.index.rows(EntryQuery(held, now: context.now), limit: 1).isEmpty {
+                context.parts.flights.purge(number)
+            }
+        }
     }
 
     /// Removes some of what the query finds; then there is more to do, or nothing.

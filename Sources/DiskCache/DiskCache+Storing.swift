@@ -24,10 +24,11 @@ extension DiskCache {
     ///   - ttl: from now. Zero or less: stale at once, and what a caller stored (``Entry/Kind/json``,
     ///     ``Entry/Kind/data``) is removed.
     ///   - tags: instead of those it has.
+    ///   - addingTags: beside those it has, or those that `tags` gives it.
     ///   - pinned: whether eviction spares it.
     ///   - completion: gets the changed entry, or `nil` when there is none (any more), once that is durable.
     public func update(
-        _ key: String, ttl: Duration? = nil, tags: [String]? = nil, pinned: Bool? = nil,
+        _ key: String, ttl: Duration? = nil, tags: [String]? = nil, addingTags: [String] = [], pinned: Bool? = nil,
         completion: @escaping @Sendable (Result<Entry?, DiskCacheError>) -> Void
     ) {
         writer.submit(
@@ -40,7 +41,7 @@ extension DiskCache {
                     return nil
                 }
                 var record = row.entry.record
-                record.tags = tags.map { united($0) } ?? record.tags
+                record.tags = united((tags ?? record.tags) + addingTags)
                 record.pinned = pinned ?? record.pinned
                 let newTTL = ttl.map { max($0, .zero) }
                 let entry = Entry(
@@ -51,7 +52,7 @@ extension DiskCache {
             }, completion: completion)
     }
 
-    /// ``update(_:ttl:tags:pinned:completion:)``, and waits.
+    /// ``update(_:ttl:tags:addingTags:pinned:completion:)``, and waits.
     public func update(
         _ key: String, ttl: Duration? = nil, tags: [String]? = nil, pinned: Bool? = nil
     ) async throws(DiskCacheError) -> Entry? {

@@ -25,6 +25,7 @@ struct ServeCommand: AsyncParsableCommand {
         } catch let error as ConfigurationError {
             throw ValidationError(error.description)
         }
+        ProcessLimits.prepare()
         let logger = LogOutput.start(configuration)
         let server: Server
         do {
@@ -38,6 +39,19 @@ struct ServeCommand: AsyncParsableCommand {
             configuration: .init(
                 services: [.init(service: server)], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
         try await group.run()
+    }
+}
+
+/// What a server wants of its process.
+private enum ProcessLimits {
+    /// Ignores SIGPIPE (a reader of the log that went away is no reason to end), and raises the soft limit of open files
+    /// to the hard one: each download takes a socket and a file, each client a socket.
+    static func prepare() {
+        signal(SIGPIPE, SIG_IGN)
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+        limit.rlim_cur = limit.rlim_max
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 }
 

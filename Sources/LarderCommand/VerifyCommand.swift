@@ -8,7 +8,8 @@ struct VerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify", abstract: "Check every body against the index.",
         discussion: """
-            Takes the directory's lock, so the server must be stopped. Prints one line for each finding and changes nothing. \
+            Takes the directory's lock, so the server must be stopped. Prints one line for each finding and removes nothing; \
+            what a crash left half done is put right first, as it would be by the server's next start. \
             Exit status: 0 clean, 1 findings, 3 the directory is in use.
             """)
 
@@ -20,11 +21,12 @@ struct VerifyCommand: ParsableCommand {
     var directory: String?
 
     func run() throws {
+        let environment = ProcessInfo.processInfo.environment
         let configuration: Configuration
         do {
             configuration = try Configuration(
                 flags: directory.map { [Setting.directory.name: [$0]] } ?? [:],
-                environment: ProcessInfo.processInfo.environment, file: nil)
+                environment: environment, file: environment[Configuration.fileVariable])
         } catch {
             throw ValidationError(error.description)
         }
@@ -48,7 +50,17 @@ struct VerifyCommand: ParsableCommand {
         for namespace in try directory.namespaces() {
             var configuration = DiskCache.Configuration()
             configuration.namespace = namespace
-            let cache = try DiskCache(in: directory, configuration: configuration)
+            // Nothing may be evicted or set aside by somebody who only looks.
+            configuration.diskLimit = 1 << 60
+            configuration.setsAsideUnreadableIndex = false
+            let cache: DiskCache
+            do {
+                cache = try DiskCache(in: directory, configuration: configuration)
+            } catch {
+                findings += 1
+                print("\(namespace): \(error)")
+                continue
+            }
             bodies += try cache.verifyAll { finding in
                 findings += 1
                 print("\(namespace): \(finding)")

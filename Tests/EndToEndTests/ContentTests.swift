@@ -100,6 +100,12 @@ struct ContentTests {
             #expect(try await server.put("note", Array("5".utf8), fields: [.ifMatch: etag]).status == 412)
             #expect(try await server.put("new", Array("6".utf8), fields: [.ifMatch: "*"]).status == 412)
             #expect(try await server.get("/entries/note/content").text == "4")
+            // A ttl of 0 removes, under the same condition.
+            let other: HTTPFields = [.ifMatch: "\"x\""]
+            #expect(try await server.put("note", Array("7".utf8), query: "ttl=0", fields: other).status == 412)
+            #expect(try await server.get("/entries/note/content").text == "4")
+            let part: HTTPFields = [.contentRange: "bytes 0-0/9"]
+            #expect(try await server.put("note", Array("8".utf8), fields: part).status == 400)
         }
     }
 
@@ -121,15 +127,20 @@ struct ContentTests {
             let reply = try await server.put("note", large)
             #expect(reply.status == 413)
             #expect(try reply.member("limit") == 1000)
-            let chunked = try await server.client.withConnection { connection in
-                try connection.send(
-                    "PUT /entries/note/content HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
-                try connection.send("3E9\r\n")
-                try connection.send(large)
-                try connection.send("\r\n0\r\n\r\n")
-                return try connection.readReply()
+            for chunks in [1, 10_000] {
+                let chunked = try await server.client.withConnection { connection in
+                    try connection.send(
+                        "PUT /entries/note/content HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+                    for _ in 0..<chunks {
+                        try connection.send("3E9\r\n")
+                        try connection.send(large)
+                        try connection.send("\r\n")
+                    }
+                    try connection.send("0\r\n\r\n")
+                    return try connection.readReply()
+                }
+                #expect(chunked.status == 413)
             }
-            #expect(chunked.status == 413)
             #expect(try await server.put("note", Array(large.dropLast())).status == 200)
         }
     }

@@ -128,4 +128,48 @@ struct DownloadsTests {
             #expect(try await server.get("/downloads/\(md5(url))").member("state") == "cancelled")
         }
     }
+
+    @Test("a batch has a limit, in downloads and in values, and is refused whole over it")
+    func batchLimits() async throws {
+        try await TestServer.with { server in
+            let client = HTTPClient(port: server.api.port)
+            for (type, text) in [
+                ("application/json", "[" + String(repeating: "{},", count: 10_000) + "{}]"),
+                ("application/x-ndjson", String(repeating: "{}\n", count: 10_001)),
+            ] {
+                let reply = try await client.request("POST", "/downloads", fields: [.contentType: type], text: text)
+                #expect(reply.status == 413, "\(reply.text.prefix(200))")
+            }
+            let values = "[" + String(repeating: "1,", count: 1_000_000) + "1]"
+            let reply = try await client.request(
+                "POST", "/downloads", fields: [.contentType: "application/json"], text: values)
+            #expect(reply.status == 400)
+        }
+    }
+
+    @Test("when the client of a batch leaves, what runs goes on and what had not begun does not begin")
+    func batchAbandoned() async throws {
+        let gate = Gate("the origin's answers")
+        let origin = try ScriptedOrigin { request, connection in
+            try gate.waitBlocking()
+            try connection.respond(body: request.target)
+        }
+        defer { origin.stop() }
+        try await TestServer.with(configure: { $0.maxDownloadsPerHost = 4 }) { server in
+            let batch = JSON.array((0..<2000).map { ["url": .string(origin.url("/\($0)"))] })
+            let connection = try await blocking {
+                let connection = try RawConnection(port: server.api.port)
+                try connection.sendRequest(
+                    "POST", "/downloads", fields: [.contentType: "application/json"], body: batch.utf8)
+                return connection
+            }
+            try await origin.waitForRequests(4)
+            try await poll("a full window") { server.service.downloads.runningCount == 512 }
+            connection.close()
+            try await poll("nobody waiting") { server.service.downloads.statuses().allSatisfy { $0.waiters == 0 } }
+            gate.open()
+            try await poll("the end") { server.service.downloads.runningCount == 0 }
+            #expect(server.service.cache.totals.entries == 512)
+        }
+    }
 }

@@ -95,25 +95,30 @@ struct CorruptionTests {
         defer { origin.stop() }
         let directory = try TemporaryDirectory()
         let clock = ManualClock()
-        for isRestarted in [false, true] {
-            // Without the memory tier every read goes to the file, as it does after a restart.
-            try await TestServer.with(clock: clock, directory: directory, configure: { $0.memoryLimit = 0 }) {
-                (server) async throws in
-                let url = origin.url("/\(how)\(isRestarted)")
-                let call: JSON = ["url": .string(url), "ttl": 60]
-                let entry = try await server.download(call).member("entry")
-                let path = try #require(entry?["localPath"]?.stringValue)
-                #expect(try await server.get("/entries/\(md5(url))/content").text == body)
-                try damage(path, how)
-                let reply = try await server.get("/entries/\(md5(url))/content")
-                #expect(reply.status == 404, "\(reply.status)")
-                #expect(try await server.download(call).member("outcome") == "downloaded")
-                #expect(try await server.get("/entries/\(md5(url))/content").text == body)
-                // Damaged again, the next download notices by itself.
-                try damage(path, how)
-                #expect(try await server.download(call).member("outcome") == "downloaded")
-                #expect(try await server.get("/entries/\(md5(url))/content").text == body)
-            }
+        let url = origin.url("/\(how)")
+        let call: JSON = ["url": .string(url), "ttl": 60]
+        var path = ""
+        // Without the memory tier every read goes to the file.
+        try await TestServer.with(clock: clock, directory: directory, configure: { $0.memoryLimit = 0 }) {
+            (server) async throws in
+            let entry = try await server.download(call).member("entry")
+            path = try #require(entry?["localPath"]?.stringValue)
+            #expect(try await server.get("/entries/\(md5(url))/content").text == body)
+            try damage(path, how)
+            #expect(try await server.get("/entries/\(md5(url))/content").status == 404)
+            #expect(try await server.download(call).member("outcome") == "downloaded")
+            #expect(try await server.get("/entries/\(md5(url))/content").text == body)
+            // Damaged again, the next download notices by itself.
+            try damage(path, how)
+            #expect(try await server.download(call).member("outcome") == "downloaded")
+            #expect(try await server.get("/entries/\(md5(url))/content").text == body)
+        }
+        // And what was damaged while nobody looked is noticed after a restart.
+        try damage(path, how)
+        try await TestServer.with(clock: clock, directory: directory) { (server) async throws in
+            #expect(try await server.get("/entries/\(md5(url))/content").status == 404)
+            #expect(try await server.download(call).member("outcome") == "downloaded")
+            #expect(try await server.get("/entries/\(md5(url))/content").text == body)
         }
     }
 

@@ -69,6 +69,45 @@ struct ProcessTests {
         #expect(!larder.process.output.contains("s3cret"))
     }
 
+    @Test("a log that nobody reads any more does not end the server")
+    func closedLog() async throws {
+        let directory = try TemporaryDirectory()
+        // `head` leaves after the first line; the descriptor beside the pipe tells the test what it must know.
+        let script = """
+            exec 3>&1
+            { "$1" serve --port 0 --directory "$2" --log-level debug --log-format json 2>&1 &
+              echo "pid $!" >&3; wait $!; echo "exit $?" >&3; } | head -n 1
+            """
+        let shell = try ChildProcess(
+            "/bin/sh", ["-c", script, "sh", LarderProcess.executable, directory.path("cache")])
+        try await poll("the first line") { LarderProcess.port(in: shell.output) != nil }
+        let port = try #require(LarderProcess.port(in: shell.output))
+        let pid = try #require(
+            shell.output.split(separator: "\n").first { $0.hasPrefix("pid ") }.flatMap { Int32($0.dropFirst(4)) })
+        for _ in 0..<5 { #expect(try await HTTPClient(port: port).request("GET", "/livez").status == 200) }
+        kill(pid, SIGTERM)
+        _ = try await shell.wait()
+        #expect(shell.output.contains("exit 0"), "\(shell.output)")
+    }
+
+    @Test("verify says that an index cannot be read, and leaves it")
+    func unreadableIndex() async throws {
+        let directory = try TemporaryDirectory()
+        let larder = try await LarderProcess(directory: directory.path("cache"))
+        _ = try await larder.client.request("PUT", "/entries/note/content", text: "hi")
+        _ = try await larder.stop()
+        let noise = [UInt8](repeating: 0x55, count: 8192)
+        try directory.write(noise, to: "cache/default/index.sqlite")
+        #expect(try await LarderProcess.verify(directory.path("cache")).exit == .status(1))
+        #expect(try directory.read("cache/default/index.sqlite") == noise)
+        // The server sets it aside, and starts empty.
+        let again = try await LarderProcess(directory: directory.path("cache"))
+        #expect(try await again.client.request("GET", "/entries/note").status == 404)
+        _ = try await again.stop()
+        let names = try FileManager.default.contentsOfDirectory(atPath: directory.path("cache/default"))
+        #expect(names.contains { $0.hasPrefix("index.sqlite.corrupt-") }, "\(names)")
+    }
+
     @Test("an option that is wrong is refused with its name and what was expected")
     func options() async throws {
         for (arguments, words) in [

@@ -105,15 +105,18 @@ struct ScaleTests {
         #expect(elapsed < .seconds(1), "\(elapsed)")
 
         let isDone = Gate("paging done")
-        async let churn: Void = server.client.withConnection { connection in
+        async let churned = server.client.withConnection { connection in
             var number = 0
-            while !isDone.isOpen {
+            while !isDone.isOpen || number < 100 {
                 try connection.sendRequest("PUT", "/entries/churn-\(number % 50)/content", body: [1])
-                _ = try connection.readReply()
-                try connection.sendRequest("DELETE", "/entries/churn-\((number + 25) % 50)")
-                _ = try connection.readReply()
+                guard try connection.readReply().status == 200 else { throw LarderProcess.Failure(description: "PUT") }
+                try connection.sendRequest("DELETE", "/entries/churn-\(number % 50)")
+                guard try connection.readReply().status == 200 else {
+                    throw LarderProcess.Failure(description: "DELETE")
+                }
                 number += 1
             }
+            return number
         }
         let seen = try await server.client.withConnection { connection in
             var seen: [String] = []
@@ -128,7 +131,7 @@ struct ScaleTests {
             return seen
         }
         isDone.open()
-        try await churn
+        #expect(try await churned >= 100)
         let stable = seen.filter { $0.hasPrefix("stable-") }
         #expect(stable.count == count)
         #expect(Set(stable).count == count)

@@ -101,34 +101,4 @@ struct SingleFlightTests {
             }
         }
     }
-
-    @Test(
-        "a key purged while its download runs answers its waiters and is not kept",
-        arguments: ["key", "tag", "prefix", "all"])
-    func purgeDuringDownload(by: String) async throws {
-        let gate = Gate("the origin's answer")
-        let origin = try ScriptedOrigin { _, connection in
-            try gate.waitBlocking()
-            try connection.respond(body: "x")
-        }
-        defer { origin.stop() }
-        try await TestServer.with { (server) async throws in
-            let url = origin.url("/a")
-            async let reply = server.download(["url": .string(url), "ttl": 60, "tags": ["t"]])
-            try await origin.waitForRequests(1)
-            let path =
-                switch by {
-                case "key": "/entries/\(md5(url))"
-                case "tag": "/entries?tag=t"
-                case "prefix": "/entries?prefix=\(origin.url("/").percentEncoded)"
-                default: "/entries?all=true"
-                }
-            let purge = try await server.client.request("DELETE", path)
-            #expect(purge.status == (by == "key" ? 404 : 200))
-            gate.open()
-            #expect(try await reply.status == 200)
-            #expect(try await server.get("/entries/\(md5(url))").status == 404)
-            #expect(try await server.get("/entries").member("entries") == [])
-        }
-    }
 }

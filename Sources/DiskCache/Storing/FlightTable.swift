@@ -64,6 +64,18 @@ final class FlightTable: Sendable {
         state.withLock { $0.flights[number]?.tags.formUnion(tags.map(ExactText.init)) }
     }
 
+    /// The downloads that no purge has met yet, by number, and the keys of the entries to be.
+    var downloads: [(number: Int, key: String)] {
+        state.withLock { state in
+            state.flights.filter { $0.value.kind == .download && !$0.value.isPurged }.map { ($0.key, $0.value.key.text) }
+        }
+    }
+
+    /// A purge met this flight.
+    func purge(_ number: Int) {
+        state.withLock { $0.flights[number]?.isPurged = true }
+    }
+
     /// A purge began: marks what it means.
     func purge(_ filter: EntryFilter) {
         state.withLock { state in

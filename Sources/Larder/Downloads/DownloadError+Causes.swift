@@ -31,7 +31,7 @@ extension DownloadError {
     var allowsStale: Bool {
         switch self {
         case .originStatus, .transferFailed, .tooLarge, .timedOut, .noSpace, .storage: true
-        case .schemeRefused, .addressRefused, .cancelled, .stopping: false
+        case .schemeRefused, .addressRefused, .cancelled, .busy, .stopping: false
         }
     }
 }

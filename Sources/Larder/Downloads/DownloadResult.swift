@@ -42,6 +42,8 @@ public enum DownloadError: Error, Sendable {
     case noSpace
     /// The cache could not keep it: the reason.
     case storage(String)
+    /// Too many downloads run or wait already.
+    case busy
     /// The server is stopping.
     case stopping
 }

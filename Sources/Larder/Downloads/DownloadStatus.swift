@@ -75,8 +75,9 @@ struct EndedDownloads {
             }
             head += 1
         }
-        if head > 1024, head * 2 > order.count {
-            order.removeFirst(head)
+        // What was overtaken by a later download of its key leaves a gap in the middle, too.
+        if order.count > 2 * byKey.count + 1024 {
+            order = order[head...].filter { byKey[$0.key]?.number == $0.number }
             head = 0
         }
     }

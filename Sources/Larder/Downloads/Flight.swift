@@ -1,5 +1,6 @@
 import DiskCache
 import HTTPCaching
+import HTTPTypes
 import Origin
 import Primitives
 
@@ -35,6 +36,8 @@ final class Flight: OriginReceiver, Sendable {
         var isCancelled = false
         var transfer: OriginTransfer?
         var reservation: Reservation?
+        /// The tags of all who wanted it so far.
+        var tags: Set<String>
         /// The entry whose validators were sent along.
         var held: Entry?
         var head: OriginHead?
@@ -46,7 +49,7 @@ final class Flight: OriginReceiver, Sendable {
     private let start = ContinuousClock.now
     private let tools: Tools
     private let finish: Finish
-    private let state = Locked(State())
+    private let state: Locked<State>
 
     /// A flight that has not begun.
     init(_ request: DownloadRequest, key: CacheKey, tools: Tools, finish: @escaping Finish) {
@@ -55,6 +58,7 @@ final class Flight: OriginReceiver, Sendable {
         self.tools = tools
         self.finish = finish
         startDate = tools.clock.now()
+        state = Locked(State(tags: request.tags))
     }
 
     /// How much has come.
@@ -63,10 +67,17 @@ final class Flight: OriginReceiver, Sendable {
     /// The time since the flight was made.
     var elapsed: Duration { ContinuousClock.now - start }
 
+    /// Whether a purge has met what it is to bring: that will not be kept.
+    var isPurged: Bool { state.withLock(\.reservation)?.isPurged ?? false }
+
     /// Tags that a caller who joined wants beside the others.
     func addTags(_ tags: Set<String>) {
         guard !tags.isEmpty else { return }
-        state.withLock(\.reservation)?.addTags(tags.sorted())
+        let reservation = state.withLock { state in
+            state.tags.formUnion(tags)
+            return state.reservation
+        }
+        reservation?.addTags(tags.sorted())
     }
 
     /// Stops it; `false` when the body is complete and being stored, so that there is nothing left to stop.
@@ -80,11 +91,14 @@ final class Flight: OriginReceiver, Sendable {
         return isStopped
     }
 
-    /// Registers the store that is about to happen, so that a purge from now on is noticed, and tags can be added.
+    /// Registers the store that is about to happen, so that a purge from now on is noticed.
     func reserve() {
-        let reservation = tools.cache.reserve(
-            key, kind: .download, url: request.url.string, tags: request.tags.sorted())
-        state.withLock { $0.reservation = reservation }
+        let reservation = tools.cache.reserve(key, kind: .download, url: request.url.string)
+        let tags = state.withLock { state in
+            state.reservation = reservation
+            return state.tags
+        }
+        reservation.addTags(tags.sorted())
     }
 
     /// Asks the origin. Whoever calls has made sure that this is the only flight of its key.
@@ -155,7 +169,7 @@ final class Flight: OriginReceiver, Sendable {
                 return
             }
             if head.status == 304, let held {
-                keep(held, head: head)
+                revalidate(held, head: head)
             } else {
                 store(head: head, summary: summary)
             }
@@ -172,7 +186,9 @@ final class Flight: OriginReceiver, Sendable {
             return
         }
         let now = tools.clock.now()
-        var metadata = EntryMetadata(ttl: lifetime(head: head, now: now))
+        let record = OriginRecord(url: head.effectiveURL, fields: head.fields)
+        var metadata = EntryMetadata(ttl: lifetime(head.fields, now: now))
+        metadata.fields = record.text
         metadata.status = head.status
         metadata.contentType = head.fields[.contentType]
         metadata.etag = head.fields[.eTag]
@@ -190,9 +206,18 @@ final class Flight: OriginReceiver, Sendable {
         }
     }
 
-    private func keep(_ held: Entry, head: OriginHead) {
+    private func revalidate(_ held: Entry, head: OriginHead) {
+        // A redirect may lead elsewhere by now, to something that is older than what is held, but not the same.
+        guard var record = OriginRecord(held.fields), record.url == head.effectiveURL else {
+            fetchWhole()
+            return
+        }
+        record.update(from: head.fields)
         let now = tools.clock.now()
-        var refresh = EntryRefresh(ttl: lifetime(head: head, now: now))
+        var fields = record.freshness
+        for name in [HTTPField.Name.date, .age] { fields[values: name] = head.fields[values: name] }
+        var refresh = EntryRefresh(ttl: lifetime(fields, now: now))
+        refresh.fields = record.text
         refresh.etag = head.fields[.eTag]
         refresh.lastModified = head.fields[.lastModified]
         refresh.downloadStartDate = startDate
@@ -202,23 +227,26 @@ final class Flight: OriginReceiver, Sendable {
         state.withLock(\.reservation)?.publishUnchanged(held, refresh) { [self] result in
             switch result {
             case .success(let outcome): end(.success(DownloadResult(outcome: .revalidated, entry: outcome.entry)))
-            case .failure(.versionChanged):
-                // The body that the origin confirmed has gone meanwhile: fetch it whole.
-                reserve()
-                depart(held: nil)
+            case .failure(.versionChanged): fetchWhole()
             case .failure(let error): end(.failure(DownloadError(error)))
             }
         }
     }
 
+    /// The body that the origin confirmed is not the one to keep, or has gone meanwhile: once more, without validators.
+    private func fetchWhole() {
+        state.withLock(\.reservation)?.abandon()
+        reserve()
+        depart(held: nil)
+    }
+
     /// The caller's ttl; else the origin's own freshness; else the default. An origin that forbids keeping or reusing
     /// gets an entry that is stale at once.
-    private func lifetime(head: OriginHead, now: Timestamp) -> Duration {
+    private func lifetime(_ fields: HTTPFields, now: Timestamp) -> Duration {
         if let ttl = request.ttl { return ttl }
-        let control = CacheControl(head.fields)
+        let control = CacheControl(fields)
         if control.noStore || control.noCache { return .zero }
-        guard let stated = FreshnessLifetime(head.fields, receivedAt: now) else { return tools.defaultTTL }
-        return max(.zero, stated.remaining)
+        return FreshnessLifetime(fields, receivedAt: now)?.remaining ?? tools.defaultTTL
     }
 
     private var staleAllowance: Duration {

@@ -3,6 +3,10 @@ import Primitives
 
 /// The media types that a body of the API may have, and how each becomes JSON.
 enum BodyDecoding {
+    /// How many values a body may have in all: what a batch of the most downloads needs, and no tree of many times the
+    /// body's size.
+    private static let valueLimit = 500_000
+
     /// The essence of a Content-Type: lower-case `type/subtype`, without parameters; `nil` without one.
     static func mediaType(_ contentType: String?) -> String? {
         guard let essence = contentType?.split(separator: ";", omittingEmptySubsequences: false).first else {
@@ -44,14 +48,22 @@ enum BodyDecoding {
         guard isLines || isJSON(type) || isForm(type) else {
             throw .unsupportedMediaType(contentType, expected: "application/json or application/x-ndjson")
         }
-        if !isLines, firstByte(of: body) != UInt8(ascii: "{") {
+        guard isLines || firstByte(of: body) == UInt8(ascii: "{") else {
             guard case .array(let elements) = try parse(body) else {
                 throw .invalid("the body must be an array of downloads, or one download a line", pointer: "")
             }
+            try check(elements.count)
             return elements.map(Result.success)
         }
-        return body.split(separator: UInt8(ascii: "\n")).map { Array($0) }.filter { firstByte(of: $0) != nil }
-            .map { line in Result { () throws(Problem) in try parse(line) } }
+        let lines = body.split(separator: UInt8(ascii: "\n")).filter { firstByte(of: $0) != nil }
+        try check(lines.count)
+        return lines.map { line in Result { () throws(Problem) in try parse(Array(line)) } }
+    }
+
+    private static func check(_ count: Int) throws(Problem) {
+        guard count <= BatchRun.elementLimit else {
+            throw Problem(status: 413, detail: "the batch has \(count) downloads; it may have \(BatchRun.elementLimit)")
+        }
     }
 
     private static func isForm(_ mediaType: String?) -> Bool { mediaType == "application/x-www-form-urlencoded" }
@@ -61,13 +73,13 @@ enum BodyDecoding {
         return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
     }
 
-    private static func firstByte(of body: [UInt8]) -> UInt8? {
+    private static func firstByte(of body: some Sequence<UInt8>) -> UInt8? {
         body.first { $0 != 0x20 && $0 != 0x09 && $0 != 0x0A && $0 != 0x0D }
     }
 
     private static func parse(_ body: [UInt8]) throws(Problem) -> JSON {
         do {
-            return try JSON(parsing: body)
+            return try JSON(parsing: body, valueLimit: valueLimit)
         } catch {
             throw .invalid("the body is not JSON: \(error)", pointer: "")
         }

@@ -32,6 +32,9 @@ extension Problem {
         case .noSpace: self = .noSpace
         case .storage(let words):
             self.init(status: 500, detail: "the entry could not be stored: \(words)")
+        case .busy:
+            self.init(
+                status: 503, detail: "\(DownloadManager.runningLimit) downloads run or wait already; ask again later")
         case .stopping: self = .stopping
         }
     }

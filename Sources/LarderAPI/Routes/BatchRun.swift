@@ -1,14 +1,29 @@
+import Dispatch
 import Larder
 import MicroHTTPD
 import Primitives
 
 /// The requests of one `POST /downloads`, run concurrently; each answers with a line as it ends.
+///
+/// Only so many are under way at once, and none is begun while the client has not read what is there: so a batch never
+/// takes more memory than its own text and ``window`` lines. Nothing of it runs on the connection's thread, which has
+/// others to serve.
 final class BatchRun: Sendable {
+    /// How many requests a batch may have.
+    static let elementLimit = 10_000
+    /// How many of them are under way at once.
+    static let window = 512
+
     private struct State {
+        var next = 0
         var left: Int
-        var places: [DownloadManager.Place] = []
+        var underWay = 0
+        var hasRoom = true
         var isAbandoned = false
+        var places: [Int: DownloadManager.Place] = [:]
     }
+
+    private static let queue = DispatchQueue(label: "larder.batches")
 
     private let service: LarderService
     private let elements: [Result<JSON, Problem>]
@@ -21,63 +36,87 @@ final class BatchRun: Sendable {
         state = Locked(State(left: elements.count))
     }
 
-    /// Starts all of them and answers with the stream of their lines. What the client has not read yet waits in the
-    /// stream: a line for each element, so it is bounded by the batch.
+    /// Answers with the stream of the lines, and begins.
     func run(_ call: Call) {
-        stream.onClose { [weak self] in self?.abandon() }
+        // The stream keeps this object until it is closed, and the other way round.
+        stream.onClose { self.abandon() }
         call.respond(
             Response(
                 status: 200, fields: [.contentType: "application/x-ndjson"], body: .stream(stream, length: nil)))
-        guard !elements.isEmpty else {
-            stream.finish()
-            return
-        }
-        for (index, element) in elements.enumerated() {
-            do {
-                run(try DownloadRequest(try element.get()), index: index)
-            } catch let problem {
-                end(index, problem.prefixed(index))
-            }
+        if elements.isEmpty { stream.finish() }
+        goOn()
+    }
+
+    private func goOn() {
+        Self.queue.async { [self] in
+            while let index = takeNext() { begin(index) }
         }
     }
 
-    private func run(_ request: DownloadRequest, index: Int) {
-        // The closure keeps this object alive until its last line.
+    private func takeNext() -> Int? {
+        state.withLock { state in
+            guard !state.isAbandoned, state.hasRoom, state.underWay < Self.window, state.next < elements.count else {
+                return nil
+            }
+            defer {
+                state.next += 1
+                state.underWay += 1
+            }
+            return state.next
+        }
+    }
+
+    private func begin(_ index: Int) {
+        let request: DownloadRequest
+        do throws(Problem) {
+            request = try DownloadRequest(try elements[index].get())
+        } catch {
+            end(index, [.init("error", error.prefixed(index).json)])
+            return
+        }
         let place = service.downloads.download(request) { [self] result in
             switch result {
-            case .success(let success): write(index, success.members(at: service.clock.now()))
-            case .failure(let error): end(index, Problem(error).prefixed(index))
+            case .success(let success): end(index, success.members(at: service.clock.now()))
+            case .failure(let error): end(index, [.init("error", Problem(error).prefixed(index).json)])
             }
         }
         guard let place else { return }
         let isAbandoned = state.withLock { state in
-            state.places.append(place)
+            state.places[index] = place
             return state.isAbandoned
         }
         if isAbandoned { service.downloads.leave(place) }
     }
 
-    private func end(_ index: Int, _ problem: Problem) {
-        write(index, [.init("error", problem.json)])
-    }
-
-    private func write(_ index: Int, _ members: [JSON.Member]) {
+    private func end(_ index: Int, _ members: [JSON.Member]) {
         var line = JSON.object([.init("index", .number(index))] + members).utf8
         line.append(UInt8(ascii: "\n"))
-        stream.write(line)
+        let isFull = if case .full = stream.write(line) { true } else { false }
         let isLast = state.withLock { state in
             state.left -= 1
+            state.underWay -= 1
+            state.places[index] = nil
+            if isFull { state.hasRoom = false }
             return state.left == 0
         }
-        if isLast { stream.finish() }
+        if isLast {
+            stream.finish()
+        } else if isFull {
+            stream.onRoom { [self] in
+                state.withLock { $0.hasRoom = true }
+                goOn()
+            }
+        } else {
+            goOn()
+        }
     }
 
-    /// The client is gone: nobody waits for the downloads any more, but they go on.
+    /// The client is gone: nobody waits for the downloads any more, but those that run go on.
     private func abandon() {
         let places = state.withLock { state in
             state.isAbandoned = true
-            defer { state.places = [] }
-            return state.places
+            defer { state.places = [:] }
+            return state.places.values
         }
         for place in places { service.downloads.leave(place) }
     }

@@ -56,11 +56,13 @@ struct ContentRoutes: Sendable {
                 return
             }
             let result = Result { () throws(Problem) in try answer(stored) }
-            if case .success = result {
+            switch result {
+            case .success:
                 service.metrics.hits.increment()
                 service.cache.recordHit(stored.entry)
-            } else {
-                service.metrics.misses.increment()
+            case .failure(let problem) where problem.status == 404: service.metrics.misses.increment()
+            // Something was there, but the request did not want it like this.
+            case .failure: break
             }
             call.respond(result)
         }

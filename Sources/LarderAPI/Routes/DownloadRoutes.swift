@@ -8,7 +8,7 @@ import Primitives
 struct DownloadRoutes: Sendable {
     /// The longest body of one request, and of a batch, in bytes.
     static let requestLimit = 1 << 20
-    static let batchLimit = 16 << 20
+    static let batchLimit = 8 << 20
 
     let service: LarderService
 
@@ -27,7 +27,7 @@ struct DownloadRoutes: Sendable {
         let contentType = head.request.field("Content-Type")
         let request = try DownloadRequest(try BodyDecoding.downloadRequest(body, contentType: contentType))
         if Self.prefersAsync(head.request) {
-            call.respond(try start(request))
+            start(request, call)
             return
         }
         let place = service.downloads.download(request) { [service] result in
@@ -41,19 +41,18 @@ struct DownloadRoutes: Sendable {
         }
     }
 
-    private func start(_ request: DownloadRequest) throws(Problem) -> Response {
-        let now = service.clock.now()
-        do {
-            switch try service.downloads.start(request) {
-            case .cached(let result): return .json(result.json(at: now))
-            case .started(let status):
+    private func start(_ request: DownloadRequest, _ call: Call) {
+        service.downloads.start(request) { [service] result in
+            let now = service.clock.now()
+            switch result {
+            case .success(.cached(let result)): call.respond(.json(result.json(at: now)))
+            case .success(.started(let status)):
                 var fields = HTTPFields()
                 fields[.location] = "/downloads/\(status.key)"
                 fields[HTTPField.Name("Preference-Applied")!] = "respond-async"
-                return .json(status.json(at: now), status: 202, fields: fields)
+                call.respond(.json(status.json(at: now), status: 202, fields: fields))
+            case .failure(let error): call.respond(Problem(error))
             }
-        } catch {
-            throw Problem(error)
         }
     }
 

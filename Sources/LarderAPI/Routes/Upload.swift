@@ -28,9 +28,16 @@ final class Upload: BodySink {
 
     /// What becomes of the request whose body this is.
     func plan(_ head: Endpoint.Head, service: LarderService) throws(Problem) -> Endpoint.Plan {
+        // RFC 9110 §14.5: a part must not be stored as the whole.
+        guard head.request.field("Content-Range") == nil else {
+            reservation.abandon()
+            throw .invalid("a part of a body cannot be stored; leave Content-Range out")
+        }
         if metadata.ttl <= .zero {
             reservation.abandon()
-            return Endpoint.Plan(body: .none) { [self] (call) throws(Problem) in removeInstead(call) }
+            return Endpoint.Plan(body: .none) { [self] (call) throws(Problem) in
+                removeInstead(call, clock: service.clock)
+            }
         }
         if let length = head.request.declaredLength {
             do {
@@ -50,12 +57,7 @@ final class Upload: BodySink {
             if let error = error as? DiskCacheError { throw Problem(error) }
             throw .invalid("the body could not be read: \(error)")
         }
-        let now = clock.now()
-        var isAllowed: (@Sendable (Entry?) -> Bool)?
-        if let condition {
-            isAllowed = { condition.evaluate($0?.representation(now: now)) == .proceed }
-        }
-        reservation.publish(metadata, expectedLength: length, condition: isAllowed) { result in
+        reservation.publish(metadata, expectedLength: length, condition: isAllowed(at: clock.now())) { result in
             switch result {
             case .success(let outcome): call.respond(.json(outcome.entry.json(at: clock.now())))
             case .failure(let error): call.respond(Problem(error))
@@ -64,12 +66,18 @@ final class Upload: BodySink {
     }
 
     /// A ttl of 0 stores nothing and removes what is there.
-    private func removeInstead(_ call: Call) {
-        cache.remove(reservation.key.text) { result in
+    private func removeInstead(_ call: Call, clock: any WallClock) {
+        cache.remove(reservation.key.text, condition: isAllowed(at: clock.now())) { result in
             switch result {
             case .success(let removed): call.respond(.removed(removed ? 1 : 0))
             case .failure(let error): call.respond(Problem(error))
             }
         }
+    }
+
+    /// The request's own condition on what is there; `nil` when it makes none.
+    private func isAllowed(at now: Timestamp) -> (@Sendable (Entry?) -> Bool)? {
+        guard let condition else { return nil }
+        return { condition.evaluate($0?.representation(now: now)) == .proceed }
     }
 }

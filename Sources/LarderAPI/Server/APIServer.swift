@@ -29,8 +29,11 @@ public final class APIServer: Sendable {
         var configuration = Daemon.Configuration()
         configuration.host = service.configuration.host
         configuration.port = service.configuration.port
+        // Who sends more than is taken gets an answer that says so, even when the length was not announced: the rest is
+        // read and thrown away, at the rate that any body must keep.
+        configuration.discardLimit = 64 << 20
         if let threads { configuration.threads = threads }
-        configuration.log = { logger.debug("libmicrohttpd", metadata: ["message": .string($0)]) }
+        configuration.log = { logger.debug("libmicrohttpd", metadata: ["words": .string($0)]) }
         daemon = Daemon(
             configuration: configuration,
             handler: APIHandler(routes: allRoutes, metrics: metrics, logger: logger))

@@ -13,22 +13,27 @@ extension JSON {
     /// Parses one JSON text (RFC 8259), strictly: UTF-8, nothing behind the value, no two members of one name
     /// (RFC 7493 §2.3), no lone surrogates.
     ///
-    /// - Parameter depthLimit: how deep arrays and objects may nest; deeper is a syntax error.
+    /// - Parameters:
+    ///   - depthLimit: how deep arrays and objects may nest; deeper is a syntax error.
+    ///   - valueLimit: how many values there may be in all, which bounds the memory that the tree takes; more is a
+    ///     syntax error.
     /// - Throws: ``SyntaxError``.
-    public init(parsing bytes: UnsafeRawBufferPointer, depthLimit: Int = 64) throws(SyntaxError) {
-        var parser = JSONParser(bytes: bytes, depthLimit: depthLimit)
+    public init(
+        parsing bytes: UnsafeRawBufferPointer, depthLimit: Int = 64, valueLimit: Int = .max
+    ) throws(SyntaxError) {
+        var parser = JSONParser(bytes: bytes, depthLimit: depthLimit, valuesLeft: valueLimit)
         self = try parser.parseText()
     }
 
-    /// Parses one JSON text; see ``init(parsing:depthLimit:)``.
-    public init(parsing bytes: [UInt8], depthLimit: Int = 64) throws(SyntaxError) {
+    /// Parses one JSON text; see ``init(parsing:depthLimit:valueLimit:)``.
+    public init(parsing bytes: [UInt8], depthLimit: Int = 64, valueLimit: Int = .max) throws(SyntaxError) {
         let result = bytes.withUnsafeBytes { buffer in
-            Result { () throws(SyntaxError) in try JSON(parsing: buffer, depthLimit: depthLimit) }
+            Result { () throws(SyntaxError) in try JSON(parsing: buffer, depthLimit: depthLimit, valueLimit: valueLimit) }
         }
         self = try result.get()
     }
 
-    /// Parses one JSON text; see ``init(parsing:depthLimit:)``.
+    /// Parses one JSON text; see ``init(parsing:depthLimit:valueLimit:)``.
     public init(parsing text: String, depthLimit: Int = 64) throws(SyntaxError) {
         try self.init(parsing: Array(text.utf8), depthLimit: depthLimit)
     }
@@ -38,11 +43,13 @@ extension JSON {
 private struct JSONParser {
     let bytes: UnsafeRawBufferPointer
     let depthLimit: Int
+    var valuesLeft: Int
     var offset = 0
 
-    init(bytes: UnsafeRawBufferPointer, depthLimit: Int) {
+    init(bytes: UnsafeRawBufferPointer, depthLimit: Int, valuesLeft: Int) {
         self.bytes = bytes
         self.depthLimit = depthLimit
+        self.valuesLeft = valuesLeft
     }
 
     mutating func parseText() throws(JSON.SyntaxError) -> JSON {
@@ -70,6 +77,8 @@ private struct JSONParser {
     }
 
     private mutating func parseValue(depth: Int) throws(JSON.SyntaxError) -> JSON {
+        guard valuesLeft > 0 else { throw error("there are too many values") }
+        valuesLeft -= 1
         switch current {
         case nil: throw error("the text ends where a value is expected")
         case UInt8(ascii: "{"): return try parseObject(depth: depth)

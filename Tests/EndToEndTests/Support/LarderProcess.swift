@@ -40,7 +40,7 @@ final class LarderProcess: Sendable {
     }
 
     /// The port in the log line that says where it listens.
-    private static func port(in output: String) -> UInt16? {
+    static func port(in output: String) -> UInt16? {
         for line in output.split(separator: "\n") {
             guard let json = try? JSON(parsing: String(line)), json["message"] == "listening",
                 let url = json["url"]?.stringValue

@@ -1,0 +1,63 @@
+import Primitives
+
+extension DownloadManager {
+    /// Every download that runs or ended lately, the latest start first.
+    public func statuses() -> [DownloadStatus] {
+        let now = tools.clock.now()
+        let (running, ended) = state.withLock { state in
+            (Array(state.running), state.ended.all(now: now))
+        }
+        let current = running.map { Self.status(key: $0.key, of: $0.value.flight, waiters: $0.value.waiters.count) }
+        return (current + ended).sorted { ($0.startDate, $0.key) > ($1.startDate, $1.key) }
+    }
+
+    /// The download of a key, the running one before an ended one; `nil` when there is none.
+    public func status(of key: String) -> DownloadStatus? {
+        let now = tools.clock.now()
+        return state.withLock { state in
+            state.running[key].map { Self.status(key: key, of: $0.flight, waiters: $0.waiters.count) }
+                ?? state.ended.status(of: key, now: now)
+        }
+    }
+
+    /// What became of an attempt to cancel.
+    public enum CancelResult: Sendable {
+        case cancelled(DownloadStatus)
+        case alreadyEnded(DownloadStatus)
+        case unknown
+    }
+
+    /// Stops the download of a key; those who wait get ``DownloadError/cancelled``.
+    public func cancel(_ key: String) -> CancelResult {
+        let flight = state.withLock { $0.running[key]?.flight }
+        guard var status = status(of: key) else { return .unknown }
+        guard let flight, flight.cancel() else { return .alreadyEnded(status) }
+        status.state = .cancelled
+        return .cancelled(status)
+    }
+
+    /// How many downloads run or wait for their turn.
+    public var runningCount: Int { state.withLock { $0.running.count } }
+
+    /// How many wait for the download that follows one that was purged.
+    func laterCount(of key: String) -> Int { state.withLock { $0.running[key]?.later.count ?? 0 } }
+
+    /// Refuses new downloads from now on, and cancels those that run.
+    public func stop() {
+        let flights = state.withLock { state in
+            state.isStopping = true
+            return state.running.values.map(\.flight)
+        }
+        for flight in flights { _ = flight.cancel() }
+    }
+
+    static func status(key: String, of flight: Flight, waiters: Int) -> DownloadStatus {
+        let progress = flight.progress
+        let seconds = flight.elapsed.inSeconds
+        return DownloadStatus(
+            key: key, url: flight.request.url.string, state: .running, receivedBytes: progress.receivedBytes,
+            totalBytes: progress.totalBytes,
+            bytesPerSecond: seconds > 0 ? Double(progress.receivedBytes) / seconds : 0,
+            waiters: waiters, startDate: flight.startDate)
+    }
+}

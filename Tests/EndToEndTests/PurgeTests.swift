@@ -1,0 +1,97 @@
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+@testable import Larder
+
+@Suite("what was purged while its download ran does not come back")
+struct PurgeTests {
+    static let ways = ["key", "tag", "prefix", "host", "all"]
+
+    private func purge(_ way: String, _ url: String, on server: TestServer) async throws -> HTTPReply {
+        let path =
+            switch way {
+            case "key": "/entries/\(md5(url))"
+            case "tag": "/entries?tag=t"
+            case "prefix": "/entries?prefix=\(url.percentEncoded)"
+            case "host": "/entries?host=127.0.0.1"
+            default: "/entries?all=true"
+            }
+        return try await server.client.request("DELETE", path)
+    }
+
+    @Test("a first download answers its waiters and is not kept", arguments: ways)
+    func firstDownload(way: String) async throws {
+        let gate = Gate("the origin's answer")
+        let origin = try ScriptedOrigin { _, connection in
+            try gate.waitBlocking()
+            try connection.respond(body: "x")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { server in
+            let url = origin.url("/a")
+            async let reply = server.download(["url": .string(url), "ttl": 60, "tags": ["t"]])
+            try await origin.waitForRequests(1)
+            #expect(try await purge(way, url, on: server).status == (way == "key" ? 404 : 200))
+            gate.open()
+            #expect(try await reply.status == 200)
+            #expect(try await server.get("/entries/\(md5(url))").status == 404)
+            #expect(try await server.get("/entries").member("entries") == [])
+        }
+    }
+
+    @Test("a refresh is not kept either, though only the entry has the tag", arguments: ways, [200, 304])
+    func refresh(way: String, status: Int) async throws {
+        let gate = Gate("the origin's second answer")
+        let origin = try ScriptedOrigin { request, connection in
+            if request.index > 0 { try gate.waitBlocking() }
+            let isConditional = request["If-None-Match"] != nil
+            try connection.respond(
+                isConditional ? status : 200, fields: [.eTag: "\"1\""],
+                body: isConditional && status == 304 ? "" : "body \(request.index)")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { server in
+            let url = origin.url("/a")
+            _ = try await server.download(["url": .string(url), "ttl": 60, "tags": ["t"]])
+            async let reply = server.download(["url": .string(url), "ttl": 60, "refresh": true])
+            try await origin.waitForRequests(2)
+            #expect(try await purge(way, url, on: server).json == ["removed": 1])
+            gate.open()
+            #expect(try await reply.status == 200)
+            #expect(try await server.get("/entries/\(md5(url))").status == 404)
+            #expect(try await server.get("/entries?tag=t").member("entries") == [])
+        }
+    }
+
+    @Test("who asks after the purge gets what the origin says then, by one request of their own")
+    func laterCallers() async throws {
+        let first = Gate("the first answer")
+        let second = Gate("the second answer")
+        let origin = try ScriptedOrigin { request, connection in
+            try (request.index == 0 ? first : second).waitBlocking()
+            try connection.respond(body: "body \(request.index)")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { server in
+            let url = origin.url("/a")
+            let call: JSON = ["url": .string(url), "ttl": 60]
+            async let early = server.download(call)
+            try await origin.waitForRequests(1)
+            _ = try await purge("key", url, on: server)
+            async let late = concurrently(5) { _ in try await server.download(call) }
+            try await poll("five that came later") { server.service.downloads.laterCount(of: md5(url)) == 5 }
+            // One origin request a key at a time, even so.
+            #expect(origin.requestCount == 1)
+            first.open()
+            #expect(try await early.status == 200)
+            try await origin.waitForRequests(2)
+            second.open()
+            let outcomes = try await late.map { try $0.member("outcome")?.stringValue ?? "" }
+            #expect(outcomes.sorted() == ["downloaded", "joined", "joined", "joined", "joined"])
+            #expect(try await server.get("/entries/\(md5(url))/content").text == "body 1")
+            #expect(origin.requestCount == 2)
+        }
+    }
+}

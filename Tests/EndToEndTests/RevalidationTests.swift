@@ -1,0 +1,96 @@
+import Foundation
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+@Suite("revalidation, to the letter")
+struct RevalidationTests {
+    @Test("a 304 from another URL than the body came from confirms nothing: the body is fetched")
+    func redirectMoved() async throws {
+        let dates = ["/v1": "Sat, 10 Jan 2026 00:00:00 GMT", "/v2": "Mon, 05 Jan 2026 00:00:00 GMT"]
+        let origin = try ScriptedOrigin { request, connection in
+            switch request.target {
+            case "/latest": try connection.respond(302, fields: [.location: request.index == 0 ? "/v1" : "/v2"])
+            case let target where request["If-Modified-Since"] != nil:
+                try connection.respond(304, fields: [.lastModified: dates[target]!])
+            case let target: try connection.respond(fields: [.lastModified: dates[target]!], body: target)
+            }
+        }
+        defer { origin.stop() }
+        try await TestServer.with { server in
+            let url = origin.url("/latest")
+            let call: JSON = ["url": .string(url), "ttl": 20]
+            _ = try await server.download(call)
+            server.clock.advance(by: .seconds(30))
+            #expect(try await server.download(call).member("outcome") == "downloaded")
+            #expect(try await server.get("/entries/\(md5(url))/content").text == "/v2")
+        }
+    }
+
+    /// RFC 9111 §4.3.4: the stored fields stay, but for those that the 304 has.
+    @Test(
+        "a 304 that states no freshness leaves it as it was stated before",
+        arguments: [
+            ("no-cache", "", 0), ("max-age=60", "", 60), ("max-age=60", "max-age=90", 90), ("", "max-age=5", 5),
+        ])
+    func freshnessOf304(stored: String, of304: String, seconds: Int) async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            let isConditional = request["If-None-Match"] != nil
+            var fields: HTTPFields = [.eTag: "\"1\""]
+            let control = isConditional ? of304 : stored
+            if !control.isEmpty { fields[.cacheControl] = control }
+            try connection.respond(isConditional ? 304 : 200, fields: fields, body: isConditional ? "" : "x")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { server in
+            let url = JSON.string(origin.url("/a"))
+            _ = try await server.download(["url": url])
+            server.clock.advance(by: .seconds(8 * 86_400))
+            // Twice: what the first 304 left is what the second is completed by.
+            for _ in 0..<2 {
+                let reply = try await server.download(["url": url, "refresh": true])
+                #expect(try reply.member("outcome") == "revalidated")
+                #expect(try reply.member("entry", "expiresInSeconds") == .number(seconds))
+            }
+        }
+    }
+
+    @Test("respond-async does not take an entry for cached whose body is damaged")
+    func asyncLooksAtTheBody() async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.respond(body: String(repeating: "x", count: 100_000))
+        }
+        defer { origin.stop() }
+        try await TestServer.with(configure: { $0.memoryLimit = 0 }) { server in
+            let url = origin.url("/a")
+            let entry = try await server.download(["url": .string(url), "ttl": 60]).member("entry")
+            try FileManager.default.removeItem(atPath: try #require(entry?["localPath"]?.stringValue))
+            let reply = try await server.client.request(
+                "POST", "/download",
+                fields: [.contentType: "application/json", HTTPField.Name("Prefer")!: "respond-async"],
+                body: JSON.object([.init("url", .string(url))]).utf8)
+            #expect(reply.status == 202)
+            try await poll("the download") { server.service.downloads.status(of: md5(url))?.state == .succeeded }
+            #expect(try await server.get("/entries/\(md5(url))/content").status == 200)
+        }
+    }
+
+    @Test("tags of callers who hit at the same time all stay")
+    func tagsUnite() async throws {
+        let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
+        defer { origin.stop() }
+        try await TestServer.with { server in
+            let url = JSON.string(origin.url("/a"))
+            _ = try await server.download(["url": url, "ttl": 60, "tags": ["first"]])
+            let replies = try await concurrently(20) { number in
+                try await server.download(["url": url, "tags": [.string("t\(number)")]])
+            }
+            for (number, reply) in replies.enumerated() {
+                #expect(try reply.member("entry", "tags")?.arrayValue?.contains(.string("t\(number)")) == true)
+            }
+            let tags = try await server.get("/entries/\(md5(origin.url("/a")))").member("tags")?.arrayValue ?? []
+            #expect(Set(tags) == Set(["first"] + (0..<20).map { JSON.string("t\($0)") }))
+        }
+    }
+}
