@@ -22,14 +22,15 @@ final class Index: Sendable {
     ///
     /// Throws ``DiskCacheError/newerFormat(found:supported:)`` and leaves such an index as it is.
     init(
-        path: String, setsAsideUnreadable: Bool, clock: any WallClock, log: @escaping @Sendable (DiskCacheNotice) -> Void
+        path: String, setsAsideUnreadable: Bool, clock: any WallClock,
+        log: @escaping @Sendable (DiskCacheNotice) -> Void
     ) throws(DiskCacheError) {
         self.path = path
         self.log = log
         var setAside = false
         do {
             writing = try Self.openForWriting(path)
-        } catch where setsAsideUnreadable && Self.isUnreadable(error) {
+        } catch  where setsAsideUnreadable && Self.isUnreadable(error) {
             try Self.setAside(path, at: clock.now(), because: DiskCacheError(error), log: log)
             setAside = true
             writing = try mappingErrors { try Self.openForWriting(path) }

@@ -67,7 +67,9 @@ final class FlightTable: Sendable {
     /// The downloads that no purge has met yet, by number, and the keys of the entries to be.
     var downloads: [(number: Int, key: String)] {
         state.withLock { state in
-            state.flights.filter { $0.value.kind == .download && !$0.value.isPurged }.map { ($0.key, $0.value.key.text) }
+            state.flights.filter { $0.value.kind == .download && !$0.value.isPurged }.map {
+                ($0.key, $0.value.key.text)
+            }
         }
     }
 

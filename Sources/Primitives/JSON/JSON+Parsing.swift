@@ -28,7 +28,8 @@ extension JSON {
     /// Parses one JSON text; see ``init(parsing:depthLimit:valueLimit:)``.
     public init(parsing bytes: [UInt8], depthLimit: Int = 64, valueLimit: Int = .max) throws(SyntaxError) {
         let result = bytes.withUnsafeBytes { buffer in
-            Result { () throws(SyntaxError) in try JSON(parsing: buffer, depthLimit: depthLimit, valueLimit: valueLimit) }
+            Result { () throws(SyntaxError) in try JSON(parsing: buffer, depthLimit: depthLimit, valueLimit: valueLimit)
+            }
         }
         self = try result.get()
     }
