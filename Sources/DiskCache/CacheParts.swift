@@ -16,7 +16,7 @@ final class CacheParts: Sendable {
     let flights = FlightTable()
     /// What there is, as of the last commit.
     let totals = Locked(CacheTotals(entries: 0, bodyBytes: 0, diskBytes: 0, entriesByKind: [:]))
-    /// Whether the tree was searched for bodies that an index left behind which was set aside.
+    /// Whether the tree was searched for bodies that a lost index left behind.
     let treeWasSearched = Locked(false)
 
     init(

@@ -52,7 +52,7 @@ final class IncomingBody: @unchecked Sendable {
             if let part {
                 .file(BodyFile(part, length: length, path: partPath), part: partPath)
             } else {
-                .bytes(SharedBytes(buffer))
+                .bytes(buffer.withUnsafeBytes { SharedBytes(copying: $0) })
             }
         buffer = []
         part = nil

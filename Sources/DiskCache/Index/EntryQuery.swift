@@ -15,7 +15,7 @@ struct EntryQuery {
             restrict("tags.tag = ?", [tag])
         }
         if let key = filter.key { restrict("key = ?", [key]) }
-        if let url = filter.url { restrict("url = ?", [url]) }
+        if let url = filter.url { restrict("url = ? AND url <> ''", [url]) }
         if let host = filter.host { restrict("host = ?", [host]) }
         if let kind = filter.kind { restrict("kind = ?", [kind.code]) }
         if let prefix = filter.prefix, !prefix.isEmpty { restrict(toPrefix: prefix) }

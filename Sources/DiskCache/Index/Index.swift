@@ -15,7 +15,8 @@ final class Index: Sendable {
     private let idle: Locked<(free: [Int], turn: Int)>
     private let path: String
     private let log: @Sendable (DiskCacheNotice) -> Void
-    /// Whether an index that was there could not be read, and a new one was begun.
+    /// Whether a new index was begun: there was none, or it could not be read. It knows nothing of bodies that may be
+    /// there.
     let startedEmpty: Bool
 
     /// Opens the index, creates it, migrates it, or sets aside one that cannot be read.
@@ -27,17 +28,17 @@ final class Index: Sendable {
     ) throws(DiskCacheError) {
         self.path = path
         self.log = log
-        var setAside = false
+        var isNew = (FileSystem.status(of: path)?.identity.size ?? 0) == 0
         do {
             writing = try Self.openForWriting(path)
         } catch  where setsAsideUnreadable && Self.isUnreadable(error) {
             try Self.setAside(path, at: clock.now(), because: DiskCacheError(error), log: log)
-            setAside = true
+            isNew = true
             writing = try mappingErrors { try Self.openForWriting(path) }
         } catch {
             throw DiskCacheError(error)
         }
-        startedEmpty = setAside
+        startedEmpty = isNew
         reading = try mappingErrors { try (0..<Self.readerCount).map { _ in try Self.openForReading(path) } }
         listing = try mappingErrors { try Self.openForReading(path) }
         idle = Locked((Array(0..<Self.readerCount), 0))

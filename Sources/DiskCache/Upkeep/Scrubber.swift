@@ -30,8 +30,8 @@ final class Scrubber: Sendable {
 
     /// Looks at the next few bodies and directories, in the background.
     ///
-    /// - Parameter wholeTree: whether every directory is looked at, because an index was set aside and left all its
-    ///   bodies behind.
+    /// - Parameter wholeTree: whether every directory is looked at, because the index is new and knows nothing of
+    ///   what is there.
     func step(wholeTree: Bool, completion: @escaping @Sendable (Result<Void, DiskCacheError>) -> Void) {
         queue.async { [self] in
             do throws(DiskCacheError) {

@@ -155,12 +155,11 @@ struct LimitTests {
         "a full disk refuses a body and harms nothing; with room again it works without a restart",
         .enabled(if: getuid() == 0, "only root can mount a small file system"), arguments: Layout.allCases)
     func fullDisk(_ layout: Layout) async throws {
-        let mount = try TemporaryDirectory("larder-full")
-        guard await run("mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", mount.path) else {
+        guard let disk = try SmallDisk(size: "3m") else {
             withKnownIssue("no small file system could be mounted") { Issue.record("mount failed") }
             return
         }
-        let directory = try CacheDirectory(path: mount.path("cache"))
+        let directory = try CacheDirectory(path: disk.mount.path("cache"))
         var configuration = DiskCache.Configuration()
         configuration.layout = layout
         let cache = try DiskCache(in: directory, configuration: configuration)
@@ -181,27 +180,42 @@ struct LimitTests {
             if let text { #expect(text == longText(number % 2 == 0 ? 150_000 : 2000, "\(number)")) }
         }
         #expect(try await cache.text(key: "kept") == kept)
-        #expect(await run("mount", "-o", "remount,size=12m", mount.path))
-        try await cache.store("room", key: "after")
-        #expect(try await cache.text(key: "after") == "room")
+        #expect(disk.resize(to: "12m"))
+        try await cache.store(kept, key: "after")
+        #expect(try await cache.text(key: "after") == kept)
         try await cache.flush()
         #expect(try cache.findings() == [])
         cache.close()
-        #expect(await run("umount", "-l", mount.path))
+    }
+}
+
+/// A file system of a few megabytes in memory, unmounted when this object goes.
+private final class SmallDisk {
+    let mount: TemporaryDirectory
+
+    /// `nil` when this machine does not let us.
+    init?(size: String) throws {
+        mount = try TemporaryDirectory("larder-full")
+        guard Self.run("mount", "-t", "tmpfs", "-o", "size=\(size)", "tmpfs", mount.path) else { return nil }
     }
 
-    /// Runs a command; whether it succeeded.
-    private func run(_ command: String...) async -> Bool {
-        await withCheckedContinuation { continuation in
-            let process = Process()
-            process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-            process.arguments = command
-            process.terminationHandler = { continuation.resume(returning: $0.terminationStatus == 0) }
-            do {
-                try process.run()
-            } catch {
-                continuation.resume(returning: false)
-            }
-        }
+    deinit {
+        // Lazily, since a test that failed may have left files open.
+        _ = Self.run("umount", "-l", mount.path)
+    }
+
+    func resize(to size: String) -> Bool {
+        Self.run("mount", "-o", "remount,size=\(size)", mount.path)
+    }
+
+    /// Runs a command, which is short; whether it succeeded.
+    private static func run(_ command: String...) -> Bool {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = command
+        process.standardError = FileHandle.nullDevice
+        guard (try? process.run()) != nil else { return false }
+        process.waitUntilExit()
+        return process.terminationStatus == 0
     }
 }
