@@ -27,11 +27,11 @@ struct PendingAccess: Sendable, Equatable {
 }
 
 extension Entry {
-    /// The entry as it is with what is still to be written down.
-    func applying(_ access: PendingAccess?) -> Entry {
+    /// The entry as it is with what is still to be written down, or, when that was written, with the hits it has since.
+    func applying(_ access: PendingAccess?, hits: Int64? = nil) -> Entry {
         guard let access, access.version == version else { return self }
         var entry = self
-        entry.hits += access.hits
+        entry.hits = hits ?? entry.hits + access.hits
         entry.lastAccessDate = max(lastAccessDate, access.lastAccess)
         if let slide = access.slide {
             entry.ttl = slide.ttl

@@ -13,6 +13,7 @@ extension DiskCache {
         completion: @escaping @Sendable (Result<Bool, DiskCacheError>) -> Void
     ) {
         writer.submit(
+            makesRoom: true,
             { context in
                 let row = try context.index.row(forKey: key)
                 if let condition, !condition(row?.entry) { throw DiskCacheError.conditionFailed }
@@ -40,6 +41,7 @@ extension DiskCache {
         matching filter: EntryFilter, completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void
     ) {
         writer.submit(
+            makesRoom: true,
             { context in
                 // So that nothing counts as stale that was slid a moment ago.
                 if filter.state != nil { try context.flushAccess() }
@@ -129,6 +131,7 @@ extension DiskCache {
         more: @escaping @Sendable (Int) -> Void
     ) {
         writer.submit(
+            makesRoom: true,
             { context in
                 let rows = try context.index.rows(try query(context), limit: Self.stepLimit)
                 for row in rows { try context.remove(row) }

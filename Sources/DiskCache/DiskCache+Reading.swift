@@ -25,7 +25,7 @@ extension DiskCache {
             guard let body = try body(of: found) else { continue }
             let entry = found.row.entry
             if case .bytes(let bytes) = body {
-                let cost = bytes.count + Self.memoryCost + (entry.url?.utf8.count ?? 0)
+                let cost = bytes.count + Self.memoryCost + Int(entry.textLength)
                 parts.memory.insert(StoredEntry(entry: entry, body: body), for: key, cost: cost, ticket: ticket)
             }
             return .hit(StoredEntry(entry: entry.applying(pending), body: body))
@@ -92,7 +92,7 @@ extension DiskCache {
 
     // MARK: - Steps
 
-    /// About what an entry takes in memory beside its body and URL.
+    /// About what an entry takes in memory beside its body and its texts.
     private static let memoryCost = 768
 
     private func note(_ access: PendingAccess, for key: String) {
@@ -133,9 +133,9 @@ extension BodyFile {
 }
 
 extension DiskCacheError {
-    /// Whether there is no such file where one should be.
+    /// Whether there is no such file where one should be, or one that the disk cannot read any more.
     var isMissingFile: Bool {
         guard case .fileSystem(_, _, let code) = self else { return false }
-        return code == ENOENT || code == ENOTDIR || code == EISDIR || code == ELOOP
+        return [ENOENT, ENOTDIR, EISDIR, ELOOP, ENXIO, EIO, EUCLEAN, EBADMSG].contains(code)
     }
 }

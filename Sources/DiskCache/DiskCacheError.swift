@@ -18,6 +18,8 @@ public enum DiskCacheError: Error, Hashable, Sendable {
     case emptyJSON
     /// A caller stored something else as JSON.
     case invalidJSON
+    /// The entry would have more tags than one may have.
+    case tooManyTags(limit: Int)
     /// The cursor does not belong to this query, or to no query at all.
     case invalidCursor
     /// The entry to refresh is gone, or has another body by now.
@@ -48,6 +50,7 @@ extension DiskCacheError: CustomStringConvertible {
         case .emptyBody: "an empty body is not stored"
         case .emptyJSON: "null and an object without members are not stored"
         case .invalidJSON: "the body is not JSON"
+        case .tooManyTags(let limit): "an entry may have \(limit) tags"
         case .invalidCursor: "the cursor does not belong to this query"
         case .versionChanged: "the entry has changed meanwhile"
         case .conditionFailed: "the condition does not hold"

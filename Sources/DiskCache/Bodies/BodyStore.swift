@@ -18,12 +18,15 @@ final class BodyStore: Sendable {
     let incoming: String
     private let numbers = Atomic<Int64>(0)
     private let intents: FileDescriptor
+    /// Room for the index when the disk is full: `ballast` in the namespace's directory.
+    let ballast: Ballast
 
     init(directory: String) throws(DiskCacheError) {
         self.directory = directory
         incoming = directory + "/incoming"
         try FileSystem.makeDirectories(incoming)
         intents = try FileDescriptor(opening: incoming + "/intents", O_RDWR | O_CREAT | O_APPEND, mode: 0o600)
+        ballast = try Ballast(path: directory + "/ballast")
     }
 
     /// The absolute path of a body.
@@ -38,7 +41,7 @@ final class BodyStore: Sendable {
     /// Opens a body's file to read it. Throws what opening threw.
     func open(_ row: EntryRow, path: String) throws(DiskCacheError) -> (file: BodyFile, status: FileStatus?) {
         let name = absolute(path)
-        let file = try FileDescriptor(opening: name, O_RDONLY | O_NOFOLLOW)
+        let file = try FileDescriptor(opening: name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
         return (BodyFile(file, length: row.entry.contentLength, path: name), file.status())
     }
 
@@ -57,8 +60,15 @@ final class BodyStore: Sendable {
     func noteIntent(_ path: String) throws(DiskCacheError) {
         var line = Array(path.utf8)
         line.append(0)
-        try line.withBytes { bytes throws(DiskCacheError) in
-            try intents.write(bytes, path: incoming + "/intents")
+        let size = intents.status()?.identity.size ?? 0
+        do {
+            try line.withBytes { bytes throws(DiskCacheError) in
+                try intents.write(bytes, path: incoming + "/intents")
+            }
+        } catch {
+            // Half a line would run into the next one.
+            ftruncate(intents.number, off_t(size))
+            throw error
         }
     }
 

@@ -69,6 +69,20 @@ public struct Entry: Sendable {
 
     var record: Record { storage.record }
 
+    /// How many tags an entry may have.
+    public static let tagLimit = 256
+
+    /// About how many bytes its texts take: the origin's and the callers' words, which have no limit of their own.
+    var textLength: Int64 {
+        let texts = [
+            record.key, record.url, record.host, record.params, record.contentType, record.etag, record.lastModified,
+            record.fields, record.localPath,
+        ]
+        // A tag stands in the entry's own list and in the index of tags.
+        return texts.reduce(0) { $0 + Int64($1?.utf8.count ?? 0) }
+            + record.tags.reduce(0) { $0 + 2 * Int64($1.utf8.count) + 32 }
+    }
+
     /// What names the entry in the API.
     public var key: String { storage.record.key }
     /// The namespace it belongs to.

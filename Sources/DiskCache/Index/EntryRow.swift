@@ -17,10 +17,18 @@ struct EntryRow: Sendable {
     /// What a row of `entries` is fixed to cost on top of its body, in bytes; about what it takes in table and indexes.
     private static let rowCost: Int64 = 512
 
-    /// What an entry counts against the disk limit: a file in whole blocks of 4,096 bytes, and the row.
+    /// What an entry counts against the disk limit: a file in whole blocks of 4,096 bytes, and the row with its texts.
+    static func cost(of entry: Entry, isFile: Bool) -> Int64 {
+        bodyCost(entry.contentLength, isFile: isFile) + rowCost + entry.textLength
+    }
+
+    /// The same of an entry of which only the body's length and the URL are known yet.
     static func cost(bodyLength: Int64, isFile: Bool, url: String?) -> Int64 {
-        let body = isFile ? (bodyLength + 4095) / 4096 * 4096 : bodyLength
-        return body + rowCost + Int64(url?.utf8.count ?? 0)
+        bodyCost(bodyLength, isFile: isFile) + rowCost + Int64(url?.utf8.count ?? 0)
+    }
+
+    private static func bodyCost(_ length: Int64, isFile: Bool) -> Int64 {
+        isFile ? (length + 4095) / 4096 * 4096 : length
     }
 
     /// The columns that ``init(_:namespace:directory:)`` reads, in its order.

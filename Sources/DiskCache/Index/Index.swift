@@ -111,7 +111,9 @@ final class Index: Sendable {
         try queue.writeWithoutTransaction { db in
             try Schema.migrate(db)
             if FileSystem.status(of: mark(path)) != nil {
-                guard try String.fetchOne(db, sql: "PRAGMA quick_check(1)") == "ok" else { throw Schema.Unreadable() }
+                guard try String.fetchOne(db, sql: "PRAGMA integrity_check(1)") == "ok" else {
+                    throw Schema.Unreadable()
+                }
                 FileSystem.unlink(mark(path))
             }
             // Preparing a statement reads the schema, and this one the first row of the largest table.

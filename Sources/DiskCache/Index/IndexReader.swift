@@ -39,7 +39,8 @@ struct IndexReader {
     /// The rows that match, at most `limit`.
     func rows(_ query: EntryQuery, limit: Int) throws(DiskCacheError) -> [EntryRow] {
         try index.list { db in
-            let statement = try db.cachedStatement(sql: query.sql(EntryRow.columns) + " LIMIT ?")
+            // Not a cached one: filters, orders and cursors make thousands of different statements.
+            let statement = try db.makeStatement(sql: query.sql(EntryRow.columns) + " LIMIT ?")
             let arguments = query.arguments + StatementArguments([limit])
             return try Array(Row.fetchCursor(statement, arguments: arguments).map { try entryRow($0) })
         }

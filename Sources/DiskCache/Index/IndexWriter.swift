@@ -34,7 +34,7 @@ struct IndexWriter {
 
     /// Rows that `query` selects, at most `limit`.
     func rows(_ query: EntryQuery, limit: Int) throws -> [EntryRow] {
-        let statement = try db.cachedStatement(sql: query.sql(EntryRow.columns) + " LIMIT ?")
+        let statement = try db.makeStatement(sql: query.sql(EntryRow.columns) + " LIMIT ?")
         let arguments = query.arguments + StatementArguments([limit])
         return try Array(Row.fetchCursor(statement, arguments: arguments).map { try entryRow($0) })
     }
@@ -81,24 +81,26 @@ struct IndexWriter {
             [path, identity.inode, identity.modified, identity.changed, id])
     }
 
-    /// Writes hits, last access and slide of an entry, if it is still the same version. Whether it was.
-    func apply(_ access: PendingAccess, toKey key: String) throws -> Bool {
+    /// Writes hits, last access and slide of an entry, if it is still the same version: then how many hits it has now.
+    func apply(_ access: PendingAccess, toKey key: String) throws -> Int64? {
         if let slide = access.slide {
-            try execute(
-                """
-                UPDATE entries SET hits = hits + ?, lastAccess = max(lastAccess, ?), expiry = ?, ttl = ?
-                WHERE key = ? AND version = ?
-                """,
-                [
-                    access.hits, access.lastAccess.milliseconds, slide.expiryDate.milliseconds,
-                    slide.ttl.milliseconds, key, access.version,
-                ])
-        } else {
-            try execute(
-                "UPDATE entries SET hits = hits + ?, lastAccess = max(lastAccess, ?) WHERE key = ? AND version = ?",
-                [access.hits, access.lastAccess.milliseconds, key, access.version])
+            let statement = try db.cachedStatement(
+                sql: """
+                    UPDATE entries SET hits = hits + ?, lastAccess = max(lastAccess, ?), expiry = ?, ttl = ?
+                    WHERE key = ? AND version = ? RETURNING hits
+                    """)
+            let arguments: StatementArguments = [
+                access.hits, access.lastAccess.milliseconds, slide.expiryDate.milliseconds, slide.ttl.milliseconds,
+                key, access.version,
+            ]
+            return try statement.first(arguments) { $0[0] }
         }
-        return db.changesCount > 0
+        let statement = try db.cachedStatement(
+            sql: """
+                UPDATE entries SET hits = hits + ?, lastAccess = max(lastAccess, ?) WHERE key = ? AND version = ?
+                RETURNING hits
+                """)
+        return try statement.first([access.hits, access.lastAccess.milliseconds, key, access.version]) { $0[0] }
     }
 
     private static let putStatement: String = {

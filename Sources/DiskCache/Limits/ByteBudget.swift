@@ -9,6 +9,7 @@ final class ByteBudget: Sendable {
     private struct State {
         var used: Int64 = 0
         var reserved: Int64 = 0
+        var pinned: Int64 = 0
     }
 
     /// The most bytes.
@@ -39,13 +40,18 @@ final class ByteBudget: Sendable {
         }
     }
 
+    /// Whether `bytes` more would fit if everything went that may go: all but what is pinned or promised.
+    func couldHold(_ bytes: Int64) -> Bool {
+        state.withLock { $0.reserved + $0.pinned + bytes <= limit }
+    }
+
     /// Takes a promise back.
     func release(_ bytes: Int64) {
         state.withLock { $0.reserved -= bytes }
     }
 
-    /// Says what committed entries take now. What was promised to them is still counted too, until it is released.
-    func commit(used: Int64) {
-        state.withLock { $0.used = used }
+    /// Says what committed entries take now, and those of them that are pinned. What was promised to them is still counted too, until it is released.
+    func commit(used: Int64, pinned: Int64) {
+        state.withLock { ($0.used, $0.pinned) = (used, pinned) }
     }
 }

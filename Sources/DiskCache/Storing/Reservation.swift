@@ -63,7 +63,11 @@ public final class Reservation: Sendable {
     /// ``DiskCacheError/reservationEnded``.
     public func expect(length: Int64) throws(DiskCacheError) {
         try withBody { body throws(DiskCacheError) in
-            try reserve(forLength: length, ahead: 0, body)
+            // Room is taken as bytes come: a length that was only announced must not drive anybody out.
+            guard length <= parts.configuration.entryLimit else {
+                throw .entryTooLarge(limit: parts.configuration.entryLimit)
+            }
+            guard parts.budget.couldHold(length) else { throw .noSpace }
             try body.expect(length: length)
         }
     }
@@ -225,8 +229,11 @@ public final class Reservation: Sendable {
             try reserve(forLength: body.length, ahead: 0, body)
             sealed = try body.seal()
         }
-        // Nobody can have abandoned it in between and left a body that is sealed: then there is no file any more.
-        guard let sealed, take() != nil else { throw .reservationEnded }
+        guard let sealed, take() != nil else {
+            // Abandoned in between: what was sealed has no other owner any more.
+            sealed?.removePart()
+            throw .reservationEnded
+        }
         return sealed
     }
 
@@ -259,7 +266,9 @@ public final class Reservation: Sendable {
         let step = ahead == 0 ? needed : max(needed, min(ahead, 1 << 20))
         if step > needed, parts.budget.reserve(step) { return add(step) }
         while !parts.budget.reserve(needed) {
-            let hasRoom = try writer.perform { context in try Eviction.makeRoom(context, for: needed) }
+            let hasRoom = try writer.perform(makesRoom: true) { context in
+                try Eviction.makeRoom(context, for: needed)
+            }
             guard hasRoom else { throw .noSpace }
         }
         add(needed)

@@ -34,7 +34,8 @@ struct StoreOperation: Sendable {
         }
 
         let entry = entry(version: version, path: file?.path, tags: flight.tags, replacing: old?.entry, context)
-        let cost = EntryRow.cost(bodyLength: body.length, isFile: file != nil, url: url)
+        try context.checkTags(of: entry)
+        let cost = EntryRow.cost(of: entry, isFile: file != nil)
         let row = EntryRow(id: id, entry: entry, cost: cost, path: file?.path, identity: file?.identity)
         try context.index.put(row, body: inline, replacing: old)
         if let old { context.totals.remove(old) }

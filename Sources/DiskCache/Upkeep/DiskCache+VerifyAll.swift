@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import Primitives
 
@@ -54,7 +55,8 @@ extension DiskCache {
             let digest = isWhole ? try file.digest() : []
             return digest == entry.digest ? nil : .corrupt(key: entry.key, path: entry.localPath)
         } catch {
-            guard error.isMissingFile else { throw error }
+            guard case .fileSystem(_, _, let code) = error else { throw error }
+            guard code == ENOENT || code == ENOTDIR else { return .corrupt(key: entry.key, path: entry.localPath) }
             return .missing(key: entry.key, path: entry.localPath)
         }
     }

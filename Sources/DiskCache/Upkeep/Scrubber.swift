@@ -53,8 +53,9 @@ final class Scrubber: Sendable {
         var bytes: Int64 = 0
         for row in rows where bytes < Self.stepBytes {
             bytes += row.entry.contentLength
-            _ = try verifier.check(row.entry.key, evenIfUntouched: true)
+            // Before the check: one body that cannot be checked must not keep the others from it.
             progress.withLock { $0.lastID = row.id }
+            _ = try verifier.check(row.entry.key, evenIfUntouched: true)
         }
         if rows.isEmpty { progress.withLock { $0.lastID = 0 } }
     }

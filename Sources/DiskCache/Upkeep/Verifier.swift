@@ -66,7 +66,12 @@ final class Verifier: Sendable {
                 return nil
             case .suspect(var found):
                 let isWhole = found.status.identity.size == found.row.entry.contentLength
-                found.isGood = isWhole ? try found.file.digest() == found.row.entry.digest : false
+                do throws(DiskCacheError) {
+                    found.isGood = isWhole ? try found.file.digest() == found.row.entry.digest : false
+                } catch  where error.isMissingFile {
+                    // The disk cannot read it: it is as good as gone.
+                    found.isGood = false
+                }
                 suspect = found
             case .changed: suspect = nil
             }

@@ -70,6 +70,8 @@ extension WriteContext {
     /// Gives the body that is about to be replaced a second name.
     private func linkOld(_ path: String, id: Int64) throws {
         let place = parts.bodies.absolute(path)
+        // The body has gone, and others have been put below its place since: they are none of ours to take away.
+        if FileSystem.status(of: place)?.isDirectory == true { return }
         let old = parts.bodies.newOldPath(id: id)
         var code = FileSystem.link(place, to: old)
         // A file system without hard links: for a moment the body is under its other name only.

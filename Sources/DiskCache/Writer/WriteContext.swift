@@ -41,11 +41,18 @@ final class WriteContext {
     func change(_ old: EntryRow, to entry: Entry) throws -> Entry {
         var row = old
         row.entry = entry
+        row.cost = EntryRow.cost(of: entry, isFile: old.path != nil)
+        try checkTags(of: entry)
         try index.change(row, from: old)
         totals.remove(old)
         totals.add(row)
         invalidate(entry.key)
         return entry
+    }
+
+    /// Tags only unite, so somebody could go on adding them for ever.
+    func checkTags(of entry: Entry) throws {
+        guard entry.tags.count <= Entry.tagLimit else { throw DiskCacheError.tooManyTags(limit: Entry.tagLimit) }
     }
 
     // MARK: - What was done to entries
@@ -59,10 +66,18 @@ final class WriteContext {
         if taken.isEmpty { return false }
         let keys = taken.map(\.key)
         journal.onUndo { [access = parts.access] in access.cancelFlush(keys) }
-        for (key, access) in taken { _ = try index.apply(access, toKey: key) }
+        var written: [(key: String, access: PendingAccess, hits: Int64)] = []
+        for (key, access) in taken {
+            if let hits = try index.apply(access, toKey: key) { written.append((key, access, hits)) }
+        }
         // The memory tier first: until it knows, the log still tells.
         journal.onCommit { [memory = parts.memory, access = parts.access] in
-            for (key, access) in taken { memory.update(key) { $0.entry = $0.entry.applying(access) } }
+            for (key, access, hits) in written {
+                memory.update(key) { stored in
+                    // Set, not added: the entry may have been read after this was committed.
+                    stored.entry = stored.entry.applying(access, hits: hits)
+                }
+            }
             access.endFlush(keys)
         }
         return taken.count >= limit

@@ -18,6 +18,7 @@ final class Writer: Sendable {
     private struct Operation: Sendable {
         var work: @Sendable (WriteContext) throws -> Void
         var finish: @Sendable (DiskCacheError?) -> Void
+        var makesRoom: Bool
     }
 
     private struct Queue {
@@ -56,7 +57,10 @@ final class Writer: Sendable {
 
     /// Runs `work` in a transaction, then calls `completion` on this thread: after the commit, with what `work`
     /// returned, or with what went wrong. Once closed it calls it at once, on the caller's thread.
+    ///
+    /// - Parameter makesRoom: whether the work removes something, so that on a full disk it may have the ballast.
     func submit<Value: Sendable>(
+        makesRoom: Bool = false,
         _ work: @escaping @Sendable (WriteContext) throws -> Value,
         completion: @escaping @Sendable (Result<Value, DiskCacheError>) -> Void
     ) {
@@ -68,7 +72,7 @@ final class Writer: Sendable {
             finish: { error in
                 if let error { return completion(.failure(error)) }
                 completion(box.take().map { .success($0) } ?? .failure(.closed))
-            })
+            }, makesRoom: makesRoom)
         let (isClosed, mustWake) = queue.withLock { queue in
             if queue.isClosed { return (true, false) }
             queue.operations.append(operation)
@@ -79,13 +83,14 @@ final class Writer: Sendable {
         if mustWake { wake.signal() }
     }
 
-    /// ``submit(_:completion:)``, and waits for the outcome. Never from the writer's own thread.
+    /// ``submit(makesRoom:_:completion:)``, and waits for the outcome. Never from the writer's own thread.
     func perform<Value: Sendable>(
+        makesRoom: Bool = false,
         _ work: @escaping @Sendable (WriteContext) throws -> Value
     ) throws(DiskCacheError) -> Value {
         let box = ResultBox<Result<Value, DiskCacheError>>()
         let done = DispatchSemaphore(value: 0)
-        submit(work) { result in
+        submit(makesRoom: makesRoom, work) { result in
             box.set(result)
             done.signal()
         }
@@ -125,13 +130,13 @@ final class Writer: Sendable {
     private func run(_ loop: WriterLoop) {
         while true {
             let (operations, mustFlush, isLast) = next(orSleep: !loop.wantsEviction)
-            var jobs = operations.map { WriterLoop.Job(work: $0.work, finish: $0.finish) }
+            var jobs = operations.map { WriterLoop.Job(work: $0.work, finish: $0.finish, makesRoom: $0.makesRoom) }
             if mustFlush || isLast {
                 let limit = isLast ? Int.max : Self.flushLimit
                 let flush = WriterLoop.Job(
                     work: { [self] context in
                         if try context.flushAccess(limit: limit) { context.journal.afterwards { self.flushSoon() } }
-                    }, finish: { _ in })
+                    }, finish: { [self] error in if error != nil { flushSoon() } })
                 // First, so that an update in the same transaction has the last word.
                 jobs.insert(flush, at: 0)
             }

@@ -11,6 +11,8 @@ final class WriterLoop: @unchecked Sendable {
     struct Job {
         var work: (WriteContext) throws -> Void
         var finish: (DiskCacheError?) -> Void
+        /// Whether it removes something, and may have the ballast for it.
+        var makesRoom = false
     }
 
     private let parts: CacheParts
@@ -24,7 +26,7 @@ final class WriterLoop: @unchecked Sendable {
         self.parts = parts
         let totals = try mappingErrors { try parts.index.writing.writeWithoutTransaction { try Totals($0) } }
         self.totals = totals
-        parts.budget.commit(used: totals.diskBytes)
+        parts.budget.commit(used: totals.diskBytes, pinned: totals.pinnedBytes)
         parts.totals.withLock { $0 = totals.snapshot }
         eviction = Eviction(limit: parts.configuration.diskLimit)
     }
@@ -38,11 +40,16 @@ final class WriterLoop: @unchecked Sendable {
             for (job, failure) in zip(jobs, failures) { job.finish(failure) }
             context.journal.cleanUp()
             parts.bodies.clearIntents()
+            parts.bodies.ballast.restore()
         } catch is SimulatedCrash {
             isCrashed = true
             for job in jobs { job.finish(.closed) }
         } catch {
             let failure = parts.index.notice(error)
+            // Removing something needs room first, too: for the index's log.
+            if failure == .noSpace, jobs.count == 1, jobs[0].makesRoom, parts.bodies.ballast.release() {
+                return run(jobs)
+            }
             // Somebody else's lock on the index: waiting for it once more for each job would help nobody.
             if jobs.count == 1 || failure.isBusy {
                 for job in jobs { job.finish(failure) }
@@ -75,7 +82,7 @@ final class WriterLoop: @unchecked Sendable {
             }
             try context.reach(.afterCommit)
             totals = context.totals
-            parts.budget.commit(used: totals.diskBytes)
+            parts.budget.commit(used: totals.diskBytes, pinned: totals.pinnedBytes)
             parts.totals.withLock { $0 = totals.snapshot }
             return context
         }
@@ -120,7 +127,8 @@ final class WriterLoop: @unchecked Sendable {
         run([
             Job(
                 work: { context in evicted = try eviction.step(context, toFree: excess) },
-                finish: { _ in })
+                // What was not committed made no room: it is no use to try again at once.
+                finish: { error in if error != nil { evicted = 0 } }, makesRoom: true)
         ])
         eviction.stepEnded(evicted: evicted, used: parts.budget.used)
     }

@@ -8,6 +8,7 @@ extension DownloadError {
         case .noSpace: self = .noSpace
         case .entryTooLarge(let limit): self = .tooLarge(code: 0, limit: limit)
         case .closed: self = .stopping
+        case .tooManyTags(let limit): self = .tooManyTags(limit: limit)
         default: self = .storage(error.description)
         }
     }
@@ -31,7 +32,7 @@ extension DownloadError {
     var allowsStale: Bool {
         switch self {
         case .originStatus, .transferFailed, .tooLarge, .timedOut, .noSpace, .storage: true
-        case .schemeRefused, .addressRefused, .cancelled, .busy, .stopping: false
+        case .schemeRefused, .addressRefused, .cancelled, .tooManyTags, .busy, .stopping: false
         }
     }
 }

@@ -88,7 +88,7 @@ public final class DownloadManager: Sendable {
         let key = request.key
         let go: @Sendable (Entry?) -> Void = { [self] held in
             if let held, !request.refresh, held.isFresh(at: tools.clock.now()) {
-                hit(held, request) { completion(.success(.cached($0))) }
+                hit(held, request) { result in completion(result.map { .cached($0) }) }
                 return
             }
             tools.metrics.misses.increment()
@@ -147,7 +147,7 @@ public final class DownloadManager: Sendable {
         if let held, !request.refresh {
             let now = tools.clock.now()
             if held.isFresh(at: now) {
-                hit(held, request) { completion(.success($0)) }
+                hit(held, request, completion)
                 return nil
             }
             if let allowance = request.staleWhileRevalidate, now < held.expiryDate + allowance {
@@ -168,21 +168,21 @@ public final class DownloadManager: Sendable {
         }
     }
 
-    private func hit(
-        _ held: Entry, _ request: DownloadRequest, _ answer: @escaping @Sendable (DownloadResult) -> Void
-    ) {
+    private func hit(_ held: Entry, _ request: DownloadRequest, _ completion: @escaping Completion) {
         tools.metrics.hits.increment()
         let entry = request.updatesExpiry ? tools.cache.slide(held, ttl: request.ttl) : held
         tools.cache.recordHit(entry)
         let pinned = request.pinned == entry.pinned ? nil : request.pinned
         guard !request.tags.isSubset(of: entry.tags) || pinned != nil else {
-            answer(DownloadResult(outcome: .cached, entry: entry))
+            completion(.success(DownloadResult(outcome: .cached, entry: entry)))
             return
         }
         tools.cache.update(entry.key, addingTags: request.tags.sorted(), pinned: pinned) { result in
-            // Removed in this very moment, it is still what was there when the request came.
-            let changed = (try? result.get()) ?? nil
-            answer(DownloadResult(outcome: .cached, entry: changed ?? entry))
+            completion(
+                result.map { changed in
+                    // Removed in this very moment, it is still what was there when the request came.
+                    DownloadResult(outcome: .cached, entry: changed ?? entry)
+                }.mapError(DownloadError.init))
         }
     }
 

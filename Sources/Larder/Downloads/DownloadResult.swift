@@ -42,6 +42,8 @@ public enum DownloadError: Error, Sendable {
     case noSpace
     /// The cache could not keep it: the reason.
     case storage(String)
+    /// The entry would have more tags than one may have.
+    case tooManyTags(limit: Int)
     /// Too many downloads run or wait already.
     case busy
     /// The server is stopping.

@@ -188,11 +188,11 @@ final class Flight: OriginReceiver, Sendable {
         let now = tools.clock.now()
         let record = OriginRecord(url: head.effectiveURL, fields: head.fields)
         var metadata = EntryMetadata(ttl: lifetime(head.fields, now: now))
-        metadata.fields = record.text
+        metadata.fields = Self.bounded(record.text)
         metadata.status = head.status
-        metadata.contentType = head.fields[.contentType]
-        metadata.etag = head.fields[.eTag]
-        metadata.lastModified = head.fields[.lastModified]
+        metadata.contentType = Self.bounded(head.fields[.contentType])
+        metadata.etag = Self.bounded(head.fields[.eTag])
+        metadata.lastModified = Self.bounded(head.fields[.lastModified])
         metadata.params = request.params?.text
         metadata.downloadStartDate = startDate
         metadata.downloadEndDate = now
@@ -217,9 +217,9 @@ final class Flight: OriginReceiver, Sendable {
         var fields = record.freshness
         for name in [HTTPField.Name.date, .age] { fields[values: name] = head.fields[values: name] }
         var refresh = EntryRefresh(ttl: lifetime(fields, now: now))
-        refresh.fields = record.text
-        refresh.etag = head.fields[.eTag]
-        refresh.lastModified = head.fields[.lastModified]
+        refresh.fields = Self.bounded(record.text)
+        refresh.etag = Self.bounded(head.fields[.eTag])
+        refresh.lastModified = Self.bounded(head.fields[.lastModified])
         refresh.downloadStartDate = startDate
         refresh.downloadEndDate = now
         refresh.pinned = request.pinned
@@ -247,6 +247,12 @@ final class Flight: OriginReceiver, Sendable {
         let control = CacheControl(fields)
         if control.noStore || control.noCache { return .zero }
         return FreshnessLifetime(fields, receivedAt: now)?.remaining ?? tools.defaultTTL
+    }
+
+    /// What an origin says about its body is kept when it is of a sensible length: a row of the index is no place for a
+    /// field of 100 KB.
+    private static func bounded(_ text: String?) -> String? {
+        text.flatMap { $0.utf8.count <= 8192 ? $0 : nil }
     }
 
     private var staleAllowance: Duration {

@@ -32,6 +32,7 @@ extension Problem {
         case .noSpace: self = .noSpace
         case .storage(let words):
             self.init(status: 500, detail: "the entry could not be stored: \(words)")
+        case .tooManyTags(let limit): self = .invalid("an entry may have \(limit) tags", pointer: "/tags")
         case .busy:
             self.init(
                 status: 503, detail: "\(DownloadManager.runningLimit) downloads run or wait already; ask again later")
@@ -48,6 +49,7 @@ extension Problem {
             self = .invalid("\(received) bytes came where Content-Length said \(expected)")
         case .emptyBody, .emptyJSON:
             self.init(status: 422, detail: error.description)
+        case .tooManyTags: self = .invalid(error.description, pointer: "/tags")
         case .invalidJSON: self = .invalid("the body is not JSON", pointer: "")
         case .invalidCursor:
             self = .invalid(

@@ -79,6 +79,10 @@ enum URLDecoding {
     ) throws(Problem) -> CanonicalURL {
         var parameters = URLParameters()
         if let params {
+            // Empty arrays add nothing to the URL, whose own limit is the one that usually counts.
+            guard params.utf8.count <= 2 * CanonicalURL.maximumLength else {
+                throw .invalid("params are longer than \(2 * CanonicalURL.maximumLength) bytes", pointer: paramsPointer)
+            }
             do {
                 parameters = try URLParameters(params)
             } catch {

@@ -1,4 +1,5 @@
 import DiskCache
+import Dispatch
 import Larder
 import MicroHTTPD
 import Primitives
@@ -14,7 +15,7 @@ struct EntryRoutes: Sendable {
 
     var routes: [Route] {
         [
-            Route("GET", "/entries", .answering("listEntries", list)),
+            Route("GET", "/entries", .calling("listEntries", list)),
             Route("DELETE", "/entries", .calling("removeEntries", removeAll)),
             Route("GET", "/entries/:key", .answering("getEntry", get)),
             Route("PATCH", "/entries/:key", .collecting("updateEntry", limit: Self.changeLimit, update)),
@@ -22,7 +23,10 @@ struct EntryRoutes: Sendable {
         ]
     }
 
-    private func list(_ head: Endpoint.Head) throws(Problem) -> Response {
+    /// Some listings look at many entries: they take turns on a thread of their own, not on one that serves connections.
+    private static let queue = DispatchQueue(label: "larder.listings")
+
+    private func list(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
         let query = try head.query(Self.filterNames.union(["sort", "limit", "cursor"]))
         let filter = try Self.filter(query)
         let sort = try Self.sort(query["sort"])
@@ -33,14 +37,17 @@ struct EntryRoutes: Sendable {
             }
             limit = number
         }
-        do {
-            let page = try cache.list(filter, sort: sort, limit: limit, cursor: query["cursor"])
-            let now = service.clock.now()
-            var members: [JSON.Member] = [.init("entries", .array(page.entries.map { $0.json(at: now) }))]
-            if let cursor = page.nextCursor { members.append(.init("nextCursor", .string(cursor))) }
-            return .json(.object(members))
-        } catch {
-            throw Problem(error)
+        let (count, cursor) = (limit, query["cursor"])
+        Self.queue.async { [service] in
+            do throws(DiskCacheError) {
+                let page = try service.cache.list(filter, sort: sort, limit: count, cursor: cursor)
+                let now = service.clock.now()
+                var members: [JSON.Member] = [.init("entries", .array(page.entries.map { $0.json(at: now) }))]
+                if let cursor = page.nextCursor { members.append(.init("nextCursor", .string(cursor))) }
+                call.respond(.json(.object(members)))
+            } catch {
+                call.respond(Problem(error))
+            }
         }
     }
 
@@ -105,10 +112,12 @@ struct EntryRoutes: Sendable {
             throw .invalid("all=true and a filter contradict each other", pointer: "/all")
         }
         if try query.bool("dryRun") ?? false {
-            do {
-                call.respond(.removed(try cache.count(matching: filter)))
-            } catch {
-                throw Problem(error)
+            Self.queue.async { [cache] in
+                do throws(DiskCacheError) {
+                    call.respond(.removed(try cache.count(matching: filter)))
+                } catch {
+                    call.respond(Problem(error))
+                }
             }
             return
         }

@@ -7,7 +7,10 @@ import Testing
 
 @Suite("Limits")
 struct LimitTests {
-    private static func cost(_ length: Int64) -> Int64 { EntryRow.cost(bodyLength: length, isFile: false, url: nil) }
+    /// With the text of a short key.
+    private static func cost(_ length: Int64) -> Int64 {
+        EntryRow.cost(bodyLength: length, isFile: false, url: nil) + 6
+    }
 
     /// Room for `count` entries of 1,000 bytes beside the head-room that is kept.
     private static func limit(_ count: Int64) -> Int64 { cost(1000) * count * 16 / 15 + 16 }
@@ -104,7 +107,7 @@ struct LimitTests {
             #expect(throws: DiskCacheError.noSpace) { try besidePinned.expect(length: 750_000) }
             #expect(try cache.keys() == ["other", "pinned"])
             let inFlight = cache.reserve(try .data("k"), kind: .data)
-            try inFlight.expect(length: 600_000)
+            try inFlight.receive([UInt8](repeating: 1, count: 600_000))
             #expect(try cache.keys() == ["pinned"])
             let besideFlight = cache.reserve(try .data("l"), kind: .data)
             #expect(throws: DiskCacheError.noSpace) { try besideFlight.expect(length: 200_000) }
@@ -189,6 +192,66 @@ struct LimitTests {
     }
 }
 
+extension LimitTests {
+    @Test(
+        "on a disk that others have filled, entries can still be removed",
+        .enabled(if: getuid() == 0, "only root can mount a small file system"))
+    func removalOnFullDisk() async throws {
+        guard let disk = try SmallDisk(size: "48m") else {
+            withKnownIssue("no small file system could be mounted") { Issue.record("mount failed") }
+            return
+        }
+        let cache = try DiskCache(
+            in: try CacheDirectory(path: disk.mount.path("cache")), configuration: DiskCache.Configuration())
+        for number in 0..<100 { try await cache.store(longText(100_000, "\(number)"), key: "n\(number)") }
+        try disk.fill()
+        let isFull = try await #require(throws: DiskCacheError.self) {
+            for number in 0..<100 { try await cache.store(longText(10_000, "\(number)"), key: "m\(number)") }
+        }
+        #expect(isFull == .noSpace)
+        #expect(try await cache.remove("n0"))
+        #expect(try await cache.remove(matching: .all) >= 99)
+        try await cache.store(longText(100_000, "again"), key: "again")
+        #expect(try await cache.text(key: "again") == longText(100_000, "again"))
+        cache.close()
+    }
+
+    @Test("texts count: an origin's long fields and a caller's tags cannot take what the limits do not see")
+    func texts() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            let long = longText(50_000, "etag")
+            try await cache.store("x", url: "http://h/a") { $0.etag = long }
+            #expect(cache.totals.diskBytes > 50_000)
+            _ = try await cache.stored(CacheKey.url(canonical: "http://h/a").text)
+            #expect(cache.memoryStatistics.bytes > 50_000)
+            let before = cache.totals.diskBytes
+            try await cache.store("x", key: "note", tags: ["a"])
+            _ = try await cache.update("note", tags: (0..<Entry.tagLimit).map { "t\($0)" })
+            #expect(cache.totals.diskBytes > before + Int64(Entry.tagLimit) * 32)
+            await #expect(throws: DiskCacheError.tooManyTags(limit: Entry.tagLimit)) {
+                _ = try await cache.update("note", tags: (0...Entry.tagLimit).map { "t\($0)" })
+            }
+            #expect(try cache.entry(for: "note")?.tags.count == Entry.tagLimit)
+            #expect(try cache.findings() == [])
+        }
+    }
+
+    @Test("a length that is only announced drives nobody out")
+    func announcedLength() async throws {
+        let fixture = try CacheFixture { $0.diskLimit = 1 << 20 }
+        try await fixture.withCache { cache async throws in
+            for number in 0..<100 { try await cache.store(longText(1000, "\(number)"), key: "n\(number)") }
+            let entries = cache.totals.entries
+            let reservation = cache.reserve(try .data("big"), kind: .data)
+            try reservation.expect(length: 900_000)
+            reservation.abandon()
+            try await cache.flush()
+            #expect(cache.totals.entries == entries)
+        }
+    }
+}
+
 /// A file system of a few megabytes in memory, unmounted when this object goes.
 private final class SmallDisk {
     let mount: TemporaryDirectory
@@ -202,6 +265,14 @@ private final class SmallDisk {
     deinit {
         // Lazily, since a test that failed may have left files open.
         _ = Self.run("umount", "-l", mount.path)
+    }
+
+    /// Takes all the room that is left, as another program would.
+    func fill() throws {
+        let file = open(mount.path("filler"), O_WRONLY | O_CREAT, 0o600)
+        defer { close(file) }
+        let block = [UInt8](repeating: 1, count: 4096)
+        while write(file, block, block.count) > 0 {}
     }
 
     func resize(to size: String) -> Bool {

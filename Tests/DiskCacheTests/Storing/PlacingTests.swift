@@ -66,6 +66,21 @@ struct PlacingTests {
         }
     }
 
+    @Test("a body whose file somebody removed, and whose place is a directory by now, harms nobody when it is replaced")
+    func removedByOthers() async throws {
+        let fixture = try CacheFixture(.readable)
+        try await fixture.withCache { cache async throws in
+            let entry = try await cache.store("1", url: "http://h/a")
+            try FileManager.default.removeItem(atPath: try #require(entry.localPath))
+            try await cache.store("2", url: "http://h/a/b")
+            try await cache.store("3", url: "http://h/a")
+            try await cache.flush()
+            #expect(try await cache.text(url: "http://h/a/b") == "2")
+            #expect(try await cache.text(url: "http://h/a") == "3")
+            #expect(try cache.findings() == [])
+        }
+    }
+
     @Test("over-long and unusual names live side by side")
     func unusualNames() async throws {
         let long = String(repeating: "x", count: 300)
