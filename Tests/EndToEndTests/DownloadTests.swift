@@ -310,6 +310,20 @@ struct DownloadTests {
         }
     }
 
+    @Test("a name that does not resolve is 502, however often it is asked for, and harms no later download")
+    func unknownHost() async throws {
+        let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            for name in ["a", "b", "c"] {
+                let reply = try await server.download(["url": .string("http://\(name).invalid/")])
+                #expect(reply.status == 502)
+                #expect(try reply.member("curlCode") == 6)
+            }
+            #expect(try await server.download(["url": .string(origin.url("/a"))]).status == 200)
+        }
+    }
+
     @Test("an address that is not globally routable is 403 unless it is allowed, and no connection is made")
     func privateAddress() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "secret") }

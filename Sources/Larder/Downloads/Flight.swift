@@ -249,10 +249,10 @@ final class Flight: OriginReceiver, Sendable {
         return FreshnessLifetime(fields, receivedAt: now)?.remaining ?? tools.defaultTTL
     }
 
-    /// What an origin says about its body is kept when it is of a sensible length: a row of the index is no place for a
-    /// field of 100 KB.
+    /// What an origin says about its body is kept when it is of a sensible length: a row of the index, an answer's head
+    /// and a list of downloads are no place for a field of 100 KB.
     private static func bounded(_ text: String?) -> String? {
-        text.flatMap { $0.utf8.count <= 8192 ? $0 : nil }
+        text.flatMap { $0.utf8.count <= 1024 ? $0 : nil }
     }
 
     private var staleAllowance: Duration {

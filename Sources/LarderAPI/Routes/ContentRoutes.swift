@@ -94,7 +94,9 @@ struct ContentRoutes: Sendable {
             throw .invalid(error.description, pointer: "/key")
         }
         var metadata = EntryMetadata(ttl: try query.ttl() ?? service.configuration.defaultTTL)
-        metadata.contentType = head.request.field("Content-Type") ?? "application/octet-stream"
+        let contentType = head.request.field("Content-Type") ?? "application/octet-stream"
+        guard contentType.utf8.count <= 1024 else { throw .invalid("the Content-Type is longer than 1024 bytes") }
+        metadata.contentType = contentType
         metadata.tags = try query.tags()?.sorted() ?? []
         metadata.pinned = try query.bool("pinned") ?? false
         let condition = ConditionalRequest(head.request.fields, method: .put, now: service.clock.now())

@@ -66,17 +66,23 @@ final class APIHandler: RequestHandler {
         guard hasLargeBody || request.field("Transfer-Encoding") != nil else {
             return .accept(.none) { Call(exchange: $0, observer: observer).respond(problem) }
         }
-        observer(problem.status)
+        observer(problem.status, problem.detail)
         return .refuse(.problem(problem))
     }
 
     private func observer(
         of request: Request, operation: String, since start: ContinuousClock.Instant
-    ) -> @Sendable (Int) -> Void {
+    ) -> @Sendable (Int, String?) -> Void {
         let (metrics, logger, logsRequests) = (metrics, logger, logsRequests)
-        return { status in
+        return { status, detail in
             let duration = ContinuousClock.now - start
             metrics.record(operation: operation, status: status, duration: duration)
+            if status == 500 || status == 507 {
+                // The server's own trouble: an operator must see it without turning on a line for each request.
+                logger.error(
+                    "request failed",
+                    metadata: ["operation": "\(operation)", "status": "\(status)", "reason": "\(detail ?? "")"])
+            }
             guard logsRequests else { return }
             // The query is left out: it may carry somebody's secret.
             logger.debug(

@@ -64,16 +64,17 @@ struct Endpoint: Sendable {
 /// A request whose body is there, waiting for its answer.
 struct Call: Sendable {
     let exchange: Exchange
-    /// Told of the status before the answer goes out.
-    let observer: @Sendable (Int) -> Void
+    /// Told of the status before the answer goes out, and of what is to be said about it when it is a problem.
+    let observer: @Sendable (Int, String?) -> Void
 
     func respond(_ response: Response) {
-        observer(response.status)
+        observer(response.status, nil)
         exchange.respond(response)
     }
 
     func respond(_ problem: Problem) {
-        respond(Response.problem(problem))
+        observer(problem.status, problem.detail)
+        exchange.respond(.problem(problem))
     }
 
     func respond(_ result: Result<Response, Problem>) {

@@ -32,7 +32,11 @@ struct ResponseHeadParser {
         case body
     }
 
+    /// How many bytes of trailers are read past.
+    private static let trailerLimit = 64 << 10
+
     private var state = State.statusLine
+    private var trailerBytes = 0
     private var pending: (name: HTTPField.Name, value: [UInt8])?
     private let allowsHTTP2: Bool
 
@@ -71,6 +75,9 @@ struct ResponseHeadParser {
             state = .fields(head)
             return nil
         case .body:
+            // libcurl counts heads, but not these.
+            trailerBytes += line.count
+            guard trailerBytes <= Self.trailerLimit else { throw Malformed(reason: "the trailers do not end") }
             return nil
         }
     }

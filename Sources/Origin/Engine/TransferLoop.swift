@@ -116,7 +116,7 @@ final class TransferLoop {
         }
         for (transfer, code) in done {
             let outcome = transfer.outcome(of: code)
-            release(transfer)
+            release(transfer, isClean: code == CURLE_OK)
             goOn(transfer, outcome)
         }
         return !done.isEmpty
@@ -152,14 +152,18 @@ final class TransferLoop {
     }
 
     /// Takes the transfer's handle back from libcurl, which closes the connection unless the answer was read whole.
-    private func release(_ transfer: Transfer) {
+    ///
+    /// - Parameter isClean: whether libcurl was done with the transfer, without an error. Only then is the handle used
+    ///   again: after a failed look-up, for one, 7.88 leaves its buffer on the handle and refuses options for ever after.
+    private func release(_ transfer: Transfer, isClean: Bool = false) {
         transfer.pause()
         guard let handle = transfer.handle else { return }
         transfer.handle = nil
         active[handle.pointer] = nil
         curl_multi_remove_handle(multi, handle.pointer)
+        guard isClean, idleHandles.count < 32 else { return }
         handle.reset()
-        if idleHandles.count < 32 { idleHandles.append(handle) }
+        idleHandles.append(handle)
     }
 
     private func finish(_ transfer: Transfer, _ result: Result<OriginSummary, OriginError>) {
