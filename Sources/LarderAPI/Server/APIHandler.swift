@@ -22,6 +22,11 @@ final class APIHandler: RequestHandler {
 
     func receive(_ request: Request) -> Reception {
         let start = ContinuousClock.now
+        guard !request.isAmbiguous else {
+            let problem = Problem.invalid("the length of the body is ambiguous; send one Content-Length, or chunked")
+            observer(of: request, operation: "none", since: start)(problem.status, nil)
+            return .refuse(.problem(problem))
+        }
         let route: Route
         let rawParameters: [Substring: Substring]
         switch router.match(method: request.method, path: request.path) {

@@ -48,6 +48,11 @@ public struct Request: @unchecked Sendable {
     /// ``Daemon/Configuration/connectionMemory`` there may be no room left for the head of an answer: refuse it (431).
     public var headLength: Int { head.header.wireLength }
 
+    /// Whether the length of the body could be understood differently by others (RFC 9112 §6.3): several lengths, a length
+    /// beside a transfer coding, a coding other than `chunked`, white space behind a field's name. Refuse such a request,
+    /// which closes the connection: what follows may not be the next request.
+    public var isAmbiguous: Bool { head.header.isAmbiguous }
+
     /// Whether the method is `HEAD`: the answer has no body.
     public var isHead: Bool { head.header.isHead }
 

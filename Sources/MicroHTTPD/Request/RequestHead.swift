@@ -14,6 +14,8 @@ struct RequestHead {
     var fieldCount = 0
     var declaredLength: Int64 = -1
     var hasTransferEncoding = false
+    var hasContentLength = false
+    var isAmbiguous = false
     var isHead = false
     var wireLength = 0
     var remoteAddress: RemoteAddress
@@ -51,7 +53,10 @@ extension Request {
             let start = writer.count
             cmhd_each_field(connection.handle, appendFieldLine, &writer)
             header.pointee.lines = start..<writer.count
-            if header.pointee.hasTransferEncoding { header.pointee.declaredLength = -1 }
+            if header.pointee.hasTransferEncoding {
+                header.pointee.declaredLength = -1
+                if header.pointee.hasContentLength { header.pointee.isAmbiguous = true }
+            }
         }
     }
 }
@@ -88,10 +93,17 @@ private struct HeadWriter {
         _ = append(name)
         _ = append(value)
         header.pointee.fieldCount += 1
+        // White space before the colon, or a folded line: others may read the field under its name.
+        if let last = name.last, last == 0x20 || last == 0x09 { header.pointee.isAmbiguous = true }
         // The two lengths tell nearly every other field apart before a byte is compared.
-        if name.count == 14, header.pointee.declaredLength < 0, name.equalsIgnoringCase("content-length") {
+        if name.count == 14, name.equalsIgnoringCase("content-length") {
+            if header.pointee.hasContentLength { header.pointee.isAmbiguous = true }
+            header.pointee.hasContentLength = true
             header.pointee.declaredLength = value.decimal ?? -1
         } else if name.count == 17, name.equalsIgnoringCase("transfer-encoding") {
+            if header.pointee.hasTransferEncoding || !value.equalsIgnoringCase("chunked") {
+                header.pointee.isAmbiguous = true
+            }
             header.pointee.hasTransferEncoding = true
         }
     }
