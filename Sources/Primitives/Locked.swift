@@ -47,8 +47,7 @@ public struct Locked<State>: ~Copyable, Sendable {
 
 #if LARDER_PTHREAD_LOCKS
     /// Sendable because the state is reached only between `pthread_mutex_lock` and `pthread_mutex_unlock`.
-    @usableFromInline
-    final class PthreadLocked<State>: @unchecked Sendable {
+    @usableFromInline final class PthreadLocked<State>: @unchecked Sendable {
         private let mutex: UnsafeMutablePointer<pthread_mutex_t>
         private var state: State
 
