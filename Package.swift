@@ -55,7 +55,7 @@ let package = Package(
         .target(
             name: "Origin",
             dependencies: [
-                "CCurl", "Primitives", .product(name: "HTTPTypes", package: "swift-http-types"),
+                "CCompression", "CCurl", "Primitives", .product(name: "HTTPTypes", package: "swift-http-types"),
             ]),
         .target(
             name: "HTTPCaching",
@@ -72,6 +72,7 @@ let package = Package(
         .target(name: "Primitives", dependencies: ["CCurl"]),
         .systemLibrary(
             name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+        .systemLibrary(name: "CCompression", providers: [.apt(["zlib1g-dev", "libbrotli-dev", "libzstd-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
 
         // Scripted origins, clients, gates and clocks: what the tests stand on.
@@ -86,7 +87,8 @@ let package = Package(
         .testTarget(
             name: "OriginTests",
             dependencies: [
-                "Origin", "Primitives", "TestSupport", .product(name: "HTTPTypes", package: "swift-http-types"),
+                "Origin", "CCompression", "Primitives", "TestSupport",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
             ]),
         .testTarget(name: "HTTPCachingTests", dependencies: ["HTTPCaching", "Primitives"]),
         .testTarget(name: "DiskCacheTests", dependencies: ["DiskCache", "Primitives", "TestSupport"]),

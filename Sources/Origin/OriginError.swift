@@ -23,6 +23,8 @@ public struct OriginError: Error, Sendable, CustomStringConvertible {
         case cancelled
         /// The answer's head is no HTTP, or ambiguous; in words.
         case malformedResponse(String)
+        /// The body cannot be decoded: damaged, cut, or in a content coding that is not known; in words.
+        case contentCoding(String)
         /// Anything else that libcurl reports: see the code and the message.
         case transfer
         /// What the receiver threw.
@@ -77,6 +79,8 @@ public struct OriginError: Error, Sendable, CustomStringConvertible {
         case .cancelled: (code, message) = (CURLE_ABORTED_BY_CALLBACK, "cancelled")
         case .malformedResponse(let words):
             (code, message) = (CURLE_WEIRD_SERVER_REPLY, "the response is malformed: \(words)")
+        case .contentCoding(let words):
+            (code, message) = (CURLE_BAD_CONTENT_ENCODING, "the body cannot be decoded: \(words)")
         case .transfer: (code, message) = (CURLE_RECV_ERROR, "the transfer failed")
         case .receiver(let error): (code, message) = (CURLE_WRITE_ERROR, "\(error)")
         }

@@ -16,8 +16,8 @@ public protocol OriginReceiver: AnyObject, Sendable {
 
 /// How the end of a body is known.
 ///
-/// It is about the body as it was sent: libcurl does not notice when the stream of a content coding (gzip, deflate, br,
-/// zstd) ends too early inside a body that is framed as whole.
+/// It is about the body as it was sent. A content coding (gzip, deflate, br, zstd) that is undone marks an end of its
+/// own, which has to come as well.
 public enum OriginFraming: Sendable, Hashable {
     /// The answer cannot have a body (RFC 9110 §6.4.1: 204, 304).
     case noBody

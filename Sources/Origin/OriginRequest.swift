@@ -4,16 +4,19 @@ import HTTPTypes
 public struct OriginRequest: Sendable {
     /// An absolute URL, which is sent byte for byte as it is (but for its fragment, which no request has).
     public var url: String
-    /// Fields to send beside the ones that libcurl makes itself (`Host`, `User-Agent`, `Accept`, and `Accept-Encoding`
-    /// with ``decodesContent``); one of the same name takes the place of libcurl's. None by default.
+    /// Fields to send beside those that every request has (`Host`, `User-Agent`, `Accept`, and `Accept-Encoding` with
+    /// ``decodesContent``); one of the same name takes the other's place. None by default.
     ///
     /// A redirect to another scheme, host or port gets only those that say nothing about who asks: `Accept` and its
     /// kin, `Cache-Control`, `Pragma`, `User-Agent`, `Range` and the conditional ones (RFC 9110 §15.4).
     public var fields: HTTPFields = [:]
-    /// The most bytes a body may have, counted as they are delivered (decoded); no limit by default.
+    /// The most bytes a body may have, counted as they are delivered (decoded); no limit by default. Of several content
+    /// codings none may give more, either.
     public var sizeLimit = Int64.max
-    /// Whether content codings (gzip, deflate, br, zstd) are asked for and undone; `true` by default. Otherwise the
-    /// body is delivered as it was sent.
+    /// Whether content codings are asked for (gzip, br, zstd) and undone (these, and deflate; at most five, one over the
+    /// other); `true` by default. A body that cannot be decoded to its end fails with
+    /// ``OriginError/Kind/contentCoding(_:)``; one without a byte is empty, whatever its `Content-Encoding`. With
+    /// `false` nothing is asked for, and the body is delivered as it was sent.
     public var decodesContent = true
     /// Whether 301, 302, 303, 307 and 308 with a `Location` are followed; `true` by default. Otherwise they are answers
     /// like any other.

@@ -10,9 +10,12 @@ extension Transfer {
         let this = Unmanaged.passUnretained(self).toOpaque()
         handle.setCommonOptions(configuration)
         handle.set(CURLOPT_URL, url.text)
+        var fields = fields
+        // As a field like any other: CURLOPT_ACCEPT_ENCODING would let libcurl decode (see `ContentDecoder`).
+        if request.decodesContent && fields[.acceptEncoding] == nil {
+            fields[.acceptEncoding] = ContentCoding.accepted
+        }
         handle.setFields(fields)
-        // "" stands for all codings that libcurl can undo; without the option it undoes none.
-        if request.decodesContent { handle.set(CURLOPT_ACCEPT_ENCODING, "") }
         // Many transfers that start together share one HTTP/2 connection instead of opening one each. Without TLS they
         // would wait for the first one's answer to learn that they cannot.
         if url.scheme == "https" { handle.set(CURLOPT_PIPEWAIT, 1) }

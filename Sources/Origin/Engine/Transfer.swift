@@ -41,6 +41,8 @@ final class Transfer {
     var ftpSockets: FTPSockets?
     private var byteCount: Int64 = 0
     private var answer: OriginHead?
+    /// From the first byte of the answer's body on.
+    private var decoding: ContentDecoding?
 
     // The current try; `begin` resets it.
     private(set) var phase = Phase.idle
@@ -146,12 +148,30 @@ final class Transfer {
         }
         if isFTP && answer == nil && !answerFTP() { return false }
         if bytes.isEmpty { return true }
-        byteCount += Int64(bytes.count)
-        guard byteCount <= request.sizeLimit else {
+        do {
+            let decoding = try decoding ?? makeDecoding()
+            self.decoding = decoding
+            try decoding.decode(bytes, into: deliver)
+            return true
+        } catch let error as ContentCodingError {
+            failure = .contentCoding(error.reason)
+        } catch is ContentDecoding.TooLong {
             failure = .tooLarge(limit: request.sizeLimit)
-            return false
+        } catch {
+            failure = .receiver(error)
         }
-        return tell { try receiver.originDidSend(bytes) }
+        return false
+    }
+
+    private func makeDecoding() throws -> ContentDecoding {
+        let codings = request.decodesContent ? ContentCoding.names(in: answer?.fields ?? [:]) : []
+        return try ContentDecoding(names: codings, sizeLimit: request.sizeLimit)
+    }
+
+    private func deliver(_ bytes: UnsafeRawBufferPointer) throws {
+        byteCount += Int64(bytes.count)
+        guard byteCount <= request.sizeLimit else { throw ContentDecoding.TooLong() }
+        try receiver.originDidSend(bytes)
     }
 
     private func receive(_ head: ResponseHeadParser.Head) -> Bool {
@@ -164,8 +184,7 @@ final class Transfer {
             redirection = locations.first
             if redirection != nil { return true }
         }
-        let isCoded = head.fields[values: .contentEncoding].contains { !$0.isEmpty && $0.lowercased() != "identity" }
-        let isLengthTold = !(request.decodesContent && isCoded)
+        let isLengthTold = !request.decodesContent || ContentCoding.names(in: head.fields).isEmpty
         let framing: OriginFraming =
             if !head.allowsBody { .noBody } else if head.version == "2" { .stream } else if head.isChunked {
                 .chunked
@@ -246,6 +265,11 @@ final class Transfer {
         }
         guard let answer else {
             return .failed(OriginError(.malformedResponse("there is no final response")), isEarly: false)
+        }
+        do throws(ContentCodingError) {
+            try decoding?.finish()
+        } catch {
+            return .failed(OriginError(.contentCoding(error.reason)), isEarly: false)
         }
         return .complete(
             OriginSummary(

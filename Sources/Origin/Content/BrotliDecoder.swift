@@ -1,0 +1,40 @@
+import CCompression
+
+/// br (RFC 7932), over libbrotlidec. Confined to one thread at a time.
+final class BrotliDecoder: ContentDecoder {
+    private let state: OpaquePointer
+
+    init() {
+        guard let state = BrotliDecoderCreateInstance(nil, nil, nil) else { fatalError("brotli is out of memory") }
+        self.state = state
+    }
+
+    deinit {
+        BrotliDecoderDestroyInstance(state)
+    }
+
+    func decode(_ bytes: UnsafeRawBufferPointer, into output: (UnsafeRawBufferPointer) throws -> Void) throws {
+        guard !bytes.isEmpty else { return }
+        var input = bytes.assumingMemoryBound(to: UInt8.self).baseAddress
+        var inputLeft = bytes.count
+        try withUnsafeTemporaryAllocation(byteCount: contentPieceSize, alignment: 1) { piece in
+            var result = BROTLI_DECODER_RESULT_NEEDS_MORE_OUTPUT
+            while result == BROTLI_DECODER_RESULT_NEEDS_MORE_OUTPUT {
+                var next = piece.assumingMemoryBound(to: UInt8.self).baseAddress
+                var left = piece.count
+                result = BrotliDecoderDecompressStream(state, &inputLeft, &input, &left, &next, nil)
+                guard result != BROTLI_DECODER_RESULT_ERROR else {
+                    let words = BrotliDecoderErrorString(BrotliDecoderGetErrorCode(state))
+                    throw ContentCodingError.corrupt(.brotli, words.map { String(cString: $0) } ?? "")
+                }
+                if left < piece.count { try output(UnsafeRawBufferPointer(rebasing: piece[..<(piece.count - left)])) }
+            }
+        }
+        // "Needs more input" means that all of it was taken.
+        guard inputLeft == 0 else { throw ContentCodingError.trailing(.brotli) }
+    }
+
+    func finish() throws(ContentCodingError) {
+        guard BrotliDecoderIsFinished(state) != 0 else { throw .truncated(.brotli) }
+    }
+}

@@ -1,0 +1,59 @@
+import HTTPTypes
+
+/// Undoes all content codings of one body, the last one applied first (RFC 9110 §8.4). Confined to the client's thread.
+///
+/// It is made for a body's first byte: an empty body is empty whatever its `Content-Encoding` says, as it is for other
+/// clients, because servers put the field on answers without a body, too.
+final class ContentDecoding {
+    /// What the decoded body, or the body between two codings, is longer than the limit.
+    struct TooLong: Error {}
+
+    /// How many codings a body may have; libcurl's limit, too.
+    static let limit = 5
+
+    private struct Step {
+        let decoder: any ContentDecoder
+        var byteCount: Int64 = 0
+    }
+
+    private var steps: [Step]
+    private let sizeLimit: Int64
+
+    /// - Parameters:
+    ///   - names: of the codings, as ``ContentCoding/names(in:)`` gives them.
+    ///   - sizeLimit: how many bytes each coding may give.
+    ///
+    /// Throws ``ContentCodingError`` when one is not known, or there are too many.
+    init(names: [String], sizeLimit: Int64) throws(ContentCodingError) {
+        guard names.count <= Self.limit else { throw .tooMany(limit: Self.limit) }
+        self.sizeLimit = sizeLimit
+        steps = []
+        for name in names.reversed() {
+            guard let coding = ContentCoding(name: name) else { throw .unknown(name) }
+            steps.append(Step(decoder: coding.makeDecoder()))
+        }
+    }
+
+    /// Decodes the next bytes and hands on all that they give. Throws ``ContentCodingError``, ``TooLong``, and what
+    /// `output` throws.
+    func decode(_ bytes: UnsafeRawBufferPointer, into output: (UnsafeRawBufferPointer) throws -> Void) throws {
+        try decode(bytes, from: 0, into: output)
+    }
+
+    /// There are no more bytes. Throws ``ContentCodingError`` when something is missing.
+    func finish() throws(ContentCodingError) {
+        for step in steps { try step.decoder.finish() }
+    }
+
+    private func decode(
+        _ bytes: UnsafeRawBufferPointer, from index: Int, into output: (UnsafeRawBufferPointer) throws -> Void
+    ) throws {
+        guard index < steps.count else { return try output(bytes) }
+        try steps[index].decoder.decode(bytes) { piece in
+            // Between two codings as well: a bomb that bursts there gives work without end, and perhaps not one byte.
+            steps[index].byteCount += Int64(piece.count)
+            guard steps[index].byteCount <= sizeLimit else { throw TooLong() }
+            try decode(piece, from: index + 1, into: output)
+        }
+    }
+}

@@ -1,0 +1,169 @@
+import HTTPTypes
+import Testing
+
+@testable import Origin
+
+@Suite struct ContentDecodingTests {
+    /// A body in codings, and what it is.
+    struct Sample: Sendable, CustomTestStringConvertible {
+        let name: String
+        let codings: [String]
+        let coded: [UInt8]
+        let plain: [UInt8]
+        var testDescription: String { "\(name), \(plain.count) bytes" }
+    }
+
+    /// One stream each: what ends earlier is not whole.
+    private static let samples = [Coded.hello, Coded.long].flatMap { plain in
+        [
+            Sample(name: "gzip", codings: ["gzip"], coded: Coded.gzip(plain), plain: plain),
+            Sample(name: "deflate", codings: ["deflate"], coded: Coded.zlib(plain), plain: plain),
+            Sample(name: "bare deflate", codings: ["deflate"], coded: Coded.bareDeflate(plain), plain: plain),
+            Sample(name: "br", codings: ["br"], coded: Coded.brotli[plain]!, plain: plain),
+            Sample(name: "zstd", codings: ["zstd"], coded: Coded.zstd(plain), plain: plain),
+            Sample(
+                name: "gzip, zstd", codings: ["gzip", "zstd"], coded: Coded.zstd(Coded.gzip(plain)), plain: plain),
+        ]
+    }
+
+    /// Decodes the pieces to the end.
+    private func decode(
+        _ pieces: [ArraySlice<UInt8>], _ codings: [String], limit: Int64 = .max
+    ) throws -> [UInt8] {
+        let decoding = try ContentDecoding(names: codings, sizeLimit: limit)
+        var decoded: [UInt8] = []
+        for piece in pieces {
+            try piece.withUnsafeBytes {
+                try decoding.decode($0) {
+                    #expect(!$0.isEmpty && $0.count <= contentPieceSize)
+                    decoded += $0
+                }
+            }
+        }
+        try decoding.finish()
+        return decoded
+    }
+
+    @Test("a whole body is decoded, however it is cut into pieces", arguments: samples)
+    func whole(sample: Sample) throws {
+        let coded = sample.coded
+        #expect(try decode([coded[...]], sample.codings) == sample.plain)
+        #expect(try decode(coded.indices.map { coded[$0...$0] }, sample.codings) == sample.plain)
+        for cut in coded.indices {
+            #expect(try decode([coded[..<cut], coded[cut...]], sample.codings) == sample.plain, "at \(cut)")
+        }
+    }
+
+    @Test("a body that is cut anywhere is not whole", arguments: samples)
+    func truncated(sample: Sample) {
+        for cut in 0..<sample.coded.count {
+            let error = #expect(throws: ContentCodingError.self, "at \(cut)") {
+                try decode([sample.coded[..<cut]], sample.codings)
+            }
+            #expect(error?.reason.contains("it ends before its") == true, "\(String(describing: error))")
+        }
+    }
+
+    @Test("bytes after the end are refused, in the same piece and in the next", arguments: samples)
+    func trailing(sample: Sample) {
+        for garbage: [UInt8] in [[0], [0x1f], Array("garbage".utf8)] {
+            #expect(throws: ContentCodingError.self) { try decode([(sample.coded + garbage)[...]], sample.codings) }
+            #expect(throws: ContentCodingError.self) { try decode([sample.coded[...], garbage[...]], sample.codings) }
+        }
+    }
+
+    @Test("a damaged body with a checksum never decodes to anything else", arguments: ["gzip", "deflate", "zstd"])
+    func damaged(coding: String) throws {
+        for sample in Self.samples where sample.name == coding && sample.plain == Coded.hello {
+            for index in sample.coded.indices {
+                for bit in 0..<8 {
+                    var coded = sample.coded
+                    coded[index] ^= 1 << bit
+                    let decoded = try? decode([coded[...]], sample.codings)
+                    // Some bits, the time in gzip's header for one, mean nothing for the content.
+                    #expect(decoded == nil || decoded == sample.plain, "bit \(bit) of \(index)")
+                }
+            }
+        }
+    }
+
+    @Test("what is not of its coding at all is refused in words", arguments: ["gzip", "deflate", "br", "zstd"])
+    func corrupt(coding: String) {
+        let error = #expect(throws: ContentCodingError.self) {
+            try decode([Array("this is nothing of the kind".utf8)[...]], [coding])
+        }
+        #expect(error?.reason.hasPrefix("it is not valid \(coding): ") == true, "\(String(describing: error))")
+    }
+
+    @Test("gzip members and zstd frames may follow one another (RFC 1952 §2.2, RFC 8878 §3)")
+    func concatenated() throws {
+        for (coding, coded) in [("gzip", Coded.gzip(Coded.hello)), ("zstd", Coded.zstd(Coded.hello))] {
+            let three = coded + coded + coded
+            #expect(try decode([three[...]], [coding]) == Coded.hello + Coded.hello + Coded.hello)
+            #expect(try decode(three.indices.map { three[$0...$0] }, [coding]).count == 15)
+            #expect(throws: ContentCodingError.self) { try decode([three.dropLast()], [coding]) }
+        }
+        // A frame to be skipped has content for others.
+        let skipped: [UInt8] = [0x50, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 1, 2]
+        #expect(try decode([(skipped + Coded.zstd(Coded.hello) + skipped)[...]], ["zstd"]) == Coded.hello)
+        for coded in [Coded.zlib(Coded.hello), Coded.bareDeflate(Coded.hello)] {
+            #expect(throws: ContentCodingError.trailing(.deflate)) { try decode([(coded + coded)[...]], ["deflate"]) }
+        }
+        let brotli = Coded.brotli[Coded.hello]!
+        #expect(throws: ContentCodingError.trailing(.brotli)) { try decode([(brotli + brotli)[...]], ["br"]) }
+    }
+
+    @Test("streams of nothing are whole, too")
+    func emptyStreams() throws {
+        for (coding, coded) in [("gzip", Coded.gzip([])), ("deflate", Coded.zlib([])), ("zstd", Coded.zstd([]))] {
+            #expect(try decode([coded[...]], [coding]) == [])
+        }
+        #expect(try decode([[0x3b]], ["br"]) == [])
+    }
+
+    @Test("a bomb stops at the limit, also one that bursts between two codings")
+    func bomb() throws {
+        // 10 GiB.
+        let bomb = Coded.zstdBomb(blockCount: 81_920)
+        #expect(throws: ContentDecoding.TooLong.self) { try decode([bomb[...]], ["zstd"], limit: 1 << 20) }
+        #expect(throws: ContentDecoding.TooLong.self) {
+            try decode([Coded.zstd(Coded.gzip(Coded.long))[...]], ["gzip", "zstd"], limit: 100)
+        }
+        #expect(try decode([Coded.zstd(Coded.long)[...]], ["zstd"], limit: 200_000).count == 200_000)
+    }
+
+    @Test("a zstd window over 8 MiB is refused (RFC 9659 §3)")
+    func window() throws {
+        var frame = Coded.zstdBomb(blockCount: 1)
+        // RFC 8878 §3.1.1.1.2: 2 to the power of 10 + the exponent in the upper five bits.
+        frame[5] = 13 << 3
+        #expect(try decode([frame[...]], ["zstd"]).count == 128 << 10)
+        frame[5] = 14 << 3
+        #expect(throws: ContentCodingError.self) { try decode([frame[...]], ["zstd"]) }
+    }
+
+    @Test(
+        "Content-Encoding is read as a list, over several lines, in any case",
+        arguments: [
+            ([], []), ([""], []), (["identity"], []), ([" , Identity ,"], []), (["GZip"], ["gzip"]),
+            (["gzip, br"], ["gzip", "br"]), (["gzip", "identity, BR\t,x-gzip"], ["gzip", "br", "x-gzip"]),
+        ])
+    func names(lines: [String], expected: [String]) {
+        var fields = HTTPFields()
+        for line in lines { fields.append(HTTPField(name: .contentEncoding, value: line)) }
+        #expect(ContentCoding.names(in: fields) == expected)
+    }
+
+    @Test("a coding that is not known is refused by its name, more than five are refused by their number")
+    func refused() throws {
+        #expect(throws: ContentCodingError.unknown("compress")) {
+            try ContentDecoding(names: ["gzip", "compress"], sizeLimit: .max)
+        }
+        #expect(throws: ContentCodingError.tooMany(limit: 5)) {
+            try ContentDecoding(names: Array(repeating: "gzip", count: 6), sizeLimit: .max)
+        }
+        var coded = Coded.hello
+        for _ in 0..<5 { coded = Coded.gzip(coded) }
+        #expect(try decode([coded[...]], Array(repeating: "x-gzip", count: 5)) == Coded.hello)
+    }
+}
