@@ -97,6 +97,23 @@ import Testing
         #expect(collector.body.isEmpty)
     }
 
+    @Test("a transfer coding that nobody asked for is malformed: libcurl takes gzip that ends too early for complete")
+    func transferCoding() async throws {
+        let gzip = Coded.gzip(Coded.hello).dropLast()
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n")
+            try connection.sendChunk(gzip)
+            try connection.endChunks()
+        }
+        let collector = OriginClient(configuration: .local).start(origin.url())
+        guard case .malformedResponse("it has a transfer coding other than chunked") = try await collector.error().kind
+        else {
+            Issue.record("\(collector.results)")
+            return
+        }
+        #expect(collector.heads.isEmpty)
+    }
+
     @Test("a declared length over the limit ends the transfer before any byte of the body")
     func declaredTooLarge() async throws {
         let gate = Gate()

@@ -13,9 +13,8 @@ struct ResponseHeadParser {
         var status: Int
         var fields: HTTPFields = [:]
         var contentLength: Int64?
-        /// Whether the last transfer coding is chunked.
+        /// Whether there is a transfer coding, which then is chunked.
         var isChunked = false
-        var hasTransferEncoding = false
 
         /// RFC 9110 §6.4.1, for a response to GET.
         var allowsBody: Bool { status >= 200 && status != 204 && status != 304 }
@@ -123,9 +122,12 @@ struct ResponseHeadParser {
         switch name {
         case .contentLength: try readLength(value, into: &head)
         case .transferEncoding:
-            head.hasTransferEncoding = true
-            let last = value.split(separator: 0x2c).last.map { String(decoding: $0, as: UTF8.self) } ?? ""
-            head.isChunked = last.lowercased().filter { $0 != " " && $0 != "\t" } == "chunked"
+            // No request has a TE, so there can be no other (RFC 9110 §10.1.4). libcurl would decode gzip, too, and take
+            // a stream that ends too early for complete.
+            guard !head.isChunked, String(decoding: value, as: UTF8.self).lowercased() == "chunked" else {
+                throw Malformed(reason: "it has a transfer coding other than chunked")
+            }
+            head.isChunked = true
         default: break
         }
     }
@@ -144,7 +146,7 @@ struct ResponseHeadParser {
     }
 
     private func checkFraming(of head: inout Head) throws(Malformed) {
-        guard head.hasTransferEncoding else { return }
+        guard head.isChunked else { return }
         // RFC 9112 §6.3: it "might indicate an attempt to perform request smuggling or response splitting".
         guard head.contentLength == nil else {
             throw Malformed(reason: "there are both Content-Length and Transfer-Encoding")
