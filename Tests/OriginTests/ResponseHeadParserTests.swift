@@ -117,6 +117,16 @@ import Testing
         #expect(throws: ResponseHeadParser.Malformed.self) { try parse("\(line)\r\n\r\n") }
     }
 
+    @Test("a head of more fields than HTTPFields can hold does not end the process")
+    func tooManyFields() throws {
+        let most = String(repeating: "a:\n", count: 5000)
+        #expect(try parse("HTTP/1.1 200 OK\n\(most)\n").first?.fields.count == 5000)
+        let error = #expect(throws: ResponseHeadParser.Malformed.self) {
+            try parse("HTTP/1.1 200 OK\n\(most)a:\n\n")
+        }
+        #expect(error?.reason == "it has more than 5000 fields")
+    }
+
     @Test("any three digits from 100 on are a status", arguments: [200, 299, 499, 599, 999])
     func statuses(status: Int) throws {
         #expect(try parse("HTTP/1.1 \(status) X\r\n\r\n").first?.status == status)

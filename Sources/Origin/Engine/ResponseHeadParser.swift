@@ -25,16 +25,17 @@ struct ResponseHeadParser {
         let reason: String
     }
 
-    private enum State {
-        case statusLine
-        case fields(Head)
-        case body
-    }
+    private enum State { case statusLine, fields, body }
 
+    /// How many fields a head may have. `HTTPFields` holds 65,534, and ends the process at the next; libcurl, which
+    /// counts bytes, lets 100,000 through.
+    private static let fieldLimit = 5000
     /// How many bytes of trailers are read past.
     private static let trailerLimit = 64 << 10
 
     private var state = State.statusLine
+    /// The head that is being read, only here: a second reference would have its fields copied for each line.
+    private var head = Head(version: "", status: 0)
     private var trailerBytes = 0
     private var pending: (name: HTTPField.Name, value: [UInt8])?
     private let allowsHTTP2: Bool
@@ -52,14 +53,14 @@ struct ResponseHeadParser {
         if line.last == 0x0d { line.removeLast() }
         switch state {
         case .statusLine:
-            state = .fields(try parseStatusLine(line))
+            head = try parseStatusLine(line)
+            state = .fields
             return nil
-        case .fields(var head):
+        case .fields:
             if line.isEmpty {
-                try flush(into: &head)
-                try checkFraming(of: &head)
-                let isInterim = head.status < 200
-                state = isInterim ? .statusLine : .body
+                try flush()
+                try checkFraming()
+                state = head.status < 200 ? .statusLine : .body
                 return head
             }
             try check(line)
@@ -68,10 +69,9 @@ struct ResponseHeadParser {
                 let more = [0x20] + trim(line)
                 pending?.value += more
             } else {
-                try flush(into: &head)
+                try flush()
                 pending = try parseField(line)
             }
-            state = .fields(head)
             return nil
         case .body:
             // libcurl counts heads, but not these.
@@ -115,12 +115,15 @@ struct ResponseHeadParser {
         }
     }
 
-    private mutating func flush(into head: inout Head) throws(Malformed) {
+    private mutating func flush() throws(Malformed) {
         guard let (name, value) = pending else { return }
         pending = nil
+        guard head.fields.count < Self.fieldLimit else {
+            throw Malformed(reason: "it has more than \(Self.fieldLimit) fields")
+        }
         head.fields.append(HTTPField(name: name, value: value))
         switch name {
-        case .contentLength: try readLength(value, into: &head)
+        case .contentLength: try readLength(value)
         case .transferEncoding:
             // No request has a TE, so there can be no other (RFC 9110 §10.1.4). libcurl would decode gzip, too, and take
             // a stream that ends too early for complete.
@@ -133,7 +136,7 @@ struct ResponseHeadParser {
     }
 
     /// RFC 9110 §8.6: digits only; several that are the same are one.
-    private func readLength(_ value: [UInt8], into head: inout Head) throws(Malformed) {
+    private mutating func readLength(_ value: [UInt8]) throws(Malformed) {
         for member in value.split(separator: 0x2c, omittingEmptySubsequences: false) {
             guard let length = Int64(digits: trim(member)) else {
                 throw Malformed(reason: "Content-Length is no number")
@@ -145,7 +148,7 @@ struct ResponseHeadParser {
         }
     }
 
-    private func checkFraming(of head: inout Head) throws(Malformed) {
+    private func checkFraming() throws(Malformed) {
         guard head.isChunked else { return }
         // RFC 9112 §6.3: it "might indicate an attempt to perform request smuggling or response splitting".
         guard head.contentLength == nil else {
