@@ -47,7 +47,7 @@ public struct OriginError: Error, Sendable, CustomStringConvertible {
     public let kind: Kind
     /// The `CURLcode`; of what was found here, the one that libcurl has for such a thing.
     public let code: Int32
-    /// What happened, in libcurl's words where it was libcurl that found it.
+    /// What happened, in libcurl's words where it was libcurl that found it and its words say it.
     public let message: String
 
     /// The message and the code: `Could not resolve host: example.invalid (6)`.
@@ -60,8 +60,8 @@ public struct OriginError: Error, Sendable, CustomStringConvertible {
         message = words.isEmpty ? String(cString: curl_easy_strerror(code)) : words
     }
 
-    /// What was found here.
-    init(_ kind: Kind) {
+    /// What was found here; with a `code` of libcurl's, what it found and has no good words for.
+    init(_ kind: Kind, code foundCode: CURLcode? = nil) {
         self.kind = kind
         let (code, message): (CURLcode, String)
         switch kind {
@@ -84,7 +84,7 @@ public struct OriginError: Error, Sendable, CustomStringConvertible {
         case .transfer: (code, message) = (CURLE_RECV_ERROR, "the transfer failed")
         case .receiver(let error): (code, message) = (CURLE_WRITE_ERROR, "\(error)")
         }
-        self.code = Int32(code.rawValue)
+        self.code = Int32((foundCode ?? code).rawValue)
         self.message = message
     }
 }

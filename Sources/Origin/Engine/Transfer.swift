@@ -246,16 +246,9 @@ final class Transfer {
         if let redirection { return .redirect(redirection) }
         guard code != CURLE_OK else { return complete() }
         if let refusal, openedCount == 0 { return .failed(OriginError(.addressRefused(rule: refusal)), isEarly: false) }
-        let words = handle?.errorWords ?? ""
-        let kind: OriginError.Kind =
-            switch code {
-            case CURLE_OPERATION_TIMEDOUT: .timedOut(phase == .connecting ? .connecting : .waiting)
-            case CURLE_WEIRD_SERVER_REPLY: .malformedResponse(words)
-            // "Received HTTP/0.9 when not allowed"
-            case CURLE_UNSUPPORTED_PROTOCOL where phase == .waiting: .malformedResponse(words)
-            default: .transfer
-            }
-        return .failed(OriginError(code, words: words, kind: kind), isEarly: isEarly)
+        let isInHead = answer == nil && !isFTP
+        let error = OriginError(code, words: handle?.errorWords ?? "", phase: phase, isInHead: isInHead)
+        return .failed(error, isEarly: isEarly)
     }
 
     private func complete() -> Outcome {

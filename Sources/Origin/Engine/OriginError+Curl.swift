@@ -1,0 +1,39 @@
+import CCurl
+
+extension OriginError {
+    /// What libcurl reported of a try; `words` is its error buffer, which may be empty.
+    ///
+    /// - Parameters:
+    ///   - phase: what the try waited for.
+    ///   - isInHead: whether the answer's head had not come to its end.
+    init(_ code: CURLcode, words: String, phase: Transfer.Phase, isInHead: Bool) {
+        if let reason = Self.malformation(code, words: words, isInHead: isInHead && phase != .connecting) {
+            self.init(.malformedResponse(reason), code: code)
+        } else if code == CURLE_OPERATION_TIMEDOUT {
+            self.init(code, words: words, kind: .timedOut(phase == .connecting ? .connecting : .waiting))
+        } else {
+            self.init(code, words: words)
+        }
+    }
+
+    /// What is wrong with an answer that libcurl did not take, in its words only where they are about that; `nil` when
+    /// nothing is.
+    private static func malformation(_ code: CURLcode, words: String, isInHead: Bool) -> String? {
+        switch code {
+        case CURLE_WEIRD_SERVER_REPLY where !words.isEmpty: words
+        // "Received HTTP/0.9 when not allowed"
+        case CURLE_UNSUPPORTED_PROTOCOL where isInHead: "it does not begin with an HTTP status line"
+        // "Out of memory": its buffer for a line takes 100 KB.
+        case CURLE_OUT_OF_MEMORY where isInHead: "a line of its head is too long"
+        // "Too large response headers: 307203 > 307200"
+        case CURLE_RECV_ERROR where words.hasPrefix("Too large response headers"): "its head is too long"
+        // "A libcurl function was given a bad argument": a folded line without a line before it.
+        case CURLE_BAD_FUNCTION_ARGUMENT where isInHead: "a line of its head is no field"
+        // "Out of memory in chunked-encoding": its buffer for a line of trailers takes 4 KB.
+        case CURLE_RECV_ERROR where words.hasPrefix("Out of memory in chunked-encoding"): "a trailer is too long"
+        // "Reject response due to more than 5 content encodings": it does not look at content codings here.
+        case CURLE_BAD_CONTENT_ENCODING: "it has a transfer coding other than chunked"
+        default: nil
+        }
+    }
+}
