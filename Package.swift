@@ -87,7 +87,7 @@ let package = Package(
         .testTarget(
             name: "OriginTests",
             dependencies: [
-                "Origin", "CCompression", "Primitives", "TestSupport",
+                "Origin", "CCompression", "CCurl", "Primitives", "TestSupport",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ]),
         .testTarget(name: "HTTPCachingTests", dependencies: ["HTTPCaching", "Primitives"]),

@@ -76,72 +76,6 @@ import Testing
         #expect(origin.requestCount == 1)
     }
 
-    @Test("a refused connection is tried three times in all, then reported with libcurl's code and words")
-    func connectionRefused() async throws {
-        let origin = try ScriptedOrigin { _, connection in try connection.respond() }
-        let url = origin.url()
-        origin.stop()
-        let tries = Counter()
-        let client = OriginClient(
-            configuration: .local {
-                $0.retry.random = {
-                    tries.add()
-                    return 0.5
-                }
-            })
-        let error = try await client.failure(url)
-        #expect(error.code == 7)
-        #expect(error.message.contains("Failed to connect"))
-        #expect(tries.value == 2)
-    }
-
-    @Test("a request that failed before any byte came is sent again", arguments: [true, false])
-    func retried(isReset: Bool) async throws {
-        let origin = try ScriptedOrigin { request, connection in
-            guard request.index < 2 else { return try connection.respond(body: "third time") }
-            if isReset { connection.reset() } else { connection.close() }
-        }
-        let collector = try await OriginClient(configuration: .local).get(origin.url())
-        #expect(collector.text == "third time")
-        #expect(collector.heads.count == 1)
-        #expect(try collector.results[0].get().retryCount == 2)
-        #expect(origin.requestCount == 3)
-        #expect(origin.connectionCount == 3)
-    }
-
-    @Test("the tries end at the limit")
-    func retryLimit() async throws {
-        let origin = try ScriptedOrigin { _, connection in connection.close() }
-        let error = try await OriginClient(configuration: .local).failure(origin.url())
-        #expect(error.code == 52)
-        #expect(origin.requestCount == 3)
-    }
-
-    @Test("a request is not sent again once a byte of its answer came, in the head or in the body")
-    func notRetried() async throws {
-        let gotBody = Gate("body")
-        let origin = try ScriptedOrigin { request, connection in
-            if request.target == "/head" {
-                // An interim head: the client has read it when it reads on, and then sees the reset.
-                try connection.send("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-")
-                usleep(50_000)
-            } else {
-                try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nsome")
-                try gotBody.waitBlocking()
-            }
-            connection.reset()
-        }
-        let client = OriginClient(configuration: .local)
-        let head = client.start(origin.url("/head"))
-        let body = client.start(origin.url("/body"))
-        try await body.didSend.wait()
-        gotBody.open()
-        #expect(try await body.error().code == 56)
-        #expect(try await head.error().code == 56)
-        #expect(body.text == "some")
-        #expect(origin.requestCount == 2)
-    }
-
     @Test("when a refused address was skipped and the next one fails, the failure is the reason")
     func refusedThenFailing() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond() }
@@ -157,26 +91,6 @@ import Testing
             return
         }
         #expect(error.code == 7)
-    }
-
-    @Test("other transfers go on while one waits for its next try")
-    func retryDoesNotBlock() async throws {
-        let failing = try ScriptedOrigin { _, connection in connection.close() }
-        let origin = try ScriptedOrigin { _, connection in try connection.respond() }
-        let client = OriginClient(
-            configuration: .local {
-                $0.retry.baseDelay = .seconds(60); $0.retry.maximumDelay = .seconds(60)
-            })
-        let waiting = client.start(failing.url())
-        try await failing.waitForRequests(1)
-        for _ in 0..<3 { try await client.get(origin.url()) }
-        #expect(!waiting.didFinish.isOpen)
-        client.shutDown()
-        guard case .cancelled = try await waiting.error().kind else {
-            Issue.record("\(waiting.results)")
-            return
-        }
-        #expect(failing.requestCount == 1)
     }
 
     @Test("a host that does not exist is libcurl's error 6")

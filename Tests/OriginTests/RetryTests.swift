@@ -1,0 +1,102 @@
+import CCurl
+import TestSupport
+import Testing
+
+@testable import Origin
+
+@Suite struct RetryTests {
+    @Test("a refused connection is tried three times in all, then reported with libcurl's code and words")
+    func connectionRefused() async throws {
+        let origin = try ScriptedOrigin { _, connection in try connection.respond() }
+        let url = origin.url()
+        origin.stop()
+        let tries = Counter()
+        let client = OriginClient(
+            configuration: .local {
+                $0.retry.random = {
+                    tries.add()
+                    return 0.5
+                }
+            })
+        let error = try await client.failure(url)
+        #expect(error.code == 7)
+        #expect(error.message.contains("Failed to connect"))
+        #expect(tries.value == 2)
+    }
+
+    @Test("a request that failed before any byte came is sent again", arguments: [true, false])
+    func retried(isReset: Bool) async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            guard request.index < 2 else { return try connection.respond(body: "third time") }
+            if isReset { connection.reset() } else { connection.close() }
+        }
+        let collector = try await OriginClient(configuration: .local).get(origin.url())
+        #expect(collector.text == "third time")
+        #expect(collector.heads.count == 1)
+        #expect(try collector.results[0].get().retryCount == 2)
+        #expect(origin.requestCount == 3)
+        #expect(origin.connectionCount == 3)
+    }
+
+    @Test("the tries end at the limit")
+    func retryLimit() async throws {
+        let origin = try ScriptedOrigin { _, connection in connection.close() }
+        let error = try await OriginClient(configuration: .local).failure(origin.url())
+        #expect(error.code == 52)
+        #expect(origin.requestCount == 3)
+    }
+
+    @Test("a request is not sent again once a byte of its answer came")
+    func notRetried() async throws {
+        let gotBody = Gate("body")
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nsome")
+            try gotBody.waitBlocking()
+            connection.reset()
+        }
+        let collector = OriginClient(configuration: .local).start(origin.url())
+        try await collector.didSend.wait()
+        gotBody.open()
+        #expect(try await collector.error().code == 56)
+        #expect(collector.text == "some")
+        #expect(origin.requestCount == 1)
+    }
+
+    // Without sockets: an origin cannot see how much of a head the client has read when it resets the connection.
+    @Test("one line of an interim head is enough for a request not to be sent again")
+    func notRetriedWithinHead() throws {
+        for (line, isEarly) in [("", true), ("HTTP/1.1 103 Early Hints\r\n", false)] {
+            let transfer = Transfer(
+                id: 1, request: OriginRequest(url: "http://127.0.0.1/"), receiver: Collector(),
+                url: try OriginURL("http://127.0.0.1/"), configuration: .local, timer: LoopTimer())
+            transfer.begin()
+            transfer.willSendRequest()
+            #expect(line.isEmpty || Array(line.utf8).withUnsafeBytes { transfer.receiveLine($0) })
+            guard case .failed(let error, isEarly) = transfer.outcome(of: CURLE_RECV_ERROR) else {
+                Issue.record("\(transfer.outcome(of: CURLE_RECV_ERROR))")
+                continue
+            }
+            #expect(error.isWorthRetrying)
+        }
+    }
+
+    @Test("other transfers go on while one waits for its next try")
+    func retryDoesNotBlock() async throws {
+        let failing = try ScriptedOrigin { _, connection in connection.close() }
+        let origin = try ScriptedOrigin { _, connection in try connection.respond() }
+        let client = OriginClient(
+            configuration: .local {
+                $0.retry.baseDelay = .seconds(60); $0.retry.maximumDelay = .seconds(60)
+            })
+        let waiting = client.start(failing.url())
+        try await failing.waitForRequests(1)
+        for _ in 0..<3 { try await client.get(origin.url()) }
+        #expect(!waiting.didFinish.isOpen)
+        client.shutDown()
+        guard case .cancelled = try await waiting.error().kind else {
+            Issue.record("\(waiting.results)")
+            return
+        }
+        #expect(failing.requestCount == 1)
+    }
+}
