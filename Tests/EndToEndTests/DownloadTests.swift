@@ -268,6 +268,13 @@ struct DownloadTests {
             case "/short":
                 try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this")
                 connection.close()
+            case "/short-gzip":
+                // "hello" without the last byte of gzip's trailer, in a body of just that length.
+                let body: [UInt8] = [
+                    0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xcb, 0x48, 0xcd, 0xc9, 0xc9, 7, 0, 0x86, 0xa6, 0x10, 0x36, 5,
+                    0, 0,
+                ]
+                try connection.respond(fields: [.contentEncoding: "gzip"], body: body)
             case "/empty":
                 try connection.send("HTTP/1.1 200 OK\r\n\r\n")
                 connection.close()
@@ -284,6 +291,9 @@ struct DownloadTests {
             let short = try await server.download(["url": .string(origin.url("/short"))])
             #expect(short.status == 502)
             #expect(try short.member("curlCode") == 18)
+            let shortGzip = try await server.download(["url": .string(origin.url("/short-gzip"))])
+            #expect(shortGzip.status == 502)
+            #expect(try shortGzip.member("curlCode") == 61)
             #expect(try await server.download(["url": .string(origin.url("/empty"))]).status == 502)
             let large = try await server.download(["url": .string(origin.url("/large"))])
             #expect(large.status == 502)
