@@ -5,12 +5,14 @@ import Synchronization
 
 /// One client's TCP connection, for as long as libmicrohttpd serves it: its deadlines, and the request that is on it.
 ///
-/// Invariants: every method but ``shutDown()`` is called on the one libmicrohttpd thread that serves the connection, so
-/// the variables without a lock are that thread's own. The watcher's thread reads `deadline` and `isBusy` (atomics) and
-/// calls ``shutDown()``; `openDescriptor` is locked, because the kernel gives a closed number to the next connection.
+/// Invariants: every method not said to be called from anywhere is called on the one libmicrohttpd thread that serves the connection, so
+/// the variables without a lock are that thread's own. The watcher's thread uses the atomics and calls ``shutDown()``
+/// and ``showEnd()``; `openDescriptor` is locked, because the kernel gives a closed number to the next connection.
 ///
 /// `@unchecked Sendable` is safe for these reasons.
 final class Connection: @unchecked Sendable {
+    /// Stands for the connection wherever it may have ended meanwhile.
+    let id: UInt64
     let core: DaemonCore
     let remoteAddress: RemoteAddress
     /// libmicrohttpd's own object, alive until the connection is closed.
@@ -22,6 +24,8 @@ final class Connection: @unchecked Sendable {
     let deadline: Atomic<Int64>
     /// Whether there is a request with a complete head and an incomplete answer.
     let isBusy = Atomic<Bool>(false)
+    /// Whether the client has closed at least its sending side.
+    let hasHungUp = Atomic<Bool>(false)
 
     /// The socket, or -1 once it may be closed.
     private let openDescriptor: Locked<Int32>
@@ -37,6 +41,7 @@ final class Connection: @unchecked Sendable {
     init(handle: OpaquePointer, core: DaemonCore) {
         self.handle = handle
         self.core = core
+        id = core.registry.newID()
         descriptor = cmhd_descriptor(handle)
         openDescriptor = Locked(descriptor)
         remoteAddress = RemoteAddress(cmhd_client_address(handle))
@@ -119,6 +124,22 @@ final class Connection: @unchecked Sendable {
         // Under the lock, so that the number cannot become another connection's between the look and the call.
         openDescriptor.withLock { descriptor in
             if descriptor >= 0 { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
+        }
+    }
+
+    /// Has libmicrohttpd see that the client has closed its sending side. Its epoll is edge-triggered, and what it read
+    /// last ends its interest until the next edge: a hang-up that came together with the last bytes is never seen, and
+    /// the rest of an unfinished request waited for until a deadline. Closing the receiving side, too, changes nothing for
+    /// either party (a complete request is answered as ever), but it makes a new edge.
+    ///
+    /// False, and nothing done, while there is something to read: the edge would be lost as the first one was.
+    func showEnd() -> Bool {
+        openDescriptor.withLock { descriptor in
+            var byte: UInt8 = 0
+            if descriptor < 0 { return true }
+            if recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) > 0 { return false }
+            _ = shutdown(descriptor, Int32(SHUT_RD))
+            return true
         }
     }
 

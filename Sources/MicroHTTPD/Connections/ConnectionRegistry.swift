@@ -1,12 +1,16 @@
 import Primitives
 import Synchronization
 
-/// Every open connection, so that the ones which are too slow can be found and the busy ones counted.
+/// Every open connection under its number, so that the ones which are too slow can be found and the busy ones counted.
 ///
 /// The lock guards the table only. A connection's own state is in atomics of its own.
 final class ConnectionRegistry: Sendable {
-    private let connections = Locked<[ObjectIdentifier: Connection]>([:])
+    private let connections = Locked<[UInt64: Connection]>([:])
     private let expected = Atomic<Int>(0)
+    private let lastID = Atomic<UInt64>(0)
+
+    /// A number that no connection had before; never 0.
+    func newID() -> UInt64 { lastID.add(1, ordering: .relaxed).newValue }
 
     /// Connections that were accepted and are not closed, whether a thread serves them already or not.
     var count: Int { expected.load(ordering: .relaxed) }
@@ -22,12 +26,17 @@ final class ConnectionRegistry: Sendable {
     }
 
     func add(_ connection: Connection) {
-        connections.withLock { $0[ObjectIdentifier(connection)] = connection }
+        connections.withLock { $0[connection.id] = connection }
     }
 
     func remove(_ connection: Connection) {
-        _ = connections.withLock { $0.removeValue(forKey: ObjectIdentifier(connection)) }
+        _ = connections.withLock { $0.removeValue(forKey: connection.id) }
         expectOneLess()
+    }
+
+    /// The open connection with that number.
+    subscript(id: UInt64) -> Connection? {
+        connections.withLock { $0[id] }
     }
 
     /// How many connections have a request whose head is complete and whose answer is not.

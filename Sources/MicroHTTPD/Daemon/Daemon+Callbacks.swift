@@ -52,6 +52,7 @@ func noteConnection(
         let core = Unmanaged<DaemonCore>.fromOpaque(context).takeUnretainedValue()
         let connection = Connection(handle: handle, core: core)
         core.registry.add(connection)
+        core.sockets.addForHangUp(connection.descriptor, id: connection.id)
         socketContext.pointee = Unmanaged.passRetained(connection).toOpaque()
     } else if let pointer = socketContext.pointee {
         socketContext.pointee = nil

@@ -6,7 +6,8 @@ final class DaemonCore: Sendable {
     let configuration: Daemon.Configuration
     let handler: any RequestHandler
     let registry = ConnectionRegistry()
-    let suspensions: Suspensions
+    let suspensions = Suspensions()
+    let sockets: SocketWatch
 
     /// ``Daemon/Configuration/requestDeadline`` in milliseconds; `nil` is no limit.
     let requestMilliseconds: Int64?
@@ -19,18 +20,9 @@ final class DaemonCore: Sendable {
     init(configuration: Daemon.Configuration, handler: any RequestHandler) throws {
         self.configuration = configuration
         self.handler = handler
-        suspensions = try Suspensions()
+        sockets = try SocketWatch()
         requestMilliseconds = configuration.requestDeadline.map { max(1, $0.milliseconds) }
         let idle = configuration.inactivityTimeout.milliseconds
         idleMilliseconds = idle > 0 ? requestMilliseconds.map { $0 + idle } : nil
-    }
-
-    /// Watches until ``Suspensions/stopWatching()``: waiting clients that hang up, and requests that take too long.
-    func watch() {
-        // A client may overstay by a quarter of the limit, at most a second.
-        let interval = requestMilliseconds.map { Int32(max(5, min(1000, $0 / 4))) } ?? -1
-        while suspensions.dispatch(timeout: interval) {
-            registry.shutDownOverdue(now: MonotonicClock.milliseconds())
-        }
     }
 }

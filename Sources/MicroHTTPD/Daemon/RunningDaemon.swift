@@ -57,7 +57,10 @@ final class RunningDaemon: @unchecked Sendable {
         self.socket = socket
         port = socket.port
         acceptorThread = NamedThread("http-accept") { [acceptor] in acceptor.run() }
-        watcherThread = NamedThread("http-watch") { core.watch() }
+        watcherThread = NamedThread("http-watch") {
+            var watcher = Watcher(core: core)
+            watcher.run()
+        }
     }
 
     /// Blocks until everything has ended; see ``Daemon/stop(deadline:)``.
@@ -75,7 +78,7 @@ final class RunningDaemon: @unchecked Sendable {
         core.suspensions.hangUpAll()
         while !core.suspensions.isEmpty { usleep(200) }
         MHD_stop_daemon(daemon)
-        core.suspensions.stopWatching()
+        core.sockets.stop()
         watcherThread.join()
         options.deallocate()
         socket = nil

@@ -1,0 +1,70 @@
+import CMicroHTTPD
+import Foundation
+import Synchronization
+
+/// An epoll beside libmicrohttpd's own, for what the library does not look at. One thread waits on it.
+///
+/// Each socket has a number that is never used again: an event that was under way when its socket was closed finds
+/// nobody under its number. Closing a socket takes it out of the set.
+final class SocketWatch: Sendable {
+    private let epoll: Int32
+    private let wake: WakeSignal
+    private let isStopped = Atomic<Bool>(false)
+    /// What stands in an event for the wake signal.
+    private static let wakeID: UInt64 = 0
+
+    /// Throws ``DaemonError`` when there is no descriptor left.
+    init() throws {
+        wake = try WakeSignal()
+        epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
+        if epoll < 0 { throw DaemonError.system(.start) }
+        guard control(EPOLL_CTL_ADD, wake.descriptor, Self.wakeID, EPOLLIN.rawValue) else {
+            let error = DaemonError.system(.start)
+            close(epoll)
+            throw error
+        }
+    }
+
+    deinit {
+        if epoll >= 0 { close(epoll) }
+    }
+
+    /// Reports once when the client has closed its sending side, or the whole connection. `id` is not 0. Should the
+    /// kernel have no room for it, only the hang-up goes unnoticed.
+    func addForHangUp(_ descriptor: Int32, id: UInt64) {
+        _ = control(EPOLL_CTL_ADD, descriptor, id, EPOLLRDHUP.rawValue | EPOLLONESHOT.rawValue)
+    }
+
+    /// Reports whenever there is something to read. False when the kernel has no room for it.
+    func addForReading(_ descriptor: Int32, id: UInt64) -> Bool {
+        control(EPOLL_CTL_ADD, descriptor, id, EPOLLIN.rawValue)
+    }
+
+    /// Ends the reports for a socket that stays open.
+    func remove(_ descriptor: Int32) {
+        _ = control(EPOLL_CTL_DEL, descriptor, 0, 0)
+    }
+
+    /// Waits for events, at most `timeout` milliseconds (-1: for ever), and shows their numbers. False after ``stop()``.
+    func wait(timeout: Int32, _ body: (UInt64) -> Void) -> Bool {
+        withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 64) { events in
+            let count = epoll_wait(epoll, events.baseAddress, Int32(events.count), timeout)
+            for index in 0..<Int(max(0, count)) {
+                let id = events[index].data.u64
+                if id != Self.wakeID { body(id) }
+            }
+        }
+        return !isStopped.load(ordering: .acquiring)
+    }
+
+    /// Makes ``wait(timeout:_:)`` return false.
+    func stop() {
+        isStopped.store(true, ordering: .releasing)
+        wake.raise()
+    }
+
+    private func control(_ operation: Int32, _ descriptor: Int32, _ id: UInt64, _ events: UInt32) -> Bool {
+        var event = epoll_event(events: events, data: epoll_data_t(u64: id))
+        return epoll_ctl(epoll, operation, descriptor, &event) == 0
+    }
+}

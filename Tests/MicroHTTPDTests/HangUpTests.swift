@@ -1,0 +1,41 @@
+import Foundation
+import MicroHTTPD
+import Testing
+
+@Suite("Clients that hang up")
+struct HangUpTests {
+    private static let echo = Handler.answering { Response(text: $0.request.target) }
+
+    @Test(
+        "clients that leave together with half a request do not keep their connections until the deadline",
+        arguments: ["GET / HTTP/1.1\r\nHost: te", "PUT / HTTP/1.1\r\nHost: test\r\nContent-Length: 100\r\n\r\nhalf"])
+    func unfinished(request: String) async throws {
+        try await withDaemon(Self.echo) { daemon in
+            for _ in 0..<200 {
+                let client = try RawClient(port: daemon.port)
+                try client.send(request)
+            }
+            let start = ContinuousClock.now
+            #expect(eventually { daemon.connectionCount == 0 && daemon.exchangesInFlight == 0 })
+            // The deadlines are 20 s and 60 s.
+            #expect(ContinuousClock.now - start < .seconds(5))
+        }
+    }
+
+    @Test("a client that closes its sending side after its requests gets all answers")
+    func halfClose() async throws {
+        let handler = Handler.answering { Response(text: String(repeating: $0.request.target, count: 100_000)) }
+        try await withDaemon(handler) { daemon in
+            for _ in 0..<50 {
+                let client = try RawClient(port: daemon.port)
+                try client.send((0..<3).map { "GET /\($0) HTTP/1.1\r\nHost: test\r\n\r\n" }.joined())
+                client.halfClose()
+                for index in 0..<3 {
+                    #expect(try client.answer().text == String(repeating: "/\(index)", count: 100_000))
+                }
+                #expect(try client.isAtEnd())
+            }
+            #expect(eventually { daemon.connectionCount == 0 })
+        }
+    }
+}
