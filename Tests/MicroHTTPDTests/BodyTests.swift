@@ -108,6 +108,27 @@ struct BodyTests {
         }
     }
 
+    @Test("a client that sends all of a refused body before it reads gets to see the answer", arguments: [true, false])
+    func refusedWhileSending(refuses: Bool) async throws {
+        let refusal = Response(status: 413, text: "too large")
+        let handler = Handler { _ in
+            refuses ? .refuse(refusal) : .accept(.memory(limit: 10)) { $0.respond(refusal) }
+        }
+        try await withDaemon(handler) { daemon in
+            let body = pattern(8 << 20)
+            for _ in 0..<20 {
+                let client = try RawClient(port: daemon.port)
+                try client.send("PUT / HTTP/1.1\r\nHost: test\r\nContent-Length: \(body.count)\r\n\r\n")
+                try client.send(body)
+                let answer = try client.answer()
+                #expect(answer.status == 413)
+                #expect(answer.text == "too large")
+                #expect(try client.isAtEnd())
+            }
+            #expect(eventually { daemon.connectionCount == 0 })
+        }
+    }
+
     @Test("a body that says it is beyond the limit is read all the same when that saves the answer and the connection")
     func declaredTooLargeButSmall() async throws {
         try await withDaemon(Self.describing { .memory(limit: 10) }, configure: { $0.discardLimit = 1000 }) { daemon in

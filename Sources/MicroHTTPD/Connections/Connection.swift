@@ -27,6 +27,11 @@ final class Connection: @unchecked Sendable {
     /// Whether the client has closed at least its sending side.
     let hasHungUp = Atomic<Bool>(false)
 
+    /// Whether the client was given up on, and nothing that it still sends is worth reading.
+    private let isCutOff = Atomic<Bool>(false)
+    /// Whether a request has a body that is not complete.
+    private var isBodyIncomplete = false
+
     /// The socket, or -1 once it may be closed.
     private let openDescriptor: Locked<Int32>
 
@@ -72,7 +77,9 @@ final class Connection: @unchecked Sendable {
         if rate > 0, let grace = core.requestMilliseconds {
             deadline.store(bodyStart + grace + bodyCount * 1000 / rate, ordering: .relaxed)
         }
-        return exchange.receiveBody(bytes)
+        if exchange.receiveBody(bytes) { return true }
+        isCutOff.store(true, ordering: .relaxed)
+        return false
     }
 
     /// Does the next step of the request: shows its head to the handler, or has it answered. False closes the
@@ -80,12 +87,14 @@ final class Connection: @unchecked Sendable {
     func proceed(method: UnsafePointer<CChar>, version: UnsafePointer<CChar>) -> Bool {
         if let exchange {
             deadline.store(.max, ordering: .relaxed)
+            isBodyIncomplete = false
             return exchange.proceed()
         }
         isBusy.store(true, ordering: .relaxed)
         let request = Request(
             connection: self, target: UnsafeRawBufferPointer(rebasing: target[..<targetCount]), method: method,
             version: version)
+        isBodyIncomplete = request.hasBody
         startBodyDeadline(request)
         switch core.handler.receive(request) {
         case .refuse(let response):
@@ -112,15 +121,21 @@ final class Connection: @unchecked Sendable {
         ended?.end()
     }
 
-    /// The descriptor is about to be closed.
-    func close() {
+    /// The descriptor is about to be closed. Whether the client may have more to send, so that closing it would reset the
+    /// connection before the client has seen its answer.
+    func close() -> Bool {
         openDescriptor.withLock { $0 = -1 }
+        if isCutOff.load(ordering: .relaxed) { return false }
+        var byte: UInt8 = 0
+        let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT))
+        return count > 0 || (count < 0 && errno == EAGAIN && isBodyIncomplete)
     }
 
     // MARK: From anywhere
 
     /// Cuts the client off: libmicrohttpd sees the end of the connection and closes it.
     func shutDown() {
+        isCutOff.store(true, ordering: .relaxed)
         // Under the lock, so that the number cannot become another connection's between the look and the call.
         openDescriptor.withLock { descriptor in
             if descriptor >= 0 { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }

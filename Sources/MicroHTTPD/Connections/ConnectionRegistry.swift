@@ -12,7 +12,7 @@ final class ConnectionRegistry: Sendable {
     /// A number that no connection had before; never 0.
     func newID() -> UInt64 { lastID.add(1, ordering: .relaxed).newValue }
 
-    /// Connections that were accepted and are not closed, whether a thread serves them already or not.
+    /// Connections that were accepted and whose sockets are not closed, whether a thread serves them or not.
     var count: Int { expected.load(ordering: .relaxed) }
 
     /// Counts a connection that was accepted and comes to ``add(_:)`` soon.
@@ -20,7 +20,7 @@ final class ConnectionRegistry: Sendable {
         expected.add(1, ordering: .relaxed)
     }
 
-    /// Takes ``expectOne()`` back.
+    /// Takes ``expectOne()`` back: the socket is closed.
     func expectOneLess() {
         expected.subtract(1, ordering: .relaxed)
     }
@@ -29,9 +29,9 @@ final class ConnectionRegistry: Sendable {
         connections.withLock { $0[connection.id] = connection }
     }
 
+    /// Forgets a connection; it counts until ``expectOneLess()``.
     func remove(_ connection: Connection) {
         _ = connections.withLock { $0.removeValue(forKey: connection.id) }
-        expectOneLess()
     }
 
     /// The open connection with that number.

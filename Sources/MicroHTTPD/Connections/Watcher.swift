@@ -6,8 +6,8 @@ import Foundation
 struct Watcher {
     private let core: DaemonCore
     /// How often deadlines are looked at, in milliseconds: a client may overstay by a quarter of the limit, at most a
-    /// second. `nil` without a limit.
-    private let deadlineInterval: Int64?
+    /// second.
+    private let deadlineInterval: Int64
     private var nextDeadlines: Int64 = 0
     /// Clients that have hung up, with something in their sockets that libmicrohttpd has not read yet.
     private var unread: [Connection] = []
@@ -17,25 +17,25 @@ struct Watcher {
 
     init(core: DaemonCore) {
         self.core = core
-        deadlineInterval = core.requestMilliseconds.map { max(5, min(1000, $0 / 4)) }
+        deadlineInterval = max(5, min(1000, (core.requestMilliseconds ?? .max) / 4))
     }
 
     /// Watches until ``SocketWatch/stop()``.
     mutating func run() {
-        var hungUp: [Connection] = []
-        while core.sockets.wait(timeout: timeout, { id in if let it = core.registry[id] { hungUp.append(it) } }) {
-            for connection in hungUp {
-                connection.hasHungUp.store(true, ordering: .releasing)
-                core.suspensions.clientLeft(connection.id)
-                if !connection.showEnd() { unread.append(connection) }
-            }
-            hungUp.removeAll(keepingCapacity: true)
+        while core.sockets.wait(timeout: timeout, { note($0) }) {
             lookAround(now: MonotonicClock.milliseconds())
         }
     }
 
+    private mutating func note(_ id: UInt64) {
+        guard let connection = core.registry[id] else { return core.lingering.drain(id) }
+        connection.hasHungUp.store(true, ordering: .releasing)
+        core.suspensions.clientLeft(id)
+        if !connection.showEnd() { unread.append(connection) }
+    }
+
     private var timeout: Int32 {
-        unread.isEmpty ? Int32(deadlineInterval ?? -1) : Int32(Self.unreadInterval)
+        unread.isEmpty ? Int32(deadlineInterval) : Int32(Self.unreadInterval)
     }
 
     private mutating func lookAround(now: Int64) {
@@ -43,9 +43,10 @@ struct Watcher {
             nextUnread = now + Self.unreadInterval
             unread.removeAll { $0.showEnd() }
         }
-        if let deadlineInterval, now >= nextDeadlines {
+        if now >= nextDeadlines {
             nextDeadlines = now + deadlineInterval
             core.registry.shutDownOverdue(now: now)
+            core.lingering.closeOverdue(now: now)
         }
     }
 }

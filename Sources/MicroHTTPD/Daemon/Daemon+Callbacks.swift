@@ -57,8 +57,10 @@ func noteConnection(
     } else if let pointer = socketContext.pointee {
         socketContext.pointee = nil
         let connection = Unmanaged<Connection>.fromOpaque(pointer).takeRetainedValue()
-        connection.close()
-        connection.core.registry.remove(connection)
+        let core = connection.core
+        core.registry.remove(connection)
+        if connection.close(), core.lingering.add(connection.descriptor, id: connection.id) { return }
+        core.registry.expectOneLess()
     }
 }
 

@@ -8,6 +8,7 @@ final class DaemonCore: Sendable {
     let registry = ConnectionRegistry()
     let suspensions = Suspensions()
     let sockets: SocketWatch
+    let lingering: LingeringSockets
 
     /// ``Daemon/Configuration/requestDeadline`` in milliseconds; `nil` is no limit.
     let requestMilliseconds: Int64?
@@ -21,6 +22,7 @@ final class DaemonCore: Sendable {
         self.configuration = configuration
         self.handler = handler
         sockets = try SocketWatch()
+        lingering = LingeringSockets(watch: sockets, registry: registry)
         requestMilliseconds = configuration.requestDeadline.map { max(1, $0.milliseconds) }
         let idle = configuration.inactivityTimeout.milliseconds
         idleMilliseconds = idle > 0 ? requestMilliseconds.map { $0 + idle } : nil

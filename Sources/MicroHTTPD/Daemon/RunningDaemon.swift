@@ -80,6 +80,7 @@ final class RunningDaemon: @unchecked Sendable {
         MHD_stop_daemon(daemon)
         core.sockets.stop()
         watcherThread.join()
+        core.lingering.closeAll()
         options.deallocate()
         socket = nil
     }

@@ -10,8 +10,9 @@ public protocol RequestHandler: Sendable {
 /// What a ``RequestHandler`` wants to be done with a request.
 public enum Reception: Sendable {
     /// Answer at once and close the connection after it, with the body unread. A client that sent
-    /// `Expect: 100-continue` gets this answer instead of the go-ahead. A client that is still sending may miss the
-    /// answer: for a small body, ``accept(_:_:)`` with ``BodyPolicy/none`` is kinder.
+    /// `Expect: 100-continue` gets this answer instead of the go-ahead. What a client sends all the same is thrown away
+    /// for a while (30 s, at most 5 s of them in silence), so that it comes to read the answer. For a small body,
+    /// ``accept(_:_:)`` with ``BodyPolicy/none`` is kinder: it keeps the connection.
     case refuse(Response)
 
     /// Read the body as the policy says, then call the closure with the exchange, on libmicrohttpd's thread. It answers

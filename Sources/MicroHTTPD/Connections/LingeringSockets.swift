@@ -1,0 +1,82 @@
+import CMicroHTTPD
+import Foundation
+import Primitives
+
+/// Sockets that were answered and closed for sending while their clients may still be sending: what comes is thrown away
+/// until the client closes, too. Closing such a socket at once makes the kernel answer the next bytes with a reset, which
+/// can cost the client the answer (RFC 9112 §9.6).
+///
+/// The limits are those of nginx (`lingering_time`, `lingering_timeout`): there is none for the bytes, because throwing
+/// them away costs next to nothing, while a client is only sure to see its answer when it could send all that it wanted.
+/// A socket counts as a connection meanwhile.
+///
+/// Invariants: the lock guards the table. A descriptor in it is open, and whoever takes it out closes it.
+final class LingeringSockets: Sendable {
+    private struct Socket {
+        let descriptor: Int32
+        let end: Int64
+        var silenceEnd: Int64
+    }
+
+    /// How long a client may go on sending, in milliseconds.
+    private static let limit: Int64 = 30_000
+    /// How long it may send nothing.
+    private static let silenceLimit: Int64 = 5000
+
+    private let table = Locked<[UInt64: Socket]>([:])
+    private let watch: SocketWatch
+    private let registry: ConnectionRegistry
+
+    init(watch: SocketWatch, registry: ConnectionRegistry) {
+        self.watch = watch
+        self.registry = registry
+    }
+
+    /// Keeps the socket of a connection that libmicrohttpd is about to close, through a descriptor of its own. False, and
+    /// nothing done, when that cannot be had.
+    func add(_ descriptor: Int32, id: UInt64) -> Bool {
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0 else { return false }
+        watch.remove(descriptor)
+        let now = MonotonicClock.milliseconds()
+        table.withLock {
+            $0[id] = Socket(descriptor: copy, end: now + Self.limit, silenceEnd: now + Self.silenceLimit)
+        }
+        // Nobody else takes it out before the first event.
+        if watch.addForReading(copy, id: id) { return true }
+        table.withLock { _ = $0.removeValue(forKey: id) }
+        close(copy)
+        return false
+    }
+
+    /// Reads what came, and closes the socket at its end. On the watcher's thread.
+    func drain(_ id: UInt64) {
+        guard let descriptor = table.withLock({ $0[id]?.descriptor }) else { return }
+        // With MSG_TRUNC the kernel copies nothing. Once an event, so that others have their turn.
+        let count = recv(descriptor, nil, 1 << 20, Int32(MSG_TRUNC | MSG_DONTWAIT))
+        if count > 0 {
+            let silenceEnd = MonotonicClock.milliseconds() + Self.silenceLimit
+            table.withLock { $0[id]?.silenceEnd = silenceEnd }
+        } else if count == 0 || (errno != EAGAIN && errno != EINTR) {
+            end([id])
+        }
+    }
+
+    /// Closes those that have lingered long enough. On the watcher's thread.
+    func closeOverdue(now: Int64) {
+        end(table.withLock { $0.filter { min($0.value.end, $0.value.silenceEnd) < now }.map(\.key) })
+    }
+
+    /// Closes all of them; the watcher's thread has ended.
+    func closeAll() {
+        end(table.withLock { Array($0.keys) })
+    }
+
+    private func end(_ ids: [UInt64]) {
+        for id in ids {
+            guard let socket = table.withLock({ $0.removeValue(forKey: id) }) else { continue }
+            close(socket.descriptor)
+            registry.expectOneLess()
+        }
+    }
+}
