@@ -84,8 +84,10 @@ static inline size_t cmhd_head_size(struct MHD_Connection *connection) {
     return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE)->header_size;
 }
 
-static inline int cmhd_field_count(struct MHD_Connection *connection) {
-    return MHD_get_connection_values_n(connection, MHD_HEADER_KIND, NULL, NULL);
+/* Everything that takes a record in the connection's memory: fields, and what the library makes of Cookie. */
+static inline int cmhd_record_count(struct MHD_Connection *connection) {
+    return MHD_get_connection_values_n(
+        connection, (enum MHD_ValueKind)(MHD_HEADER_KIND | MHD_COOKIE_KIND | MHD_GET_ARGUMENT_KIND), NULL, NULL);
 }
 
 static inline void cmhd_each_field(

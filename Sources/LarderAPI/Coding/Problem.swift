@@ -39,6 +39,7 @@ struct Problem: Error, Sendable {
         case 415: "Unsupported Media Type"
         case 416: "Range Not Satisfiable"
         case 422: "Unprocessable Content"
+        case 431: "Request Header Fields Too Large"
         case 500: "Internal Server Error"
         case 502: "Bad Gateway"
         case 503: "Service Unavailable"

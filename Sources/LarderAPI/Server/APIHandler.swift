@@ -22,8 +22,8 @@ final class APIHandler: RequestHandler {
 
     func receive(_ request: Request) -> Reception {
         let start = ContinuousClock.now
-        guard !request.isAmbiguous else {
-            let problem = Problem.invalid("the length of the body is ambiguous; send one Content-Length, or chunked")
+        if let defect = request.defect {
+            let problem = Problem(status: defect.status, detail: defect.reason)
             observer(of: request, operation: "none", since: start)(problem.status, nil)
             return .refuse(.problem(problem))
         }

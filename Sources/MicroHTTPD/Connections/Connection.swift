@@ -59,14 +59,17 @@ final class Connection: @unchecked Sendable {
 
     // MARK: From libmicrohttpd
 
-    /// Copies the target, which is cut up in place after this call.
-    func receiveTarget(_ text: UnsafePointer<CChar>?) {
+    /// Copies the target, which is cut up in place after this call, and ends it at its `?`: nobody looks at the arguments
+    /// that libmicrohttpd would find there, but each would take a record of the connection's memory.
+    func receiveTarget(_ text: UnsafeMutablePointer<CChar>?) {
         targetCount = text.map { strlen($0) } ?? 0
         if targetCount > target.count || target.count > 4096 {
             target.deallocate()
             target = .allocate(byteCount: max(128, targetCount), alignment: 1)
         }
-        if let text { target.copyMemory(from: UnsafeRawBufferPointer(start: text, count: targetCount)) }
+        guard let text else { return }
+        target.copyMemory(from: UnsafeRawBufferPointer(start: text, count: targetCount))
+        if let question = strchr(text, 0x3f) { question[1] = 0 }
     }
 
     /// Takes a piece of the body. False closes the connection.
@@ -100,6 +103,11 @@ final class Connection: @unchecked Sendable {
         case .refuse(let response):
             // Answered on the first call: libmicrohttpd closes the connection after it, the body unread.
             deadline.store(.max, ordering: .relaxed)
+            if request.defect == .headTooLarge, let bytes = response.wireForm(toHead: request.isHead) {
+                // libmicrohttpd would close the connection without a word if its memory had no room for this.
+                _ = send(bytes)
+                return false
+            }
             return queue(response.prepared(for: request, on: self))
         case .accept(let policy, let action):
             let exchange = Exchange(request: request, connection: self, policy: policy, action: action)
@@ -165,6 +173,16 @@ final class Connection: @unchecked Sendable {
         defer { prepared.discard() }
         guard let response = prepared.handle else { return false }
         return cmhd_queue(handle, prepared.status, response)
+    }
+
+    /// Writes to the socket past libmicrohttpd, as far as it takes the bytes at once: how many, or -1. Only where the
+    /// connection cannot be closed meanwhile, and between two messages of libmicrohttpd's: it begins a request when the
+    /// kernel has taken the last byte of the answer before, and sends nothing then until it has an answer or a body to
+    /// wait for.
+    private func send(_ bytes: [UInt8]) -> Int {
+        bytes.withUnsafeBytes {
+            Foundation.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
+        }
     }
 
     private func startBodyDeadline(_ request: Request) {

@@ -11,7 +11,9 @@ func receiveTarget(
     _ context: UnsafeMutableRawPointer?, _ target: UnsafePointer<CChar>?, _ handle: OpaquePointer?
 ) -> UnsafeMutableRawPointer? {
     guard let pointer = cmhd_socket_context(handle) else { return nil }
-    Unmanaged<Connection>.fromOpaque(pointer)._withUnsafeGuaranteedRef { $0.receiveTarget(target) }
+    // Const in the signature only: it lies in the connection's own buffer, where libmicrohttpd writes to it next.
+    let text = UnsafeMutablePointer(mutating: target)
+    Unmanaged<Connection>.fromOpaque(pointer)._withUnsafeGuaranteedRef { $0.receiveTarget(text) }
     return pointer
 }
 

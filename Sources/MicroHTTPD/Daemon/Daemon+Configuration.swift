@@ -25,8 +25,9 @@ extension Daemon {
         /// rounded up; zero is no limit. It does not run while a request waits for its answer. Default 60 s.
         public var inactivityTimeout = Duration.seconds(60)
 
-        /// Bytes of memory a connection. It holds the request's head with its bookkeeping and the head of the answer: a
-        /// head that does not fit is answered 431 or 414 by libmicrohttpd itself. Default 32 KiB.
+        /// Bytes of memory a connection. It holds the request's head with its bookkeeping and the head of the answer. A
+        /// request's head that takes more than half is to be refused (``Request/defect``); one that does not fit at all
+        /// is answered 431 or 414 by libmicrohttpd itself. Default 32 KiB.
         public var connectionMemory = 32 * 1024
 
         /// How long a client may take for the whole head of a request: counted from when it connected, and on a

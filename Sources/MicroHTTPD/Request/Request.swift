@@ -44,14 +44,12 @@ public struct Request: @unchecked Sendable {
     /// Whether a body follows the head: a `Content-Length` other than 0, or any `Transfer-Encoding`.
     public var hasBody: Bool { head.header.hasTransferEncoding || head.header.declaredLength > 0 }
 
-    /// How many bytes the head had on the wire, its empty line included. Near half of
-    /// ``Daemon/Configuration/connectionMemory`` there may be no room left for the head of an answer: refuse it (431).
+    /// How many bytes the head had on the wire, its empty line included.
     public var headLength: Int { head.header.wireLength }
 
-    /// Whether the length of the body could be understood differently by others (RFC 9112 §6.3): several lengths, a length
-    /// beside a transfer coding, a coding other than `chunked`, white space behind a field's name. Refuse such a request,
-    /// which closes the connection: what follows may not be the next request.
-    public var isAmbiguous: Bool { head.header.isAmbiguous }
+    /// Why the request must be refused; `nil` when nothing is wrong with it. A handler that accepts it all the same does
+    /// so at its own risk.
+    public var defect: Defect? { head.header.defect }
 
     /// Whether the method is `HEAD`: the answer has no body.
     public var isHead: Bool { head.header.isHead }

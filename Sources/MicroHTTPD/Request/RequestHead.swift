@@ -15,13 +15,25 @@ struct RequestHead {
     var declaredLength: Int64 = -1
     var hasTransferEncoding = false
     var hasContentLength = false
-    var isAmbiguous = false
+    /// The first one that was found.
+    var defect: Request.Defect?
     var isHead = false
     var wireLength = 0
+    /// How much of libmicrohttpd's memory for the connection the head takes, at least.
+    var memory = 0
     var remoteAddress: RemoteAddress
 
     init(remoteAddress: RemoteAddress) {
         self.remoteAddress = remoteAddress
+    }
+}
+
+extension RequestHead {
+    /// What libmicrohttpd takes of the connection's memory for each field and each cookie, rounded up to its alignment.
+    fileprivate static let recordSize = 64
+
+    fileprivate mutating func note(_ defect: Request.Defect) {
+        if self.defect == nil { self.defect = defect }
     }
 }
 
@@ -31,12 +43,12 @@ extension Request {
         connection: Connection, target: UnsafeRawBufferPointer, method: UnsafePointer<CChar>,
         version: UnsafePointer<CChar>
     ) {
-        let fieldCount = Int(cmhd_field_count(connection.handle))
+        let recordCount = Int(cmhd_record_count(connection.handle))
         let wireLength = cmhd_head_size(connection.handle)
         let methodLength = strlen(method)
         let versionLength = strlen(version)
         // On the wire a line has a colon and a line end, of at least two bytes together; here it has eight more.
-        let capacity = target.count + methodLength + versionLength + wireLength + 8 * fieldCount
+        let capacity = target.count + methodLength + versionLength + wireLength + 8 * recordCount
         head = ManagedBuffer.create(minimumCapacity: capacity) { _ in
             RequestHead(remoteAddress: connection.remoteAddress)
         }
@@ -47,6 +59,7 @@ extension Request {
             header.pointee.method = writer.append(UnsafeRawBufferPointer(start: method, count: methodLength))
             header.pointee.version = writer.append(UnsafeRawBufferPointer(start: version, count: versionLength))
             header.pointee.wireLength = wireLength
+            header.pointee.memory = wireLength + RequestHead.recordSize * recordCount
             header.pointee.isHead = methodLength == 4 && memcmp(method, "HEAD", 4) == 0
             let question = target.baseAddress.flatMap { memchr($0, 0x3f, target.count) }
             header.pointee.path = 0..<(question.map { UnsafeRawPointer($0) - target.baseAddress! } ?? target.count)
@@ -55,7 +68,10 @@ extension Request {
             header.pointee.lines = start..<writer.count
             if header.pointee.hasTransferEncoding {
                 header.pointee.declaredLength = -1
-                if header.pointee.hasContentLength { header.pointee.isAmbiguous = true }
+                if header.pointee.hasContentLength { header.pointee.note(.ambiguousLength) }
+            }
+            if header.pointee.memory > connection.core.configuration.connectionMemory / 2 {
+                header.pointee.defect = .headTooLarge
             }
         }
     }
@@ -94,17 +110,20 @@ private struct HeadWriter {
         _ = append(value)
         header.pointee.fieldCount += 1
         // White space before the colon, or a folded line: others may read the field under its name.
-        if let last = name.last, last == 0x20 || last == 0x09 { header.pointee.isAmbiguous = true }
+        if let last = name.last, last == 0x20 || last == 0x09 { header.pointee.note(.ambiguousLength) }
         // The two lengths tell nearly every other field apart before a byte is compared.
         if name.count == 14, name.equalsIgnoringCase("content-length") {
-            if header.pointee.hasContentLength { header.pointee.isAmbiguous = true }
+            if header.pointee.hasContentLength { header.pointee.note(.ambiguousLength) }
             header.pointee.hasContentLength = true
             header.pointee.declaredLength = value.decimal ?? -1
         } else if name.count == 17, name.equalsIgnoringCase("transfer-encoding") {
             if header.pointee.hasTransferEncoding || !value.equalsIgnoringCase("chunked") {
-                header.pointee.isAmbiguous = true
+                header.pointee.note(.ambiguousLength)
             }
             header.pointee.hasTransferEncoding = true
+        } else if name.count == 6, name.equalsIgnoringCase("cookie") {
+            // libmicrohttpd takes a copy apart.
+            header.pointee.memory += value.count
         }
     }
 }

@@ -8,12 +8,30 @@ extension Response {
         if closing || fields[values: .connection].contains(where: hasClose) {
             _ = cmhd_add_field(handle, "Connection", "close")
         }
+        forEachLine(of: fields) { name, value in
+            // libmicrohttpd takes C strings.
+            withUnsafeTemporaryAllocation(of: CChar.self, capacity: value.count + 1) { text in
+                for (index, byte) in value.enumerated() { text[index] = CChar(bitPattern: byte) }
+                text[value.count] = 0
+                _ = cmhd_add_field(handle, name, text.baseAddress)
+            }
+        }
+    }
+
+    /// Shows each field that may be sent as its caller gave it, in order; see ``init(status:fields:body:)``.
+    static func forEachLine(
+        of fields: HTTPFields, _ body: (_ name: String, _ value: UnsafeBufferPointer<UInt8>) -> Void
+    ) {
         for field in fields {
             switch field.name {
-            case .connection, .contentLength, .transferEncoding:
-                continue
-            default:
-                add(field, to: handle)
+            case .connection, .contentLength, .transferEncoding: continue
+            default: break
+            }
+            let name = field.name.rawName
+            guard !name.isEmpty, name.utf8.allSatisfy(\.isTokenCharacter) else { continue }
+            field.withUnsafeBytesOfValue { value in
+                guard !value.isEmpty, value.allSatisfy({ $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7f) }) else { return }
+                body(name, value)
             }
         }
     }
@@ -21,20 +39,6 @@ extension Response {
     private static func hasClose(_ value: String) -> Bool {
         value.split(separator: ",").contains { option in
             option.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" }.lowercased() == "close"
-        }
-    }
-
-    private static func add(_ field: HTTPField, to handle: OpaquePointer) {
-        let name = field.name.rawName
-        guard !name.isEmpty, name.utf8.allSatisfy(\.isTokenCharacter) else { return }
-        field.withUnsafeBytesOfValue { value in
-            guard !value.isEmpty, value.allSatisfy({ $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7f) }) else { return }
-            // libmicrohttpd takes C strings.
-            withUnsafeTemporaryAllocation(of: CChar.self, capacity: value.count + 1) { text in
-                for (index, byte) in value.enumerated() { text[index] = CChar(bitPattern: byte) }
-                text[value.count] = 0
-                _ = cmhd_add_field(handle, name, text.baseAddress)
-            }
         }
     }
 }

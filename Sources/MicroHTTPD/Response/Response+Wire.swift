@@ -1,0 +1,50 @@
+import Foundation
+import HTTPTypes
+
+// Answers as bytes, for what libmicrohttpd cannot send.
+
+extension Response {
+    /// The status line and the fields of a head, without its empty line.
+    static func wireHead(status: Int, reason: StaticString, fields: HTTPFields) -> [UInt8] {
+        var bytes = Array("HTTP/1.1 \(status) ".utf8)
+        bytes += UnsafeRawBufferPointer(start: reason.utf8Start, count: reason.utf8CodeUnitCount)
+        bytes += Array("\r\n".utf8)
+        forEachLine(of: fields) { name, value in
+            bytes += Array(name.utf8)
+            bytes += Array(": ".utf8)
+            bytes += value
+            bytes += Array("\r\n".utf8)
+        }
+        return bytes
+    }
+
+    /// The whole answer, after which the connection closes; `nil` when its body is not in memory.
+    func wireForm(toHead isHead: Bool) -> [UInt8]? {
+        let content: UnsafeRawBufferPointer
+        switch body {
+        case .empty: content = UnsafeRawBufferPointer(start: nil, count: 0)
+        case .bytes(let shared): content = shared.bytes
+        case .slice(let shared, let range): content = UnsafeRawBufferPointer(rebasing: shared.bytes[range])
+        case .file, .stream, .withheld: return nil
+        }
+        return withExtendedLifetime(self) {
+            var bytes = Self.wireHead(status: status, reason: "", fields: fields)
+            if fields[.date] == nil { bytes += Array("Date: \(Self.date())\r\n".utf8) }
+            bytes += Array("Content-Length: \(content.count)\r\nConnection: close\r\n\r\n".utf8)
+            return isHead ? bytes : bytes + content
+        }
+    }
+
+    /// The time now, as RFC 9110 §5.6.7 has it.
+    private static func date() -> String {
+        var seconds = time(nil)
+        var parts = tm()
+        gmtime_r(&seconds, &parts)
+        let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+        let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+        func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        return
+            "\(days[Int(parts.tm_wday)]), \(two(parts.tm_mday)) \(months[Int(parts.tm_mon)]) \(parts.tm_year + 1900) "
+            + "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec)) GMT"
+    }
+}

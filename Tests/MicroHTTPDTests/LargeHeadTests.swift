@@ -1,0 +1,85 @@
+import Foundation
+import HTTPTypes
+import MicroHTTPD
+import Testing
+
+@Suite("Large heads")
+struct LargeHeadTests {
+    /// Refuses as it is told to, with an answer of some size.
+    private static let handler = Handler { request in
+        if let defect = request.defect {
+            return .refuse(Response(status: defect.status, text: String(repeating: defect.reason, count: 5)))
+        }
+        return .accept(.none) {
+            $0.respond(Response(text: "fits", fields: [.eTag: String(repeating: "e", count: 300)]))
+        }
+    }
+
+    /// Ways to make a head of about that many bytes.
+    enum Shape: CaseIterable {
+        case target, query, arguments, value, fields, cookie
+
+        func head(_ size: Int) -> String {
+            func fill(_ piece: String) -> String { String(repeating: piece, count: size / piece.utf8.count) }
+            let (target, lines) =
+                switch self {
+                case .target: ("/" + fill("a"), "")
+                case .query: ("/?" + fill("a"), "")
+                case .arguments: ("/?" + fill("a=b&"), "")
+                case .value: ("/", "X: " + fill("a") + "\r\n")
+                case .fields: ("/", fill("N: abcdefghijklmnopqrst\r\n"))
+                case .cookie: ("/", "Cookie: " + fill("a") + "\r\n")
+                }
+            return "GET \(target) HTTP/1.1\r\nHost: test\r\n\(lines)\r\n"
+        }
+    }
+
+    @Test("a head of any size and shape gets an answer, never a silent close", arguments: Shape.allCases)
+    func everySize(shape: Shape) async throws {
+        try await withDaemon(Self.handler) { daemon in
+            var statuses: [Int] = []
+            for size in stride(from: 1024, through: 33 * 1024, by: 256) {
+                let client = try RawClient(port: daemon.port)
+                try client.send(shape.head(size))
+                let answer = try client.answer()
+                if answer.status == 200 {
+                    #expect(answer.text == "fits")
+                } else {
+                    #expect(answer.status == 431 || answer.status == 414)
+                    #expect(answer["Connection"]?.lowercased() == "close")
+                }
+                statuses.append(answer.status)
+            }
+            // What fits gets its answer, up to half of the memory at most; the rest is refused.
+            #expect(statuses.first == 200)
+            #expect(statuses.last != 200)
+            #expect(statuses == statuses.sorted { ($0 == 200 ? 0 : 1) < ($1 == 200 ? 0 : 1) })
+        }
+    }
+
+    @Test("a head that is too large is refused with the handler's own answer")
+    func refusal() async throws {
+        let fields: HTTPFields = [.contentType: "text/plain", .connection: "x"]
+        let handler = Handler { request in
+            guard let defect = request.defect else { return .accept(.none) { $0.respond(Response()) } }
+            return .refuse(Response(status: defect.status, text: "too large", fields: fields))
+        }
+        try await withDaemon(handler) { daemon in
+            for method in ["GET", "HEAD"] {
+                let client = try RawClient(port: daemon.port)
+                try client.request("GET", "/")
+                #expect(try client.answer().status == 200)
+                try client.request(method, "/", fields: ["X: " + String(repeating: "x", count: 20_000)])
+                let answer = try client.answer(toHead: method == "HEAD")
+                #expect(answer.status == 431)
+                #expect(answer.text == (method == "HEAD" ? "" : "too large"))
+                #expect(answer["Content-Type"] == "text/plain")
+                #expect(answer["Content-Length"] == "9")
+                #expect(answer.values("Connection") == ["close"])
+                #expect(answer["Date"]?.hasSuffix(" GMT") == true)
+                #expect(answer["Date"]?.utf8.count == 29)
+                #expect(try client.isAtEnd())
+            }
+        }
+    }
+}
