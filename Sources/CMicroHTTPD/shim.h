@@ -60,6 +60,18 @@ static inline struct MHD_Daemon *cmhd_start(struct cmhd_options *options) {
         MHD_OPTION_END);
 }
 
+/* A daemon without threads, sockets of its own or log, that reads heads when it is told to: see LayoutProbe.swift. */
+static inline struct MHD_Daemon *cmhd_start_probe(
+    MHD_AccessHandlerCallback handler,
+    void *(*target)(void *context, const char *target, struct MHD_Connection *connection), void *context) {
+    return MHD_start_daemon(
+        MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, handler, context,
+        MHD_OPTION_URI_LOG_CALLBACK, target, context,
+        MHD_OPTION_END);
+}
+
+static inline void cmhd_run(struct MHD_Daemon *daemon) { MHD_run(daemon); }
+
 /* The functions below take or return enums, which Swift imports as closed ones, or are variadic. */
 
 static inline bool cmhd_add_connection(

@@ -87,7 +87,7 @@ final class Connection: @unchecked Sendable {
 
     /// Does the next step of the request: shows its head to the handler, or has it answered. False closes the
     /// connection.
-    func proceed(method: UnsafePointer<CChar>, version: UnsafePointer<CChar>) -> Bool {
+    func proceed(_ line: RequestLine) -> Bool {
         if let exchange {
             deadline.store(.max, ordering: .relaxed)
             isBodyIncomplete = false
@@ -95,8 +95,7 @@ final class Connection: @unchecked Sendable {
         }
         isBusy.store(true, ordering: .relaxed)
         let request = Request(
-            connection: self, target: UnsafeRawBufferPointer(rebasing: target[..<targetCount]), method: method,
-            version: version)
+            connection: self, target: UnsafeRawBufferPointer(rebasing: target[..<targetCount]), line: line)
         isBodyIncomplete = request.hasBody
         startBodyDeadline(request)
         switch core.handler.receive(request) {

@@ -23,10 +23,10 @@ func handleRequest(
     _ method: UnsafePointer<CChar>?, _ version: UnsafePointer<CChar>?, _ upload: UnsafePointer<CChar>?,
     _ uploadCount: UnsafeMutablePointer<Int>?, _ requestContext: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
 ) -> MHD_Result {
-    guard let pointer = requestContext?.pointee, let method, let version else { return cmhd_result(false) }
+    guard let pointer = requestContext?.pointee, let url, let method, let version else { return cmhd_result(false) }
     return Unmanaged<Connection>.fromOpaque(pointer)._withUnsafeGuaranteedRef { connection in
         guard let upload, let uploadCount else {
-            return cmhd_result(connection.proceed(method: method, version: version))
+            return cmhd_result(connection.proceed(RequestLine(method: method, target: url, version: version)))
         }
         let bytes = UnsafeRawBufferPointer(start: upload, count: uploadCount.pointee)
         uploadCount.pointee = 0

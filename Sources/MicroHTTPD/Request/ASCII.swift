@@ -10,6 +10,27 @@ extension UnsafeRawBufferPointer {
         return UnsafeRawBufferPointer(rebasing: self[start..<end])
     }
 
+    /// Whether the bytes are a token, as methods and fields' names are (RFC 9110 §5.6.2).
+    var isToken: Bool {
+        for byte in self where !byte.isTokenCharacter { return false }
+        return !isEmpty
+    }
+
+    /// Whether a field's value may have these bytes (RFC 9110 §5.5): no control characters but tabs. It always looks at
+    /// all of them, which the compiler turns into many at once.
+    var isFieldContent: Bool {
+        var controls: UInt8 = 0
+        for byte in self { controls |= (byte < 0x20 && byte != 0x09) || byte == 0x7f ? 1 : 0 }
+        return controls == 0
+    }
+
+    /// Whether the bytes have neither white space nor control characters, as a request's target.
+    var isVisible: Bool {
+        var others: UInt8 = 0
+        for byte in self { others |= byte <= 0x20 || byte == 0x7f ? 1 : 0 }
+        return others == 0
+    }
+
     /// The number that the bytes write in decimal digits; `nil` when they do not, or it does not fit.
     var decimal: Int64? {
         guard !isEmpty else { return nil }

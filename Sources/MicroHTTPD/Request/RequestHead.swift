@@ -40,13 +40,12 @@ extension RequestHead {
 extension Request {
     /// Copies the head of the request that is on the connection, when it is complete.
     init(
-        connection: Connection, target: UnsafeRawBufferPointer, method: UnsafePointer<CChar>,
-        version: UnsafePointer<CChar>
+        connection: Connection, target: UnsafeRawBufferPointer, line: RequestLine
     ) {
         let recordCount = Int(cmhd_record_count(connection.handle))
         let wireLength = cmhd_head_size(connection.handle)
-        let methodLength = strlen(method)
-        let versionLength = strlen(version)
+        let methodLength = strlen(line.method)
+        let versionLength = strlen(line.version)
         // On the wire a line has a colon and a line end, of at least two bytes together; here it has eight more.
         let capacity = target.count + methodLength + versionLength + wireLength + 8 * recordCount
         head = ManagedBuffer.create(minimumCapacity: capacity) { _ in
@@ -54,18 +53,28 @@ extension Request {
         }
         head.withUnsafeMutablePointers { header, bytes in
             var writer = HeadWriter(
-                header: header, bytes: UnsafeMutableRawBufferPointer(start: bytes, count: capacity))
+                header: header, bytes: UnsafeMutableRawBufferPointer(start: bytes, count: capacity),
+                layout: HeadLayout(
+                    line: line, methodCount: methodLength, targetCount: target.count, versionCount: versionLength))
             header.pointee.target = writer.append(target)
-            header.pointee.method = writer.append(UnsafeRawBufferPointer(start: method, count: methodLength))
-            header.pointee.version = writer.append(UnsafeRawBufferPointer(start: version, count: versionLength))
+            header.pointee.method = writer.append(UnsafeRawBufferPointer(start: line.method, count: methodLength))
+            header.pointee.version = writer.append(UnsafeRawBufferPointer(start: line.version, count: versionLength))
             header.pointee.wireLength = wireLength
             header.pointee.memory = wireLength + RequestHead.recordSize * recordCount
-            header.pointee.isHead = methodLength == 4 && memcmp(method, "HEAD", 4) == 0
+            header.pointee.isHead = methodLength == 4 && memcmp(line.method, "HEAD", 4) == 0
             let question = target.baseAddress.flatMap { memchr($0, 0x3f, target.count) }
             header.pointee.path = 0..<(question.map { UnsafeRawPointer($0) - target.baseAddress! } ?? target.count)
             let start = writer.count
             cmhd_each_field(connection.handle, appendFieldLine, &writer)
             header.pointee.lines = start..<writer.count
+            writer.layout.finish(headCount: wireLength)
+            if !writer.layout.isGapless, connection.core.isLayoutKnown { header.pointee.note(.malformedHead) }
+            if !target.isVisible || !UnsafeRawBufferPointer(start: line.method, count: methodLength).isToken {
+                header.pointee.note(.malformedHead)
+            }
+            // HTTP/1.1 and what comes after it.
+            let needsHost = memcmp(line.version, "HTTP/1.0", min(8, versionLength)) != 0
+            if writer.hostCount > 1 || (needsHost && writer.hostCount == 0) { header.pointee.note(.host) }
             if header.pointee.hasTransferEncoding {
                 header.pointee.declaredLength = -1
                 if header.pointee.hasContentLength { header.pointee.note(.ambiguousLength) }
@@ -84,7 +93,7 @@ private func appendFieldLine(
 ) -> MHD_Result {
     context?.assumingMemoryBound(to: HeadWriter.self).pointee.append(
         name: UnsafeRawBufferPointer(start: name, count: name == nil ? 0 : nameLength),
-        value: UnsafeRawBufferPointer(start: value, count: value == nil ? 0 : valueLength).trimmed)
+        value: UnsafeRawBufferPointer(start: value, count: value == nil ? 0 : valueLength))
     return cmhd_result(true)
 }
 
@@ -92,7 +101,9 @@ private func appendFieldLine(
 private struct HeadWriter {
     let header: UnsafeMutablePointer<RequestHead>
     let bytes: UnsafeMutableRawBufferPointer
+    var layout: HeadLayout
     var count = 0
+    var hostCount = 0
 
     mutating func append(_ source: UnsafeRawBufferPointer) -> Range<Int> {
         let range = count..<count + source.count
@@ -101,7 +112,10 @@ private struct HeadWriter {
         return range
     }
 
-    mutating func append(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
+    /// `sentValue` may have white space behind it.
+    mutating func append(name: UnsafeRawBufferPointer, value sentValue: UnsafeRawBufferPointer) {
+        layout.append(name: name, value: sentValue)
+        let value = sentValue.trimmed
         guard count + 8 + name.count + value.count <= bytes.count else { return }
         bytes.storeBytes(of: UInt32(truncatingIfNeeded: name.count), toByteOffset: count, as: UInt32.self)
         bytes.storeBytes(of: UInt32(truncatingIfNeeded: value.count), toByteOffset: count + 4, as: UInt32.self)
@@ -109,18 +123,20 @@ private struct HeadWriter {
         _ = append(name)
         _ = append(value)
         header.pointee.fieldCount += 1
-        // White space before the colon, or a folded line: others may read the field under its name.
-        if let last = name.last, last == 0x20 || last == 0x09 { header.pointee.note(.ambiguousLength) }
-        // The two lengths tell nearly every other field apart before a byte is compared.
+        if !name.isToken || !value.isFieldContent { header.pointee.note(.malformedHead) }
+        // The lengths tell nearly every other field apart before a byte is compared.
         if name.count == 14, name.equalsIgnoringCase("content-length") {
             if header.pointee.hasContentLength { header.pointee.note(.ambiguousLength) }
             header.pointee.hasContentLength = true
             header.pointee.declaredLength = value.decimal ?? -1
+            if header.pointee.declaredLength < 0 { header.pointee.note(.invalidLength) }
         } else if name.count == 17, name.equalsIgnoringCase("transfer-encoding") {
             if header.pointee.hasTransferEncoding || !value.equalsIgnoringCase("chunked") {
                 header.pointee.note(.ambiguousLength)
             }
             header.pointee.hasTransferEncoding = true
+        } else if name.count == 4, name.equalsIgnoringCase("host") {
+            hostCount += 1
         } else if name.count == 6, name.equalsIgnoringCase("cookie") {
             // libmicrohttpd takes a copy apart.
             header.pointee.memory += value.count

@@ -1,0 +1,46 @@
+/// Follows the parts of a request's head through libmicrohttpd's memory, to find what it leaves out when it shows them.
+///
+/// libmicrohttpd 0.9.75 reads a head into one buffer, writes zeros over the separators and hands out pointers into it. So
+/// each part of a well-formed head starts right behind the one before: a gap tells of a NUL (where libmicrohttpd cuts a
+/// target or value), a bare LF as the end of a line, a folded line, a line without a name, or spaces in a row. Pointers
+/// are only compared, and never followed.
+///
+/// Nothing promises that it stays so: ``LayoutProbe`` looks at how this libmicrohttpd does it.
+struct HeadLayout {
+    private let start: UnsafeRawPointer
+    /// Where the next line must start.
+    private var next: UnsafeRawPointer
+    /// Whether nothing was left out so far.
+    private(set) var isGapless: Bool
+
+    /// Starts with the request line. `targetCount` is the target's length before libmicrohttpd cut it up.
+    init(line: RequestLine, methodCount: Int, targetCount: Int, versionCount: Int) {
+        start = UnsafeRawPointer(line.method)
+        let target = UnsafeRawPointer(line.target)
+        let version = UnsafeRawPointer(line.version)
+        isGapless = target == start + methodCount + 1 && version == target + targetCount + 1
+        next = version + versionCount + 2
+    }
+
+    /// Goes on with a field line: its name, and its value with the white space behind it.
+    mutating func append(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
+        guard let nameStart = name.baseAddress, let valueStart = value.baseAddress, nameStart == next else {
+            isGapless = false
+            return
+        }
+        next = valueStart + value.count + 2
+    }
+
+    /// Ends with the empty line. `headCount` is the length of the whole head.
+    mutating func finish(headCount: Int) {
+        if next + 2 != start + headCount { isGapless = false }
+    }
+}
+
+/// The parts of a request line as libmicrohttpd shows them.
+struct RequestLine {
+    let method: UnsafePointer<CChar>
+    /// Cut at its `?`.
+    let target: UnsafePointer<CChar>
+    let version: UnsafePointer<CChar>
+}

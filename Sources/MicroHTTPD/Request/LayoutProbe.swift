@@ -1,0 +1,91 @@
+import CMicroHTTPD
+import Foundation
+
+/// Finds out whether the libmicrohttpd that is loaded lays heads out as ``HeadLayout`` expects, by having it read some.
+///
+/// Where it does not, nothing can be said about what it leaves out, and requests are taken as they are shown.
+final class LayoutProbe {
+    /// Looked at once in a process; it takes about a millisecond.
+    static let isLayoutKnown: Bool = {
+        let whole = [
+            "GET / HTTP/1.1\r\n\r\n",
+            "GET /a%20b/c?d=e&f HTTP/1.1\r\nHost: h\r\n\r\n",
+            "DELETE /a HTTP/1.0\r\nEmpty:\r\nSpaces:  \t a b \t\r\nCookie: a=b; c\r\nX:y\r\n\r\n",
+        ]
+        let broken = [
+            "GET /a\0b HTTP/1.1\r\nHost: h\r\n\r\n", "GET  /a HTTP/1.1\r\nHost: h\r\n\r\n",
+            "GET /a HTTP/1.1\nHost: h\r\n\r\n", "GET /a HTTP/1.1\r\nHost: h\n\r\n", "GET /a HTTP/1.1\r\nHost: h\r\n\n",
+            "GET /a HTTP/1.1\r\nHost: h\0i\r\n\r\n", "GET /a HTTP/1.1\r\nHost: h\r\n i\r\n\r\n",
+        ]
+        return whole.allSatisfy { LayoutProbe().isGapless($0) == true }
+            && broken.allSatisfy { LayoutProbe().isGapless($0) == false }
+    }()
+
+    private var targetCount = 0
+    private var isGapless: Bool?
+
+    /// How a head looks after libmicrohttpd has read it, from a socket pair, on this thread; `nil` when it did not get
+    /// that far.
+    private func isGapless(_ head: String) -> Bool? {
+        var pair: [Int32] = [-1, -1]
+        guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0, &pair) == 0 else {
+            return nil
+        }
+        defer { close(pair[0]) }
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        guard let daemon = cmhd_start_probe(probeRequest, probeTarget, context) else {
+            close(pair[1])
+            return nil
+        }
+        defer { MHD_stop_daemon(daemon) }
+        var address = sockaddr(sa_family: sa_family_t(AF_UNIX), sa_data: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+        // It closes the socket, now or with the daemon.
+        guard cmhd_add_connection(daemon, pair[1], &address, socklen_t(MemoryLayout<sockaddr>.size)) else { return nil }
+        guard Array(head.utf8).withUnsafeBytes({ send(pair[0], $0.baseAddress, $0.count, 0) }) == head.utf8.count else {
+            return nil
+        }
+        for _ in 0..<8 where isGapless == nil { cmhd_run(daemon) }
+        return isGapless
+    }
+
+    fileprivate func receiveTarget(_ text: UnsafePointer<CChar>?) {
+        targetCount = text.map { strlen($0) } ?? 0
+    }
+
+    fileprivate func receive(_ handle: OpaquePointer, _ line: RequestLine) {
+        var layout = HeadLayout(
+            line: line, methodCount: strlen(line.method), targetCount: targetCount, versionCount: strlen(line.version))
+        cmhd_each_field(
+            handle,
+            { layout, _, name, nameCount, value, valueCount in
+                layout?.assumingMemoryBound(to: HeadLayout.self).pointee.append(
+                    name: UnsafeRawBufferPointer(start: name, count: nameCount),
+                    value: UnsafeRawBufferPointer(start: value, count: valueCount))
+                return cmhd_result(true)
+            }, &layout)
+        layout.finish(headCount: cmhd_head_size(handle))
+        isGapless = layout.isGapless
+    }
+}
+
+private func probeTarget(
+    _ context: UnsafeMutableRawPointer?, _ target: UnsafePointer<CChar>?, _ handle: OpaquePointer?
+) -> UnsafeMutableRawPointer? {
+    guard let context else { return nil }
+    Unmanaged<LayoutProbe>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.receiveTarget(target) }
+    return nil
+}
+
+/// The head is complete: there is no more to see, so the connection is closed.
+private func probeRequest(
+    _ context: UnsafeMutableRawPointer?, _ handle: OpaquePointer?, _ target: UnsafePointer<CChar>?,
+    _ method: UnsafePointer<CChar>?, _ version: UnsafePointer<CChar>?, _ upload: UnsafePointer<CChar>?,
+    _ uploadCount: UnsafeMutablePointer<Int>?, _ requestContext: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+) -> MHD_Result {
+    if let context, let handle, let target, let method, let version {
+        Unmanaged<LayoutProbe>.fromOpaque(context)._withUnsafeGuaranteedRef {
+            $0.receive(handle, RequestLine(method: method, target: target, version: version))
+        }
+    }
+    return cmhd_result(false)
+}

@@ -1,0 +1,140 @@
+import Foundation
+import Testing
+
+@testable import MicroHTTPD
+
+@Suite("Defects of requests")
+struct DefectTests {
+    /// Refuses what is defective, as every handler should.
+    private static let handler = Handler { request in
+        if let defect = request.defect { return .refuse(Response(status: defect.status, text: "\(defect)")) }
+        return .accept(.memory(limit: 1000)) { $0.respond(Response(text: "taken")) }
+    }
+
+    /// What is sent after `GET `, and what is found in it.
+    static let defective: [(String, Request.Defect)] = [
+        // RFC 9112 §2.2, §3: a NUL hides what follows it, in a target and in a value.
+        ("/entries?all=true\0zz HTTP/1.1\r\nHost: h\r\n\r\n", .malformedHead),
+        ("/a\0b?c HTTP/1.1\r\nHost: h\r\n\r\n", .malformedHead),
+        ("/ HTTP/1.1\r\nHost: h\0i\r\n\r\n", .malformedHead),
+        ("/ HTTP/1.1\r\nHost: h\r\nX: a\0b\r\nY: c\r\n\r\n", .malformedHead),
+        ("/ HTTP/1.1\r\nHost: h\r\nX: a\0\r\n\r\n", .malformedHead),
+        // Spaces in the request line.
+        ("/a b HTTP/1.1\r\nHost: h\r\n\r\n", .malformedHead),
+        (" /a HTTP/1.1\r\nHost: h\r\n\r\n", .malformedHead),
+        ("/a  HTTP/1.1\r\nHost: h\r\n\r\n", .malformedHead),
+        ("/a\tb HTTP/1.1\r\nHost: h\r\n\r\n", .malformedHead),
+        ("/a\u{7f} HTTP/1.1\r\nHost: h\r\n\r\n", .malformedHead),
+        ("/a\rb HTTP/1.1\r\nHost: h\r\n\r\n", .malformedHead),
+        // §2.2: a bare LF, in every place.
+        ("/ HTTP/1.1\nHost: h\r\n\r\n", .malformedHead),
+        ("/ HTTP/1.1\r\nHost: h\n\r\n", .malformedHead),
+        ("/ HTTP/1.1\r\nHost: h\nX: y\r\n\r\n", .malformedHead),
+        ("/ HTTP/1.1\r\nHost: h\r\n\n", .malformedHead),
+        ("/ HTTP/1.1\nHost: h\n\n", .malformedHead),
+        // §5.2: folded lines.
+        ("/ HTTP/1.1\r\nHost: h\r\n folded\r\n\r\n", .malformedHead),
+        ("/ HTTP/1.1\r\nHost: h\r\nX: a\r\n\tb\r\nY: c\r\n\r\n", .malformedHead),
+        ("/ HTTP/1.1\r\n Host: h\r\n\r\n", .malformedHead),
+        // RFC 9110 §5.5: control characters and a bare CR.
+        ("/ HTTP/1.1\r\nHost: h\r\nX: a\rb\r\n\r\n", .malformedHead),
+        ("/ HTTP/1.1\r\nHost: h\r\nX: a\u{1}b\r\n\r\n", .malformedHead),
+        ("/ HTTP/1.1\r\nHost: h\r\nX: \u{7f}\r\n\r\n", .malformedHead),
+        // §5.1: names.
+        ("/ HTTP/1.1\r\nHost: h\r\nOdd(name): a\r\n\r\n", .malformedHead),
+        ("/ HTTP/1.1\r\nHost: h\r\nSpace : a\r\n\r\n", .malformedHead),
+        ("/ HTTP/1.1\r\nHost: h\r\nTab\t: a\r\n\r\n", .malformedHead),
+        ("/ HTTP/1.1\r\nHost: h\r\n: a\r\n\r\n", .malformedHead),
+        ("/ HTTP/1.1\r\nHost: h\r\n: a\r\nX: b\r\n\r\n", .malformedHead),
+        // RFC 9112 §3.2.
+        ("/ HTTP/1.1\r\n\r\n", .host),
+        ("/ HTTP/1.1\r\nX: y\r\n\r\n", .host),
+        ("/ HTTP/1.2\r\n\r\n", .host),
+        ("/ HTTP/1.1\r\nHost: h\r\nhOST: h\r\n\r\n", .host),
+        ("/ HTTP/1.0\r\nHost: h\r\nHost: i\r\n\r\n", .host),
+        // §6.3.
+        ("/ HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n", .ambiguousLength),
+        ("/ HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", .ambiguousLength),
+        ("/ HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", .ambiguousLength),
+        ("/ HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n", .ambiguousLength),
+        ("/ HTTP/1.1\r\nHost: h\r\nContent-Length: 18446744073709551615\r\n\r\n", .invalidLength),
+        ("/ HTTP/1.1\r\nHost: h\r\nContent-Length: 9223372036854775808\r\n\r\n", .invalidLength),
+    ]
+
+    @Test("a defective request is refused and its connection closed, and what follows it is not a request")
+    func refused() async throws {
+        try await withDaemon(Self.handler) { daemon in
+            for (request, defect) in Self.defective {
+                let client = try RawClient(port: daemon.port)
+                try client.send("GET " + request + "GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+                let answer = try client.answer()
+                #expect(answer.status == 400, "\(request.debugDescription)")
+                #expect(answer.text == "\(defect)", "\(request.debugDescription)")
+                #expect(try client.isAtEnd(), "\(request.debugDescription)")
+            }
+        }
+    }
+
+    @Test("a method that is not a token is refused", arguments: ["G(T", "G\u{1}T", "G\0T"])
+    func method(method: String) async throws {
+        try await withDaemon(Self.handler) { daemon in
+            let client = try RawClient(port: daemon.port)
+            try client.send(method + " / HTTP/1.1\r\nHost: h\r\n\r\n")
+            #expect(try client.answer().status == 400)
+        }
+    }
+
+    @Test(
+        "a length that libmicrohttpd cannot read is refused by itself, and the connection closed",
+        arguments: ["+5", "-1", "5, 5", "0x5", "5 ", "", "18446744073709551616"])
+    func unreadableLength(length: String) async throws {
+        try await withDaemon(Self.handler) { daemon in
+            let client = try RawClient(port: daemon.port)
+            try client.send("PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: \(length)\r\n\r\nhello")
+            let status = try client.answer().status
+            #expect(status == 400 || status == 413)
+            while try !client.receive().isEmpty {}
+        }
+    }
+
+    static let whole = [
+        "GET / HTTP/1.1\r\nHost: h\r\n\r\n",
+        "GET / HTTP/1.0\r\n\r\n",
+        "\r\nGET / HTTP/1.1\r\nHost:\r\n\r\n",
+        "DELETE /a%00?b=c&d&&=e HTTP/1.1\r\nhost:h:80\r\n\r\n",
+        "GET http://h/a?b?c HTTP/1.1\r\nHost: h\r\nX: \t a\tb ü \t\r\nX:\r\nY:  \r\nCookie: a=b; c\r\n\r\n",
+        "OPTIONS * HTTP/1.1\r\nA!#$%&'*+-.^_`|~9: \"(),/:;<=>?@[\\]{}\r\nHost: h\r\n\r\n",
+        "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhe\n\0\r",
+        "PUT / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: Chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+        "GET /\(String(repeating: "x", count: 9000)) HTTP/1.1\r\nHost: h\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: h\r\nX: \(String(repeating: "x", count: 9000))\r\n\r\n",
+    ]
+
+    @Test("no request without a defect is refused, alone, in a row, in one piece or in many")
+    func taken() async throws {
+        try await withDaemon(Self.handler) { daemon in
+            for request in Self.whole {
+                let client = try RawClient(port: daemon.port)
+                let isLast = request.contains("HTTP/1.0")
+                for size in [1 << 20, 1000, 7] {
+                    let bytes = Array((isLast ? request : request + request).utf8)
+                    for start in stride(from: 0, to: bytes.count, by: size) {
+                        try client.send(Array(bytes[start..<min(bytes.count, start + size)]))
+                    }
+                    for _ in 0..<(isLast ? 1 : 2) {
+                        #expect(try client.answer().text == "taken", "\(request.prefix(200).debugDescription)")
+                    }
+                    if isLast { break }
+                }
+            }
+            let client = try RawClient(port: daemon.port)
+            try client.send(Self.whole.filter { !$0.contains("HTTP/1.0") }.joined())
+            for _ in 1..<Self.whole.count { #expect(try client.answer().text == "taken") }
+        }
+    }
+
+    @Test("the libmicrohttpd that is loaded lays heads out as the look for gaps expects")
+    func layout() {
+        #expect(LayoutProbe.isLayoutKnown)
+    }
+}
