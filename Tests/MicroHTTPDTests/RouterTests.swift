@@ -17,13 +17,16 @@ struct RouterTests {
         router.add("GET", "/own", 9)
         router.add("POST", "/a/:x/b/:y", 10)
         router.add("GET", "/dir/", 11)
+        router.add("GET", "/fetch/*", 12)
+        router.add("GET", "/fetch", 13)
         return router
     }()
 
     private func describe(_ match: Router<Int>.Match) -> String {
         switch match {
-        case .found(let value, let parameters, _):
-            let list = parameters.map { "\($0.key)=\($0.value)" }.sorted().joined(separator: ",")
+        case .found(let value, let parameters, let rest, _):
+            let list = (parameters.map { "\($0.key)=\($0.value)" }.sorted() + (rest.map { ["*=\($0)"] } ?? []))
+                .joined(separator: ",")
             return list.isEmpty ? "\(value)" : "\(value) \(list)"
         case .methodNotAllowed(let allow): return "405 " + allow.joined(separator: ",")
         case .notFound: return "404"
@@ -47,6 +50,18 @@ struct RouterTests {
             ("GET", "/own", "9"),
             ("POST", "/a/1/b/2", "10 x=1,y=2"),
             ("GET", "/dir/", "11"),
+            ("GET", "/entries/k?q=/content", "3 key=k"),
+            ("GET", "/entries?key=/x", "1"),
+            ("GET", "/entries/k\u{301}/content", "5 key=k\u{301}"),
+            ("GET", "/entries/\u{301}/content", "5 key=\u{301}"),
+            ("GET", "/fetch/http://h/a", "12 *=http://h/a"),
+            ("HEAD", "/fetch/https://h//a%2Fb/%2e%2e/../?c=d&e=/f?#g", "12 *=https://h//a%2Fb/%2e%2e/../?c=d&e=/f?#g"),
+            ("GET", "/fetch//", "12 *=/"),
+            ("GET", "/fetch/?", "12 *=?"),
+            ("GET", "/fetch/%zz\u{301}", "12 *=%zz\u{301}"),
+            ("GET", "/fetch?url=/x", "13"),
+            ("GET", "/fetch/", "404"),
+            ("POST", "/fetch/http://h/", "405 GET,HEAD"),
             ("PUT", "/entries/special/content", "405 GET,HEAD"),
             ("POST", "/entries", "405 DELETE,GET,HEAD"),
             ("PUT", "/entries/k", "405 GET,HEAD,PATCH"),
@@ -65,12 +80,12 @@ struct RouterTests {
             ("GET", "entries", "404"),
         ])
     func match(method: String, path: String, expected: String) {
-        #expect(describe(Self.router.match(method: method, path: path)) == expected)
+        #expect(describe(Self.router.match(method: method, target: path)) == expected)
     }
 
     @Test("a match names the pattern")
     func pattern() {
-        guard case .found(_, _, let pattern) = Self.router.match(method: "HEAD", path: "/entries/k/content") else {
+        guard case .found(_, _, _, let pattern) = Self.router.match(method: "HEAD", target: "/entries/k/content") else {
             Issue.record("not found")
             return
         }
@@ -79,7 +94,7 @@ struct RouterTests {
 
     @Test("every declared route is listed, in order")
     func routes() {
-        #expect(Self.router.routes.map(\.value) == Array(0...11))
+        #expect(Self.router.routes.map(\.value) == Array(0...13))
         #expect(Self.router.routes[5].method == "GET")
         #expect(Self.router.routes[5].pattern == "/entries/:key/content")
     }
@@ -90,14 +105,26 @@ struct RouterTests {
         router.add("GET", "/x/a/b", 1)
         router.add("GET", "/x/:p/c", 2)
         router.add("GET", "/:q/a/d", 3)
-        #expect(describe(router.match(method: "GET", path: "/x/a/c")) == "2 p=a")
-        #expect(describe(router.match(method: "GET", path: "/x/a/d")) == "3 q=x")
-        #expect(describe(router.match(method: "GET", path: "/x/a/e")) == "404")
+        #expect(describe(router.match(method: "GET", target: "/x/a/c")) == "2 p=a")
+        #expect(describe(router.match(method: "GET", target: "/x/a/d")) == "3 q=x")
+        #expect(describe(router.match(method: "GET", target: "/x/a/e")) == "404")
+    }
+
+    @Test("what leads nowhere else is the rest, of the nearest pattern that has one")
+    func rest() {
+        var router = Router<Int>()
+        router.add("GET", "/x/*", 1)
+        router.add("GET", "/x/:p/c", 2)
+        router.add("GET", "/x/a/*", 3)
+        #expect(describe(router.match(method: "GET", target: "/x/b/c")) == "2 p=b")
+        #expect(describe(router.match(method: "GET", target: "/x/b/d?c")) == "1 *=b/d?c")
+        #expect(describe(router.match(method: "GET", target: "/x/a/c")) == "3 *=c")
+        #expect(describe(router.match(method: "GET", target: "/x/a")) == "1 *=a")
     }
 
     @Test("a very long path is looked up without trouble")
     func longPath() {
         let path = String(repeating: "/a", count: 100_000)
-        #expect(describe(Self.router.match(method: "GET", path: path)) == "404")
+        #expect(describe(Self.router.match(method: "GET", target: path)) == "404")
     }
 }

@@ -29,8 +29,8 @@ final class APIHandler: RequestHandler {
         }
         let route: Route
         let rawParameters: [Substring: Substring]
-        switch router.match(method: request.method, path: request.path) {
-        case .found(let value, let parameters, _):
+        switch router.match(method: request.method, target: request.target) {
+        case .found(let value, let parameters, _, _):
             route = value
             rawParameters = parameters
         case .methodNotAllowed(let allow):

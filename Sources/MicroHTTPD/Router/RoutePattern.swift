@@ -1,21 +1,26 @@
 /// A path with parameters: `/entries/:key/content`. A segment that starts with a colon matches any one segment that is
-/// not empty; any other matches itself, byte for byte.
+/// not empty; any other matches itself, byte for byte. A last segment `*`, as in `/fetch/*`, matches all that is left of
+/// the target, if anything is.
 struct RoutePattern: Hashable, Sendable {
     enum Segment: Hashable, Sendable {
         case literal(Substring)
         case parameter(Substring)
+        case rest
     }
 
     let text: String
     let segments: [Segment]
 
-    /// A pattern that does not start with a slash, or names a parameter twice or not at all, is a programmer error.
+    /// A pattern that does not start with a slash, names a parameter twice or not at all, or has something behind a `*` is
+    /// a programmer error.
     init(_ text: String) {
         precondition(text.hasPrefix("/"), "a route's pattern starts with a slash: \(text)")
         self.text = text
         segments = text.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map { segment in
-            segment.hasPrefix(":") ? .parameter(segment.dropFirst()) : .literal(segment)
+            if segment == "*" { return .rest }
+            return segment.hasPrefix(":") ? .parameter(segment.dropFirst()) : .literal(segment)
         }
+        precondition(!segments.dropLast().contains(.rest), "something behind the rest: \(text)")
         let names = parameterNames
         precondition(names.allSatisfy { !$0.isEmpty }, "a parameter without a name: \(text)")
         precondition(Set(names).count == names.count, "a parameter's name is used twice: \(text)")

@@ -1,8 +1,9 @@
-/// Finds what belongs to a method and a path. A value: filled once, then read by any number of threads.
+/// Finds what belongs to a method and a target. A value: filled once, then read by any number of threads.
 ///
 /// Patterns are paths in which a segment that starts with a colon, as in `/entries/:key/content`, stands for any one
-/// segment that is not empty. Literal segments win over parameters. Paths are compared as they were sent: nothing is
-/// decoded, `//` has an empty segment in it, and a slash at the end makes another path.
+/// segment that is not empty. A last segment `*`, as in `/fetch/*`, stands for the rest of the target, its query
+/// included, if that is not empty. Literal segments win over parameters, and these over the rest. Paths are compared as
+/// they were sent: nothing is decoded, `//` has an empty segment in it, and a slash at the end makes another path.
 public struct Router<Value: Sendable>: Sendable {
     /// One declared route.
     public struct Route: Sendable {
@@ -16,8 +17,9 @@ public struct Router<Value: Sendable>: Sendable {
 
     /// What a look-up finds.
     public enum Match: Sendable {
-        /// The route's value, the parameters by name, as they were sent, and the pattern that matched.
-        case found(Value, parameters: [Substring: Substring], pattern: String)
+        /// The route's value, the parameters by name, and what `*` stands for (`nil` without one), as they were sent, and
+        /// the pattern that matched.
+        case found(Value, parameters: [Substring: Substring], rest: Substring?, pattern: String)
         /// The path is known, but not with this method; `allow` are those that it has, sorted, as `Allow` lists them.
         case methodNotAllowed(allow: [String])
         /// No pattern has this path.
@@ -28,7 +30,14 @@ public struct Router<Value: Sendable>: Sendable {
     private struct Node: Sendable {
         var literals: [Substring: Int] = [:]
         var parameter: Int?
+        var rest: Int?
         var routes: [(route: Route, names: [Substring])] = []
+    }
+
+    /// What a pattern's variable parts stand for.
+    private struct Captures {
+        var values: [Substring] = []
+        var rest: Substring?
     }
 
     private var nodes = [Node()]
@@ -52,21 +61,23 @@ public struct Router<Value: Sendable>: Sendable {
         routes.append(route)
     }
 
-    /// Looks up the path of a request's target, without its query. `HEAD` finds the route of `GET`, unless it has one of
-    /// its own.
-    public func match(method: String, path: some StringProtocol) -> Match {
-        let path = Substring(path)
-        guard path.utf8.first == UInt8(ascii: "/") else { return .notFound }
-        let segments = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
-        var values: [Substring] = []
-        guard let place = find(segments[...], from: 0, values: &values) else { return .notFound }
+    /// Looks up a request's target. `HEAD` finds the route of `GET`, unless it has one of its own.
+    public func match(method: String, target: some StringProtocol) -> Match {
+        let target = Substring(target)
+        guard target.utf8.first == UInt8(ascii: "/") else { return .notFound }
+        // By bytes: a combining mark behind a slash would make one character of the two.
+        let path = target.utf8.dropFirst().prefix { $0 != UInt8(ascii: "?") }
+        let segments = path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map(Substring.init)
+        var captures = Captures()
+        guard let place = find(segments[...], of: target, from: 0, captures: &captures) else { return .notFound }
         let routes = nodes[place].routes
         let found =
             routes.first { $0.route.method == method }
             ?? (method == "HEAD" ? routes.first { $0.route.method == "GET" } : nil)
         guard let found else { return .methodNotAllowed(allow: allowed(routes.map(\.route.method))) }
-        let parameters = Dictionary(uniqueKeysWithValues: zip(found.names, values))
-        return .found(found.route.value, parameters: parameters, pattern: found.route.pattern)
+        let parameters = Dictionary(uniqueKeysWithValues: zip(found.names, captures.values))
+        return .found(
+            found.route.value, parameters: parameters, rest: captures.rest, pattern: found.route.pattern)
     }
 
     private func allowed(_ methods: [String]) -> [String] {
@@ -85,22 +96,33 @@ public struct Router<Value: Sendable>: Sendable {
             if let next = nodes[place].parameter { return next }
             nodes.append(Node())
             nodes[place].parameter = nodes.count - 1
+        case .rest:
+            if let next = nodes[place].rest { return next }
+            nodes.append(Node())
+            nodes[place].rest = nodes.count - 1
         }
         return nodes.count - 1
     }
 
-    /// The place that the segments lead to, with what the parameters on the way stand for. A literal that leads nowhere
-    /// gives way to a parameter.
-    private func find(_ segments: ArraySlice<Substring>, from place: Int, values: inout [Substring]) -> Int? {
+    /// The place that the segments lead to, with what the variable parts on the way stand for. A literal that leads
+    /// nowhere gives way to a parameter, and that to the rest.
+    private func find(
+        _ segments: ArraySlice<Substring>, of target: Substring, from place: Int, captures: inout Captures
+    ) -> Int? {
         guard let segment = segments.first else { return nodes[place].routes.isEmpty ? nil : place }
-        let rest = segments.dropFirst()
-        if let next = nodes[place].literals[segment], let found = find(rest, from: next, values: &values) {
+        let following = segments.dropFirst()
+        if let next = nodes[place].literals[segment],
+            let found = find(following, of: target, from: next, captures: &captures)
+        {
             return found
         }
-        guard let next = nodes[place].parameter, !segment.isEmpty else { return nil }
-        values.append(segment)
-        if let found = find(rest, from: next, values: &values) { return found }
-        values.removeLast()
-        return nil
+        if let next = nodes[place].parameter, !segment.isEmpty {
+            captures.values.append(segment)
+            if let found = find(following, of: target, from: next, captures: &captures) { return found }
+            captures.values.removeLast()
+        }
+        guard let next = nodes[place].rest, segment.startIndex < target.endIndex else { return nil }
+        captures.rest = target[segment.startIndex...]
+        return next
     }
 }
