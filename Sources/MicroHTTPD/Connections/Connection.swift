@@ -104,7 +104,7 @@ final class Connection: @unchecked Sendable {
             deadline.store(.max, ordering: .relaxed)
             if request.defect == .headTooLarge, let bytes = response.wireForm(toHead: request.isHead) {
                 // libmicrohttpd would close the connection without a word if its memory had no room for this.
-                _ = send(bytes)
+                _ = sendWhole(bytes)
                 return false
             }
             return queue(response.prepared(for: request, on: self))
@@ -167,21 +167,23 @@ final class Connection: @unchecked Sendable {
 
     // MARK: For the exchange
 
+    /// Writes to the socket past libmicrohttpd, or, when there is no room in it, does nothing and says so. To be called
+    /// where the connection cannot be closed meanwhile, and while libmicrohttpd has a request and no answer to it: then it
+    /// writes nothing itself, and all that it wrote before is in the socket already.
+    func sendWhole(_ bytes: [UInt8]) -> Bool {
+        let count = bytes.withUnsafeBytes {
+            send(descriptor, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
+        }
+        // Whatever came behind a part of a message would be taken for the rest of it.
+        if count > 0, count < bytes.count { shutDown() }
+        return count == bytes.count
+    }
+
     /// Hands an answer to libmicrohttpd. False when it does not take it.
     func queue(_ prepared: PreparedResponse) -> Bool {
         defer { prepared.discard() }
         guard let response = prepared.handle else { return false }
         return cmhd_queue(handle, prepared.status, response)
-    }
-
-    /// Writes to the socket past libmicrohttpd, as far as it takes the bytes at once: how many, or -1. Only where the
-    /// connection cannot be closed meanwhile, and between two messages of libmicrohttpd's: it begins a request when the
-    /// kernel has taken the last byte of the answer before, and sends nothing then until it has an answer or a body to
-    /// wait for.
-    private func send(_ bytes: [UInt8]) -> Int {
-        bytes.withUnsafeBytes {
-            Foundation.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
-        }
     }
 
     private func startBodyDeadline(_ request: Request) {

@@ -1,4 +1,5 @@
 import CMicroHTTPD
+import HTTPTypes
 import Primitives
 
 /// One request whose head was accepted, on its way to its answer.
@@ -99,6 +100,32 @@ public final class Exchange: @unchecked Sendable {
         case .repeated:
             prepared.discard()
             assertionFailure("an exchange was answered twice")
+        }
+    }
+
+    /// Sends an interim response (RFC 9110 §15.2), such as 102 or 103, ahead of the answer. From any thread, any number of
+    /// times. Whether it was sent: not to a client of HTTP/1.0, which knows no such thing, not after ``respond(_:)``, and not
+    /// when the client is so far behind with reading that there is no room for it. It costs a system call.
+    ///
+    /// libmicrohttpd has no call for it, so it is written to the socket, which nothing else writes to meanwhile: libmicrohttpd
+    /// begins with a request only when the kernel has taken the last byte of the answer before it, and with the answer only
+    /// after ``respond(_:)``.
+    ///
+    /// - Parameters:
+    ///   - status: 102 to 199. (100 is libmicrohttpd's business, and 101 changes the protocol.)
+    ///   - fields: As for ``Response/init(status:fields:body:)``; none unless told.
+    @discardableResult
+    public func sendInterim(_ status: Int, fields: HTTPFields = [:]) -> Bool {
+        precondition((102...199).contains(status), "\(status) is not the status of an interim response")
+        guard request.version != "HTTP/1.0" else { return false }
+        let reason: StaticString = status == 102 ? "Processing" : status == 103 ? "Early Hints" : ""
+        let bytes = Response.wireHead(status: status, reason: reason, fields: fields) + [0x0d, 0x0a]
+        // Under the lock, so that neither the answer nor the end of the connection comes in between. It does not wait.
+        return state.withLock { state in
+            switch state.phase {
+            case .handling, .suspended: connection.sendWhole(bytes)
+            case .answered, .sent, .hungUp, .ended: false
+            }
         }
     }
 
