@@ -67,6 +67,11 @@ public final class DiskCache: Sendable {
     /// The path of the namespace's own directory.
     public var directory: String { parts.bodies.directory }
 
+    /// Whether the directory and the index in it are still those that were opened. When somebody removed or replaced
+    /// them, all that writes ends with ``DiskCacheError/indexLost(path:)``; what is held can still be read. Asks the
+    /// file system.
+    public var isInPlace: Bool { parts.index.isInPlace }
+
     /// What there is, as of the last commit. Costs nothing.
     public var totals: CacheTotals { parts.totals.withLock { $0 } }
 

@@ -32,6 +32,9 @@ public enum DiskCacheError: Error, Hashable, Sendable {
     case closed
     /// A system call failed.
     case fileSystem(operation: String, path: String, errno: Int32)
+    /// The index at that path, or a directory above it, was removed or replaced while it was open: what would be written
+    /// now would be gone at the next start.
+    case indexLost(path: String)
     /// SQLite failed, with its extended result code and words.
     case index(code: Int32, message: String)
 }
@@ -57,6 +60,8 @@ extension DiskCacheError: CustomStringConvertible {
         case .reservationEnded: "the reservation has ended"
         case .closed: "the cache is closed"
         case .fileSystem(let operation, let path, let errno): "\(operation) \(path): \(errorText(errno))"
+        case .indexLost(let path):
+            "\(path), or a directory above it, was removed or replaced while it was in use; restart to begin anew"
         case .index(let code, let message): "SQLite error \(code): \(message)"
         }
     }

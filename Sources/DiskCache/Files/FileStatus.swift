@@ -26,6 +26,19 @@ struct FileIdentity: Equatable, Sendable {
     var changed: Int64
 }
 
+/// Which file it is that a path leads to, symbolic links followed: no two that exist at one time are equal.
+struct FileNumber: Equatable, Sendable {
+    private var device: dev_t
+    private var inode: ino_t
+
+    /// `nil` when the path leads nowhere.
+    init?(of path: String) {
+        var raw = stat()
+        guard stat(path, &raw) == 0 else { return nil }
+        (device, inode) = (raw.st_dev, raw.st_ino)
+    }
+}
+
 extension timespec {
     fileprivate var nanoseconds: Int64 { Int64(tv_sec) &* 1_000_000_000 &+ Int64(tv_nsec) }
 }

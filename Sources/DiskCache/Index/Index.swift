@@ -14,6 +14,8 @@ final class Index: Sendable {
     /// Which of `reading` nobody uses, and whose turn it is to be waited for when all are used.
     private let idle: Locked<(free: [Int], turn: Int)>
     private let path: String
+    /// The files that what is committed is in, and which they were when they were opened.
+    private let files: [(path: String, number: FileNumber?)]
     private let log: @Sendable (DiskCacheNotice) -> Void
     /// Whether a new index was begun: there was none, or it could not be read. It knows nothing of bodies that may be
     /// there.
@@ -39,9 +41,19 @@ final class Index: Sendable {
             throw DiskCacheError(error)
         }
         startedEmpty = isNew
+        // Made by now, both: opening it for writing reads it, and so opens the log.
+        files = [path, path + "-wal"].map { ($0, FileNumber(of: $0)) }
         reading = try mappingErrors { try (0..<Self.readerCount).map { _ in try Self.openForReading(path) } }
         listing = try mappingErrors { try Self.openForReading(path) }
         idle = Locked((Array(0..<Self.readerCount), 0))
+    }
+
+    /// Whether the files that are open are those that the next start would find. Two `stat` calls; any thread.
+    var isInPlace: Bool { files.allSatisfy { FileNumber(of: $0.path) == $0.number } }
+
+    /// Throws ``DiskCacheError/indexLost(path:)`` unless ``isInPlace``.
+    func checkPlace() throws(DiskCacheError) {
+        if !isInPlace { throw .indexLost(path: path) }
     }
 
     /// Reads something short. Any thread.
@@ -82,6 +94,12 @@ final class Index: Sendable {
     /// Writes everything into the database file itself and closes all connections; the writer's thread calls it last.
     func close(checkpoint: Bool) {
         for queue in reading + [listing] { try? queue.close() }
+        // The last connection that closes removes the log by its name, which may be another index's by now. So this one
+        // stays open for the rest of the process.
+        guard isInPlace else {
+            _ = Unmanaged.passRetained(writing)
+            return
+        }
         if checkpoint {
             try? writing.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
         }

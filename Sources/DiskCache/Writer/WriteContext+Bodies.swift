@@ -28,6 +28,7 @@ import Primitives
 extension WriteContext {
     /// Takes the body at `path` away from its entry; it is gone once the transaction is durable.
     func setAside(_ path: String, id: Int64) throws {
+        try parts.index.checkPlace()
         let (bodies, place) = (parts.bodies, parts.bodies.absolute(path))
         // The body was taken away before, to make way for a directory.
         if FileSystem.status(of: place)?.isDirectory == true { return }
@@ -51,6 +52,8 @@ extension WriteContext {
     func place(
         _ body: BodyFile, part: String, id: Int64, key: CacheKey, url: String?, replacing replaced: EntryRow?
     ) throws -> (path: String, identity: FileIdentity) {
+        // In a directory that has become another's, a place that is free in our index may hold a body of theirs.
+        try parts.index.checkPlace()
         for path in PathCandidates(layout: parts.configuration.layout, key: key, url: url) {
             let owner = try index.row(forPath: path)
             if let owner, owner.id != id { continue }

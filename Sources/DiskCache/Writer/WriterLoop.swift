@@ -20,6 +20,8 @@ final class WriterLoop: @unchecked Sendable {
     private let eviction: Eviction
     /// A test stopped everything; see ``CrashPoint``.
     private(set) var isCrashed = false
+    /// Whether the last transaction failed because the index is not at its place any more.
+    private var isIndexLost = false
 
     /// A loop that knows what the index says now.
     init(_ parts: CacheParts) throws(DiskCacheError) {
@@ -37,6 +39,7 @@ final class WriterLoop: @unchecked Sendable {
         do {
             let context = try transaction(jobs, &failures)
             context.journal.committed()
+            isIndexLost = false
             for (job, failure) in zip(jobs, failures) { job.finish(failure) }
             context.journal.cleanUp()
             parts.bodies.clearIntents()
@@ -45,13 +48,13 @@ final class WriterLoop: @unchecked Sendable {
             isCrashed = true
             for job in jobs { job.finish(.closed) }
         } catch {
-            let failure = parts.index.notice(error)
+            let failure = notice(error)
             // Removing something needs room first, too: for the index's log.
             if failure == .noSpace, jobs.count == 1, jobs[0].makesRoom, parts.bodies.ballast.release() {
                 return run(jobs)
             }
-            // Somebody else's lock on the index: waiting for it once more for each job would help nobody.
-            if jobs.count == 1 || failure.isBusy {
+            // An index that is gone, or locked by somebody else: trying once more for each job would help nobody.
+            if jobs.count == 1 || failure.isBusy || isIndexLost {
                 for job in jobs { job.finish(failure) }
             } else {
                 for job in jobs { run([job]) }
@@ -71,6 +74,8 @@ final class WriterLoop: @unchecked Sendable {
                 }
                 try context.reach(.beforeCommit)
                 try context.totals.save(db)
+                // What is acknowledged must be there after a restart. Last, to leave a removal little time to slip through.
+                try parts.index.checkPlace()
                 try db.commit()
             } catch {
                 if db.isInsideTransaction { try? db.rollback() }
@@ -111,6 +116,19 @@ final class WriterLoop: @unchecked Sendable {
         }
         try db.cachedStatement(sql: "RELEASE job").execute()
         return nil
+    }
+
+    /// What made a transaction fail. When the index is not at its place any more then that did, whatever else there is
+    /// to say of files that are missing; it is logged once.
+    private func notice(_ error: any Error) -> DiskCacheError {
+        do throws(DiskCacheError) {
+            try parts.index.checkPlace()
+        } catch {
+            if !isIndexLost { parts.log(DiskCacheNotice(.error, "the index is lost", ["reason": "\(error)"])) }
+            isIndexLost = true
+            return error
+        }
+        return parts.index.notice(error)
     }
 
     // MARK: - Head-room

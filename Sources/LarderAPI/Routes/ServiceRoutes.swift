@@ -27,7 +27,8 @@ struct ServiceRoutes: Sendable {
     private static let document = Response.text(PackageResources.openapi_yaml, type: "application/yaml")
 
     private func readiness() -> Response {
-        isDraining() ? .json(["status": "draining"], status: 503) : .json(["status": "ok"])
+        if isDraining() { return .json(["status": "draining"], status: 503) }
+        return service.cache.isInPlace ? .json(["status": "ok"]) : .json(["status": "lost"], status: 503)
     }
 
     private func stats(_ head: Endpoint.Head) throws(Problem) -> Response {
