@@ -12,6 +12,7 @@ final class CacheParts: Sendable {
     let index: Index
     let memory: MemoryTier<StoredEntry>
     let access = AccessLog()
+    let accessClock: AccessClock
     let budget: ByteBudget
     let flights = FlightTable()
     /// What there is, as of the last commit.
@@ -35,6 +36,7 @@ final class CacheParts: Sendable {
         index = try Index(
             path: bodies.directory + "/index.sqlite", setsAsideUnreadable: configuration.setsAsideUnreadableIndex,
             clock: clock, log: log)
+        accessClock = AccessClock(clock, notBefore: try index.latestAccess() ?? clock.now())
         memory = MemoryTier(limit: configuration.memoryLimit)
         budget = ByteBudget(limit: configuration.diskLimit)
     }

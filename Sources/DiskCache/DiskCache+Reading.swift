@@ -16,7 +16,7 @@ extension DiskCache {
         let pending = parts.access.pending(key)
         if let held = parts.memory.value(for: key) {
             guard held.entry.isOf(url) else { return .absent }
-            return .hit(StoredEntry(entry: held.entry.applying(pending), body: held.body))
+            return .hit(StoredEntry(entry: current(held.entry, pending), body: held.body))
         }
         let ticket = parts.memory.ticket(for: key)
         // A body that does not agree may have been replaced since the row was read. Then the row has changed too.
@@ -28,7 +28,7 @@ extension DiskCache {
                 let cost = bytes.count + Self.memoryCost + Int(entry.textLength)
                 parts.memory.insert(StoredEntry(entry: entry, body: body), for: key, cost: cost, ticket: ticket)
             }
-            return .hit(StoredEntry(entry: entry.applying(pending), body: body))
+            return .hit(StoredEntry(entry: current(entry, pending), body: body))
         }
         return .needsVerification
     }
@@ -67,13 +67,13 @@ extension DiskCache {
     public func entry(for key: String, expectingURL url: String? = nil) throws(DiskCacheError) -> Entry? {
         let pending = parts.access.pending(key)
         guard let entry = try parts.reader.row(forKey: key)?.entry, entry.isOf(url) else { return nil }
-        return entry.applying(pending)
+        return current(entry, pending)
     }
 
     /// Notes that an entry was handed out. It costs no I/O; it is written down within a second, and what is read shows it
     /// at once.
     public func recordHit(_ entry: Entry) {
-        note(PendingAccess(version: entry.version, hits: 1, lastAccess: parts.clock.now()), for: entry.key)
+        note(PendingAccess(version: entry.version, hits: 1, lastAccess: parts.accessClock.now()), for: entry.key)
     }
 
     /// Slides an entry's expiry: it stays fresh for `ttl` from now, and that is its ttl from now on; `nil`: for its own
@@ -94,6 +94,18 @@ extension DiskCache {
 
     /// About what an entry takes in memory beside its body and its texts.
     private static let memoryCost = 768
+
+    /// By how much an entry may stay fresh for longer than its ttl from now before that counts as wrong.
+    private static let clockTolerance: Duration = .seconds(60)
+
+    /// An entry that was read, with what is not written down yet.
+    ///
+    /// When it claims to stay fresh for longer than its ttl from now, it was stored, or slid, under a clock that was ahead
+    /// and has been set right. It would stay fresh until that clock's time has come; instead, its ttl counts from now.
+    private func current(_ entry: Entry, _ pending: PendingAccess?) -> Entry {
+        let entry = entry.applying(pending)
+        return entry.expiryDate > parts.clock.now() + entry.ttl + Self.clockTolerance ? slide(entry) : entry
+    }
 
     private func note(_ access: PendingAccess, for key: String) {
         if parts.access.note(access, for: key) { writer.flushSoon() }

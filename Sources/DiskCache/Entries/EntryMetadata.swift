@@ -18,7 +18,7 @@ public struct EntryMetadata: Sendable {
     public var downloadEndDate: Timestamp?
     /// For how long the entry stays fresh; zero or less: it is stale at once.
     public var ttl: Duration
-    /// When it stops being fresh; `nil`: `ttl` after the publish.
+    /// When it stops being fresh, at most `ttl` after the publish; `nil`: then.
     public var expiryDate: Timestamp?
     /// The tags; `nil`: those of the entry that is replaced. Tags of the reservation are added.
     public var tags: [String]?
@@ -39,7 +39,7 @@ public struct EntryMetadata: Sendable {
 public struct EntryRefresh: Sendable {
     /// For how long the entry stays fresh, from now.
     public var ttl: Duration
-    /// When it stops being fresh; `nil`: `ttl` from now.
+    /// When it stops being fresh, at most `ttl` from now; `nil`: then.
     public var expiryDate: Timestamp?
     /// The entity tag of the 304.
     public var etag: String?

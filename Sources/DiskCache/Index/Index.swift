@@ -56,6 +56,12 @@ final class Index: Sendable {
         if !isInPlace { throw .indexLost(path: path) }
     }
 
+    /// When an entry that may be evicted was last handed out; `nil` when there is none.
+    func latestAccess() throws(DiskCacheError) -> Timestamp? {
+        let sql = "SELECT max(lastAccess) FROM entries WHERE pinned = 0"
+        return try read { try Int64.fetchOne($0, sql: sql) }.map(Timestamp.init(milliseconds:))
+    }
+
     /// Reads something short. Any thread.
     func read<T>(_ body: (Database) throws -> T) throws(DiskCacheError) -> T {
         let (number, isFree) = idle.withLock { idle in

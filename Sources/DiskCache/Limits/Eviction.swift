@@ -65,7 +65,7 @@ final class Eviction {
         func query(now: Timestamp) -> EntryQuery {
             var query = EntryQuery(self == .expired ? EntryFilter(state: .stale) : .all, now: now)
             query.restrict("pinned = 0", [])
-            query.sort(by: self == .expired ? "expiry" : "lastAccess")
+            query.sort(by: self == .expired ? "expiry" : "lastAccess, entries.id")
             return query
         }
     }

@@ -60,7 +60,7 @@ struct StoreOperation: Sendable {
         let ttl = max(metadata.ttl, .zero)
         return Entry(
             record, ttl: ttl, expiryDate: metadata.expiryDate ?? context.now + ttl, hits: 0,
-            lastAccessDate: context.now)
+            lastAccessDate: parts.accessClock.now())
     }
 }
 

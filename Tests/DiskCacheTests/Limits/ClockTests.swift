@@ -1,0 +1,68 @@
+import Primitives
+import TestSupport
+import Testing
+
+@testable import DiskCache
+
+@Suite("A clock that was ahead and is set back")
+struct ClockTests {
+    @Test("does not make what is stored and used after it the first to go", arguments: [true, false])
+    func eviction(withRestart: Bool) async throws {
+        let cost = EntryRow.cost(bodyLength: 1000, isFile: false, url: nil) + 1
+        let fixture = try CacheFixture { $0.diskLimit = cost * 4 * 16 / 15 + 16 }
+        var cache = try fixture.open()
+        defer { cache.close() }
+        func store(_ key: String) async throws {
+            fixture.clock.advance(by: .seconds(1))
+            try await cache.store(longText(1000), key: key, ttl: .seconds(1_000_000))
+            // Whatever the writer does by itself is done when these are.
+            try await cache.flush()
+            try await cache.flush()
+        }
+        for key in ["a", "b", "c", "d"] { try await store(key) }
+        fixture.clock.advance(by: .seconds(-3600))
+        if withRestart {
+            cache.close()
+            cache = try fixture.open()
+        }
+        cache.recordHit(try #require(try cache.entry(for: "a")))
+        try await store("e")
+        #expect(try cache.keys() == ["a", "c", "d", "e"])
+        try await store("f")
+        #expect(try cache.keys() == ["a", "d", "e", "f"])
+    }
+
+    @Test("does not keep what was stored or slid before it fresh until its time has come", arguments: [true, false])
+    func freshness(isSlid: Bool) async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            if !isSlid { fixture.clock.advance(by: .seconds(86_400)) }
+            let entry = try await cache.store("1", key: "k", ttl: .seconds(20))
+            if isSlid {
+                fixture.clock.advance(by: .seconds(86_400))
+                _ = cache.slide(entry)
+            }
+            try await cache.flush()
+            fixture.clock.advance(by: .seconds(-86_400))
+            let expiry = fixture.clock.now() + .seconds(20)
+            #expect(try cache.entry(for: "k")?.expiryDate == expiry)
+            #expect(try await cache.stored("k")?.entry.expiryDate == expiry)
+            fixture.clock.advance(by: .seconds(21))
+            #expect(try await cache.stored("k")?.entry.expiryDate == expiry)
+        }
+        try await fixture.withCache { cache async throws in
+            #expect(try await cache.stored("k")?.entry.isFresh(at: fixture.clock.now()) == false)
+        }
+    }
+
+    @Test("by a little changes nothing")
+    func little() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            let entry = try await cache.store("1", key: "k", ttl: .seconds(20))
+            fixture.clock.advance(by: .seconds(-10))
+            #expect(try await cache.stored("k")?.entry.expiryDate == entry.expiryDate)
+            #expect(cache.parts.access.isEmpty)
+        }
+    }
+}
