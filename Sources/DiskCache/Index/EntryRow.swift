@@ -17,18 +17,21 @@ struct EntryRow: Sendable {
     /// What a row of `entries` is fixed to cost on top of its body, in bytes; about what it takes in table and indexes.
     private static let rowCost: Int64 = 512
 
-    /// What an entry counts against the disk limit: a file in whole blocks of 4,096 bytes, and the row with its texts.
+    /// What an entry counts against the disk limit: a file in whole blocks of 4,096 bytes or a body's pages of the index,
+    /// and the row with its texts.
     static func cost(of entry: Entry, isFile: Bool) -> Int64 {
-        bodyCost(entry.contentLength, isFile: isFile) + rowCost + entry.textLength
+        // Key, URL and host stand in the row and in an index.
+        let repeated = entry.key.utf8.count + (entry.url?.utf8.count ?? 0) + (entry.record.host?.utf8.count ?? 0)
+        return bodyCost(entry.contentLength, isFile: isFile) + rowCost + entry.textLength + Int64(repeated)
     }
 
     /// The same of an entry of which only the body's length and the URL are known yet.
     static func cost(bodyLength: Int64, isFile: Bool, url: String?) -> Int64 {
-        bodyCost(bodyLength, isFile: isFile) + rowCost + Int64(url?.utf8.count ?? 0)
+        bodyCost(bodyLength, isFile: isFile) + rowCost + 2 * Int64(url?.utf8.count ?? 0)
     }
 
     private static func bodyCost(_ length: Int64, isFile: Bool) -> Int64 {
-        isFile ? (length + 4095) / 4096 * 4096 : length
+        isFile ? (length + 4095) / 4096 * 4096 : BodyPages.bytes(forLength: length)
     }
 
     /// The columns that ``init(_:namespace:directory:)`` reads, in its order.

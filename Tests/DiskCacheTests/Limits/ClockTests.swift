@@ -8,7 +8,7 @@ import Testing
 struct ClockTests {
     @Test("does not make what is stored and used after it the first to go", arguments: [true, false])
     func eviction(withRestart: Bool) async throws {
-        let cost = EntryRow.cost(bodyLength: 1000, isFile: false, url: nil) + 1
+        let cost = EntryRow.cost(bodyLength: 1000, isFile: false, url: nil) + 2
         let fixture = try CacheFixture { $0.diskLimit = cost * 4 * 16 / 15 + 16 }
         var cache = try fixture.open()
         defer { cache.close() }

@@ -9,7 +9,7 @@ import Testing
 struct LimitTests {
     /// With the text of a short key.
     private static func cost(_ length: Int64) -> Int64 {
-        EntryRow.cost(bodyLength: length, isFile: false, url: nil) + 6
+        EntryRow.cost(bodyLength: length, isFile: false, url: nil) + 12
     }
 
     /// Room for `count` entries of 1,000 bytes beside the head-room that is kept.

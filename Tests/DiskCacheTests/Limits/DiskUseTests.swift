@@ -1,0 +1,70 @@
+import Foundation
+import Primitives
+import TestSupport
+import Testing
+
+@testable import DiskCache
+
+@Suite("What is on disk")
+struct DiskUseTests {
+    private static let limit: Int64 = 8 << 20
+
+    @Test(
+        "stays under the limit as the file system counts it, whatever the length of the bodies",
+        arguments: [100, 1024, 1434, 2048, 4096, 8192, 16_384], [true, false])
+    func realSize(length: Int, isEvictedAtRandom: Bool) async throws {
+        let fixture = try CacheFixture { $0.diskLimit = Self.limit }
+        try await fixture.withCache { cache async throws in
+            let body = Array(longText(length).utf8)
+            var generator = SplitMix(state: UInt64(length))
+            // Twice as many as fit.
+            let count = Int(Self.limit) * 2 / (length + 512)
+            for start in stride(from: 0, to: count, by: 250) {
+                let done = Counter("stored")
+                let failures = Recorder<DiskCacheError>()
+                fixture.clock.advance(by: .seconds(1))
+                for number in start..<(start + 250) {
+                    let url = "https://api.example.com/v1/items/\(generator.next())?page=\(number)"
+                    let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url)
+                    try reservation.receive(body)
+                    // What has expired goes first, in the order of expiry.
+                    let ttl = isEvictedAtRandom ? Int64(generator.next() % 1_000_000) : 1_000_000
+                    var metadata = EntryMetadata(ttl: .seconds(1_000_000))
+                    metadata.contentType = "application/json"
+                    metadata.expiryDate = Timestamp(milliseconds: ttl)
+                    metadata.staleAllowance = .seconds(1_000_000)
+                    reservation.publish(metadata) { result in
+                        if case .failure(let error) = result { failures.append(error) }
+                        done.add()
+                    }
+                }
+                try await done.wait(for: 250)
+                #expect(failures.elements == [])
+            }
+        }
+        let size = try Self.size(of: fixture.namespace)
+        #expect(size <= Self.limit * 11 / 10)
+    }
+
+    /// The blocks of all files below a directory, in bytes, but for the ballast.
+    private static func size(of directory: String) throws -> Int64 {
+        try files(below: directory).filter { $0 != "ballast" }.reduce(0) { sum, file in
+            var raw = stat()
+            try #require(lstat(directory + "/" + file, &raw) == 0)
+            return sum + Int64(raw.st_blocks) * 512
+        }
+    }
+}
+
+/// Numbers that are the same in every run.
+private struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
