@@ -91,7 +91,9 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ]),
         .testTarget(name: "HTTPCachingTests", dependencies: ["HTTPCaching", "Primitives"]),
-        .testTarget(name: "DiskCacheTests", dependencies: ["DiskCache", "Primitives", "TestSupport"]),
+        .testTarget(
+            name: "DiskCacheTests",
+            dependencies: ["DiskCache", "Primitives", "TestSupport", .product(name: "GRDB", package: "GRDB.swift")]),
         .testTarget(name: "LarderTests", dependencies: ["Larder", "Primitives", "TestSupport"]),
         .testTarget(
             name: "EndToEndTests",

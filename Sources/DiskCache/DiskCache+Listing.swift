@@ -19,20 +19,12 @@ extension DiskCache {
     ) throws(DiskCacheError) -> EntryPage {
         let now = parts.clock.now()
         let limit = max(limit, 1)
-        var query = EntryQuery(filter, now: now)
-        let column = sort.order.column
-        let (comparison, direction) = sort.descending ? ("<", " DESC") : (">", "")
+        var position: ListCursor?
         if let cursor {
-            guard let position = ListCursor(cursor, filter: filter, sort: sort) else { throw .invalidCursor }
-            if sort.order == .key {
-                query.restrict("key \(comparison) ?", [position.value])
-            } else {
-                query.restrict("(\(column), entries.id) \(comparison) (?, ?)", [position.value, position.id])
-            }
+            position = ListCursor(cursor, filter: filter, sort: sort)
+            if position == nil { throw .invalidCursor }
         }
-        query.sort(
-            by: sort.order == .key ? "key\(direction)" : "\(column)\(direction), entries.id\(direction)")
-
+        let query = Self.pageQuery(filter, sort: sort, after: position, now: now)
         let rows = try parts.reader.rows(query, limit: limit + 1)
         let page = rows.prefix(limit)
         var nextCursor: String?
@@ -43,6 +35,26 @@ extension DiskCache {
         // A slide that is not written down yet may have made a stale one fresh.
         let matching = filter.state.map { state in entries.filter { $0.isFresh(at: now) == (state == .fresh) } }
         return EntryPage(entries: matching ?? entries, nextCursor: nextCursor)
+    }
+
+    /// What selects the entries of a page, from where the page before ended.
+    static func pageQuery(
+        _ filter: EntryFilter, sort: EntrySort, after position: ListCursor? = nil, now: Timestamp
+    ) -> EntryQuery {
+        var query = EntryQuery(filter, now: now)
+        let column = sort.order.column
+        let (comparison, direction) = sort.descending ? ("<", " DESC") : (">", "")
+        guard sort.order != .key else {
+            if let position { query.restrict("key \(comparison) ?", [position.value]) }
+            query.sort(by: "key\(direction)")
+            return query
+        }
+        if let position {
+            query.restrict("(\(column), entries.id) \(comparison) (?, ?)", [position.value, position.id])
+        }
+        query.sort(
+            by: "\(column)\(direction), entries.id\(direction)", mergingPinned: sort.order == .lastAccessDate)
+        return query
     }
 }
 
@@ -62,7 +74,7 @@ extension EntrySort.Order {
 /// Where a page ended: the last row's value in the order of the listing and, since values repeat, its number.
 ///
 /// As text it is base64url of: 8 bytes that stand for the query, 8 of the number, one for the value's type, the value.
-private struct ListCursor {
+struct ListCursor {
     var value: DatabaseValue
     var id: Int64
 

@@ -105,11 +105,16 @@ extension DiskCache {
         step(
             { context in
                 try context.flushAccess()
-                var query = EntryQuery(.all, now: context.now)
-                query.restrict("sweepable = 1 AND expiry <= ?", [context.now.milliseconds])
-                return query
+                return Self.sweepQuery(now: context.now)
             }, removed: removed, completion
         ) { [self] in sweep(removed: $0, completion) }
+    }
+
+    /// What is expired and of no more use.
+    static func sweepQuery(now: Timestamp) -> EntryQuery {
+        var query = EntryQuery(.all, now: now)
+        query.restrict("sweepable = 1 AND expiry <= ?", [now.milliseconds])
+        return query
     }
 
     /// A download of what is held already brings that entry up to date: when the entry is purged, by a tag that only the

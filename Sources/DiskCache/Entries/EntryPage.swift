@@ -6,13 +6,13 @@ public struct EntrySort: Hashable, Sendable {
         case key
         /// The canonical URL; what has none comes first.
         case url
-        /// The length of the body.
+        /// The length of the body. Has no index: each page looks at every entry that the filter lets through.
         case contentLength
         /// When the entry stops being fresh.
         case expiryDate
         /// When the entry was last handed out, as of the last flush (at most a second ago).
         case lastAccessDate
-        /// How often the entry was handed out, as of the last flush. Has no index: each page looks at every entry.
+        /// How often the entry was handed out, as of the last flush. Has no index, as ``contentLength``.
         case hits
     }
 

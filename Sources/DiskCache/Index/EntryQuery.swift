@@ -5,8 +5,12 @@ import Primitives
 struct EntryQuery {
     private var tables = "entries"
     private var conditions: [String] = []
-    private(set) var arguments = StatementArguments()
+    private var values = StatementArguments()
     private var order = ""
+    private var mergesPinned = false
+
+    /// The values of the statement's parameters.
+    var arguments: StatementArguments { mergesPinned ? values + values : values }
 
     /// Entries that match `filter` at `now`.
     init(_ filter: EntryFilter, now: Timestamp) {
@@ -29,18 +33,25 @@ struct EntryQuery {
     /// Adds a condition.
     mutating func restrict(_ condition: String, _ values: StatementArguments) {
         conditions.append(condition)
-        arguments += values
+        self.values += values
     }
 
     /// Says in which order the rows come.
-    mutating func sort(by columns: String) {
+    ///
+    /// - Parameter merging: whether the order has one index of what is pinned and one of the rest, to be merged.
+    mutating func sort(by columns: String, mergingPinned merging: Bool = false) {
         order = " ORDER BY " + columns
+        mergesPinned = merging
     }
 
     /// The statement that selects `columns`.
     func sql(_ columns: String) -> String {
-        let condition = conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ")
-        return "SELECT \(columns) FROM \(tables)\(condition)\(order)"
+        func select(_ conditions: [String]) -> String {
+            let condition = conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ")
+            return "SELECT \(columns) FROM \(tables)\(condition)"
+        }
+        guard mergesPinned else { return select(conditions) + order }
+        return "\(select(conditions + ["pinned = 0"])) UNION ALL \(select(conditions + ["pinned = 1"]))\(order)"
     }
 
     /// Restricts to URLs, and callers' keys, that begin with `prefix`: by comparing, which an index can answer and in

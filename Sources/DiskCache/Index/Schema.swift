@@ -10,6 +10,20 @@ import GRDB
 /// | `totals` | what there is of one kind, kept in the transactions that change it |
 /// | `counters` | `sequence`: the number of the last publish |
 ///
+/// Every index costs each store about a tenth, so there is none without a query that is made again and again, and none for
+/// what a person asks now and then and one look at every row can answer (the orders of length and hits):
+///
+/// | index | for |
+/// |---|---|
+/// | of `key` | look-ups; the default order of listings, where the other filters are tried row by row |
+/// | `entriesByKind` | a kind's pages and purges; prefixes of callers' keys |
+/// | `entriesByURL` | a URL, prefixes, the order of URLs |
+/// | `entriesByHost` | a host's purges and pages |
+/// | `entriesByExpiry` | purges and counts by state, eviction of what has expired, the order of expiry |
+/// | `entriesToEvict`, `entriesPinned` | eviction, which must not wade through what is pinned; together the order of access |
+/// | `entriesToSweep` | what the sweep of each minute removes, among all that has expired and stays |
+/// | `entriesByPath` | whose body a file is |
+///
 /// `PRAGMA user_version` is the format's number.
 enum Schema {
     /// The format that this program writes.
@@ -72,11 +86,12 @@ enum Schema {
           changed INTEGER,
           sweepable INTEGER NOT NULL
         );
+        CREATE INDEX entriesByKind ON entries(kind, key);
         CREATE INDEX entriesByURL ON entries(url);
         CREATE INDEX entriesByHost ON entries(host) WHERE host IS NOT NULL;
-        CREATE INDEX entriesByLength ON entries(contentLength);
         CREATE INDEX entriesByExpiry ON entries(expiry, pinned);
-        CREATE INDEX entriesByAccess ON entries(lastAccess, pinned);
+        CREATE INDEX entriesToEvict ON entries(lastAccess) WHERE pinned = 0;
+        CREATE INDEX entriesPinned ON entries(lastAccess) WHERE pinned = 1;
         CREATE INDEX entriesToSweep ON entries(expiry) WHERE sweepable = 1;
         CREATE UNIQUE INDEX entriesByPath ON entries(path) WHERE path IS NOT NULL;
         CREATE TABLE bodies (id INTEGER PRIMARY KEY, body BLOB NOT NULL);

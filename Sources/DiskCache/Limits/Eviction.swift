@@ -39,7 +39,7 @@ final class Eviction {
         try context.flushAccess(limit: 4096)
         var freed: Int64 = 0
         var evicted = 0
-        for order in [Order.expired, .leastRecentlyUsed] {
+        for order in Order.allCases {
             for row in try context.index.rows(order.query(now: context.now), limit: stepLimit - evicted) {
                 if freed >= bytes { return evicted }
                 try context.remove(row)
@@ -59,7 +59,8 @@ final class Eviction {
         return try excess <= 0 || step(context, toFree: excess) > 0
     }
 
-    private enum Order {
+    /// What is chosen first, and then.
+    enum Order: CaseIterable {
         case expired, leastRecentlyUsed
 
         func query(now: Timestamp) -> EntryQuery {

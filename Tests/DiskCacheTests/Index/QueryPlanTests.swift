@@ -1,0 +1,106 @@
+import GRDB
+import Primitives
+import TestSupport
+import Testing
+
+@testable import DiskCache
+
+@Suite("Query plans")
+struct QueryPlanTests {
+    private static let now = Timestamp(seconds: 1)
+
+    /// What SQLite says that it will do, a line a step.
+    private static func plan(_ cache: DiskCache, _ query: EntryQuery) throws -> [String] {
+        try cache.parts.index.list { db in
+            let statement = try db.makeStatement(
+                sql: "EXPLAIN QUERY PLAN " + query.sql(EntryRow.columns) + " LIMIT 100")
+            return try Row.fetchAll(statement, arguments: query.arguments).map { $0["detail"] }
+        }
+    }
+
+    private static let ordered: [(EntryFilter, EntrySort, String)] = [
+        (.all, .key, "sqlite_autoindex_entries_1"),
+        (EntryFilter(state: .fresh), .key, "sqlite_autoindex_entries_1"),
+        (EntryFilter(state: .stale), .key, "sqlite_autoindex_entries_1"),
+        (EntryFilter(kind: .data), .key, "entriesByKind"),
+        (EntryFilter(state: .stale, kind: .json), .key, "entriesByKind"),
+        (.all, EntrySort(.url), "entriesByURL"),
+        (.all, EntrySort(.expiryDate), "entriesByExpiry"),
+        (EntryFilter(state: .stale), EntrySort(.expiryDate), "entriesByExpiry"),
+        (.all, EntrySort(.lastAccessDate), "entriesToEvict"),
+    ]
+
+    @Test("pages come in the order of an index, nothing is sorted but what is equal", arguments: [true, false])
+    func pages(descending: Bool) async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            for (filter, sort, index) in Self.ordered {
+                var sort = sort
+                sort.descending = descending
+                let steps = try Self.plan(cache, DiskCache.pageQuery(filter, sort: sort, now: Self.now))
+                #expect(steps.contains { $0.contains("INDEX \(index)") }, "\(filter) \(sort): \(steps)")
+                #expect(!steps.contains { $0.hasPrefix("USE TEMP B-TREE FOR ORDER BY") }, "\(filter) \(sort): \(steps)")
+            }
+        }
+    }
+
+    private static let searched: [(EntryFilter, String)] = [
+        (EntryFilter(kind: .data), "entriesByKind"), (EntryFilter(host: "h"), "entriesByHost"),
+        (EntryFilter(url: "http://h/"), "entriesByURL"), (EntryFilter(state: .stale), "entriesByExpiry"),
+        (EntryFilter(prefix: "k"), "entriesByURL"), (EntryFilter(prefix: "k"), "entriesByKind"),
+        (EntryFilter(key: "k"), "sqlite_autoindex_entries_1"),
+    ]
+
+    @Test("a purge looks at no entry that it does not mean")
+    func purges() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            for (filter, index) in Self.searched {
+                var query = EntryQuery(filter, now: Self.now)
+                query.restrict("version <= ?", [1])
+                let steps = try Self.plan(cache, query)
+                #expect(steps.contains { $0.contains("SEARCH entries USING INDEX \(index)") }, "\(filter): \(steps)")
+                #expect(!steps.contains { $0.hasPrefix("SCAN") }, "\(filter): \(steps)")
+            }
+        }
+    }
+
+    @Test("eviction and sweep find what goes without looking at what stays")
+    func upkeep() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            let plans = try Eviction.Order.allCases.map { try Self.plan(cache, $0.query(now: Self.now)) }
+            #expect(
+                plans == [
+                    ["SEARCH entries USING INDEX entriesByExpiry (expiry<?)"],
+                    ["SCAN entries USING INDEX entriesToEvict"],
+                ])
+            #expect(
+                try Self.plan(cache, DiskCache.sweepQuery(now: Self.now)) == [
+                    "SEARCH entries USING INDEX entriesToSweep (expiry<?)"
+                ])
+        }
+    }
+
+    @Test("the order of access holds what is pinned too")
+    func pinnedInOrderOfAccess() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            for number in 0..<9 {
+                fixture.clock.advance(by: .seconds(1))
+                try await cache.store("x", key: "k\(number)", tags: ["t"]) { $0.pinned = number % 3 == 0 }
+            }
+            for filter in [EntryFilter.all, EntryFilter(tag: "t"), EntryFilter(kind: .data)] {
+                var keys: [String] = []
+                var cursor: String?
+                repeat {
+                    let page = try cache.list(
+                        filter, sort: EntrySort(.lastAccessDate, descending: true), limit: 2, cursor: cursor)
+                    keys += page.entries.map(\.key)
+                    cursor = page.nextCursor
+                } while cursor != nil
+                #expect(keys == (0..<9).reversed().map { "k\($0)" })
+            }
+        }
+    }
+}
