@@ -19,12 +19,7 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup(title: "Options") var options: SettingOptions
 
     func run() async throws {
-        let configuration: Configuration
-        do {
-            configuration = try options.resolve()
-        } catch let error as ConfigurationError {
-            throw ValidationError(error.description)
-        }
+        let configuration = try options.resolve()
         ProcessLimits.prepare()
         let logger = LogOutput.start(configuration)
         let server: Server

@@ -27,10 +27,10 @@ struct SettingOptions: ParsableArguments {
     @Option(.logFormat) var logFormat: String?
 
     /// The configuration that these flags, the environment and the file make.
-    func resolve() throws -> Configuration {
-        let environment = ProcessInfo.processInfo.environment
-        return try Configuration(
-            flags: flags, environment: environment, file: config ?? environment[Configuration.fileVariable])
+    ///
+    /// - Throws: the status of a usage error, after saying on standard error what is wrong.
+    func resolve() throws(ExitCode) -> Configuration {
+        try Configuration.resolve(flags: flags, file: config)
     }
 
     private var flags: [String: [String]] {
@@ -45,6 +45,22 @@ struct SettingOptions: ParsableArguments {
             if let value { flags[setting.name] = [value] }
         }
         return flags
+    }
+}
+
+extension Configuration {
+    /// What flags, the environment and a file make; the file is that of `LARDER_CONFIG` when `file` is `nil`.
+    ///
+    /// - Throws: the status of a usage error, after one line on standard error. (ArgumentParser's own error would add
+    ///   the usage, which says nothing about a value or a file.)
+    static func resolve(flags: [String: [String]], file: String? = nil) throws(ExitCode) -> Configuration {
+        let environment = ProcessInfo.processInfo.environment
+        do {
+            return try Configuration(flags: flags, environment: environment, file: file ?? environment[fileVariable])
+        } catch {
+            FileHandle.standardError.write(Data("Error: \(error)\n".utf8))
+            throw .validationFailure
+        }
     }
 }
 

@@ -21,15 +21,8 @@ struct VerifyCommand: ParsableCommand {
     var directory: String?
 
     func run() throws {
-        let environment = ProcessInfo.processInfo.environment
-        let configuration: Configuration
-        do {
-            configuration = try Configuration(
-                flags: directory.map { [Setting.directory.name: [$0]] } ?? [:],
-                environment: environment, file: environment[Configuration.fileVariable])
-        } catch {
-            throw ValidationError(error.description)
-        }
+        let configuration = try Configuration.resolve(
+            flags: directory.map { [Setting.directory.name: [$0]] } ?? [:])
         let findings: Int
         do {
             findings = try verify(configuration.directory)

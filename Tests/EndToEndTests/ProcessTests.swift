@@ -115,10 +115,16 @@ struct ProcessTests {
             (["serve", "--layout", "flat"], "hashed or readable"),
             (["serve", "--allow-origin", "10.0.0.0/99"], "--allow-origin"),
             (["serve", "--colour", "red"], "--colour"), (["serve", "--schemes", "gopher"], "--schemes"),
+            (["serve", "--allow-origin", ""], "--allow-origin"), (["serve", "--host", ""], "--host"),
+            (["serve", "--drain-timeout", "nan"], "--drain-timeout"),
+            (["serve", "--config", "/nonexistent"], "\"/nonexistent\": No such file or directory"),
+            (["serve", "--config", "/"], "\"/\": Is a directory"), (["verify", "--directory", ""], "--directory"),
         ] {
             let output = try await blocking { try ChildProcess.run(LarderProcess.executable, arguments) }
             #expect(output.exit == .status(64), "\(arguments)")
             #expect(output.text.contains(words), "\(output.text)")
+            // The parser of the command line adds the usage; what is wrong with a value is one line.
+            if !arguments.contains("--colour") { #expect(output.text.count { $0 == "\n" } == 1, "\(output.text)") }
         }
         let help = try await blocking { try ChildProcess.run(LarderProcess.executable, ["serve", "--help"]) }
         #expect(help.exit == .status(0))

@@ -62,6 +62,9 @@ struct ConfigurationTests {
             ("disk-limit", "10"), ("inline-limit", "1GiB"), ("default-ttl", "-1"), ("default-ttl", "nan"),
             ("default-ttl", "1e12"), ("max-downloads", "0"), ("layout", "Hashed"), ("schemes", "file"),
             ("log-level", "loud"), ("log-format", "xml"), ("allow-origin", "10.0.0.0/33"), ("drain-delay", "x"),
+            ("allow-origin", ""), ("allow-origin", "10.0.0.1,,a.test"), ("schemes", "http,"), ("host", ""),
+            ("directory", ""), ("memory-limit", "10XB"), ("memory-limit", ""), ("disk-limit", "9223372036854775807"),
+            ("drain-timeout", "nan"), ("drain-timeout", "inf"), ("drain-timeout", "0x10"), ("drain-timeout", "-1"),
         ])
     func invalid(name: String, value: String) throws {
         let setting = try #require(Setting.all.first { $0.name == name })
@@ -84,15 +87,44 @@ struct ConfigurationTests {
         let directory = try TemporaryDirectory()
         let file = try directory.write("prot: 1\n", to: "f.yaml")
         #expect(throws: ConfigurationError.self) { try Configuration(flags: [:], environment: home, file: file) }
-        #expect(throws: ConfigurationError.self) {
-            try Configuration(flags: [:], environment: home, file: directory.path("none.yaml"))
-        }
         let service = [
             "LARDER_PORT": "tcp://10.96.0.7:8080", "LARDER_PORT_8080_TCP_ADDR": "10.96.0.7",
             "LARDER_SERVICE_HOST": "10.96.0.7",
         ]
         let configuration = try Configuration(flags: [:], environment: home.merging(service) { $1 }, file: nil)
         #expect(configuration.port == 8080)
+    }
+
+    @Test(
+        "a file that cannot be used is refused in one line that names the file and what is wrong with it",
+        arguments: [
+            (nil, "No such file or directory"), ("port: [1\n", "line 2"), ("port:\t1\n\tx: 1\n", "tab character"),
+            ("port: 1\nport: 2\n", "port is there more than once"), ("port: 1\n---\nport: 2\n", "another document"),
+            ("- port\n", "option names"), ("port: [1]\n", "\"port\" takes one value"),
+            ("allow-origin: {a: b}\n", "list of values"), ("allow-origin: [10.0.0.1, '']\n", "empty element"),
+            ("allow-origin: 'a.test,'\n", "empty element"), ("allow-origin:\n", "leave it out"),
+            ("host:\n", "leave it out"), ("directory: ~\n", "leave it out"), ("port: 'x'\n", "port in"),
+        ])
+    func badFile(text: String?, words: String) throws {
+        let directory = try TemporaryDirectory()
+        let file = try text.map { try directory.write($0, to: "f.yaml") } ?? directory.path("none.yaml")
+        let error = try #require(
+            #expect(throws: ConfigurationError.self) {
+                try Configuration(flags: [:], environment: home, file: file)
+            })
+        #expect(error.description.contains(file))
+        #expect(error.description.contains(words), "\(error)")
+        #expect(!error.description.contains("\n") && !error.description.contains("NSCocoaError"), "\(error)")
+    }
+
+    @Test("an empty file, and a list without elements, are no options")
+    func emptyFile() throws {
+        let directory = try TemporaryDirectory()
+        for text in ["", "# nothing\n", "allow-origin: []\n"] {
+            let file = try directory.write(text, to: "f.yaml")
+            let none = try Configuration(flags: [:], environment: home, file: nil)
+            #expect(try Configuration(flags: [:], environment: home, file: file) == none)
+        }
     }
 
     @Test(

@@ -1,5 +1,4 @@
 import Foundation
-import Yams
 
 extension Configuration {
     /// The variable that names the YAML file, beside `--config`.
@@ -16,16 +15,17 @@ extension Configuration {
     public init(
         flags: [String: [String]], environment: [String: String], file: String?
     ) throws(ConfigurationError) {
-        let fileValues = try file.map { path throws(ConfigurationError) in try Self.values(inFile: path) } ?? [:]
+        let fileValues =
+            try file.map { path throws(ConfigurationError) in try ConfigurationFile.values(at: path) } ?? [:]
         try Self.refuseUnknown(environment)
         self.init()
         for setting in Setting.all {
             let values: [String]
             let place: String
             if let given = flags[setting.name], !given.isEmpty {
-                (values, place) = (setting.isList ? given.flatMap(Self.commaSeparated) : given, setting.flag)
+                (values, place) = (setting.isList ? given.flatMap(Setting.elements) : given, setting.flag)
             } else if let text = environment[setting.variable], !Self.isServiceLink(text, setting) {
-                (values, place) = (setting.isList ? Self.commaSeparated(text) : [text], setting.variable)
+                (values, place) = (setting.isList ? Setting.elements(text) : [text], setting.variable)
             } else if let given = fileValues[setting.name] {
                 (values, place) = (given, "\(setting.name) in \(file ?? "the file")")
             } else {
@@ -55,10 +55,6 @@ extension Configuration {
         directory = URL(fileURLWithPath: directory).standardizedFileURL.path
     }
 
-    private static func commaSeparated(_ text: String) -> [String] {
-        text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
-    }
-
     /// Kubernetes sets `LARDER_PORT=tcp://10.96.0.7:8080` in every pod beside a Service named "larder".
     private static func isServiceLink(_ text: String, _ setting: Setting) -> Bool {
         setting.name == Setting.port.name && text.hasPrefix("tcp://")
@@ -74,36 +70,5 @@ extension Configuration {
         if let name = unknown.min() {
             throw ConfigurationError(description: "\(name): no such option; `larder serve --help` lists them all")
         }
-    }
-
-    private static func values(inFile path: String) throws(ConfigurationError) -> [String: [String]] {
-        let node: Node?
-        do {
-            node = try Yams.compose(yaml: try String(contentsOfFile: path, encoding: .utf8))
-        } catch {
-            throw ConfigurationError(description: "\(path): cannot be read as YAML: \(error)")
-        }
-        guard let node, node.null == nil else { return [:] }
-        guard let mapping = node.mapping else {
-            throw ConfigurationError(description: "\(path): expected a mapping of option names to values")
-        }
-        var values: [String: [String]] = [:]
-        for (key, value) in mapping {
-            let name = key.string ?? ""
-            guard let setting = Setting.all.first(where: { $0.name == name }) else {
-                throw ConfigurationError(
-                    description: "\(path): \"\(name)\" is no option; `larder serve --help` lists them all")
-            }
-            if let scalar = value.scalar {
-                values[name] = setting.isList ? commaSeparated(scalar.string) : [scalar.string]
-            } else if setting.isList, let sequence = value.sequence, sequence.allSatisfy({ $0.scalar != nil }) {
-                values[name] = sequence.compactMap(\.scalar?.string)
-            } else {
-                throw ConfigurationError(
-                    description:
-                        "\(path): \"\(name)\" takes \(setting.isList ? "a value or a list of values" : "one value")")
-            }
-        }
-        return values
     }
 }

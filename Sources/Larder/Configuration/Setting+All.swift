@@ -77,9 +77,7 @@ extension Setting {
         "inline-limit", "BYTES", default: "16KiB",
         "Bodies up to this size are rows of the index (hashed layout); 0 makes every body a file."
     ) { (text, configuration) throws(SettingValueError) in
-        let limit = try bytes(text)
-        guard limit <= 1 << 20 else { throw SettingValueError("at most 1MiB") }
-        configuration.inlineLimit = limit
+        configuration.inlineLimit = try bytes(text, atMost: 1 << 20)
     }
 
     /// See ``Configuration/maxDownloads``.
@@ -158,17 +156,22 @@ extension Setting {
     }
 
     private static func seconds(_ text: String) throws(SettingValueError) -> Duration {
-        guard let value = Double(text), let ttl = TTL(seconds: value) else {
+        guard let ttl = TTL(text) else {
             throw SettingValueError("seconds, from 0 to \(TTL.maximumSeconds)")
         }
         return ttl.duration
     }
 
-    private static func bytes(_ text: String, atLeast minimum: Int = 0) throws(SettingValueError) -> Int {
-        guard let size = ByteSize(text), size.bytes >= minimum else {
+    /// More than any disk has, and few enough for every sum of such numbers.
+    private static let maximumBytes = 1 << 60
+
+    private static func bytes(
+        _ text: String, atLeast minimum: Int = 0, atMost maximum: Int = maximumBytes
+    ) throws(SettingValueError) -> Int {
+        guard let size = ByteSize(text), (minimum...maximum).contains(size.bytes) else {
             throw SettingValueError(
-                "a number of bytes, as 1048576, 512KiB, 256MiB or 10GiB"
-                    + (minimum > 1 ? ", at least \(ByteSize(bytes: minimum))" : ""))
+                "a number of bytes, as 1048576, 512KiB or 10GiB, from \(ByteSize(bytes: minimum)) to "
+                    + "\(ByteSize(bytes: maximum))")
         }
         return size.bytes
     }

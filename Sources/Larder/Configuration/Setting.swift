@@ -1,3 +1,5 @@
+import Foundation
+
 /// One option: the flag, the environment variable, the key of the YAML file, the parser and the words of the help.
 public struct Setting: Sendable {
     /// The name in its plain form, as in the YAML file: `memory-limit`.
@@ -32,7 +34,7 @@ public struct Setting: Sendable {
         }
     }
 
-    /// An option with any number of values.
+    /// An option with any number of values, none of them empty.
     init(
         _ name: String, _ placeholder: String, default defaultText: String, _ help: String, isList: Bool,
         applyAll: @escaping @Sendable ([String], inout Configuration) throws(SettingValueError) -> Void
@@ -42,7 +44,16 @@ public struct Setting: Sendable {
         self.defaultText = defaultText
         self.help = help
         self.isList = isList
-        apply = applyAll
+        apply = { (values, configuration) throws(SettingValueError) in
+            // A variable that was never set makes an empty element: nobody means that.
+            guard !values.contains("") else { throw SettingValueError("no empty element; leave it out instead") }
+            try applyAll(values, &configuration)
+        }
+    }
+
+    /// The elements of a list as an operator writes it on one line: separated by commas, with or without spaces.
+    static func elements(_ text: String) -> [String] {
+        text.split(separator: ",", omittingEmptySubsequences: false).map { $0.trimmingCharacters(in: .whitespaces) }
     }
 }
 

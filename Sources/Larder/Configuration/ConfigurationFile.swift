@@ -1,0 +1,69 @@
+import Foundation
+import Yams
+
+/// The YAML file of an operator: a mapping of option names to values.
+enum ConfigurationFile {
+    /// The values given for each option, by ``Setting/name``. A file without content gives none.
+    ///
+    /// - Throws: ``ConfigurationError``, one line that names the file and the place in it: when it cannot be read, is not
+    ///   YAML, has an option twice or one that is not known, or a value of the wrong shape.
+    static func values(at path: String) throws(ConfigurationError) -> [String: [String]] {
+        guard let node = try node(at: path), node.null == nil else { return [:] }
+        guard let mapping = node.mapping else {
+            throw ConfigurationError(
+                description: "\(path): expected option names with their values, as in \"port: 8080\"")
+        }
+        var values: [String: [String]] = [:]
+        for (key, value) in mapping {
+            let name = key.string ?? ""
+            guard let setting = Setting.all.first(where: { $0.name == name }) else {
+                throw ConfigurationError(
+                    description: "\(path): \"\(name)\" is no option; `larder serve --help` lists them all")
+            }
+            // What has no value, or is left to YAML's null, is more likely forgotten than meant.
+            if let scalar = value.scalar, value.null == nil {
+                values[name] = setting.isList ? Setting.elements(scalar.string) : [scalar.string]
+            } else if setting.isList, let sequence = value.sequence, sequence.allSatisfy({ $0.scalar != nil }) {
+                values[name] = sequence.compactMap(\.scalar?.string)
+            } else {
+                let shape = setting.isList ? "a value or a list of values" : "one value"
+                throw ConfigurationError(
+                    description: "\(path): \"\(name)\" takes \(shape); leave it out to have the default")
+            }
+        }
+        return values
+    }
+
+    private static func node(at path: String) throws(ConfigurationError) -> Node? {
+        let bytes: Data
+        do {
+            bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        } catch {
+            let cause = (error as? CocoaError)?.underlying as? POSIXError
+            let reason = cause.map { String(cString: strerror($0.code.rawValue)) } ?? "it cannot be read"
+            throw ConfigurationError(
+                description: "the configuration file \"\(path)\": \(reason); --config or \(Configuration.fileVariable) "
+                    + "names a YAML file, and neither is needed")
+        }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw ConfigurationError(description: "\(path): it is not UTF-8")
+        }
+        do {
+            return try Yams.compose(yaml: text)
+        } catch {
+            throw ConfigurationError(description: "\(path): it cannot be read as YAML: \(words(error))")
+        }
+    }
+
+    /// Yams shows the lines around the place; one line must do here.
+    private static func words(_ error: any Error) -> String {
+        switch error {
+        case YamlError.duplicatedKeysInMapping(let names, _):
+            "\(names.sorted().joined(separator: ", ")) is there more than once"
+        case YamlError.scanner(_, let problem, let mark, _), YamlError.parser(_, let problem, let mark, _),
+            YamlError.composer(_, let problem, let mark, _):
+            "line \(mark.line), column \(mark.column): \(problem)"
+        default: "\(error)".replacing("\n", with: " ")
+        }
+    }
+}
