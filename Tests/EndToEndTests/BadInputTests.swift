@@ -80,7 +80,8 @@ struct BadInputTests {
 
     static let paths: [Case] = [
         .get("/nothing", 404), .get("/entries/none", 404), .get("/entries/none/content", 404),
-        .get("/downloads/none", 404), .get("/entries/%zz", 400, pointer: "/key"),
+        .get("/downloads/none", 404), .get("/downloads?limit=0", 400, pointer: "/limit"),
+        .get("/entries/%zz", 400, pointer: "/key"),
         .get("/entries?cursor=nonsense", 400, pointer: "/cursor"), .get("/entries?limit=0", 400, pointer: "/limit"),
         .get("/entries?limit=1001", 400, pointer: "/limit"), .get("/entries?limit=x", 400, pointer: "/limit"),
         .get("/entries?sort=size", 400, pointer: "/sort"), .get("/entries?state=old", 400, pointer: "/state"),

@@ -102,6 +102,57 @@ struct DownloadsTests {
         }
     }
 
+    @Test("a download that ended shows its entry as that is now, and none once it was replaced or removed")
+    func entryOfEnded() async throws {
+        let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "[1]") }
+        defer { origin.stop() }
+        let json: HTTPFields = [.contentType: "application/json"]
+        try await TestServer.with { (server) async throws in
+            let (url, key) = (origin.url("/a"), md5(origin.url("/a")))
+            func shown() async throws -> JSON? {
+                let one = try await server.get("/downloads/\(key)").json
+                #expect(one["state"] == "succeeded")
+                #expect(try await server.get("/downloads").member("downloads") == [one])
+                return one["entry"]
+            }
+            _ = try await server.download(["url": .string(url), "ttl": 60])
+            _ = try await server.client.request("PATCH", "/entries/\(key)", fields: json, text: #"{"tags": ["t"]}"#)
+            #expect(try await shown()?["tags"] == ["t"])
+            _ = try await server.client.request("PUT", "/json?url=\(url.percentEncoded)", fields: json, text: "[2]")
+            #expect(try await shown() == nil)
+            _ = try await server.download(["url": .string(url), "ttl": 60, "refresh": true])
+            #expect(try await shown() != nil)
+            _ = try await server.client.request("DELETE", "/entries/\(key)")
+            #expect(try await shown() == nil)
+        }
+    }
+
+    @Test("the list has those that run first, then the latest end, and no more than its limit")
+    func limit() async throws {
+        let gate = Gate("the slow one")
+        let origin = try ScriptedOrigin { request, connection in
+            if request.target == "/slow" { try gate.waitBlocking() }
+            try connection.respond(body: request.target)
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            func listed(_ query: String) async throws -> [String] {
+                let downloads = try await server.get("/downloads" + query).member("downloads")?.arrayValue ?? []
+                return downloads.compactMap { $0["url"]?.stringValue?.split(separator: "/").last.map(String.init) }
+            }
+            async let slow = server.download(["url": .string(origin.url("/slow"))])
+            try await origin.waitForRequests(1)
+            for number in 0..<101 { _ = try await server.download(["url": .string(origin.url("/\(number)"))]) }
+            #expect(try await listed("?limit=3") == ["slow", "100", "99"])
+            #expect(try await listed("?limit=1") == ["slow"])
+            #expect(try await listed("").count == 100)
+            #expect(try await listed("?limit=1000").count == 102)
+            gate.open()
+            #expect(try await slow.status == 200)
+            #expect(try await listed("?limit=1") == ["slow"])
+        }
+    }
+
     @Test("cancelling gives 502 to those who wait, and keeps an older entry")
     func cancelling() async throws {
         let gate = Gate("never")

@@ -5,9 +5,10 @@ import Testing
 
 @Suite("downloads that have ended")
 struct EndedDownloadsTests {
-    private func status(_ key: String, endedAt date: Timestamp) -> DownloadStatus {
+    private func status(_ key: String, endedAt date: Timestamp, urlLength: Int = 20) -> DownloadStatus {
         DownloadStatus(
-            key: key, url: "http://h/\(key)", state: .succeeded, receivedBytes: 1, bytesPerSecond: 0, waiters: 0,
+            key: key, url: "http://h/" + String(repeating: "u", count: urlLength), state: .succeeded, receivedBytes: 1,
+            bytesPerSecond: 0, waiters: 0,
             startDate: date, endDate: date)
     }
 
@@ -27,7 +28,7 @@ struct EndedDownloadsTests {
         ended.insert(status("a", endedAt: start), now: start)
         let later = start + .seconds(300)
         ended.insert(status("a", endedAt: later), now: later)
-        #expect(ended.all(now: start + .seconds(700)).map(\.endDate) == [later])
+        #expect(ended.latest(10, now: start + .seconds(700)).map(\.endDate) == [later])
         #expect(ended.count == 1)
     }
 
@@ -39,5 +40,26 @@ struct EndedDownloadsTests {
         #expect(ended.count == EndedDownloads.limit)
         #expect(ended.status(of: "0", now: now) == nil)
         #expect(ended.status(of: "1", now: now) != nil)
+    }
+
+    @Test("URLs of the greatest length take a bounded number of bytes together")
+    func bytes() {
+        var ended = EndedDownloads()
+        let now = Timestamp(seconds: 1000)
+        for number in 0..<EndedDownloads.limit {
+            ended.insert(status("\(number)", endedAt: now, urlLength: 8000), now: now)
+        }
+        #expect((1000...EndedDownloads.byteLimit / 8000).contains(ended.count))
+        #expect(ended.status(of: "\(EndedDownloads.limit - 1)", now: now) != nil)
+    }
+
+    @Test("the latest end comes first, and one that was overtaken does not come twice")
+    func latest() {
+        var ended = EndedDownloads()
+        let now = Timestamp(seconds: 1000)
+        for key in ["a", "b", "c", "a"] { ended.insert(status(key, endedAt: now), now: now) }
+        #expect(ended.latest(10, now: now).map(\.key) == ["a", "c", "b"])
+        #expect(ended.latest(2, now: now).map(\.key) == ["a", "c"])
+        #expect(ended.latest(0, now: now).isEmpty)
     }
 }

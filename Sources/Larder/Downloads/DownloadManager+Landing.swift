@@ -13,7 +13,7 @@ extension DownloadManager {
             var status = Self.status(key: key, of: flight, waiters: 0)
             status.endDate = now
             switch result {
-            case .success(let success): (status.state, status.entry) = (.succeeded, success.entry)
+            case .success(let success): (status.state, status.entryVersion) = (.succeeded, success.entry.version)
             case .failure(.cancelled): status.state = .cancelled
             case .failure(let error): (status.state, status.error) = (.failed, error)
             }

@@ -1,14 +1,18 @@
+import DiskCache
 import Primitives
 
 extension DownloadManager {
-    /// Every download that runs or ended lately, the latest start first.
-    public func statuses() -> [DownloadStatus] {
+    /// The downloads that run, the latest start first, and then those that ended lately, the latest end first.
+    ///
+    /// - Parameter limit: the most of them all; what comes last is left out.
+    public func statuses(limit: Int = .max) -> [DownloadStatus] {
         let now = tools.clock.now()
         let (running, ended) = state.withLock { state in
-            (Array(state.running), state.ended.all(now: now))
+            (Array(state.running), state.ended.latest(max(0, limit - state.running.count), now: now))
         }
         let current = running.map { Self.status(key: $0.key, of: $0.value.flight, waiters: $0.value.waiters.count) }
-        return (current + ended).sorted { ($0.startDate, $0.key) > ($1.startDate, $1.key) }
+            .sorted { ($0.startDate, $0.key) > ($1.startDate, $1.key) }
+        return current.prefix(limit) + ended
     }
 
     /// The download of a key, the running one before an ended one; `nil` when there is none.
@@ -18,6 +22,12 @@ extension DownloadManager {
             state.running[key].map { Self.status(key: key, of: $0.flight, waiters: $0.waiters.count) }
                 ?? state.ended.status(of: key, now: now)
         }
+    }
+
+    /// What a download made, as it is now; `nil` when it made nothing, and when that was replaced or removed since.
+    public func entry(of status: DownloadStatus) throws(DiskCacheError) -> Entry? {
+        guard let version = status.entryVersion, let entry = try tools.cache.entry(for: status.key) else { return nil }
+        return entry.version == version ? entry : nil
     }
 
     /// What became of an attempt to cancel.

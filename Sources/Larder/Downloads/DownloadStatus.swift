@@ -26,18 +26,22 @@ public struct DownloadStatus: Sendable {
     public var startDate: Timestamp
     /// When it ended; `nil` while it runs.
     public var endDate: Timestamp?
-    /// What it made; `nil` unless it succeeded.
-    public var entry: Entry?
+    /// The ``Entry/version`` of what it made; `nil` unless it succeeded. The entry itself lives in the cache only: it may
+    /// be changed, replaced or removed at any time. See ``DownloadManager/entry(of:)``.
+    public var entryVersion: Int64?
     /// Why it failed; `nil` unless it did.
     public var error: DownloadError?
 }
 
-/// The downloads that ended lately, one a key, the oldest forgotten first. No lock: its owner has one.
+/// The downloads that ended lately, one a key, the oldest forgotten first: bounded in number, in age and, since URLs are
+/// as long as callers make them, in bytes. No lock: its owner has one.
 struct EndedDownloads {
     /// How long an ended download is remembered.
     static let lifetime: Duration = .seconds(600)
     /// How many are remembered at most.
     static let limit = 10_000
+    /// How many bytes they may take, about.
+    static let byteLimit = 16 << 20
 
     private var byKey: [String: (status: DownloadStatus, number: UInt64)] = [:]
     /// The keys in the order in which their downloads ended; those that were overtaken by a later one of the same key
@@ -45,11 +49,13 @@ struct EndedDownloads {
     private var order: [(key: String, number: UInt64)] = []
     private var head = 0
     private var nextNumber: UInt64 = 0
+    private var bytes = 0
 
     var count: Int { byKey.count }
 
     mutating func insert(_ status: DownloadStatus, now: Timestamp) {
-        byKey[status.key] = (status, nextNumber)
+        let replaced = byKey.updateValue((status, nextNumber), forKey: status.key)
+        bytes += status.cost - (replaced?.status.cost ?? 0)
         order.append((status.key, nextNumber))
         nextNumber += 1
         forget(now: now)
@@ -60,9 +66,13 @@ struct EndedDownloads {
         return byKey[key]?.status
     }
 
-    mutating func all(now: Timestamp) -> [DownloadStatus] {
+    /// The last of them, the latest end first.
+    mutating func latest(_ count: Int, now: Timestamp) -> [DownloadStatus] {
         forget(now: now)
-        return byKey.values.map(\.status)
+        let held = order[head...].reversed().lazy.compactMap { [byKey] (key, number) in
+            byKey[key].flatMap { $0.number == number ? $0.status : nil }
+        }
+        return Array(held.prefix(count))
     }
 
     private mutating func forget(now: Timestamp) {
@@ -70,8 +80,9 @@ struct EndedDownloads {
             let (key, number) = order[head]
             if let held = byKey[key], held.number == number {
                 let isOld = (held.status.endDate ?? now) + Self.lifetime <= now
-                guard isOld || byKey.count > Self.limit else { break }
+                guard isOld || byKey.count > Self.limit || bytes > Self.byteLimit else { break }
                 byKey[key] = nil
+                bytes -= held.status.cost
             }
             head += 1
         }
@@ -81,4 +92,9 @@ struct EndedDownloads {
             head = 0
         }
     }
+}
+
+extension DownloadStatus {
+    /// About how many bytes it takes: its URL, and some for the rest. The words of an error are short.
+    fileprivate var cost: Int { url.utf8.count + 512 }
 }

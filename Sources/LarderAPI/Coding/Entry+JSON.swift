@@ -47,7 +47,9 @@ extension DownloadResult {
 
 extension DownloadStatus {
     /// The download as the API shows it; `entry` and `problem` are there when there is one.
-    func json(at now: Timestamp) -> JSON {
+    ///
+    /// - Parameter entry: what it made, if that is still held.
+    func json(_ entry: Entry?, at now: Timestamp) -> JSON {
         var members: [JSON.Member] = [
             .init("key", .string(key)),
             .init("url", .string(url)),

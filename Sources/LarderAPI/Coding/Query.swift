@@ -46,6 +46,15 @@ struct Query {
         return ttl.duration
     }
 
+    /// How many elements a listing may have; 100 when absent.
+    func limit() throws(Problem) -> Int {
+        guard let text = values["limit"] else { return 100 }
+        guard let limit = Int(text), (1...1000).contains(limit) else {
+            throw .invalid("limit is a number from 1 to 1000", pointer: "/limit")
+        }
+        return limit
+    }
+
     /// Tags separated by commas; `nil` when absent.
     func tags() throws(Problem) -> Set<String>? {
         guard let text = values["tags"] else { return nil }

@@ -1,4 +1,5 @@
 import DiskCache
+import Dispatch
 import HTTPTypes
 import Larder
 import MicroHTTPD
@@ -16,7 +17,7 @@ struct DownloadRoutes: Sendable {
         [
             Route("POST", "/download", .collecting("download", limit: Self.requestLimit, download)),
             Route("POST", "/downloads", .collecting("downloadAll", limit: Self.batchLimit, downloadAll)),
-            Route("GET", "/downloads", .answering("listDownloads", list)),
+            Route("GET", "/downloads", .calling("listDownloads", list)),
             Route("GET", "/downloads/:key", .answering("getDownload", get)),
             Route("DELETE", "/downloads/:key", .answering("cancelDownload", cancel)),
         ]
@@ -43,14 +44,14 @@ struct DownloadRoutes: Sendable {
 
     private func start(_ request: DownloadRequest, _ call: Call) {
         service.downloads.start(request) { [service] result in
-            let now = service.clock.now()
             switch result {
-            case .success(.cached(let result)): call.respond(.json(result.json(at: now)))
+            case .success(.cached(let result)): call.respond(.json(result.json(at: service.clock.now())))
             case .success(.started(let status)):
                 var fields = HTTPFields()
                 fields[.location] = "/downloads/\(status.key)"
                 fields[HTTPField.Name("Preference-Applied")!] = "respond-async"
-                call.respond(.json(status.json(at: now), status: 202, fields: fields))
+                call.respond(
+                    Result { () throws(Problem) in .json(try json(status), status: 202, fields: fields) })
             case .failure(let error): call.respond(Problem(error))
             }
         }
@@ -72,24 +73,39 @@ struct DownloadRoutes: Sendable {
         BatchRun(service: service, elements: elements).run(call)
     }
 
-    private func list(_ head: Endpoint.Head) throws(Problem) -> Response {
-        _ = try head.query()
-        let now = service.clock.now()
-        return .json(["downloads": .array(service.downloads.statuses().map { $0.json(at: now) })])
+    private func list(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
+        let limit = try head.query(["limit"]).limit()
+        DispatchQueue.listings.async {
+            call.respond(
+                Result { () throws(Problem) in
+                    var downloads: [JSON] = []
+                    for status in service.downloads.statuses(limit: limit) { downloads.append(try json(status)) }
+                    return .json(["downloads": .array(downloads)])
+                })
+        }
     }
 
     private func get(_ head: Endpoint.Head) throws(Problem) -> Response {
         _ = try head.query()
         guard let status = service.downloads.status(of: head.parameter("key")) else { throw Self.unknown }
-        return .json(status.json(at: service.clock.now()))
+        return .json(try json(status))
     }
 
     private func cancel(_ head: Endpoint.Head) throws(Problem) -> Response {
         _ = try head.query()
         switch service.downloads.cancel(head.parameter("key")) {
-        case .cancelled(let status): return .json(status.json(at: service.clock.now()))
+        case .cancelled(let status): return .json(try json(status))
         case .alreadyEnded: throw Problem(status: 409, detail: "the download has already ended")
         case .unknown: throw Self.unknown
+        }
+    }
+
+    /// The download with what it made, if that is still held.
+    private func json(_ status: DownloadStatus) throws(Problem) -> JSON {
+        do {
+            return status.json(try service.downloads.entry(of: status), at: service.clock.now())
+        } catch {
+            throw Problem(error)
         }
     }
 

@@ -23,24 +23,14 @@ struct EntryRoutes: Sendable {
         ]
     }
 
-    /// Some listings look at many entries: they take turns on a thread of their own, not on one that serves connections.
-    private static let queue = DispatchQueue(label: "larder.listings")
-
     private func list(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
         let query = try head.query(Self.filterNames.union(["sort", "limit", "cursor"]))
         let filter = try Self.filter(query)
         let sort = try Self.sort(query["sort"])
-        var limit = 100
-        if let text = query["limit"] {
-            guard let number = Int(text), (1...1000).contains(number) else {
-                throw .invalid("limit is a number from 1 to 1000", pointer: "/limit")
-            }
-            limit = number
-        }
-        let (count, cursor) = (limit, query["cursor"])
-        Self.queue.async { [service] in
+        let (limit, cursor) = (try query.limit(), query["cursor"])
+        DispatchQueue.listings.async { [service] in
             do throws(DiskCacheError) {
-                let page = try service.cache.list(filter, sort: sort, limit: count, cursor: cursor)
+                let page = try service.cache.list(filter, sort: sort, limit: limit, cursor: cursor)
                 let now = service.clock.now()
                 var members: [JSON.Member] = [.init("entries", .array(page.entries.map { $0.json(at: now) }))]
                 if let cursor = page.nextCursor { members.append(.init("nextCursor", .string(cursor))) }
@@ -112,7 +102,7 @@ struct EntryRoutes: Sendable {
             throw .invalid("all=true and a filter contradict each other", pointer: "/all")
         }
         if try query.bool("dryRun") ?? false {
-            Self.queue.async { [cache] in
+            DispatchQueue.listings.async { [cache] in
                 do throws(DiskCacheError) {
                     call.respond(.removed(try cache.count(matching: filter)))
                 } catch {
@@ -166,6 +156,11 @@ struct EntryRoutes: Sendable {
         }
         return EntrySort(order, descending: descending)
     }
+}
+
+extension DispatchQueue {
+    /// Some listings look at many entries: they take turns on a thread of their own, not on one that serves connections.
+    static let listings = DispatchQueue(label: "larder.listings")
 }
 
 extension Response {
