@@ -80,6 +80,26 @@ struct EntriesTests {
         }
     }
 
+    @Test("what a caller stored has no origin: no status, no dates of a download")
+    func withoutOrigin() async throws {
+        let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let data = try await server.put("note", Array("hi".utf8)).json
+            let json = try await server.client.request(
+                "PUT", "/json?url=http://h.example/", fields: Self.json, text: "[1]"
+            ).json
+            for entry in [data, json] {
+                for name in ["status", "downloadStartDate", "downloadEndDate", "etag", "lastModified"] {
+                    #expect(entry[name] == .null, "\(name)")
+                }
+            }
+            let downloaded = try await server.download(["url": .string(origin.url("/a"))]).member("entry")
+            #expect(downloaded?["downloadStartDate"]?.date == server.clock.now())
+            #expect(downloaded?["downloadEndDate"]?.date == server.clock.now())
+        }
+    }
+
     @Test("a change of ttl counts from now; 0 makes a download stale and removes data")
     func changes() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
