@@ -21,6 +21,8 @@ public final class LarderService: Sendable {
     /// When the service was opened.
     public let startDate: Timestamp
 
+    /// Since when, by a clock that nobody sets.
+    private let start = ContinuousClock.now
     private let directory: CacheDirectory
     private let origin: OriginClient
 
@@ -68,6 +70,9 @@ public final class LarderService: Sendable {
                 entryLimit: Int64(configuration.entryLimit)),
             schemes: configuration.schemes)
     }
+
+    /// The time since the service was opened, whatever became of the wall clock.
+    public var uptime: Duration { ContinuousClock.now - start }
 
     /// How many transfers run, and how many wait for their turn.
     public var transferCounts: (running: Int, queued: Int) { origin.transferCounts }

@@ -73,6 +73,19 @@ struct ContractTests {
         }
     }
 
+    @Test("setting the wall clock, forwards or back, does not change the uptime")
+    func uptime() async throws {
+        try await TestServer.with { (server) async throws in
+            var last = 0.0
+            for seconds in [-1_000_000, 2_000_000] {
+                server.clock.advance(by: .seconds(seconds))
+                let uptime = try #require(try await server.get("/stats").member("uptimeSeconds")?.doubleValue)
+                #expect(uptime >= last && uptime < 1000)
+                last = uptime
+            }
+        }
+    }
+
     @Test("the metrics are Prometheus text: every sample has a family with help and type before it")
     func metrics() async throws {
         try await TestServer.with { (server) async throws in

@@ -38,7 +38,7 @@ struct ServiceRoutes: Sendable {
         return .json([
             "version": .string(Version.current),
             "startDate": .date(service.startDate),
-            "uptimeSeconds": .seconds(max(.zero, service.clock.now() - service.startDate)),
+            "uptimeSeconds": .seconds(service.uptime),
             "entries": .number(totals.entries),
             "diskBytes": .number(totals.diskBytes),
             "diskLimit": .number(service.configuration.diskLimit),
