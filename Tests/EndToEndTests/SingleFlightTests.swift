@@ -3,6 +3,8 @@ import Primitives
 import TestSupport
 import Testing
 
+@testable import Larder
+
 @Suite("one origin request per key at a time")
 struct SingleFlightTests {
     @Test("200 clients that ask at once for one slow URL cost the origin one request")
@@ -99,6 +101,45 @@ struct SingleFlightTests {
                 #expect(entry?["tags"] == ["a", "b"])
                 #expect(entry?["expiresInSeconds"] == 60)
             }
+        }
+    }
+
+    @Test("two URLs, or two sets of fields, with one MD5 never join: the second is told to come back")
+    func collisions() async throws {
+        let gate = Gate("the origin's answer")
+        let origin = try ScriptedOrigin { request, connection in
+            try gate.waitBlocking()
+            try connection.respond(body: request.target)
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let first = DownloadRequest(url: try CanonicalURL(origin.url("/first")))
+            let others = [
+                DownloadRequest(url: try CanonicalURL(origin.url("/second"))),
+                DownloadRequest(url: first.url, fields: [.acceptLanguage: "de"]),
+            ]
+            func download(_ request: DownloadRequest) -> (end: Gate, outcome: Recorder<String>) {
+                let (end, outcome) = (Gate("the end of a download"), Recorder<String>())
+                server.service.downloads.download(request, key: first.key) { result in
+                    switch result {
+                    case .success(let success): outcome.append(success.outcome.rawValue)
+                    case .failure(let error): outcome.append("\(error)")
+                    }
+                    end.open()
+                }
+                return (end, outcome)
+            }
+            let running = download(first)
+            try await origin.waitForRequests(1)
+            for other in others { #expect(download(other).outcome.elements == ["keyInUse"]) }
+            gate.open()
+            try await running.end.wait()
+            #expect(running.outcome.elements == ["downloaded"])
+            // Once the first has landed, what is held is compared with the URL, and replaced.
+            let replacing = download(others[0])
+            try await replacing.end.wait()
+            #expect(replacing.outcome.elements == ["downloaded"])
+            #expect(origin.requests.map(\.target) == ["/first", "/second"])
         }
     }
 }

@@ -32,7 +32,7 @@ extension DownloadError {
     var allowsStale: Bool {
         switch self {
         case .originStatus, .transferFailed, .tooLarge, .timedOut, .noSpace, .storage: true
-        case .schemeRefused, .addressRefused, .cancelled, .tooManyTags, .busy, .stopping: false
+        case .schemeRefused, .addressRefused, .cancelled, .tooManyTags, .busy, .keyInUse, .stopping: false
         }
     }
 }

@@ -58,7 +58,12 @@ public final class DownloadManager: Sendable {
     ///   the origin. Give it to ``leave(_:)`` when the caller is gone.
     @discardableResult
     public func download(_ request: DownloadRequest, completion: @escaping Completion) -> Place? {
-        let key = request.key
+        download(request, key: request.key, completion)
+    }
+
+    /// ``download(_:completion:)`` under a key that a test may choose: texts of one MD5 are not easily made of URLs.
+    @discardableResult
+    func download(_ request: DownloadRequest, key: CacheKey, _ completion: @escaping Completion) -> Place? {
         do throws(DownloadError) {
             switch try look(for: request, key) {
             case .needsVerification:
@@ -194,8 +199,8 @@ public final class DownloadManager: Sendable {
     /// 3. A finds no flight, leads a new one, and would download what was stored a moment ago.
     /// So a leader looks into the cache once more, after its flight is the one of its key.
     ///
-    /// - Returns: the waiter's place; `nil` without a waiter. Throws ``DownloadError/stopping`` and
-    ///   ``DownloadError/busy``, and then the waiter is not called.
+    /// - Returns: the waiter's place; `nil` without a waiter. Throws ``DownloadError/stopping``,
+    ///   ``DownloadError/busy`` and ``DownloadError/keyInUse``, and then the waiter is not called.
     private func join(
         _ request: DownloadRequest, key: CacheKey, held: Entry?, waiter: Completion?
     ) throws(DownloadError) -> Place? {
@@ -216,6 +221,8 @@ public final class DownloadManager: Sendable {
                 state.running[key.text] = Running(flight: flight)
                 return .success((.leads(flight), place(in: \.waiters, joined: false)))
             }
+            // The key is an MD5: what it was made of decides who may have what the flight brings.
+            guard running.flight.request.isSameResource(as: request) else { return .failure(.keyInUse) }
             guard running.flight.isPurged else {
                 return .success((.follows(running.flight), place(in: \.waiters, joined: true)))
             }

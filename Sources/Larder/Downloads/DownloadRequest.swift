@@ -32,6 +32,11 @@ public struct DownloadRequest: Sendable {
         self.fields = fields
     }
 
+    /// Whether the origin would be asked the same: what the ``key`` is made of, without the chance of a collision.
+    func isSameResource(as other: DownloadRequest) -> Bool {
+        url == other.url && fields == other.fields
+    }
+
     /// The key of the entry that answers it.
     public var key: CacheKey {
         guard !fields.isEmpty else { return .url(canonical: url.string) }

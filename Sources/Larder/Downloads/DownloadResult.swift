@@ -46,6 +46,8 @@ public enum DownloadError: Error, Sendable {
     case tooManyTags(limit: Int)
     /// Too many downloads run or wait already.
     case busy
+    /// Something else whose key is the same, by a collision of MD5, is being downloaded.
+    case keyInUse
     /// The server is stopping.
     case stopping
 }

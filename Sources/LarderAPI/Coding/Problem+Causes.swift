@@ -36,6 +36,10 @@ extension Problem {
         case .busy:
             self.init(
                 status: 503, detail: "\(DownloadManager.runningLimit) downloads run or wait already; ask again later")
+        case .keyInUse:
+            self.init(
+                status: 503, detail: "something else with the same MD5 is being downloaded; ask again later",
+                pointer: "/url")
         case .stopping: self = .stopping
         }
     }
