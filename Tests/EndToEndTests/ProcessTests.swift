@@ -53,6 +53,50 @@ struct ProcessTests {
         #expect(try await larder.process.wait() == .status(0))
     }
 
+    @Test("--drain-timeout ends what would never end: an origin and a client that are silent, exit 0")
+    func drainTimeout() async throws {
+        let gate = Gate("never")
+        let origin = try ScriptedOrigin { _, _ in try gate.waitBlocking() }
+        defer {
+            gate.open()
+            origin.stop()
+        }
+        let directory = try TemporaryDirectory()
+        let larder = try await LarderProcess(
+            directory: directory.path("cache"), arguments: ["--drain-timeout", "0.2"])
+        let (download, upload) = try await blocking {
+            let download = try RawConnection(port: larder.port)
+            let call = JSON.object([.init("url", .string(origin.url("/a")))])
+            try download.sendRequest("POST", "/download", fields: [.contentType: "application/json"], body: call.utf8)
+            let upload = try RawConnection(port: larder.port)
+            try upload.send("PUT /entries/half/content HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n")
+            try upload.send("Expect: 100-continue\r\n\r\n")
+            #expect(try upload.readHead().status == 100)
+            try upload.send("half")
+            return (download, upload)
+        }
+        try await origin.waitForRequests(1)
+        #expect(try await larder.stop() == .status(0))
+        // Neither got an answer that looks like a success.
+        let statuses = try await blocking { [download, upload].map { try? $0.readReply().status } }
+        #expect(statuses.allSatisfy { $0 == nil || $0 == 503 }, "\(statuses)")
+        let again = try await LarderProcess(directory: directory.path("cache"))
+        #expect(try await again.client.request("GET", "/entries").member("entries") == [])
+        _ = try await again.stop()
+    }
+
+    @Test("the soft limit of open files is raised to the hard one")
+    func descriptors() async throws {
+        let directory = try TemporaryDirectory()
+        let larder = try await LarderProcess(
+            directory: directory.path("cache"),
+            wrapper: ["sh", "-c", "ulimit -S -n 64 && ulimit -H -n 512 && exec \"$@\"", "sh"])
+        let limits = try String(contentsOfFile: "/proc/\(larder.process.pid)/limits", encoding: .utf8)
+        let line = limits.split(separator: "\n").first { $0.hasPrefix("Max open files") }
+        #expect(line?.split(separator: " ").dropFirst(3).prefix(2) == ["512", "512"])
+        #expect(try await larder.stop() == .status(0))
+    }
+
     @Test("at debug there is one line a request, and no query in it, which may hold a secret")
     func logs() async throws {
         let directory = try TemporaryDirectory()

@@ -16,11 +16,14 @@ final class LarderProcess: Sendable {
 
     /// Starts `larder serve` on a free port over a directory, with origins on loopback allowed, and waits until it
     /// listens.
-    init(directory: String, arguments: [String] = [], executable: String = LarderProcess.executable) async throws {
-        process = try ChildProcess(
-            executable,
-            ["serve", "--port", "0", "--directory", directory, "--allow-origin", "127.0.0.0/8"] + arguments,
-            environment: ["LARDER_CONFIG": nil])
+    ///
+    /// - Parameter wrapper: words before the command, of a program that does something and becomes the server.
+    init(directory: String, arguments: [String] = [], wrapper: [String] = []) async throws {
+        let command =
+            wrapper + [
+                Self.executable, "serve", "--port", "0", "--directory", directory, "--allow-origin", "127.0.0.0/8",
+            ] + arguments
+        process = try ChildProcess(command[0], Array(command.dropFirst()), environment: ["LARDER_CONFIG": nil])
         let process = process
         let port = Locked<UInt16?>(nil)
         try await poll("larder listening", every: .milliseconds(2)) {
@@ -48,6 +51,12 @@ final class LarderProcess: Sendable {
             return url.split(separator: ":").last.flatMap { UInt16($0) }
         }
         return nil
+    }
+
+    /// The lines of its log that have this message.
+    func logLines(_ message: String) -> [JSON] {
+        process.output.split(separator: "\n").compactMap { try? JSON(parsing: String($0)) }
+            .filter { $0["message"]?.stringValue == message }
     }
 
     /// SIGTERM, and waits for its end.

@@ -1,0 +1,85 @@
+import Foundation
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+@Suite("the server's own trouble is an answer and a line in the log")
+struct ServerFailureTests {
+    @Test("when what is there is pinned and the limit is reached, downloads and uploads are 507, and a removal helps")
+    func diskLimit() async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.respond(body: String(repeating: "x", count: 600_000))
+        }
+        defer { origin.stop() }
+        try await TestServer.with(configure: { $0.diskLimit = 1 << 20 }) { (server) async throws in
+            let body = [UInt8](repeating: 1, count: 600_000)
+            #expect(try await server.put("pinned", body, query: "pinned=true").status == 200)
+            let upload = try await server.put("more", body)
+            #expect(upload.status == 507)
+            #expect(try upload.member("detail")?.stringValue?.contains("--disk-limit") == true)
+            let call: JSON = ["url": .string(origin.url("/a")), "ttl": 60]
+            #expect(try await server.download(call).status == 507)
+            #expect(try await server.get("/entries").member("entries")?.arrayValue?.count == 1)
+            #expect(try await server.get("/entries/pinned/content").body == body)
+            #expect(try await server.client.request("DELETE", "/entries/pinned").status == 200)
+            #expect(try await server.download(call).status == 200)
+        }
+    }
+
+    @Test(
+        "a full disk is 507 and logged; what is held is served, and after a removal there is room",
+        .enabled(if: canMount, "it needs a file system of its own"))
+    func fullDisk() async throws {
+        let directory = try TemporaryDirectory()
+        let larder = try await LarderProcess(
+            directory: directory.path("cache"), arguments: ["--layout", "hashed"],
+            wrapper: [
+                "unshare", "-rm", "sh", "-c", "mount -t tmpfs -o size=32m tmpfs \"$0\" && exec \"$@\"", directory.path,
+            ])
+        let body = [UInt8](repeating: 1, count: 2 << 20)
+        var statuses: [Int] = []
+        while statuses.count < 20, statuses.last ?? 200 == 200 {
+            let path = "/entries/n\(statuses.count)/content?pinned=true"
+            statuses.append(try await larder.client.request("PUT", path, body: body).status)
+        }
+        #expect(statuses.last == 507)
+        #expect(statuses.count > 4)
+        let failed = larder.logLines("request failed")
+        #expect(failed.map { $0["status"] } == ["507"])
+        #expect(failed.first?["operation"] == "putContent")
+        #expect(failed.first?["level"] == "error")
+        #expect(try await larder.client.request("GET", "/entries/n0/content").body == body)
+        for number in 0..<2 {
+            #expect(try await larder.client.request("DELETE", "/entries/n\(number)").status == 200)
+        }
+        #expect(try await larder.client.request("PUT", "/entries/again/content", body: body).status == 200)
+        #expect(try await larder.stop() == .status(0))
+    }
+
+    @Test("a file where the cache wants a directory is 500 with the system's words, and logged with the operation")
+    func brokenDirectory() async throws {
+        let directory = try TemporaryDirectory()
+        let larder = try await LarderProcess(
+            directory: directory.path("cache"), arguments: ["--layout", "hashed", "--inline-limit", "0"])
+        // Where every body begins as a file.
+        let incoming = directory.path("cache/default/incoming")
+        try FileManager.default.moveItem(atPath: incoming, toPath: incoming + ".away")
+        try directory.write("in the way", to: "cache/default/incoming")
+        let reply = try await larder.client.request("PUT", "/entries/note/content", text: "hi")
+        #expect(reply.status == 500)
+        #expect(try reply.member("detail")?.stringValue?.contains("Not a directory") == true, "\(reply.text)")
+        let failed = larder.logLines("request failed")
+        #expect(failed.map { $0["status"] } == ["500"])
+        #expect(failed.first?["operation"] == "putContent")
+        #expect(failed.first?["reason"]?.stringValue?.contains("Not a directory") == true)
+        try FileManager.default.removeItem(atPath: incoming)
+        try FileManager.default.moveItem(atPath: incoming + ".away", toPath: incoming)
+        #expect(try await larder.client.request("PUT", "/entries/note/content", text: "hi").status == 200)
+        #expect(try await larder.stop() == .status(0))
+    }
+
+    /// Whether this machine lets a process mount something that only it sees.
+    private static let canMount =
+        (try? ChildProcess.run("unshare", ["-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]).exit) == .status(0)
+}
