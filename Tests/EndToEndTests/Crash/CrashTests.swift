@@ -12,7 +12,7 @@ struct CrashTests {
     static let rounds = ProcessInfo.processInfo.environment["LARDER_CRASH_ROUNDS"].flatMap { Int($0) } ?? 20
 
     @Test(
-        "whatever was acknowledged is whole, nothing deleted is back, verify is clean",
+        "whatever was acknowledged is whole, with its last change; nothing removed or purged is back; verify is clean",
         arguments: ["hashed", "readable"])
     func crashes(layout: String) async throws {
         let run = try CrashRun(layout: layout)
@@ -31,7 +31,6 @@ struct CrashTests {
 /// One cache directory that is crashed on again and again.
 private final class CrashRun: Sendable {
     static let workers = 6
-    static let namesPerWorker = 8
 
     let layout: String
     let directory: TemporaryDirectory
@@ -77,36 +76,24 @@ private final class CrashRun: Sendable {
     }
 
     /// Calls on names that only this worker uses, one after another, until the server is gone.
-    private func work(_ worker: Int, round: Int, port: UInt16) {
-        var random = SplitMix64(seed: UInt64(round * 100 + worker))
+    private func work(_ number: Int, round: Int, port: UInt16) {
+        var worker = CrashWorker(
+            number: number, ledger: ledger, origin: origin.url("/d/"),
+            random: SplitMix64(seed: UInt64(round * 100 + number)))
         guard let connection = try? RawConnection(port: port) else { return }
         do {
             while true {
-                let number = Int(random.next() % UInt64(Self.namesPerWorker))
-                let isDownload = random.next() % 3 == 0
-                let isDelete = random.next() % 5 == 0
-                // Names that lie inside one another in the readable layout: /d/n1 beside /d/n1/1.
-                let name = isDownload ? "w\(worker)/\(number % 4)" + (number >= 4 ? "/x" : "") : "w\(worker)-\(number)"
-                let key = isDownload ? md5(origin.url("/d/" + name)) : name
-                let content: CrashLedger.Content = isDelete ? nil : ledger.newVersion()
-                ledger.begin(name, content)
-                if isDelete {
-                    try connection.sendRequest("DELETE", "/entries/\(key)")
-                } else if isDownload {
-                    let body: JSON = ["url": .string(origin.url("/d/" + name)), "ttl": 100_000, "refresh": true]
-                    try connection.sendRequest(
-                        "POST", "/download", fields: [.contentType: "application/json"], body: body.utf8)
-                } else {
-                    try connection.sendRequest(
-                        "PUT", "/entries/\(key)/content?ttl=100000",
-                        body: CrashBody.make(name: name, version: content!))
-                }
+                let call = worker.next()
+                ledger.begin(call.names, call.content)
+                try connection.sendRequest(
+                    call.method, call.target, fields: call.json == nil ? [:] : [.contentType: "application/json"],
+                    body: call.json?.utf8 ?? call.body)
                 let reply = try connection.readReply()
-                guard reply.status == 200 || (isDelete && reply.status == 404) else {
-                    problems.append("\(name): \(reply.status) \(reply.text)")
+                guard try call.isAnswered(by: reply) else {
+                    problems.append("\(call.method) \(call.target): \(reply.status) \(reply.text)")
                     return
                 }
-                ledger.acknowledge(name)
+                ledger.acknowledge(call.names)
                 acknowledged.add()
             }
         } catch {
@@ -118,18 +105,22 @@ private final class CrashRun: Sendable {
     private func settle(_ server: LarderProcess) async throws {
         try await server.client.withConnection { [self] connection in
             for name in ledger.names {
-                let key = name.contains("/") ? md5(origin.url("/d/" + name)) : name
-                try connection.sendRequest("GET", "/entries/\(key)/content?stale=true")
-                let reply = try connection.readReply()
-                var found: CrashLedger.Content
-                switch reply.status {
-                case 200:
-                    found = CrashBody.version(of: reply.body, name: name)
-                    if found == nil { problems.append("\(name): the body is damaged") }
-                case 404: found = nil
-                default:
-                    found = nil
-                    problems.append("\(name): \(reply.status) \(reply.text)")
+                let path = "/entries/" + (CrashName.isURL(name) ? md5(origin.url("/d/" + name)) : name)
+                try connection.sendRequest("GET", path)
+                let entry = try connection.readReply()
+                try connection.sendRequest("GET", path + "/content")
+                let body = try connection.readReply()
+                var found: CrashLedger.Content?
+                switch (entry.status, body.status) {
+                case (200, 200):
+                    let ttl = try entry.member("expiresInSeconds")?.doubleValue.map { Int($0) }
+                    if let version = CrashBody.version(of: body.body, name: name), let ttl {
+                        found = .init(version: version, ttl: ttl)
+                    } else {
+                        problems.append("\(name): the body is damaged")
+                    }
+                case (404, 404): break
+                default: problems.append("\(name): \(entry.status), \(body.status) \(body.text.prefix(200))")
                 }
                 if let problem = ledger.settle(name, found: found) { problems.append(problem) }
             }

@@ -1,0 +1,102 @@
+import HTTPTypes
+import Primitives
+import TestSupport
+
+/// A name that the load stores under: a caller's key `w1-3`, or a URL with the path `/d/w1/3` or `/d/w1/3/x`.
+struct CrashName {
+    let text: String
+    /// The tag of half of a worker's names, keys and URLs.
+    let tag: String
+
+    /// All names of a worker, which nobody else uses. The paths lie inside one another: `/d/w1/3` beside `/d/w1/3/x`.
+    static func all(ofWorker worker: Int) -> [CrashName] {
+        (0..<4).flatMap { number in
+            ["w\(worker)-\(number)", "w\(worker)-\(number + 4)", "w\(worker)/\(number)", "w\(worker)/\(number)/x"].map {
+                CrashName(text: $0, tag: "w\(worker).\(number % 2)")
+            }
+        }
+    }
+
+    static func isURL(_ text: String) -> Bool { text.contains("/") }
+}
+
+/// One call of the load: how it is made, and what it leaves under the names that it means.
+struct CrashCall {
+    var method: String
+    var target: String
+    var json: JSON?
+    var body: [UInt8] = []
+    /// The names that it means.
+    var names: [String]
+    /// What each of them holds once it is done; `nil` for nothing.
+    var content: CrashLedger.Content?
+    /// How many entries it must say that it removed; `nil` when it removes none.
+    var removed: Int?
+
+    /// Whether the answer is the one that must come: the worker is alone with its names, so it knows.
+    func isAnswered(by reply: HTTPReply) throws -> Bool {
+        guard let removed else { return reply.status == 200 }
+        if removed == 0, !target.contains("?") { return reply.status == 404 }
+        return try reply.status == 200 && reply.member("removed") == .number(removed)
+    }
+}
+
+/// Chooses the calls of one worker.
+struct CrashWorker {
+    let number: Int
+    let ledger: CrashLedger
+    /// The beginning of every URL.
+    let origin: String
+    var random: SplitMix64
+
+    mutating func next() -> CrashCall {
+        let names = CrashName.all(ofWorker: number)
+        let name = names.randomElement(using: &random)!
+        switch random.next() % 20 {
+        case 0: return purge("tag=\(name.tag)", names.filter { $0.tag == name.tag })
+        case 1:
+            let alike = names.filter { CrashName.isURL($0.text) == CrashName.isURL(name.text) }
+            let prefix = CrashName.isURL(name.text) ? "\(origin)w\(number)/" : "w\(number)-"
+            return purge("prefix=\(prefix.percentEncoded)", alike)
+        case 2...4:
+            return CrashCall(
+                method: "DELETE", target: "/entries/\(key(name.text))", names: [name.text],
+                removed: ledger.content(name.text) == nil ? 0 : 1)
+        case 5...8:
+            guard let held = ledger.content(name.text) else { return store(name) }
+            let ttl = Self.ttl(ledger.newVersion())
+            return CrashCall(
+                method: "PATCH", target: "/entries/\(key(name.text))", json: ["ttl": .number(ttl)], names: [name.text],
+                content: .init(version: held.version, ttl: ttl))
+        default: return store(name)
+        }
+    }
+
+    private func store(_ name: CrashName) -> CrashCall {
+        let version = ledger.newVersion()
+        let content = CrashLedger.Content(version: version, ttl: Self.ttl(version))
+        if CrashName.isURL(name.text) {
+            return CrashCall(
+                method: "POST", target: "/download",
+                json: [
+                    "url": .string(origin + name.text), "ttl": .number(content.ttl), "refresh": true,
+                    "tags": [.string(name.tag)],
+                ],
+                names: [name.text], content: content)
+        }
+        return CrashCall(
+            method: "PUT", target: "/entries/\(name.text)/content?ttl=\(content.ttl)&tags=\(name.tag)",
+            body: CrashBody.make(name: name.text, version: version), names: [name.text], content: content)
+    }
+
+    private func purge(_ filter: String, _ names: [CrashName]) -> CrashCall {
+        CrashCall(
+            method: "DELETE", target: "/entries?\(filter)", names: names.map(\.text),
+            removed: names.count { ledger.content($0.text) != nil })
+    }
+
+    private func key(_ name: String) -> String { CrashName.isURL(name) ? md5(origin + name) : name }
+
+    /// A ttl that tells the call which gave it, and that no round outlives.
+    private static func ttl(_ version: Int) -> Int { 100_000 + version }
+}
