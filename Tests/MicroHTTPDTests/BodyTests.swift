@@ -108,11 +108,18 @@ struct BodyTests {
         }
     }
 
-    @Test("a client that sends all of a refused body before it reads gets to see the answer", arguments: [true, false])
-    func refusedWhileSending(refuses: Bool) async throws {
+    @Test(
+        "a client that sends all of a refused body before it reads gets to see the answer",
+        arguments: ["refused", "answered", "later"])
+    func refusedWhileSending(how: String) async throws {
         let refusal = Response(status: 413, text: "too large")
+        let queue = DispatchQueue(label: "answers")
         let handler = Handler { _ in
-            refuses ? .refuse(refusal) : .accept(.memory(limit: 10)) { $0.respond(refusal) }
+            if how == "refused" { return .refuse(refusal) }
+            return .accept(.memory(limit: 10)) { exchange in
+                if how == "answered" { return exchange.respond(refusal) }
+                queue.async { exchange.respond(refusal) }
+            }
         }
         try await withDaemon(handler) { daemon in
             let body = pattern(8 << 20)

@@ -56,6 +56,7 @@ struct DefectTests {
         ("/ HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n", .ambiguousLength),
         ("/ HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", .ambiguousLength),
         ("/ HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", .ambiguousLength),
+        ("/ HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked \r\n\r\n", .ambiguousLength),
         ("/ HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n", .ambiguousLength),
         ("/ HTTP/1.1\r\nHost: h\r\nContent-Length: 18446744073709551615\r\n\r\n", .invalidLength),
         ("/ HTTP/1.1\r\nHost: h\r\nContent-Length: 9223372036854775808\r\n\r\n", .invalidLength),

@@ -90,7 +90,8 @@ final class Connection: @unchecked Sendable {
     func proceed(_ line: RequestLine) -> Bool {
         if let exchange {
             deadline.store(.max, ordering: .relaxed)
-            isBodyIncomplete = false
+            // It comes here unread, too, when the answer took a while.
+            isBodyIncomplete = isBodyIncomplete && exchange.isRefusedUnread
             return exchange.proceed()
         }
         isBusy.store(true, ordering: .relaxed)

@@ -131,7 +131,8 @@ private struct HeadWriter {
             header.pointee.declaredLength = value.decimal ?? -1
             if header.pointee.declaredLength < 0 { header.pointee.note(.invalidLength) }
         } else if name.count == 17, name.equalsIgnoringCase("transfer-encoding") {
-            if header.pointee.hasTransferEncoding || !value.equalsIgnoringCase("chunked") {
+            // With white space behind it libmicrohttpd takes it for another coding, and the body for endless.
+            if header.pointee.hasTransferEncoding || !sentValue.equalsIgnoringCase("chunked") {
                 header.pointee.note(.ambiguousLength)
             }
             header.pointee.hasTransferEncoding = true
