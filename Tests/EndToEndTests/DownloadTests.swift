@@ -139,9 +139,7 @@ struct DownloadTests {
             #expect(try await server.download(call).member("outcome") == "stale")
             #expect(try await server.get("/entries/\(key)/content?stale=true").text == "body 0")
             gate.open()
-            try await poll("the refresh behind") {
-                server.service.downloads.status(of: key)?.state == .succeeded
-            }
+            try await server.waitForSuccess(of: origin.url("/a"))
             #expect(try await server.get("/entries/\(key)/content").text == "body 1")
             #expect(origin.requestCount == 2)
         }

@@ -93,7 +93,7 @@ struct DownloadsTests {
             #expect(running["totalBytes"] == 10)
             #expect(running["waiters"] == 0)
             gate.open()
-            try await poll("the end") { server.service.downloads.status(of: md5(url))?.state == .succeeded }
+            try await server.waitForSuccess(of: url)
             let ended = try await server.get(location).json
             #expect(ended["entry"]?["contentLength"] == 10)
             #expect(try await server.get("/downloads").member("downloads")?.arrayValue?.count == 1)
@@ -173,7 +173,7 @@ struct DownloadsTests {
             #expect(cancelled.status == 200)
             #expect(try cancelled.member("state") == "cancelled")
             #expect(try await waiting.status == 502)
-            #expect(try await server.get("/entries/\(md5(url))/content").text == "old")
+            #expect(try await server.content(of: url) == "old")
             #expect(try await server.client.request("DELETE", "/downloads/\(md5(url))").status == 409)
             #expect(try await server.client.request("DELETE", "/downloads/unknown").status == 404)
             #expect(try await server.get("/downloads/\(md5(url))").member("state") == "cancelled")
@@ -208,12 +208,7 @@ struct DownloadsTests {
         defer { origin.stop() }
         try await TestServer.with(configure: { $0.maxDownloadsPerHost = 4 }) { server in
             let batch = JSON.array((0..<2000).map { ["url": .string(origin.url("/\($0)"))] })
-            let connection = try await blocking {
-                let connection = try RawConnection(port: server.api.port)
-                try connection.sendRequest(
-                    "POST", "/downloads", fields: [.contentType: "application/json"], body: batch.utf8)
-                return connection
-            }
+            let connection = try await server.post(batch, to: "/downloads", connections: 1)[0]
             try await origin.waitForRequests(4)
             try await poll("a full window") { server.service.downloads.runningCount == 512 }
             connection.close()

@@ -76,7 +76,7 @@ struct LayoutTests {
         try await TestServer.with(clock: clock, directory: directory, configure: { $0.layout = .hashed }) {
             (server) async throws in
             for path in paths {
-                #expect(try await server.get("/entries/\(md5(origin.url(path)))/content").text == path)
+                #expect(try await server.content(of: origin.url(path)) == path)
             }
         }
         let verified = try await LarderProcess.verify(directory.path("cache"))
@@ -103,22 +103,22 @@ struct CorruptionTests {
             (server) async throws in
             let entry = try await server.download(call).member("entry")
             path = try #require(entry?["localPath"]?.stringValue)
-            #expect(try await server.get("/entries/\(md5(url))/content").text == body)
+            #expect(try await server.content(of: url) == body)
             try damage(path, how)
             #expect(try await server.get("/entries/\(md5(url))/content").status == 404)
             #expect(try await server.download(call).member("outcome") == "downloaded")
-            #expect(try await server.get("/entries/\(md5(url))/content").text == body)
+            #expect(try await server.content(of: url) == body)
             // Damaged again, the next download notices by itself.
             try damage(path, how)
             #expect(try await server.download(call).member("outcome") == "downloaded")
-            #expect(try await server.get("/entries/\(md5(url))/content").text == body)
+            #expect(try await server.content(of: url) == body)
         }
         // And what was damaged while nobody looked is noticed after a restart.
         try damage(path, how)
         try await TestServer.with(clock: clock, directory: directory) { (server) async throws in
             #expect(try await server.get("/entries/\(md5(url))/content").status == 404)
             #expect(try await server.download(call).member("outcome") == "downloaded")
-            #expect(try await server.get("/entries/\(md5(url))/content").text == body)
+            #expect(try await server.content(of: url) == body)
         }
     }
 

@@ -24,10 +24,7 @@ struct PurgeTests {
     @Test("a first download answers its waiters and is not kept", arguments: ways)
     func firstDownload(way: String) async throws {
         let gate = Gate("the origin's answer")
-        let origin = try ScriptedOrigin { _, connection in
-            try gate.waitBlocking()
-            try connection.respond(body: "x")
-        }
+        let origin = try ScriptedOrigin(answering: "x", after: gate)
         defer { origin.stop() }
         try await TestServer.with { server in
             let url = origin.url("/a")
@@ -90,7 +87,7 @@ struct PurgeTests {
             second.open()
             let outcomes = try await late.map { try $0.member("outcome")?.stringValue ?? "" }
             #expect(outcomes.sorted() == ["downloaded", "joined", "joined", "joined", "joined"])
-            #expect(try await server.get("/entries/\(md5(url))/content").text == "body 1")
+            #expect(try await server.content(of: url) == "body 1")
             #expect(origin.requestCount == 2)
         }
     }

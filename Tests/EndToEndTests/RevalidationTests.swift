@@ -24,7 +24,7 @@ struct RevalidationTests {
             _ = try await server.download(call)
             server.clock.advance(by: .seconds(30))
             #expect(try await server.download(call).member("outcome") == "downloaded")
-            #expect(try await server.get("/entries/\(md5(url))/content").text == "/v2")
+            #expect(try await server.content(of: url) == "/v2")
         }
     }
 
@@ -71,7 +71,7 @@ struct RevalidationTests {
                 fields: [.contentType: "application/json", HTTPField.Name("Prefer")!: "respond-async"],
                 body: JSON.object([.init("url", .string(url))]).utf8)
             #expect(reply.status == 202)
-            try await poll("the download") { server.service.downloads.status(of: md5(url))?.state == .succeeded }
+            try await server.waitForSuccess(of: url)
             #expect(try await server.get("/entries/\(md5(url))/content").status == 200)
         }
     }

@@ -10,15 +10,12 @@ struct SingleFlightTests {
     @Test("200 clients that ask at once for one slow URL cost the origin one request")
     func twoHundredClients() async throws {
         let gate = Gate("the origin's answer")
-        let origin = try ScriptedOrigin { _, connection in
-            try gate.waitBlocking()
-            try connection.respond(body: "slow")
-        }
+        let origin = try ScriptedOrigin(answering: "slow", after: gate)
         defer { origin.stop() }
         try await TestServer.with { (server) async throws in
             let call: JSON = ["url": .string(origin.url("/slow")), "ttl": 60]
             async let replies = concurrently(200) { _ in try await server.download(call) }
-            try await poll("200 waiters") { server.service.downloads.statuses().first?.waiters == 200 }
+            try await server.waitForWaiters(200)
             gate.open()
             let outcomes = try await replies.map { try $0.member("outcome")?.stringValue ?? "" }
             #expect(outcomes.filter { $0 == "downloaded" }.count == 1)
@@ -30,19 +27,16 @@ struct SingleFlightTests {
     @Test("half of the clients hanging up changes nothing for the rest, nor does the leader's leaving")
     func hangUps() async throws {
         let gate = Gate("the origin's answer")
-        let origin = try ScriptedOrigin { _, connection in
-            try gate.waitBlocking()
-            try connection.respond(body: "slow")
-        }
+        let origin = try ScriptedOrigin(answering: "slow", after: gate)
         defer { origin.stop() }
         try await TestServer.with { (server) async throws in
-            let call = JSON.object([.init("url", .string(origin.url("/slow"))), .init("ttl", 60)])
-            let leaving = try await Self.send(call, 100, to: server)
-            try await poll("100 waiters") { server.service.downloads.statuses().first?.waiters == 100 }
+            let call: JSON = ["url": .string(origin.url("/slow")), "ttl": 60]
+            let leaving = try await server.post(call, to: "/download", connections: 100)
+            try await server.waitForWaiters(100)
             async let replies = concurrently(100) { _ in try await server.download(call) }
-            try await poll("200 waiters") { server.service.downloads.statuses().first?.waiters == 200 }
+            try await server.waitForWaiters(200)
             for connection in leaving { connection.close() }
-            try await poll("100 waiters left") { server.service.downloads.statuses().first?.waiters == 100 }
+            try await server.waitForWaiters(100)
             gate.open()
             for reply in try await replies { #expect(try reply.member("outcome") == "joined") }
             #expect(origin.requestCount == 1)
@@ -52,49 +46,31 @@ struct SingleFlightTests {
     @Test("when everybody has left, the download still ends and is kept")
     func everybodyLeaves() async throws {
         let gate = Gate("the origin's answer")
-        let origin = try ScriptedOrigin { _, connection in
-            try gate.waitBlocking()
-            try connection.respond(body: "kept")
-        }
+        let origin = try ScriptedOrigin(answering: "kept", after: gate)
         defer { origin.stop() }
         try await TestServer.with { (server) async throws in
-            let call = JSON.object([.init("url", .string(origin.url("/slow"))), .init("ttl", 60)])
-            let connection = try await Self.send(call, 1, to: server)[0]
-            try await poll("the waiter") { server.service.downloads.statuses().first?.waiters == 1 }
+            let call: JSON = ["url": .string(origin.url("/slow")), "ttl": 60]
+            let connection = try await server.post(call, to: "/download", connections: 1)[0]
+            try await server.waitForWaiters(1)
             connection.close()
-            try await poll("its leaving") { server.service.downloads.statuses().first?.waiters == 0 }
+            try await server.waitForWaiters(0)
             gate.open()
-            try await poll("the end") { server.service.downloads.statuses().first?.state == .succeeded }
-            #expect(try await server.get("/entries/\(md5(origin.url("/slow")))/content").text == "kept")
-        }
-    }
-
-    /// Sends the same call on connections of their own, whose answers nobody reads.
-    private static func send(_ call: JSON, _ count: Int, to server: TestServer) async throws -> [RawConnection] {
-        try await blocking {
-            try (0..<count).map { _ in
-                let connection = try RawConnection(port: server.api.port)
-                try connection.sendRequest(
-                    "POST", "/download", fields: [.contentType: "application/json"], body: call.utf8)
-                return connection
-            }
+            try await server.waitForSuccess(of: origin.url("/slow"))
+            #expect(try await server.content(of: origin.url("/slow")) == "kept")
         }
     }
 
     @Test("tags of those who join unite; the leader's ttl counts")
     func joining() async throws {
         let gate = Gate("the origin's answer")
-        let origin = try ScriptedOrigin { _, connection in
-            try gate.waitBlocking()
-            try connection.respond(body: "x")
-        }
+        let origin = try ScriptedOrigin(answering: "x", after: gate)
         defer { origin.stop() }
         try await TestServer.with { (server) async throws in
             let url = JSON.string(origin.url("/a"))
             async let first = server.download(["url": url, "ttl": 60, "tags": ["a"]])
-            try await poll("the leader") { server.service.downloads.statuses().first?.waiters == 1 }
+            try await server.waitForWaiters(1)
             async let second = server.download(["url": url, "ttl": 5, "tags": ["b"]])
-            try await poll("the follower") { server.service.downloads.statuses().first?.waiters == 2 }
+            try await server.waitForWaiters(2)
             gate.open()
             let entries = try await [first, second].map { try $0.member("entry") }
             for entry in entries {
