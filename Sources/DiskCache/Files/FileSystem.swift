@@ -24,10 +24,26 @@ enum FileSystem {
         Foundation.unlink(path) == 0 || errno == ENOENT ? 0 : errno
     }
 
-    /// Removes a directory if it is empty; whether it did.
+    /// Removes whatever has that name; a directory with all that is in it.
+    static func remove(_ path: String) {
+        if unlink(path) != 0 { try? FileManager.default.removeItem(atPath: path) }
+    }
+
+    /// Whether a file in that directory can grow: whether neither the disk nor a quota is full.
+    static func hasRoom(in directory: String) -> Bool {
+        let path = directory + "/room"
+        guard let file = try? FileDescriptor(opening: path, O_RDWR | O_CREAT | O_TRUNC, mode: 0o600) else {
+            return false
+        }
+        defer { unlink(path) }
+        let code = posix_fallocate(file.number, 0, 64 << 10)
+        return code != ENOSPC && code != EDQUOT
+    }
+
+    /// Removes a directory if it is empty; whether it is gone. One that is not there is as good.
     @discardableResult
     static func removeDirectory(_ path: String) -> Bool {
-        rmdir(path) == 0
+        rmdir(path) == 0 || errno == ENOENT
     }
 
     /// Creates one directory, mode 0700. 0, or the error number.

@@ -13,6 +13,12 @@ extension DiskCacheError {
         }
     }
 
+    /// Whether a system call on the index failed.
+    var isIndexIO: Bool {
+        guard case .index(let code, _) = self else { return false }
+        return ResultCode(rawValue: code & 0xFF) == .SQLITE_IOERR
+    }
+
     /// Whether another process has locked the index.
     var isBusy: Bool {
         guard case .index(let code, _) = self else { return false }

@@ -10,7 +10,7 @@ enum Recovery {
         let names = try FileSystem.names(in: parts.bodies.incoming)
         var olds: [Old] = []
         for name in names {
-            if name.hasSuffix(".part") { FileSystem.unlink(parts.bodies.incoming + "/" + name) }
+            if name.hasSuffix(".part") { FileSystem.remove(parts.bodies.incoming + "/" + name) }
             if let old = Old(name) { olds.append(old) }
         }
         let intents = try parts.bodies.notedIntents()
@@ -44,12 +44,11 @@ enum Recovery {
         }
     }
 
-    /// Removes a body that was placed and never committed.
+    /// Removes a body that was placed, or was to be placed, and never committed; and the directories made for it.
     private static func removeUnlessKnown(_ path: String, _ context: WriteContext) throws {
         guard isInside(path), try context.index.row(forPath: path) == nil else { return }
         let place = context.parts.bodies.absolute(path)
-        guard FileSystem.status(of: place)?.isRegular == true else { return }
-        FileSystem.unlink(place)
+        if FileSystem.status(of: place)?.isRegular == true { FileSystem.unlink(place) }
         context.parts.bodies.removeEmptyDirectories(above: path)
     }
 
@@ -60,7 +59,8 @@ enum Recovery {
         guard let row = try context.index.row(forID: old.id), let path = row.path, let key = CacheKey(row.entry.key),
             let oldStatus = FileSystem.status(of: oldPath), oldStatus.isRegular
         else {
-            FileSystem.unlink(oldPath)
+            // Nobody misses it; or it is a directory, which somebody had put where the body was.
+            FileSystem.remove(oldPath)
             return
         }
         let place = bodies.absolute(path)

@@ -64,25 +64,31 @@ final class Scrubber: Sendable {
         var tree: BodyTree
         if let begun = progress.withLock({ $0.tree }) { tree = begun } else { tree = try BodyTree(parts.bodies) }
         var looked = 0
+        var removed = 0
+        defer {
+            if removed > 0 {
+                parts.log(DiskCacheNotice(.warning, "bodies without an entry were removed", ["count": "\(removed)"]))
+            }
+        }
         while looked < directories {
             guard let paths = try tree.next() else {
                 progress.withLock { $0.tree = nil }
                 return
             }
             looked += 1
-            try removeOrphans(paths)
+            removed += try removeOrphans(paths)
         }
         let rest = tree
         progress.withLock { $0.tree = rest }
     }
 
     /// Removes those of the files that are nobody's body. What was published since the tree was read is somebody's by the
-    /// time the writer looks.
-    private func removeOrphans(_ paths: [String]) throws(DiskCacheError) {
+    /// time the writer looks. Returns how many were removed.
+    private func removeOrphans(_ paths: [String]) throws(DiskCacheError) -> Int {
         let known = try parts.reader.knownPaths(paths)
         let strangers = paths.filter { !known.contains(ExactText($0)) }
-        if strangers.isEmpty { return }
-        let removed = try writer.perform { context in
+        if strangers.isEmpty { return 0 }
+        return try writer.perform { context in
             var removed = 0
             for path in strangers where try context.index.row(forPath: path) == nil {
                 FileSystem.unlink(context.parts.bodies.absolute(path))
@@ -90,9 +96,6 @@ final class Scrubber: Sendable {
                 removed += 1
             }
             return removed
-        }
-        if removed > 0 {
-            parts.log(DiskCacheNotice(.warning, "bodies without an entry were removed", ["count": "\(removed)"]))
         }
     }
 }

@@ -128,7 +128,9 @@ final class WriterLoop: @unchecked Sendable {
             isIndexLost = true
             return error
         }
-        return parts.index.notice(error)
+        let failure = parts.index.notice(error)
+        // SQLite knows no quotas, and its shared memory no full disk: to it either is an I/O error.
+        return failure.isIndexIO && !FileSystem.hasRoom(in: parts.bodies.incoming) ? .noSpace : failure
     }
 
     // MARK: - Head-room

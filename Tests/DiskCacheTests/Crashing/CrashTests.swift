@@ -172,6 +172,31 @@ struct CrashTests {
         }
     }
 
+    @Test("leaves no directory that was made for a body which never came", arguments: Layout.allCases)
+    func emptyDirectories(_ layout: Layout) async throws {
+        let fixture = try CacheFixture(layout) { $0.inlineLimit = 0 }
+        let cache = try fixture.open(crashHook: { if $0 == .directoryMade { throw SimulatedCrash() } })
+        await #expect(throws: DiskCacheError.closed) { try await cache.store("1", url: Self.below) }
+        cache.close()
+        func roots() throws -> [String] { try FileSystem.names(in: fixture.namespace).filter(BodyTree.isRoot) }
+        #expect(try roots().count == 1)
+        try await fixture.withCache { _ async throws in #expect(try roots() == []) }
+    }
+
+    @Test("removes directories that stand where it keeps bodies for a moment")
+    func directoriesInIncoming() async throws {
+        let fixture = try CacheFixture { $0.inlineLimit = 0 }
+        try await fixture.withCache { cache async throws in try await cache.store("1", key: "k") }
+        for name in ["1-7.old", "99-8.old", "1.part"] {
+            try FileSystem.makeDirectories(fixture.namespace + "/incoming/\(name)/sub")
+        }
+        try await fixture.withCache { cache async throws in
+            #expect(try cache.findings() == [])
+            #expect(try await cache.text(key: "k") == "1")
+            try await cache.store("2", key: "l")
+        }
+    }
+
     @Test("what a damaged list of intents names outside the tree is not removed")
     func hostileIntents() async throws {
         let fixture = try CacheFixture()

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import Primitives
 import TestSupport
 import Testing
@@ -216,6 +217,32 @@ extension LimitTests {
         cache.close()
     }
 
+    @Test(
+        "what SQLite calls an I/O error is a full disk when the disk is full",
+        .enabled(if: getuid() == 0, "only root can mount a small file system"))
+    func ioErrorOnFullDisk() async throws {
+        guard let disk = try SmallDisk(size: "12m") else {
+            withKnownIssue("no small file system could be mounted") { Issue.record("mount failed") }
+            return
+        }
+        let cache = try DiskCache(
+            in: try CacheDirectory(path: disk.mount.path("cache")), configuration: DiskCache.Configuration())
+        defer { cache.close() }
+        func failure() async -> DiskCacheError? {
+            await withCheckedContinuation { continuation in
+                cache.writer.submit(
+                    { _ in throw DatabaseError(resultCode: .SQLITE_IOERR_SHMSIZE) },
+                    completion: { (result: Result<Void, DiskCacheError>) in
+                        guard case .failure(let error) = result else { return continuation.resume(returning: nil) }
+                        continuation.resume(returning: error)
+                    })
+            }
+        }
+        #expect(await failure()?.isIndexIO == true)
+        try disk.fill()
+        #expect(await failure() == .noSpace)
+    }
+
     @Test("texts count: an origin's long fields and a caller's tags cannot take what the limits do not see")
     func texts() async throws {
         let fixture = try CacheFixture()
@@ -249,44 +276,5 @@ extension LimitTests {
             try await cache.flush()
             #expect(cache.totals.entries == entries)
         }
-    }
-}
-
-/// A file system of a few megabytes in memory, unmounted when this object goes.
-private final class SmallDisk {
-    let mount: TemporaryDirectory
-
-    /// `nil` when this machine does not let us.
-    init?(size: String) throws {
-        mount = try TemporaryDirectory("larder-full")
-        guard Self.run("mount", "-t", "tmpfs", "-o", "size=\(size)", "tmpfs", mount.path) else { return nil }
-    }
-
-    deinit {
-        // Lazily, since a test that failed may have left files open.
-        _ = Self.run("umount", "-l", mount.path)
-    }
-
-    /// Takes all the room that is left, as another program would.
-    func fill() throws {
-        let file = open(mount.path("filler"), O_WRONLY | O_CREAT, 0o600)
-        defer { close(file) }
-        let block = [UInt8](repeating: 1, count: 4096)
-        while write(file, block, block.count) > 0 {}
-    }
-
-    func resize(to size: String) -> Bool {
-        Self.run("mount", "-o", "remount,size=\(size)", mount.path)
-    }
-
-    /// Runs a command, which is short; whether it succeeded.
-    private static func run(_ command: String...) -> Bool {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = command
-        process.standardError = FileHandle.nullDevice
-        guard (try? process.run()) != nil else { return false }
-        process.waitUntilExit()
-        return process.terminationStatus == 0
     }
 }

@@ -208,6 +208,23 @@ struct DamageTests {
         }
     }
 
+    @Test("bodies without entries are logged in one line, however many")
+    func orphansInOneLine() async throws {
+        let fixture = try CacheFixture(.readable)
+        try await fixture.withCache { cache async throws in
+            for number in 0..<20 {
+                let directory = cache.directory + "/QUrlCaches/http/h/\(number)"
+                try FileSystem.makeDirectories(directory)
+                try Data("orphan".utf8).write(to: URL(fileURLWithPath: directory + "/a"))
+            }
+            let done = Gate("maintained")
+            cache.maintain { done.open() }
+            try await done.wait()
+            #expect(try cache.findings() == [])
+            #expect(fixture.notices.elements == ["bodies without an entry were removed"])
+        }
+    }
+
     @Test("verify reports what is missing, corrupt, left over or miscounted")
     func findings() async throws {
         let fixture = try CacheFixture { $0.inlineLimit = 0 }

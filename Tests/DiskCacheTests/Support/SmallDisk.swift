@@ -1,0 +1,35 @@
+import Foundation
+import TestSupport
+
+/// A file system of a few megabytes in memory, unmounted when this object goes.
+final class SmallDisk {
+    let mount: TemporaryDirectory
+
+    /// `nil` when this machine does not let us.
+    init?(size: String) throws {
+        mount = try TemporaryDirectory("larder-full")
+        guard Self.run("mount", "-t", "tmpfs", "-o", "size=\(size)", "tmpfs", mount.path) else { return nil }
+    }
+
+    deinit {
+        // Lazily, since a test that failed may have left files open.
+        _ = Self.run("umount", "-l", mount.path)
+    }
+
+    /// Takes all the room that is left, as another program would.
+    func fill() throws {
+        let file = open(mount.path("filler"), O_WRONLY | O_CREAT, 0o600)
+        defer { close(file) }
+        let block = [UInt8](repeating: 1, count: 4096)
+        while write(file, block, block.count) > 0 {}
+    }
+
+    func resize(to size: String) -> Bool {
+        Self.run("mount", "-o", "remount,size=\(size)", mount.path)
+    }
+
+    /// Runs a command, which is short; whether it succeeded.
+    private static func run(_ command: String, _ arguments: String...) -> Bool {
+        (try? ChildProcess.run(command, arguments))?.exit == .status(0)
+    }
+}
