@@ -1,4 +1,5 @@
 import Primitives
+import Synchronization
 
 /// What was done to an entry since it was last written down: it was handed out, and perhaps its expiry slid.
 struct PendingAccess: Sendable, Equatable {
@@ -10,9 +11,12 @@ struct PendingAccess: Sendable, Equatable {
 
     /// The version of the entry that this is about; of any other it says nothing.
     var version: Int64
+    /// How often the entry was handed out; once `writtenHits` is known, since that was.
     var hits: Int64 = 0
     var lastAccess = Timestamp(milliseconds: .min)
     var slide: Slide?
+    /// How many hits the entry has with those that a flush has written; `nil`: none has.
+    var writtenHits: Int64?
 
     /// Adds what happened later; of two versions the newer counts.
     mutating func merge(_ later: PendingAccess) {
@@ -20,18 +24,27 @@ struct PendingAccess: Sendable, Equatable {
             if later.version > version { self = later }
             return
         }
-        hits += later.hits
+        hits = later.writtenHits == nil ? hits + later.hits : later.hits
+        writtenHits = later.writtenHits ?? writtenHits
         lastAccess = max(lastAccess, later.lastAccess)
         slide = later.slide ?? slide
+    }
+
+    /// The same once a flush has written it, after which the entry has that many hits.
+    func written(hits: Int64) -> PendingAccess {
+        var access = self
+        (access.hits, access.writtenHits) = (0, hits)
+        return access
     }
 }
 
 extension Entry {
-    /// The entry as it is with what is still to be written down, or, when that was written, with the hits it has since.
-    func applying(_ access: PendingAccess?, hits: Int64? = nil) -> Entry {
+    /// The entry as it is with what is still to be written down. It does not matter whether the entry was read before or
+    /// after the commit of what a flush has written.
+    func applying(_ access: PendingAccess?) -> Entry {
         guard let access, access.version == version else { return self }
         var entry = self
-        entry.hits = hits ?? entry.hits + access.hits
+        entry.hits = max(entry.hits, access.writtenHits ?? 0) + access.hits
         entry.lastAccessDate = max(lastAccessDate, access.lastAccess)
         if let slide = access.slide {
             entry.ttl = slide.ttl
@@ -44,19 +57,41 @@ extension Entry {
 /// Hits, last access and slides that are not in the index yet. Writing them at each hit would make a disk write of
 /// every read; the writer takes them once a second.
 ///
-/// Invariants:
-/// - `flushing` holds what a flush has taken until its transaction is committed (then it is dropped) or has failed
-///   (then it goes back). At most one flush runs, on the writer's thread.
-/// - Who reads an entry asks ``pending(_:)`` *first* and reads the row, or the memory tier, after that. The other way
-///   round a slide could be missed that was flushed in between: not yet in the row that was read, and no longer here.
+/// What is shown of an entry is what was read of it (from the index, or from the memory tier) with what is asked for here
+/// *after* that. So nothing counts twice or is missed, although a flush may be committed at any moment:
+/// - A flush says how many hits an entry has with it *before* its commit (``wrote(_:hits:)``). Who asks earlier has read
+///   the entry without it, and adds what was noted; who asks later takes that number, whichever of the two was read.
+/// - A flush that ends after the entry was read and before this is asked leaves nothing to be found. It counts up
+///   `flushesEnded` first, and ``settled(_:)`` reads again.
+///
+/// Each flush is kept apart until it is committed, and dropped, or undone, and put back: a transaction may flush a key
+/// twice, first with all others, then because an update of it comes, and the second may be undone alone.
 final class AccessLog: Sendable {
+    /// What the writer has taken to write it down, in one job of a transaction.
+    struct Flush: Sendable {
+        fileprivate var number: Int
+        var items: [(key: String, access: PendingAccess)] = []
+    }
+
     private struct Shard {
         var pending: [ExactText: PendingAccess] = [:]
-        var flushing: [ExactText: PendingAccess] = [:]
+        /// What flushes have taken that are not ended, by their numbers, the earliest first.
+        var flushing: [ExactText: [(number: Int, access: PendingAccess, writtenHits: Int64?)]] = [:]
 
-        /// One transaction may flush a key twice: first with all, then because an update of it comes.
-        mutating func take(_ key: ExactText, _ access: PendingAccess) {
-            if flushing[key]?.merge(access) == nil { flushing[key] = access }
+        /// Moves what is pending about `keys` to a flush.
+        mutating func take(_ keys: some Sequence<ExactText>, for flush: inout Flush) {
+            for key in keys {
+                guard let access = pending.removeValue(forKey: key) else { continue }
+                flushing[key, default: []].append((flush.number, access, nil))
+                flush.items.append((key.text, access))
+            }
+        }
+
+        mutating func remove(_ number: Int, of key: ExactText) -> PendingAccess? {
+            guard let index = flushing[key]?.firstIndex(where: { $0.number == number }) else { return nil }
+            let access = flushing[key]?.remove(at: index).access
+            if flushing[key]?.isEmpty == true { flushing[key] = nil }
+            return access
         }
     }
 
@@ -65,6 +100,8 @@ final class AccessLog: Sendable {
     }
 
     private let shards = (0..<16).map { _ in LockedShard() }
+    private let flushesBegun = Atomic<Int>(0)
+    private let flushesEnded = Atomic<Int>(0)
 
     /// Notes something about an entry. Whether it is the first thing noted in its shard since the last flush, so that
     /// somebody must see to a flush.
@@ -77,13 +114,36 @@ final class AccessLog: Sendable {
         }
     }
 
-    /// What is not in the index yet.
+    /// What may not be in the entry of that key as it was read before.
     func pending(_ key: String) -> PendingAccess? {
         let key = ExactText(key)
         return shard(key).state.withLock { shard in
-            guard var access = shard.flushing[key] else { return shard.pending[key] }
-            if let later = shard.pending[key] { access.merge(later) }
-            return access
+            guard let flushes = shard.flushing[key] else { return shard.pending[key] }
+            var sum: PendingAccess?
+            for flush in flushes {
+                let access = flush.writtenHits.map(flush.access.written) ?? flush.access
+                if sum?.merge(access) == nil { sum = access }
+            }
+            if let later = shard.pending[key], sum?.merge(later) == nil { sum = later }
+            return sum
+        }
+    }
+
+    /// What `read` returns, which reads an entry and asks for what is ``pending(_:)`` of it: `nil` when a flush has ended
+    /// meanwhile, so that it may have missed something.
+    func ifSettled<Value>(
+        _ read: () throws(DiskCacheError) -> Value
+    ) throws(DiskCacheError) -> Value? {
+        let before = flushesEnded.load(ordering: .acquiring)
+        let value = try read()
+        return flushesEnded.load(ordering: .acquiring) == before ? value : nil
+    }
+
+    /// What `read` returns, which is short, reads an entry and asks for what is ``pending(_:)`` of it; once no flush ends
+    /// meanwhile.
+    func settled<Value>(_ read: () throws(DiskCacheError) -> Value) throws(DiskCacheError) -> Value {
+        while true {
+            if let value = try ifSettled(read) { return value }
         }
     }
 
@@ -95,51 +155,48 @@ final class AccessLog: Sendable {
     // MARK: - For the writer
 
     /// Takes about `limit` of what is pending, or what is pending about `key`.
-    func beginFlush(limit: Int = .max, only key: String? = nil) -> [(key: String, access: PendingAccess)] {
-        var taken: [(key: String, access: PendingAccess)] = []
+    func beginFlush(limit: Int = .max, only key: String? = nil) -> Flush {
+        var flush = Flush(number: flushesBegun.add(1, ordering: .relaxed).newValue)
         if let key {
             let key = ExactText(key)
-            shard(key).state.withLock { shard in
-                if let access = shard.pending.removeValue(forKey: key) {
-                    shard.take(key, access)
-                    taken.append((key.text, access))
-                }
-            }
-            return taken
+            shard(key).state.withLock { $0.take([key], for: &flush) }
+            return flush
         }
         for item in shards {
             item.state.withLock { shard in
-                if shard.pending.count <= limit - taken.count {
-                    // The usual case: everything.
-                    taken += shard.pending.map { ($0.key.text, $0.value) }
-                    for (key, access) in shard.pending { shard.take(key, access) }
-                    shard.pending.removeAll(keepingCapacity: true)
-                } else {
-                    for (key, access) in shard.pending.prefix(max(limit - taken.count, 0)) {
-                        shard.pending[key] = nil
-                        shard.take(key, access)
-                        taken.append((key.text, access))
-                    }
-                }
+                shard.take(shard.pending.keys.prefix(max(limit - flush.items.count, 0)), for: &flush)
             }
         }
-        return taken
+        return flush
+    }
+
+    /// Says how many hits entries have with those of the flush. Before its commit.
+    func wrote(_ flush: Flush, hits: [String: Int64]) {
+        for (text, hits) in hits {
+            let key = ExactText(text)
+            shard(key).state.withLock { shard in
+                guard let index = shard.flushing[key]?.firstIndex(where: { $0.number == flush.number }) else { return }
+                shard.flushing[key]?[index].writtenHits = hits
+            }
+        }
     }
 
     /// Drops what a flush took, once it is committed and whoever caches entries knows.
-    func endFlush(_ keys: [String]) {
-        for text in keys {
+    func endFlush(_ flush: Flush) {
+        // Before anything is dropped: see above.
+        flushesEnded.add(1, ordering: .releasing)
+        for (text, _) in flush.items {
             let key = ExactText(text)
-            shard(key).state.withLock { $0.flushing[key] = nil }
+            shard(key).state.withLock { _ = $0.remove(flush.number, of: key) }
         }
     }
 
-    /// Puts back what a flush took, because it failed.
-    func cancelFlush(_ keys: [String]) {
-        for text in keys {
+    /// Puts back what a flush took, because it was undone.
+    func cancelFlush(_ flush: Flush) {
+        for (text, _) in flush.items {
             let key = ExactText(text)
             shard(key).state.withLock { shard in
-                guard var access = shard.flushing.removeValue(forKey: key) else { return }
+                guard var access = shard.remove(flush.number, of: key) else { return }
                 if let later = shard.pending[key] { access.merge(later) }
                 shard.pending[key] = access
             }

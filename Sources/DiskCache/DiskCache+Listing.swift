@@ -25,13 +25,22 @@ extension DiskCache {
             if position == nil { throw .invalidCursor }
         }
         let query = Self.pageQuery(filter, sort: sort, after: position, now: now)
-        let rows = try parts.reader.rows(query, limit: limit + 1)
-        let page = rows.prefix(limit)
-        var nextCursor: String?
-        if rows.count > limit, let last = page.last {
-            nextCursor = ListCursor(at: last, sort: sort).text(filter: filter, sort: sort)
+        var rows: [EntryRow] = []
+        let settled = try parts.access.ifSettled { () throws(DiskCacheError) in
+            rows = try parts.reader.rows(query, limit: limit + 1)
+            return rows.prefix(limit).map { $0.entry.applying(parts.access.pending($0.entry.key)) }
         }
-        let entries = page.map { $0.entry.applying(parts.access.pending($0.entry.key)) }
+        var entries = settled ?? []
+        if settled == nil {
+            // A listing may take longer than it is from one flush to the next: not all of it once more.
+            for row in rows.prefix(limit) {
+                if let entry = try entry(for: row.entry.key) { entries.append(entry) }
+            }
+        }
+        var nextCursor: String?
+        if rows.count > limit {
+            nextCursor = ListCursor(at: rows[limit - 1], sort: sort).text(filter: filter, sort: sort)
+        }
         // A slide that is not written down yet may have made a stale one fresh.
         let matching = filter.state.map { state in entries.filter { $0.isFresh(at: now) == (state == .fresh) } }
         return EntryPage(entries: matching ?? entries, nextCursor: nextCursor)

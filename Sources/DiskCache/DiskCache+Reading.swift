@@ -12,11 +12,13 @@ extension DiskCache {
     /// - Throws: ``DiskCacheError/fileSystem(operation:path:errno:)``, ``DiskCacheError/index(code:message:)``,
     ///   ``DiskCacheError/closed``.
     public func load(_ key: String, expectingURL url: String? = nil) throws(DiskCacheError) -> LoadResult {
-        // Before anything is read: see AccessLog.
-        let pending = parts.access.pending(key)
+        try parts.access.settled { () throws(DiskCacheError) in try loadOnce(key, expectingURL: url) }
+    }
+
+    private func loadOnce(_ key: String, expectingURL url: String?) throws(DiskCacheError) -> LoadResult {
         if let held = parts.memory.value(for: key) {
             guard held.entry.isOf(url) else { return .absent }
-            return .hit(StoredEntry(entry: current(held.entry, pending), body: held.body))
+            return .hit(StoredEntry(entry: current(held.entry), body: held.body))
         }
         let ticket = parts.memory.ticket(for: key)
         // A body that does not agree may have been replaced since the row was read. Then the row has changed too.
@@ -28,7 +30,7 @@ extension DiskCache {
                 let cost = bytes.count + Self.memoryCost + Int(entry.textLength)
                 parts.memory.insert(StoredEntry(entry: entry, body: body), for: key, cost: cost, ticket: ticket)
             }
-            return .hit(StoredEntry(entry: current(entry, pending), body: body))
+            return .hit(StoredEntry(entry: current(entry), body: body))
         }
         return .needsVerification
     }
@@ -40,12 +42,7 @@ extension DiskCache {
     public func verify(
         _ key: String, completion: @escaping @Sendable (Result<StoredEntry?, DiskCacheError>) -> Void
     ) {
-        verifier.verify(key) { [access = parts.access] result in
-            completion(
-                result.map { stored in
-                    stored.map { StoredEntry(entry: $0.entry.applying(access.pending(key)), body: $0.body) }
-                })
-        }
+        verifier.verify(key, completion: completion)
     }
 
     /// ``load(_:expectingURL:)`` and, when that is needed, ``verify(_:completion:)``.
@@ -65,9 +62,10 @@ extension DiskCache {
     ///
     /// - Parameter url: see ``load(_:expectingURL:)``.
     public func entry(for key: String, expectingURL url: String? = nil) throws(DiskCacheError) -> Entry? {
-        let pending = parts.access.pending(key)
-        guard let entry = try parts.reader.row(forKey: key)?.entry, entry.isOf(url) else { return nil }
-        return current(entry, pending)
+        try parts.access.settled { () throws(DiskCacheError) in
+            guard let entry = try parts.reader.row(forKey: key)?.entry, entry.isOf(url) else { return nil }
+            return current(entry)
+        }
     }
 
     /// Notes that an entry was handed out. It costs no I/O; it is written down within a second, and what is read shows it
@@ -102,8 +100,8 @@ extension DiskCache {
     ///
     /// When it claims to stay fresh for longer than its ttl from now, it was stored, or slid, under a clock that was ahead
     /// and has been set right. It would stay fresh until that clock's time has come; instead, its ttl counts from now.
-    private func current(_ entry: Entry, _ pending: PendingAccess?) -> Entry {
-        let entry = entry.applying(pending)
+    private func current(_ entry: Entry) -> Entry {
+        let entry = entry.applying(parts.access.pending(entry.key))
         return entry.expiryDate > parts.clock.now() + entry.ttl + Self.clockTolerance ? slide(entry) : entry
     }
 

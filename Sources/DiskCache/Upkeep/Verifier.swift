@@ -106,7 +106,7 @@ final class Verifier: Sendable {
         guard let row = try context.index.row(forKey: key) else { return .absent }
         guard let path = row.path else {
             if let bytes = try context.index.inlineBody(forID: row.id), digest(of: bytes) == row.entry.digest {
-                return .intact(row.entry, .bytes(bytes))
+                return .intact(current(row, parts), .bytes(bytes))
             }
             try context.remove(row)
             return .damaged(row.entry)
@@ -115,7 +115,7 @@ final class Verifier: Sendable {
             try context.remove(row)
             return .damaged(row.entry)
         }
-        if status.identity == row.identity && !evenIfUntouched { return .intact(row.entry, .file(file)) }
+        if status.identity == row.identity && !evenIfUntouched { return .intact(current(row, parts), .file(file)) }
         return .suspect(Suspect(row: row, path: path, file: file, status: status))
     }
 
@@ -131,7 +131,12 @@ final class Verifier: Sendable {
         if status.identity != row.identity {
             try context.index.setFile(of: row.id, path: suspect.path, identity: status.identity)
         }
-        return .intact(row.entry, .file(file))
+        return .intact(current(row, parts), .file(file))
+    }
+
+    /// The entry with what is not written down yet. No flush can come between: it would run on this thread.
+    private static func current(_ row: EntryRow, _ parts: CacheParts) -> Entry {
+        row.entry.applying(parts.access.pending(row.entry.key))
     }
 
     /// Opens a body; `nil` when it has gone.

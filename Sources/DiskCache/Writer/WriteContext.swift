@@ -62,24 +62,22 @@ final class WriteContext {
     /// Returns whether something was left.
     @discardableResult
     func flushAccess(limit: Int = .max, only key: String? = nil) throws -> Bool {
-        let taken = parts.access.beginFlush(limit: limit, only: key)
-        if taken.isEmpty { return false }
-        let keys = taken.map(\.key)
-        journal.onUndo { [access = parts.access] in access.cancelFlush(keys) }
-        var written: [(key: String, access: PendingAccess, hits: Int64)] = []
-        for (key, access) in taken {
-            if let hits = try index.apply(access, toKey: key) { written.append((key, access, hits)) }
+        let flush = parts.access.beginFlush(limit: limit, only: key)
+        if flush.items.isEmpty { return false }
+        journal.onUndo { [access = parts.access] in access.cancelFlush(flush) }
+        var hits: [String: Int64] = [:]
+        for (key, access) in flush.items {
+            if let count = try index.apply(access, toKey: key) { hits[key] = count }
         }
+        parts.access.wrote(flush, hits: hits)
         // The memory tier first: until it knows, the log still tells.
-        journal.onCommit { [memory = parts.memory, access = parts.access] in
-            for (key, access, hits) in written {
-                memory.update(key) { stored in
-                    // Set, not added: the entry may have been read after this was committed.
-                    stored.entry = stored.entry.applying(access, hits: hits)
-                }
+        journal.onCommit { [memory = parts.memory, log = parts.access] in
+            for (key, access) in flush.items {
+                guard let count = hits[key] else { continue }
+                memory.update(key) { $0.entry = $0.entry.applying(access.written(hits: count)) }
             }
-            access.endFlush(keys)
+            log.endFlush(flush)
         }
-        return taken.count >= limit
+        return flush.items.count >= limit
     }
 }
