@@ -11,10 +11,24 @@ final class Scrubber: Sendable {
         var tree: BodyTree?
     }
 
-    /// How much one step reads at most, but for the last body.
-    private static let stepBytes: Int64 = 16 << 20
-    private static let stepRows = 200
-    private static let stepDirectories = 200
+    /// How much one step looks at, at most.
+    struct Pace: Equatable {
+        /// How many rows, and how many directories.
+        var rows: Int
+        /// How many bytes of bodies, but for the last body.
+        var bytes: Int64
+
+        /// So much that a pass over all entries ends within a day, when there is a step a minute: half a day's steps for
+        /// the rows, half for the bytes. What is small is looked at more often; and no step takes more than 10,000 rows
+        /// or 256 MiB (about 4 MiB/s), so that a pass over more than 7 million entries or 180 GiB takes longer.
+        init(for totals: CacheTotals) {
+            rows = Int(min(max(totals.entries / 720 + 1, 200), 10_000))
+            bytes = min(max(totals.bodyBytes / 720 + 1, 16 << 20), 256 << 20)
+        }
+    }
+
+    /// How many rows are in memory at a time.
+    private static let rowsAtOnce = 200
 
     private let parts: CacheParts
     private let writer: Writer
@@ -35,8 +49,9 @@ final class Scrubber: Sendable {
     func step(wholeTree: Bool, completion: @escaping @Sendable (Result<Void, DiskCacheError>) -> Void) {
         queue.async { [self] in
             do throws(DiskCacheError) {
-                try scrubBodies()
-                try scrubTree(directories: wholeTree ? .max : Self.stepDirectories)
+                let pace = Pace(for: parts.totals.withLock { $0 })
+                try scrubBodies(pace)
+                try scrubTree(directories: wholeTree ? .max : pace.rows)
                 completion(.success(()))
             } catch {
                 completion(.failure(error))
@@ -44,20 +59,26 @@ final class Scrubber: Sendable {
         }
     }
 
-    private func scrubBodies() throws(DiskCacheError) {
-        let lastID = progress.withLock { $0.lastID }
-        var query = EntryQuery(.all, now: parts.clock.now())
-        query.restrict("entries.id > ?", [lastID])
-        query.sort(by: "entries.id")
-        let rows = try parts.reader.rows(query, limit: Self.stepRows)
-        var bytes: Int64 = 0
-        for row in rows where bytes < Self.stepBytes {
-            bytes += row.entry.contentLength
-            // Before the check: one body that cannot be checked must not keep the others from it.
-            progress.withLock { $0.lastID = row.id }
-            _ = try verifier.check(row.entry.key, evenIfUntouched: true)
+    private func scrubBodies(_ pace: Pace) throws(DiskCacheError) {
+        var (rows, bytes) = (0, Int64(0))
+        while rows < pace.rows, bytes < pace.bytes {
+            let lastID = progress.withLock { $0.lastID }
+            var query = EntryQuery(.all, now: parts.clock.now())
+            query.restrict("entries.id > ?", [lastID])
+            query.sort(by: "entries.id")
+            let found = try parts.reader.rows(query, limit: min(Self.rowsAtOnce, pace.rows - rows))
+            for row in found where bytes < pace.bytes {
+                rows += 1
+                bytes += row.entry.contentLength
+                // Before the check: one body that cannot be checked must not keep the others from it.
+                progress.withLock { $0.lastID = row.id }
+                _ = try verifier.check(row.entry.key, evenIfUntouched: true)
+            }
+            if found.isEmpty {
+                progress.withLock { $0.lastID = 0 }
+                return
+            }
         }
-        if rows.isEmpty { progress.withLock { $0.lastID = 0 } }
     }
 
     private func scrubTree(directories: Int) throws(DiskCacheError) {
