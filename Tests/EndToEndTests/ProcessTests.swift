@@ -149,6 +149,22 @@ struct ProcessTests {
         #expect(names.contains { $0.hasPrefix("index.sqlite.corrupt-") }, "\(names)")
     }
 
+    @Test("verify evicts nothing, whatever the disk limit is where it runs")
+    func verifyAboveLimit() async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path("cache")
+        let larder = try await LarderProcess(directory: path)
+        let body = String(repeating: "x", count: 300_000)
+        for number in 0..<8 { _ = try await larder.client.request("PUT", "/entries/n\(number)/content", text: body) }
+        _ = try await larder.stop()
+        for _ in 0..<2 {
+            let verify = try ChildProcess(
+                LarderProcess.executable, ["verify", "--directory", path], environment: ["LARDER_DISK_LIMIT": "1MiB"])
+            #expect(try await verify.wait() == .status(0))
+            #expect(verify.output.contains("8 bodies checked"), "\(verify.output)")
+        }
+    }
+
     @Test("an option that is wrong is refused with its name and what was expected")
     func options() async throws {
         for (arguments, words) in [

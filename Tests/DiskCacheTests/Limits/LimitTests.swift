@@ -243,6 +243,23 @@ extension LimitTests {
         #expect(await failure() == .noSpace)
     }
 
+    @Test("the writer does not try again and again to make room where nothing may go")
+    func futileEviction() async throws {
+        let fixture = try CacheFixture { $0.diskLimit = Self.cost(1000) * 5 + 64 }
+        let commits = Counter()
+        let cache = try fixture.open(crashHook: { if $0 == .beforeCommit { commits.add() } })
+        defer { cache.close() }
+        for number in 0..<5 { try await cache.store(longText(1000), key: "k\(number)") { $0.pinned = true } }
+        #expect(cache.parts.budget.excess(with: Self.cost(1000) / 4) > 0)
+        // It tries once by itself, after the store that took the head-room.
+        try await cache.flush()
+        try await cache.flush()
+        let before = commits.value
+        for _ in 0..<50 { try await cache.flush() }
+        #expect(commits.value - before == 50)
+        #expect(try cache.keys().count == 5)
+    }
+
     @Test("texts count: an origin's long fields and a caller's tags cannot take what the limits do not see")
     func texts() async throws {
         let fixture = try CacheFixture()
