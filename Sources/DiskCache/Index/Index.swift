@@ -100,12 +100,6 @@ final class Index: Sendable {
     /// Writes everything into the database file itself and closes all connections; the writer's thread calls it last.
     func close(checkpoint: Bool) {
         for queue in reading + [listing] { try? queue.close() }
-        // The last connection that closes removes the log by its name, which may be another index's by now. So this one
-        // stays open for the rest of the process.
-        guard isInPlace else {
-            _ = Unmanaged.passRetained(writing)
-            return
-        }
         if checkpoint {
             try? writing.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
         }

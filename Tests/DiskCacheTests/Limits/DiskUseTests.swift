@@ -7,7 +7,7 @@ import Testing
 
 @Suite("What is on disk")
 struct DiskUseTests {
-    private static let limit: Int64 = 8 << 20
+    private static let limit: Int64 = 4 << 20
 
     @Test(
         "stays under the limit as the file system counts it, whatever the length of the bodies",
