@@ -24,7 +24,8 @@ extension DiskCache {
             position = ListCursor(cursor, filter: filter, sort: sort)
             if position == nil { throw .invalidCursor }
         }
-        let query = Self.pageQuery(filter, sort: sort, after: position, now: now)
+        let query = Self.pageQuery(
+            filter, sort: sort, after: position, now: now, isKindCommon: isCommon(filter.kind, limit: limit))
         var rows: [EntryRow] = []
         let settled = try parts.access.ifSettled { () throws(DiskCacheError) in
             rows = try parts.reader.rows(query, limit: limit + 1)
@@ -46,11 +47,20 @@ extension DiskCache {
         return EntryPage(entries: matching ?? entries, nextCursor: nextCursor)
     }
 
+    /// Whether a page of a kind is found sooner by trying entries in their order than by sorting all of the kind. Of n
+    /// entries, m of that kind, about limit * n / m are tried, or m sorted.
+    private func isCommon(_ kind: Entry.Kind?, limit: Int) -> Bool {
+        guard let kind else { return false }
+        let totals = totals
+        let count = Double(totals.entriesByKind[kind] ?? 0)
+        return count * count > Double(limit) * Double(totals.entries)
+    }
+
     /// What selects the entries of a page, from where the page before ended.
     static func pageQuery(
-        _ filter: EntryFilter, sort: EntrySort, after position: ListCursor? = nil, now: Timestamp
+        _ filter: EntryFilter, sort: EntrySort, after position: ListCursor? = nil, now: Timestamp, isKindCommon: Bool
     ) -> EntryQuery {
-        var query = EntryQuery(filter, now: now)
+        var query = EntryQuery(filter, now: now, isKindCommon: isKindCommon)
         let column = sort.order.column
         let (comparison, direction) = sort.descending ? ("<", " DESC") : (">", "")
         guard sort.order != .key else {

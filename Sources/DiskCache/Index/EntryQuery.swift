@@ -13,7 +13,10 @@ struct EntryQuery {
     var arguments: StatementArguments { mergesPinned ? values + values : values }
 
     /// Entries that match `filter` at `now`.
-    init(_ filter: EntryFilter, now: Timestamp) {
+    ///
+    /// - Parameter isKindCommon: whether so many entries are of the filter's kind that it is better tried row by row, in
+    ///   the order of the listing, than all of them looked up and sorted.
+    init(_ filter: EntryFilter, now: Timestamp, isKindCommon: Bool = false) {
         if let tag = filter.tag {
             tables = "tags JOIN entries ON entries.id = tags.id"
             restrict("tags.tag = ?", [tag])
@@ -21,7 +24,7 @@ struct EntryQuery {
         if let key = filter.key { restrict("key = ?", [key]) }
         if let url = filter.url { restrict("url = ? AND url <> ''", [url]) }
         if let host = filter.host { restrict("host = ?", [host]) }
-        if let kind = filter.kind { restrict("kind = ?", [kind.code]) }
+        if let kind = filter.kind { restrict(isKindCommon ? "+kind = ?" : "kind = ?", [kind.code]) }
         if let prefix = filter.prefix, !prefix.isEmpty { restrict(toPrefix: prefix) }
         switch filter.state {
         case .fresh: restrict("expiry > ?", [now.milliseconds])
@@ -57,12 +60,13 @@ struct EntryQuery {
     /// Restricts to URLs, and callers' keys, that begin with `prefix`: by comparing, which an index can answer and in
     /// which no character has a meaning of its own.
     private mutating func restrict(toPrefix prefix: String) {
-        let data = Entry.Kind.data.code
+        // The plus keeps SQLite from looking up the kind, which many may be of.
+        let isData = "+kind = \(Entry.Kind.data.code)"
         if let end = Self.successor(ofPrefix: prefix) {
             restrict(
-                "((url >= ? AND url < ?) OR (kind = \(data) AND key >= ? AND key < ?))", [prefix, end, prefix, end])
+                "((url >= ? AND url < ?) OR (\(isData) AND key >= ? AND key < ?))", [prefix, end, prefix, end])
         } else {
-            restrict("(url >= ? OR (kind = \(data) AND key >= ?))", [prefix, prefix])
+            restrict("(url >= ? OR (\(isData) AND key >= ?))", [prefix, prefix])
         }
     }
 

@@ -22,8 +22,9 @@ struct QueryPlanTests {
         (.all, .key, "sqlite_autoindex_entries_1"),
         (EntryFilter(state: .fresh), .key, "sqlite_autoindex_entries_1"),
         (EntryFilter(state: .stale), .key, "sqlite_autoindex_entries_1"),
-        (EntryFilter(kind: .data), .key, "entriesByKind"),
-        (EntryFilter(state: .stale, kind: .json), .key, "entriesByKind"),
+        (EntryFilter(kind: .data), .key, "sqlite_autoindex_entries_1"),
+        (EntryFilter(state: .stale, kind: .json), .key, "sqlite_autoindex_entries_1"),
+        (EntryFilter(kind: .json), EntrySort(.url), "entriesByURL"),
         (.all, EntrySort(.url), "entriesByURL"),
         (.all, EntrySort(.expiryDate), "entriesByExpiry"),
         (EntryFilter(state: .stale), EntrySort(.expiryDate), "entriesByExpiry"),
@@ -37,17 +38,27 @@ struct QueryPlanTests {
             for (filter, sort, index) in Self.ordered {
                 var sort = sort
                 sort.descending = descending
-                let steps = try Self.plan(cache, DiskCache.pageQuery(filter, sort: sort, now: Self.now))
+                let steps = try Self.plan(
+                    cache, DiskCache.pageQuery(filter, sort: sort, now: Self.now, isKindCommon: true))
                 #expect(steps.contains { $0.contains("INDEX \(index)") }, "\(filter) \(sort): \(steps)")
                 #expect(!steps.contains { $0.hasPrefix("USE TEMP B-TREE FOR ORDER BY") }, "\(filter) \(sort): \(steps)")
             }
         }
     }
 
+    @Test("a page of a rare kind looks at that kind only")
+    func rareKind() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            let query = DiskCache.pageQuery(EntryFilter(kind: .data), sort: .key, now: Self.now, isKindCommon: false)
+            #expect(try Self.plan(cache, query).first == "SEARCH entries USING INDEX entriesByKind (kind=?)")
+        }
+    }
+
     private static let searched: [(EntryFilter, String)] = [
         (EntryFilter(kind: .data), "entriesByKind"), (EntryFilter(host: "h"), "entriesByHost"),
         (EntryFilter(url: "http://h/"), "entriesByURL"), (EntryFilter(state: .stale), "entriesByExpiry"),
-        (EntryFilter(prefix: "k"), "entriesByURL"), (EntryFilter(prefix: "k"), "entriesByKind"),
+        (EntryFilter(prefix: "k"), "entriesByURL"), (EntryFilter(prefix: "k"), "sqlite_autoindex_entries_1"),
         (EntryFilter(key: "k"), "sqlite_autoindex_entries_1"),
     ]
 
