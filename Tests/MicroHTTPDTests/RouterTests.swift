@@ -122,6 +122,25 @@ struct RouterTests {
         #expect(describe(router.match(method: "GET", target: "/x/a")) == "1 *=a")
     }
 
+    @Test("a route for any method takes those that have none of their own, unknown ones too")
+    func anyMethod() {
+        var router = Router<Int>()
+        router.add(Router.anyMethod, "/fetch/*", 1)
+        router.add("GET", "/fetch/*", 2)
+        router.add("POST", "/fetch", 3)
+        router.add(Router.anyMethod, "/fetch", 4)
+        for method in ["PUT", "PURGE", "get", "*", "M-SEARCH"] {
+            #expect(describe(router.match(method: method, target: "/fetch/http://h//a?b")) == "1 *=http://h//a?b")
+            #expect(describe(router.match(method: method, target: "/fetch?url=x")) == "4")
+        }
+        #expect(describe(router.match(method: "GET", target: "/fetch/x")) == "2 *=x")
+        #expect(describe(router.match(method: "HEAD", target: "/fetch/x")) == "2 *=x")
+        #expect(describe(router.match(method: "POST", target: "/fetch")) == "3")
+        #expect(describe(router.match(method: "HEAD", target: "/fetch")) == "4")
+        #expect(describe(router.match(method: "PURGE", target: "/")) == "404")
+        #expect(router.routes.map(\.method) == ["*", "GET", "POST", "*"])
+    }
+
     @Test("a very long path is looked up without trouble")
     func longPath() {
         let path = String(repeating: "/a", count: 100_000)

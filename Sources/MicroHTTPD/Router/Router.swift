@@ -7,7 +7,7 @@
 public struct Router<Value: Sendable>: Sendable {
     /// One declared route.
     public struct Route: Sendable {
-        /// The method.
+        /// The method; ``Router/anyMethod`` when it has none of its own.
         public let method: String
         /// The pattern as it was declared.
         public let pattern: String
@@ -49,6 +49,9 @@ public struct Router<Value: Sendable>: Sendable {
     public init() {}
 
     /// Declares a route. A method that the pattern has already, or a broken pattern, is a programmer error.
+    ///
+    /// - Parameter method: as it is sent, in that case of letters; or ``anyMethod``, for all that the pattern has no other
+    ///   route for.
     public mutating func add(_ method: String, _ pattern: String, _ value: Value) {
         let pattern = RoutePattern(pattern)
         var place = 0
@@ -61,7 +64,8 @@ public struct Router<Value: Sendable>: Sendable {
         routes.append(route)
     }
 
-    /// Looks up a request's target. `HEAD` finds the route of `GET`, unless it has one of its own.
+    /// Looks up a request's target. `HEAD` finds the route of `GET`, unless it has one of its own. A pattern with a route
+    /// for ``anyMethod`` is never ``Match/methodNotAllowed(allow:)``.
     public func match(method: String, target: some StringProtocol) -> Match {
         let target = Substring(target)
         guard target.utf8.first == UInt8(ascii: "/") else { return .notFound }
@@ -74,6 +78,7 @@ public struct Router<Value: Sendable>: Sendable {
         let found =
             routes.first { $0.route.method == method }
             ?? (method == "HEAD" ? routes.first { $0.route.method == "GET" } : nil)
+            ?? routes.first { $0.route.method == Router<Never>.anyMethod }
         guard let found else { return .methodNotAllowed(allow: allowed(routes.map(\.route.method))) }
         let parameters = Dictionary(uniqueKeysWithValues: zip(found.names, captures.values))
         return .found(
@@ -125,4 +130,10 @@ public struct Router<Value: Sendable>: Sendable {
         captures.rest = target[segment.startIndex...]
         return next
     }
+}
+
+extension Router where Value == Never {
+    /// Declares a route for every method, unknown ones and lower-case ones included: `router.add(Router.anyMethod, …)`.
+    /// (A client may call a method that, too. It finds the same route.)
+    public static var anyMethod: String { "*" }
 }
