@@ -83,6 +83,11 @@ static inline int cmhd_descriptor(struct MHD_Connection *connection) {
     return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 }
 
+/* For the connection's own thread: whether it is suspended still, though it may have been asked to go on. */
+static inline bool cmhd_is_suspended(struct MHD_Connection *connection) {
+    return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_SUSPENDED)->suspended == MHD_YES;
+}
+
 static inline const struct sockaddr *cmhd_client_address(struct MHD_Connection *connection) {
     return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
 }

@@ -17,7 +17,7 @@ final class RecordingSink: BodySink {
         self.limit = limit
     }
 
-    func write(_ bytes: UnsafeRawBufferPointer) throws {
+    func write(_ bytes: UnsafeRawBufferPointer) throws -> BodyRoom {
         let copy = Array(bytes)
         let count = received.withLock { received in
             received += copy
@@ -25,6 +25,7 @@ final class RecordingSink: BodySink {
         }
         writes.put(bytes.count)
         if count > limit { throw Full() }
+        return .room
     }
 
     func abandon() {

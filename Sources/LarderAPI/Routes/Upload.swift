@@ -18,8 +18,9 @@ final class Upload: BodySink {
         self.condition = condition
     }
 
-    func write(_ bytes: UnsafeRawBufferPointer) throws {
+    func write(_ bytes: UnsafeRawBufferPointer) throws -> BodyRoom {
         try reservation.receive(bytes)
+        return .room
     }
 
     func abandon() {

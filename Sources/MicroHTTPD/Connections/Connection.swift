@@ -40,8 +40,8 @@ final class Connection: @unchecked Sendable {
     private var targetCount = 0
 
     private var exchange: Exchange?
-    private var bodyStart: Int64 = 0
-    private var bodyCount: Int64 = 0
+    /// `nil` when the body may take as long as it likes. While the connection is suspended, of whoever is about to resume it.
+    private var bodyClock: BodyClock?
 
     init(handle: OpaquePointer, core: DaemonCore) {
         self.handle = handle
@@ -75,11 +75,8 @@ final class Connection: @unchecked Sendable {
     /// Takes a piece of the body. False closes the connection.
     func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard let exchange else { return false }
-        bodyCount += Int64(bytes.count)
-        let rate = Int64(core.configuration.minimumBodyRate)
-        if rate > 0, let grace = core.requestMilliseconds {
-            deadline.store(bodyStart + grace + bodyCount * 1000 / rate, ordering: .relaxed)
-        }
+        bodyClock?.receive(bytes.count)
+        deadline.store(bodyClock?.deadline ?? .max, ordering: .relaxed)
         if exchange.receiveBody(bytes) { return true }
         isCutOff.store(true, ordering: .relaxed)
         return false
@@ -98,7 +95,7 @@ final class Connection: @unchecked Sendable {
         let request = Request(
             connection: self, target: UnsafeRawBufferPointer(rebasing: target[..<targetCount]), line: line)
         isBodyIncomplete = request.hasBody
-        startBodyDeadline(request)
+        setBodyClock(request)
         switch core.handler.receive(request) {
         case .refuse(let response):
             // Answered on the first call: libmicrohttpd closes the connection after it, the body unread.
@@ -187,13 +184,26 @@ final class Connection: @unchecked Sendable {
         return cmhd_queue(handle, prepared.status, response)
     }
 
-    private func startBodyDeadline(_ request: Request) {
-        bodyCount = 0
-        guard request.hasBody, let grace = core.requestMilliseconds, core.configuration.minimumBodyRate > 0 else {
-            deadline.store(.max, ordering: .relaxed)
-            return
-        }
-        bodyStart = MonotonicClock.milliseconds()
-        deadline.store(bodyStart + grace, ordering: .relaxed)
+    /// Nothing of the body is read any more.
+    func stopBodyClock() {
+        bodyClock?.stop(now: MonotonicClock.milliseconds())
+        deadline.store(.max, ordering: .relaxed)
+    }
+
+    /// The body is about to be read again: called before the connection is resumed, from any thread.
+    func startBodyClock() {
+        bodyClock?.resume(now: MonotonicClock.milliseconds())
+        deadline.store(bodyClock?.deadline ?? .max, ordering: .relaxed)
+    }
+
+    private func setBodyClock(_ request: Request) {
+        let rate = Int64(core.configuration.minimumBodyRate)
+        bodyClock =
+            if request.hasBody, let grace = core.requestMilliseconds, rate > 0 {
+                BodyClock(now: MonotonicClock.milliseconds(), grace: grace, bytesPerSecond: rate)
+            } else {
+                nil
+            }
+        deadline.store(bodyClock?.deadline ?? .max, ordering: .relaxed)
     }
 }

@@ -28,6 +28,9 @@ func handleRequest(
         guard let upload, let uploadCount else {
             return cmhd_result(connection.proceed(RequestLine(method: method, target: url, version: version)))
         }
+        // The next chunk may be at hand when the one before it had the connection suspended. It stays where it is; to
+        // suspend twice would corrupt the library's lists.
+        if cmhd_is_suspended(handle) { return cmhd_result(true) }
         let bytes = UnsafeRawBufferPointer(start: upload, count: uploadCount.pointee)
         uploadCount.pointee = 0
         return cmhd_result(connection.receive(bytes))

@@ -9,6 +9,17 @@ struct BodyReceiver {
     private var discarded = 0
     private var isTooLarge = false
     private var failure: (any Error)?
+    private var hasSinkEnough = false
+
+    /// What became of a piece.
+    enum Step {
+        /// It was taken, or thrown away.
+        case next
+        /// The sink took it, and must have room before there is more.
+        case wait(any BodySink)
+        /// More was thrown away than is worth it.
+        case close
+    }
 
     /// - Parameter declaredLength: what the client says; `nil` when it does not.
     init(policy: BodyPolicy, declaredLength: Int64?, discardLimit: Int) {
@@ -36,8 +47,8 @@ struct BodyReceiver {
         declaredLength.map { $0 <= discardLimit } ?? true
     }
 
-    /// Takes the next bytes. False when more was thrown away than is worth it.
-    mutating func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    /// Takes the next bytes.
+    mutating func receive(_ bytes: UnsafeRawBufferPointer) -> Step {
         switch policy {
         case .none:
             return discard(bytes)
@@ -49,13 +60,19 @@ struct BodyReceiver {
                 return discard(bytes)
             }
             memory.append(contentsOf: bytes)
-            return true
+            return .next
         case .sink(let sink):
-            if failure != nil { return discard(bytes) }
+            if hasSinkEnough || failure != nil { return discard(bytes) }
             do {
-                try sink.write(bytes)
+                let room = try sink.write(bytes)
                 sunk += Int64(bytes.count)
-                return true
+                switch room {
+                case .room: return .next
+                case .full: return .wait(sink)
+                case .enough:
+                    hasSinkEnough = true
+                    return .next
+                }
             } catch {
                 failure = error
                 return discard(bytes)
@@ -81,8 +98,8 @@ struct BodyReceiver {
         if case .sink(let sink) = policy { sink.abandon() }
     }
 
-    private mutating func discard(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    private mutating func discard(_ bytes: UnsafeRawBufferPointer) -> Step {
         discarded += bytes.count
-        return discarded <= discardLimit
+        return discarded <= discardLimit ? .next : .close
     }
 }

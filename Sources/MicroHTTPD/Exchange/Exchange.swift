@@ -7,7 +7,7 @@ import Primitives
 /// Every exchange that is handed to a handler must be answered by ``respond(_:)``, once, from any thread; dropping it
 /// leaves its client waiting.
 ///
-/// Invariants: `receiver` and `action` belong to the connection's thread; `action` is there until the body is complete.
+/// Invariants: `receiver`, `pause` and `action` belong to the connection's thread; `action` is there until the body is complete.
 /// `receivedBody` is written before the handler gets the exchange and never after. `state` is locked; whoever takes it
 /// out of `suspended` has the duty to resume the connection, after the lock is released.
 ///
@@ -43,6 +43,8 @@ public final class Exchange: @unchecked Sendable {
     private let state = Locked(State())
     private let connection: Connection
     private var receiver: BodyReceiver
+    /// The last one; `nil` when the body was never held up.
+    private var pause: BodyPause?
     private var action: (@Sendable (Exchange) -> Void)?
     private var receivedBody = ReceivedBody.none
 
@@ -161,12 +163,21 @@ public final class Exchange: @unchecked Sendable {
 
     /// Takes a piece of the body. False closes the connection.
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        receiver.receive(bytes)
+        if let pause, pause.isHungUp { return false }
+        switch receiver.receive(bytes) {
+        case .next: return true
+        case .close: return false
+        case .wait(let sink):
+            let pause = BodyPause(connection)
+            self.pause = pause
+            return pause.begin(sink)
+        }
     }
 
     /// The request is complete, or the connection was resumed. False closes the connection.
     func proceed() -> Bool {
         if let action {
+            if let pause, pause.isHungUp { return false }
             self.action = nil
             receivedBody = receiver.finish()
             action(self)

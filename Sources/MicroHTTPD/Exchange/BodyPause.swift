@@ -1,0 +1,74 @@
+import Primitives
+
+/// A connection that is not read from, because the sink of its request's body has no room.
+///
+/// Invariants: `phase` is locked; whoever takes it out of `waiting` has the duty to resume the connection, after the lock
+/// is released.
+final class BodyPause: SuspensionOwner {
+    private enum Phase {
+        /// The connection is about to be suspended.
+        case beginning
+        /// The connection is suspended.
+        case waiting(Suspension)
+        /// The sink has room again.
+        case over
+        /// The client went away, or the daemon gave up.
+        case hungUp
+    }
+
+    private let phase = Locked(Phase.beginning)
+    private let connection: Connection
+
+    init(_ connection: Connection) {
+        self.connection = connection
+    }
+
+    /// Suspends the connection until the sink has room, on the connection's thread. False, and nothing done, when the
+    /// daemon is stopping.
+    func begin(_ sink: any BodySink) -> Bool {
+        connection.stopBodyClock()
+        guard let suspension = connection.core.suspensions.suspend(connection, owner: self) else { return false }
+        // The hang-up may have come already.
+        let isWaiting = phase.withLock { phase in
+            guard case .beginning = phase else { return false }
+            phase = .waiting(suspension)
+            return true
+        }
+        if isWaiting {
+            sink.onRoom { [weak self] in self?.end(.over) }
+        } else {
+            connection.core.suspensions.resume(suspension)
+        }
+        return true
+    }
+
+    /// Whether nobody wants the rest of the request any more.
+    var isHungUp: Bool {
+        phase.withLock { phase in
+            if case .hungUp = phase { return true }
+            return false
+        }
+    }
+
+    func clientLeft() {
+        end(.hungUp)
+    }
+
+    private func end(_ last: Phase) {
+        let suspension: Suspension? = phase.withLock { phase in
+            switch phase {
+            case .beginning:
+                phase = last
+                return nil
+            case .waiting(let suspension):
+                phase = last
+                return suspension
+            case .over, .hungUp:
+                return nil
+            }
+        }
+        guard let suspension else { return }
+        connection.startBodyClock()
+        connection.core.suspensions.resume(suspension)
+    }
+}
