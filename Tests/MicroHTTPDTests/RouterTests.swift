@@ -141,6 +141,34 @@ struct RouterTests {
         #expect(router.routes.map(\.method) == ["*", "GET", "POST", "*"])
     }
 
+    @Test(
+        "a request with any method reaches its route with the target it sent, body and all",
+        arguments: ["PURGE", "get", "head", "put", "M-SEARCH", "TRACE", "*", "A!#$%&'*+-.^_`|~z"])
+    func anyMethodOnTheWire(method: String) async throws {
+        var router = Router<Int>()
+        router.add(Router.anyMethod, "/fetch/*", 1)
+        let handler = Handler { [router] request in
+            let match = router.match(method: request.method, target: request.target)
+            guard case .found(_, _, let rest?, _) = match else { return .refuse(Response(status: 500)) }
+            let text = request.method + " " + rest
+            return .accept(.memory(limit: 100)) { exchange in
+                guard case .memory(let body) = exchange.body else { return exchange.respond(Response(status: 500)) }
+                exchange.respond(Response(text: text + " " + String(decoding: body, as: UTF8.self)))
+            }
+        }
+        try await withDaemon(handler) { daemon in
+            let client = try RawClient(port: daemon.port)
+            let rest = "https://h//a%2Fb/%2e%2e/../?c=d&e=/f?&%zz+\\|"
+            for _ in 0..<2 {
+                try client.request(method, "/fetch/" + rest, fields: ["Content-Length: 4"])
+                try client.send("body")
+                let answer = try client.answer()
+                #expect(answer.status == 200)
+                #expect(answer.text == "\(method) \(rest) body")
+            }
+        }
+    }
+
     @Test("a very long path is looked up without trouble")
     func longPath() {
         let path = String(repeating: "/a", count: 100_000)

@@ -182,9 +182,9 @@ struct StreamTests {
             return Response(body: .stream(stream, length: nil))
         }
         try await withDaemon(handler) { daemon in
-            let clients = try (0..<200).map { _ in try RawClient(port: daemon.port) }
+            let clients = try (0..<1000).map { _ in try RawClient(port: daemon.port) }
             for client in clients { try client.request("GET", "/") }
-            let all = try streams.wait(for: 200)
+            let all = try streams.wait(for: 1000)
             for round in 0..<50 { for stream in all { stream.write([UInt8(round)]) } }
             for stream in all { stream.finish() }
             for client in clients { #expect(try client.answer().body == (0..<50).map { UInt8($0) }) }

@@ -57,6 +57,7 @@ public protocol BodySink: AnyObject, Sendable {
 }
 
 extension BodySink {
+    /// Calls `action` at once.
     public func onRoom(_ action: @escaping @Sendable () -> Void) {
         action()
     }
