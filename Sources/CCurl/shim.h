@@ -16,6 +16,10 @@ static inline CURLcode larder_curl_setopt_pointer(CURL *handle, CURLoption optio
     return curl_easy_setopt(handle, option, value);
 }
 
+static inline CURLcode larder_curl_setopt_off_t(CURL *handle, CURLoption option, curl_off_t value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
 static inline CURLcode larder_curl_setopt_slist(CURL *handle, CURLoption option, struct curl_slist *value) {
     return curl_easy_setopt(handle, option, value);
 }
@@ -23,6 +27,10 @@ static inline CURLcode larder_curl_setopt_slist(CURL *handle, CURLoption option,
 // For CURLOPT_WRITEFUNCTION and CURLOPT_HEADERFUNCTION, which have the same type.
 static inline CURLcode larder_curl_setopt_write(CURL *handle, CURLoption option, curl_write_callback value) {
     return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode larder_curl_setopt_read(CURL *handle, curl_read_callback value) {
+    return curl_easy_setopt(handle, CURLOPT_READFUNCTION, value);
 }
 
 static inline CURLcode larder_curl_setopt_opensocket(CURL *handle, curl_opensocket_callback value) {

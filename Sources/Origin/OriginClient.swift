@@ -4,7 +4,7 @@ import Primitives
 
 /// Fetches from origins over HTTP/1.1, HTTP/2 and FTP: libcurl's multi interface on one thread of its own.
 ///
-/// It follows redirects, undoes content codings, keeps connections for the next transfer, connects only where the
+/// It sends any method and body, follows redirects, undoes content codings, keeps connections for the next transfer, connects only where the
 /// address policy lets it, holds every limit of its configuration, and sends again what failed before any byte of an
 /// answer came. It knows no caching: any status is a success here. Proxies, cookies, `.netrc` and HSTS are not used,
 /// whatever the environment says.
@@ -34,11 +34,13 @@ public final class OriginClient: Sendable {
     /// ``OriginError/Kind/cancelled`` before this returns.
     @discardableResult
     public func fetch(_ request: OriginRequest, receiver: any OriginReceiver) -> OriginTransfer {
-        let id = inbox.nextTransfer()
-        if !inbox.append(.start(id, request, receiver)) {
+        let transfer = OriginTransfer(id: inbox.nextTransfer(), inbox: inbox)
+        request.body?.attach(to: transfer)
+        if !inbox.append(.start(transfer, request, receiver)) {
+            request.body?.close()
             receiver.originDidFinish(.failure(OriginError(.cancelled)))
         }
-        return OriginTransfer(id: id, inbox: inbox)
+        return transfer
     }
 
     /// How many transfers run, and how many wait for their turn under the limits.

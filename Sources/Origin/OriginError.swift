@@ -11,6 +11,10 @@ public struct OriginError: Error, Sendable, CustomStringConvertible {
         case schemeRefused(String)
         /// The URL cannot be parsed, or has credentials; in words.
         case urlInvalid(String)
+        /// Something else of the request cannot be sent: its method, or its target; in words.
+        case requestInvalid(String)
+        /// The request's body broke off, or was not as long as declared; in words.
+        case uploadBroken(String)
         /// A time limit passed.
         case timedOut(Phase)
         /// The body is, or says that it is, longer than the limit, in bytes.
@@ -69,6 +73,10 @@ public struct OriginError: Error, Sendable, CustomStringConvertible {
         case .schemeRefused(let scheme):
             (code, message) = (CURLE_UNSUPPORTED_PROTOCOL, "the scheme \"\(scheme)\" is not allowed")
         case .urlInvalid(let words): (code, message) = (CURLE_URL_MALFORMAT, "the URL is not valid: \(words)")
+        case .requestInvalid(let words):
+            (code, message) = (CURLE_BAD_FUNCTION_ARGUMENT, "the request is not valid: \(words)")
+        case .uploadBroken(let words):
+            (code, message) = (CURLE_READ_ERROR, "the request's body is not complete: \(words)")
         case .timedOut(let phase): (code, message) = (CURLE_OPERATION_TIMEDOUT, phase.message)
         case .tooLarge(let limit):
             (code, message) = (CURLE_FILESIZE_EXCEEDED, "the body is longer than the limit of \(limit) bytes")

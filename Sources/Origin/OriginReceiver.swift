@@ -5,6 +5,9 @@ import HTTPTypes
 /// All calls come from the client's own thread, which serves every transfer: nothing here may wait. Any of them may
 /// start and cancel transfers.
 public protocol OriginReceiver: AnyObject, Sendable {
+    /// The head of an interim response (RFC 9110 §15.2), each one in order and as it comes, before anything else; those
+    /// of requests that are redirected, too. Not called for 100, and an unasked 101 is an error. Nothing by default.
+    func originDidAnswerInterim(_ head: OriginHead)
     /// The head of the final response, once; not called when the transfer ends before it. What is thrown ends the
     /// transfer with ``OriginError/Kind/receiver(_:)``.
     func originDidAnswer(_ head: OriginHead) throws
@@ -14,12 +17,17 @@ public protocol OriginReceiver: AnyObject, Sendable {
     func originDidFinish(_ result: Result<OriginSummary, OriginError>)
 }
 
+extension OriginReceiver {
+    /// Nothing.
+    public func originDidAnswerInterim(_ head: OriginHead) {}
+}
+
 /// How the end of a body is known.
 ///
 /// It is about the body as it was sent. A content coding (gzip, deflate, br, zstd) that is undone marks an end of its
 /// own, which has to come as well.
 public enum OriginFraming: Sendable, Hashable {
-    /// The answer cannot have a body (RFC 9110 §6.4.1: 204, 304).
+    /// The answer cannot have a body (RFC 9110 §6.4.1: 1xx, 204, 304, and anything to `HEAD`).
     case noBody
     /// `Content-Length`.
     case length
@@ -36,15 +44,19 @@ public enum OriginFraming: Sendable, Hashable {
     public var isFramed: Bool { self != .close }
 }
 
-/// The head of a final response.
+/// The head of a response.
 public struct OriginHead: Sendable {
-    /// The status code, 200 to 999. 200 for FTP.
+    /// The status code, 200 to 999, or 102 to 199 of an interim response. 200 for FTP.
     public var status: Int
-    /// Every field line, in order. For FTP, `Content-Length` and `Last-Modified` when the server tells them.
+    /// Every field line, in order, its name as it was sent, its value byte for byte but for white space around it (also
+    /// where it is not UTF-8: `withUnsafeBytesOfValue`), and for control characters, which are spaces. Trailers are not
+    /// kept (RFC 9110 §6.5.1 lets them be dropped). For FTP, `Content-Length` and `Last-Modified` when the server tells
+    /// them.
     public var fields: HTTPFields
     /// The URL that answered, after redirects, without a fragment.
     public var effectiveURL: String
-    /// The length of the body as it will be delivered; `nil` when it is not known, or the body is content-coded.
+    /// The length of the body as it will be delivered; `nil` when it is not known, or a content coding is undone. To
+    /// `HEAD`, what it would be to `GET`. 0 for a status that allows no body, whatever `Content-Length` says.
     public var declaredLength: Int64?
     /// How the end of the body will be known.
     public var framing: OriginFraming

@@ -1,15 +1,37 @@
 import HTTPTypes
 
-/// A `GET` to an origin.
+/// A request to an origin; a `GET` by default.
 public struct OriginRequest: Sendable {
-    /// An absolute URL, which is sent byte for byte as it is (but for its fragment, which no request has).
+    /// An absolute URL, which is sent byte for byte as it is (but for its fragment, which no request has). It says where
+    /// to connect, and, without a ``requestTarget``, what to ask for.
     public var url: String
-    /// Fields to send beside those that every request has (`Host`, `User-Agent`, `Accept`, and `Accept-Encoding` with
-    /// ``decodesContent``); one of the same name takes the other's place. None by default.
+    /// The method, as it is sent; `GET` by default. `CONNECT` is refused, and for FTP everything but `GET`.
+    ///
+    /// Only the idempotent ones (`GET`, `HEAD`, `OPTIONS`, `TRACE`, `PUT`, `DELETE`) are sent again after a failure
+    /// (``RetryPolicy``, RFC 9110 §9.2.2), others only when the connection could not be opened; they have a connection of
+    /// their own, because one that is used again may turn out to be closed only when the request is under way.
+    public var method: HTTPRequest.Method = .get
+    /// The target of the request line, byte for byte: `*`, or a path and query for what a URL parser changes, such as a
+    /// bare `?` at the end. It holds for the first request, not for those that redirects lead to, and not for FTP. `nil`,
+    /// the default, for that of the URL. It starts with `/` and has neither spaces nor control characters, else the
+    /// request is refused.
+    public var requestTarget: String?
+    /// Fields to send, in order; one beside those of ``addsDefaultFields`` takes the other's place. None by default.
+    /// Values go out byte for byte, empty ones too.
+    ///
+    /// `Content-Length` and `Transfer-Encoding` are not sent: the framing is that of the ``body``. `Host` comes first.
     ///
     /// A redirect to another scheme, host or port gets only those that say nothing about who asks: `Accept` and its
     /// kin, `Cache-Control`, `Pragma`, `User-Agent`, `Range` and the conditional ones (RFC 9110 §15.4).
     public var fields: HTTPFields = [:]
+    /// Whether `User-Agent`, `Accept`, and with ``decodesContent`` `Accept-Encoding`, are sent when ``fields`` has none;
+    /// `true` by default. With `false` nothing is added to the fields but `Host` and the framing of a body.
+    public var addsDefaultFields = true
+    /// The content to send; `nil`, the default, for none. It can be sent once: the request is sent again after a failure
+    /// only when not one byte of it was taken. It goes out at once, over HTTP/1.1 and a connection of its own, without
+    /// waiting for `100 Continue`. A final answer with a status from 300 on ends it (``OriginUpload`` is closed), as does
+    /// the end of the transfer; after another the sending goes on, and the transfer ends when both are complete.
+    public var body: OriginUpload?
     /// The most bytes a body may have, counted as they are delivered (decoded); no limit by default. Of several content
     /// codings none may give more, either.
     public var sizeLimit = Int64.max
@@ -18,29 +40,12 @@ public struct OriginRequest: Sendable {
     /// ``OriginError/Kind/contentCoding(_:)``; one without a byte is empty, whatever its `Content-Encoding`. With
     /// `false` nothing is asked for, and the body is delivered as it was sent.
     public var decodesContent = true
-    /// Whether 301, 302, 303, 307 and 308 with a `Location` are followed; `true` by default. Otherwise they are answers
-    /// like any other.
+    /// Whether 301, 302, 303, 307 and 308 with a `Location` are followed; `true` by default. Otherwise, and always with
+    /// a ``body`` or a method other than `GET` and `HEAD`, they are answers like any other.
     public var followsRedirects = true
 
     /// A request for `url`, otherwise with the defaults.
     public init(url: String) {
         self.url = url
-    }
-}
-
-/// A transfer that was started. It goes on when nobody holds this any more.
-public final class OriginTransfer: Sendable {
-    private let inbox: Inbox
-    let id: UInt64
-
-    init(id: UInt64, inbox: Inbox) {
-        self.id = id
-        self.inbox = inbox
-    }
-
-    /// Ends the transfer soon, with ``OriginError/Kind/cancelled``; no effect once it has ended. From any thread; bytes
-    /// may still be delivered until the receiver is told of the end.
-    public func cancel() {
-        inbox.append(.cancel(id))
     }
 }

@@ -65,9 +65,13 @@ import Testing
     // Without sockets: an origin cannot see how much of a head the client has read when it resets the connection.
     @Test("one line of an interim head is enough for a request not to be sent again")
     func notRetriedWithinHead() throws {
+        let multi = curl_multi_init()!
+        defer { curl_multi_cleanup(multi) }
+        let inbox = Inbox(multi: multi)
         for (line, isEarly) in [("", true), ("HTTP/1.1 103 Early Hints\r\n", false)] {
             let transfer = Transfer(
-                id: 1, request: OriginRequest(url: "http://127.0.0.1/"), receiver: Collector(),
+                control: OriginTransfer(id: 1, inbox: inbox), request: OriginRequest(url: "http://127.0.0.1/"),
+                receiver: Collector(),
                 url: try OriginURL("http://127.0.0.1/"), configuration: .local, timer: LoopTimer())
             transfer.begin()
             transfer.willSendRequest()

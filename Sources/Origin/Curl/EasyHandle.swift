@@ -43,6 +43,10 @@ final class EasyHandle {
         check(larder_curl_setopt_string(pointer, option, value), option)
     }
 
+    func set(_ option: CURLoption, offset value: Int64) {
+        check(larder_curl_setopt_off_t(pointer, option, curl_off_t(value)), option)
+    }
+
     func set(_ option: CURLoption, pointer value: UnsafeMutableRawPointer?) {
         check(larder_curl_setopt_pointer(pointer, option, value), option)
     }
@@ -66,7 +70,6 @@ final class EasyHandle {
         set(CURLOPT_QUICK_EXIT, 1)
         set(CURLOPT_BUFFERSIZE, 65_536)
         set(CURLOPT_TCP_KEEPALIVE, 1)
-        set(CURLOPT_USERAGENT, configuration.userAgent)
         set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
         set(CURLOPT_CONNECTTIMEOUT_MS, configuration.connectTimeout.forCurl)
         // FTP's answers on the control connection; libcurl's default is two minutes.
@@ -83,11 +86,20 @@ final class EasyHandle {
     }
 
     /// Sets the field lines of the request; once between two resets.
-    func setFields(_ fields: HTTPFields) {
+    ///
+    /// - Parameter unaided: names of fields for which libcurl takes its own line, and what it would do about the field,
+    ///   from `fields` alone.
+    func setFields(_ fields: HTTPFields, unaided: [HTTPField.Name] = []) {
+        // Without a value the line is not sent. It is the first one that libcurl looks at, so it sees an empty field.
+        for name in unaided { fieldLines = curl_slist_append(fieldLines, "\(name.rawName):") }
         for field in fields {
-            // libcurl's way of writing a field with an empty value; `Name:` would remove the field instead.
-            let line = field.value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(field.value)"
-            fieldLines = curl_slist_append(fieldLines, line)
+            let line = field.withUnsafeBytesOfValue { value in
+                // libcurl's way of writing a field with an empty value; `Name:` would be taken as above.
+                Array(field.name.rawName.utf8) + (value.isEmpty ? [0x3b] : [0x3a, 0x20] + value) + [0]
+            }
+            line.withUnsafeBytes {
+                fieldLines = curl_slist_append(fieldLines, $0.assumingMemoryBound(to: CChar.self).baseAddress)
+            }
         }
         check(larder_curl_setopt_slist(pointer, CURLOPT_HTTPHEADER, fieldLines), CURLOPT_HTTPHEADER)
     }

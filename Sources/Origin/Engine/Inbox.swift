@@ -9,8 +9,10 @@ import Primitives
 ///   write to a socket that does not block, which is why it may happen under the lock.
 final class Inbox: Sendable {
     enum Command: Sendable {
-        case start(UInt64, OriginRequest, any OriginReceiver)
+        case start(OriginTransfer, OriginRequest, any OriginReceiver)
         case cancel(UInt64)
+        /// What was held back may go on, or has broken.
+        case wake(UInt64)
         case shutDown
     }
 

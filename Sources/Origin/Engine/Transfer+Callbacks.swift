@@ -10,12 +10,7 @@ extension Transfer {
         let this = Unmanaged.passUnretained(self).toOpaque()
         handle.setCommonOptions(configuration)
         handle.set(CURLOPT_URL, url.text)
-        var fields = fields
-        // As a field like any other: CURLOPT_ACCEPT_ENCODING would let libcurl decode (see `ContentDecoder`).
-        if request.decodesContent && fields[.acceptEncoding] == nil {
-            fields[.acceptEncoding] = ContentCoding.accepted
-        }
-        handle.setFields(fields)
+        if !isFTP { configureRequest(handle, configuration) }
         // Many transfers that start together share one HTTP/2 connection instead of opening one each. Without TLS they
         // would wait for the first one's answer to learn that they cannot.
         if url.scheme == "https" { handle.set(CURLOPT_PIPEWAIT, 1) }
@@ -29,8 +24,11 @@ extension Transfer {
         handle.set(CURLOPT_OPENSOCKETDATA, pointer: this)
         handle.set(CURLOPT_PREREQDATA, pointer: this)
         larder_curl_setopt_write(handle.pointer, CURLOPT_WRITEFUNCTION) { bytes, size, count, this in
-            let isTaken = Transfer.from(this).receiveBody(UnsafeRawBufferPointer(start: bytes, count: size * count))
-            return isTaken ? size * count : Int(CURL_WRITEFUNC_ERROR)
+            switch Transfer.from(this).receiveBody(UnsafeRawBufferPointer(start: bytes, count: size * count)) {
+            case .taken: size * count
+            case .held: Int(CURL_WRITEFUNC_PAUSE)
+            case .failed: Int(CURL_WRITEFUNC_ERROR)
+            }
         }
         larder_curl_setopt_write(handle.pointer, CURLOPT_HEADERFUNCTION) { bytes, size, count, this in
             let isTaken = Transfer.from(this).receiveLine(UnsafeRawBufferPointer(start: bytes, count: size * count))
@@ -46,7 +44,7 @@ extension Transfer {
         self.handle = handle
     }
 
-    private static func from(_ pointer: UnsafeMutableRawPointer?) -> Transfer {
+    static func from(_ pointer: UnsafeMutableRawPointer?) -> Transfer {
         Unmanaged<Transfer>.fromOpaque(pointer!).takeUnretainedValue()
     }
 }

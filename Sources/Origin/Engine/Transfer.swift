@@ -19,7 +19,8 @@ final class Transfer {
         case receiving
     }
 
-    let id: UInt64
+    /// The caller's end of it.
+    let control: OriginTransfer
     let request: OriginRequest
     let receiver: any OriginReceiver
     let policy: AddressPolicy
@@ -29,6 +30,8 @@ final class Transfer {
     // The transfer as a whole.
     var url: OriginURL
     var fields: HTTPFields
+    /// The target of the current hop, when it is not the URL's.
+    var requestTarget: String?
     var redirectCount = 0
     var failedTries = 0
     /// What is left of the total time, as of `startedAt`.
@@ -47,6 +50,9 @@ final class Transfer {
     // The current try; `begin` resets it.
     private(set) var phase = Phase.idle
     private(set) var lastProgress: Instant
+    /// Whether libcurl was told to pause, because a body is held back or more of the request's is awaited: who waits for
+    /// whom is then not for the origin to end.
+    private(set) var isHolding = false
     private var parser = ResponseHeadParser(allowsHTTP2: false)
     /// Where the answer that is being received redirects to.
     private(set) var redirection: String?
@@ -57,14 +63,15 @@ final class Transfer {
     private(set) var failure: OriginError.Kind?
 
     init(
-        id: UInt64, request: OriginRequest, receiver: any OriginReceiver, url: OriginURL,
+        control: OriginTransfer, request: OriginRequest, receiver: any OriginReceiver, url: OriginURL,
         configuration: OriginClient.Configuration, timer: LoopTimer
     ) {
-        self.id = id
+        self.control = control
         self.request = request
         self.receiver = receiver
         self.url = url
         fields = request.fields
+        requestTarget = request.requestTarget
         policy = configuration.addressPolicy
         timeLeft = configuration.totalTimeout
         stallTimeout = configuration.stallTimeout
@@ -72,12 +79,14 @@ final class Transfer {
         lastProgress = timer.now
     }
 
+    var id: UInt64 { control.id }
     var isFTP: Bool { url.scheme == "ftp" }
 
     /// A new try, or hop, begins.
     func begin() {
         phase = .connecting
         lastProgress = timer.now
+        isHolding = false
         parser = ResponseHeadParser(allowsHTTP2: url.scheme == "https")
         redirection = nil
         redirectBodyLeft = 65_536
@@ -130,29 +139,40 @@ final class Transfer {
         guard !isFTP else { return true }
         phase = .receiving
         do throws(ResponseHeadParser.Malformed) {
-            guard let head = try parser.consume(line), head.status >= 200 else { return true }
-            return receive(head)
+            return try parser.consume(line).map(receive) ?? true
         } catch {
             failure = .malformedResponse(error.reason)
             return false
         }
     }
 
-    /// A piece of the body. `false` stops libcurl.
-    func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    /// What becomes of a piece of the body.
+    enum Reception {
+        case taken
+        /// libcurl keeps the piece, and brings it again when it is told to go on.
+        case held
+        case failed
+    }
+
+    /// A piece of the body.
+    func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Reception {
         lastProgress = timer.now
         if redirection != nil {
             // Reading a little lets the connection be used again; a long body costs more than a new connection.
             redirectBodyLeft -= bytes.count
-            return redirectBodyLeft >= 0
+            return redirectBodyLeft >= 0 ? .taken : .failed
         }
-        if isFTP && answer == nil && !answerFTP() { return false }
-        if bytes.isEmpty { return true }
+        if isFTP && answer == nil && !answerFTP() { return .failed }
+        if bytes.isEmpty { return .taken }
+        if control.isPaused {
+            isHolding = true
+            return .held
+        }
         do {
             let decoding = try decoding ?? makeDecoding()
             self.decoding = decoding
             try decoding.decode(bytes, into: deliver)
-            return true
+            return .taken
         } catch let error as ContentCodingError {
             failure = .contentCoding(error.reason)
         } catch is ContentDecoding.TooLong {
@@ -160,7 +180,28 @@ final class Transfer {
         } catch {
             failure = .receiver(error)
         }
-        return false
+        return .failed
+    }
+
+    /// libcurl can send more of the request's body.
+    func readUpload(into target: UnsafeMutableRawBufferPointer) -> Int {
+        lastProgress = timer.now
+        switch request.body?.read(into: target) {
+        case .bytes(let count): return count
+        case .end, nil: return 0
+        case .wait:
+            isHolding = true
+            return Int(CURL_READFUNC_PAUSE)
+        }
+    }
+
+    /// Lets libcurl go on with what it was told to hold; who still has to wait is told to hold it again. The receiver may
+    /// be called from within. Returns what libcurl says.
+    func goOn() -> CURLcode {
+        guard isHolding, let handle else { return CURLE_OK }
+        isHolding = false
+        lastProgress = timer.now
+        return curl_easy_pause(handle.pointer, CURLPAUSE_CONT)
     }
 
     private func makeDecoding() throws -> ContentDecoding {
@@ -175,7 +216,16 @@ final class Transfer {
     }
 
     private func receive(_ head: ResponseHeadParser.Head) -> Bool {
-        if request.followsRedirects, [301, 302, 303, 307, 308].contains(head.status) {
+        guard head.status >= 200 else {
+            if head.status != 100 { receiver.originDidAnswerInterim(originHead(head)) }
+            return true
+        }
+        if head.status >= 300, let body = request.body {
+            // The origin does not want the rest, if there is any (RFC 9110 §10.1.1, RFC 9112 §9.5).
+            body.close()
+            if isHolding { control.wake() }
+        }
+        if request.mayBeRedirected, [301, 302, 303, 307, 308].contains(head.status) {
             let locations = Set(head.fields[values: .location])
             guard locations.count < 2 else {
                 failure = .redirectInvalid("there are two Location fields that differ")
@@ -184,16 +234,20 @@ final class Transfer {
             redirection = locations.first
             if redirection != nil { return true }
         }
+        return deliver(originHead(head))
+    }
+
+    private func originHead(_ head: ResponseHeadParser.Head) -> OriginHead {
         let isLengthTold = !request.decodesContent || ContentCoding.names(in: head.fields).isEmpty
+        let hasBody = head.allowsBody && request.method != .head
         let framing: OriginFraming =
-            if !head.allowsBody { .noBody } else if head.version == "2" { .stream } else if head.isChunked {
+            if !hasBody { .noBody } else if head.version == "2" { .stream } else if head.isChunked {
                 .chunked
             } else if head.contentLength != nil { .length } else { .close }
-        return deliver(
-            OriginHead(
-                status: head.status, fields: head.fields, effectiveURL: url.text,
-                declaredLength: !head.allowsBody ? 0 : isLengthTold ? head.contentLength : nil, framing: framing,
-                version: head.version))
+        return OriginHead(
+            status: head.status, fields: head.fields, effectiveURL: url.text,
+            declaredLength: !head.allowsBody ? 0 : isLengthTold ? head.contentLength : nil, framing: framing,
+            version: head.version)
     }
 
     /// FTP has no head: what libcurl knows of the file stands for it.
@@ -210,7 +264,7 @@ final class Transfer {
     }
 
     private func deliver(_ head: OriginHead) -> Bool {
-        if let length = head.declaredLength, length > request.sizeLimit {
+        if head.framing != .noBody, let length = head.declaredLength, length > request.sizeLimit {
             failure = .tooLarge(limit: request.sizeLimit)
             return false
         }
@@ -233,14 +287,15 @@ final class Transfer {
     /// What a try came to.
     enum Outcome {
         case redirect(String)
-        /// `isEarly`: no byte of an answer had come.
+        /// `isEarly`: no byte of an answer had come, and nothing happens twice when the request is sent again.
         case failed(OriginError, isEarly: Bool)
         case complete(OriginSummary)
     }
 
     /// What libcurl's result means.
     func outcome(of code: CURLcode) -> Outcome {
-        let isEarly = phase != .receiving && answer == nil
+        let isRepeatable = request.method.isIdempotent && request.body?.isUntouched != false
+        let isEarly = phase == .connecting || (phase == .waiting && isRepeatable)
         if let failure { return .failed(OriginError(failure), isEarly: false) }
         // The head said where to go on; what became of the body does not matter.
         if let redirection { return .redirect(redirection) }

@@ -50,32 +50,41 @@ final class TransferLoop {
 
     private func perform(_ command: Inbox.Command) -> Bool {
         switch command {
-        case .start(let id, let request, let receiver): start(id, request, receiver)
+        case .start(let control, let request, let receiver): start(control, request, receiver)
         case .cancel(let id):
             if let transfer = transfers[id] { finish(transfer, .failure(OriginError(.cancelled))) }
+        case .wake(let id):
+            if let transfer = transfers[id] { wake(transfer) }
         case .shutDown: return false
         }
         return true
     }
 
-    private func start(_ id: UInt64, _ request: OriginRequest, _ receiver: any OriginReceiver) {
-        let url: OriginURL
-        do {
-            url = try OriginURL(request.url)
+    private func start(_ control: OriginTransfer, _ request: OriginRequest, _ receiver: any OriginReceiver) {
+        do throws(OriginError) {
+            let url = try request.checkedURL(configuration)
+            transfers[control.id] = Transfer(
+                control: control, request: request, receiver: receiver, url: url, configuration: configuration,
+                timer: timer)
+            queue.enqueue(control.id, host: url.origin)
         } catch {
-            return receiver.originDidFinish(.failure(OriginError(.urlInvalid(error.reason))))
+            request.body?.close()
+            receiver.originDidFinish(.failure(error))
         }
-        guard configuration.allows(url.scheme) else {
-            return receiver.originDidFinish(.failure(OriginError(.schemeRefused(url.scheme))))
+    }
+
+    private func wake(_ transfer: Transfer) {
+        if let words = transfer.request.body?.failure {
+            return finish(transfer, .failure(OriginError(.uploadBroken(words))))
         }
-        guard !url.host.isEmpty else {
-            return receiver.originDidFinish(.failure(OriginError(.urlInvalid("it has no host"))))
-        }
-        let transfer = Transfer(
-            id: id, request: request, receiver: receiver, url: url, configuration: configuration,
-            timer: timer)
-        transfers[id] = transfer
-        queue.enqueue(id, host: url.origin)
+        let code = transfer.goOn()
+        // Its limit for a stall begins to count again.
+        timer.note(deadline(of: transfer))
+        guard code != CURLE_OK else { return }
+        // The receiver threw.
+        let outcome = transfer.outcome(of: code)
+        release(transfer)
+        goOn(transfer, outcome)
     }
 
     // MARK: Running
@@ -170,6 +179,7 @@ final class TransferLoop {
         release(transfer)
         queue.remove(transfer.id)
         transfers[transfer.id] = nil
+        transfer.request.body?.close()
         transfer.receiver.originDidFinish(result)
     }
 
@@ -184,7 +194,8 @@ final class TransferLoop {
         case .idle: return nil
         // libcurl's own limit; what it does not limit is waiting for a connection that others share.
         case .connecting: return total
-        case .waiting, .receiving: return min(total, transfer.lastProgress + configuration.stallTimeout)
+        case .waiting, .receiving:
+            return transfer.isHolding ? total : min(total, transfer.lastProgress + configuration.stallTimeout)
         }
     }
 

@@ -1,24 +1,25 @@
-import Primitives
-
 /// Bytes that wait to be sent, in the pieces in which they came. No lock, no limit of its own.
-struct ChunkQueue {
+public struct ChunkQueue: Sendable {
     private var chunks: [SharedBytes] = []
     /// The first chunk that is not used up, and how much of it is.
     private var first = 0
     private var offset = 0
 
     /// How many bytes wait.
-    private(set) var count = 0
+    public private(set) var count = 0
+
+    /// An empty queue.
+    public init() {}
 
     /// Adds bytes at the end; they are not copied.
-    mutating func append(_ bytes: SharedBytes) {
+    public mutating func append(_ bytes: SharedBytes) {
         guard bytes.count > 0 else { return }
         chunks.append(bytes)
         count += bytes.count
     }
 
     /// Moves as much as there is, and as fits, from the front into `target`; returns how much.
-    mutating func take(into target: UnsafeMutableRawBufferPointer) -> Int {
+    public mutating func take(into target: UnsafeMutableRawBufferPointer) -> Int {
         var taken = 0
         while taken < target.count, first < chunks.count {
             let rest = UnsafeRawBufferPointer(rebasing: chunks[first].bytes[offset...])
