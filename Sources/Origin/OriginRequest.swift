@@ -5,7 +5,7 @@ public struct OriginRequest: Sendable {
     /// An absolute URL, which is sent byte for byte as it is (but for its fragment, which no request has). It says where
     /// to connect, and, without a ``requestTarget``, what to ask for.
     public var url: String
-    /// The method, as it is sent; `GET` by default. `CONNECT` is refused, and for FTP everything but `GET`.
+    /// The method, as it is sent; `GET` by default. `CONNECT` is refused, for FTP everything but `GET`.
     ///
     /// Only the idempotent ones (`GET`, `HEAD`, `OPTIONS`, `TRACE`, `PUT`, `DELETE`) are sent again after a failure
     /// (``RetryPolicy``, RFC 9110 §9.2.2), others only when the connection could not be opened; they have a connection of
@@ -27,7 +27,7 @@ public struct OriginRequest: Sendable {
     /// Whether `User-Agent`, `Accept`, and with ``decodesContent`` `Accept-Encoding`, are sent when ``fields`` has none;
     /// `true` by default. With `false` nothing is added to the fields but `Host` and the framing of a body.
     public var addsDefaultFields = true
-    /// The content to send; `nil`, the default, for none. It can be sent once: the request is sent again after a failure
+    /// The content to send; `nil`, the default, for none. `HEAD` with content is refused. It can be sent once: the request is sent again after a failure
     /// only when not one byte of it was taken. It goes out at once, over HTTP/1.1 and a connection of its own, without
     /// waiting for `100 Continue`. A final answer with a status from 300 on ends it (``OriginUpload`` is closed), as does
     /// the end of the transfer; after another the sending goes on, and the transfer ends when both are complete.

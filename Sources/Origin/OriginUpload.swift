@@ -4,7 +4,8 @@ import Primitives
 ///
 /// Writing never blocks. ``write(_:)`` takes what it is given and says whether there is room for more; a producer that
 /// is told there is none asks ``onRoom(_:)`` to be called when there is. So at most the high-water mark and one more
-/// write are in memory, however slow the origin. When the producer is slower, sending is paused, and not called a stall.
+/// write are in memory, however slow the origin. When the producer is slower, sending is paused, which is no stall; that
+/// the origin has closed the connection meanwhile may be found out only by the next write.
 ///
 /// Invariants: `state` is locked; callbacks and wake-ups happen after the lock is released. `isAwaited` is set exactly
 /// while libcurl waits for bytes, and whoever takes it back wakes the transfer: one wake-up for many writes.
@@ -148,13 +149,11 @@ public final class OriginUpload: Sendable {
 
     /// Tells the body where it is going. It can be sent once.
     func attach(to transfer: OriginTransfer) {
-        let (isFirst, hasFailed) = state.withLock { state in
+        let isFirst = state.withLock { state in
             defer { state.transfer = transfer }
-            if case .failed = state.phase { return (state.transfer == nil, true) }
-            return (state.transfer == nil, false)
+            return state.transfer == nil
         }
         precondition(isFirst, "a body can be sent only once")
-        if hasFailed { transfer.wake() }
     }
 
     /// Moves bytes into libcurl's buffer, in chunks when the length is not known (RFC 9112 §7.1).

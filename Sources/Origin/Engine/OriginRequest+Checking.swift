@@ -13,6 +13,8 @@ extension OriginRequest {
         guard !url.host.isEmpty else { throw OriginError(.urlInvalid("it has no host")) }
         // It makes a tunnel, not an answer (RFC 9110 §9.3.6).
         guard method != .connect else { throw OriginError(.requestInvalid("CONNECT is for proxies")) }
+        // libcurl would leave the body out (RFC 9110 §9.3.2: it has no meaning).
+        guard method != .head || body == nil else { throw OriginError(.requestInvalid("HEAD has no body")) }
         if let requestTarget, requestTarget != "*" {
             guard requestTarget.utf8.first == 0x2f, requestTarget.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) else {
                 throw OriginError(.requestInvalid("its target is no path, or has characters that none may have"))

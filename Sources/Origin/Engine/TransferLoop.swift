@@ -63,6 +63,8 @@ final class TransferLoop {
     private func start(_ control: OriginTransfer, _ request: OriginRequest, _ receiver: any OriginReceiver) {
         do throws(OriginError) {
             let url = try request.checkedURL(configuration)
+            // Before now there was nothing that a wake-up could have reached.
+            if let words = request.body?.failure { throw OriginError(.uploadBroken(words)) }
             transfers[control.id] = Transfer(
                 control: control, request: request, receiver: receiver, url: url, configuration: configuration,
                 timer: timer)

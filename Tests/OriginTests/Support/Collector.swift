@@ -9,11 +9,14 @@ final class Collector: OriginReceiver {
     struct Refusal: Error {}
 
     private struct State {
+        var interimHeads: [OriginHead] = []
         var heads: [OriginHead] = []
         var body: [UInt8] = []
         var results: [Result<OriginSummary, OriginError>] = []
+        var transfer: OriginTransfer?
     }
 
+    let didAnswerInterim = Gate("interim head")
     let didAnswer = Gate("head")
     let didSend = Gate("first byte")
     let didFinish = Gate("end of the transfer")
@@ -35,6 +38,18 @@ final class Collector: OriginReceiver {
     var body: [UInt8] { state.withLock { $0.body } }
     var text: String { String(decoding: body, as: UTF8.self) }
     var results: [Result<OriginSummary, OriginError>] { state.withLock { $0.results } }
+
+    var interimHeads: [OriginHead] { state.withLock { $0.interimHeads } }
+    /// Set by `start`.
+    var transfer: OriginTransfer? {
+        get { state.withLock { $0.transfer } }
+        set { state.withLock { $0.transfer = newValue } }
+    }
+
+    func originDidAnswerInterim(_ head: OriginHead) {
+        state.withLock { $0.interimHeads.append(head) }
+        didAnswerInterim.open()
+    }
 
     func originDidAnswer(_ head: OriginHead) throws {
         state.withLock { $0.heads.append(head) }
@@ -97,7 +112,7 @@ extension OriginClient {
         let collector = Collector(keeping: self)
         var request = OriginRequest(url: url)
         change(&request)
-        fetch(request, receiver: collector)
+        collector.transfer = fetch(request, receiver: collector)
         return collector
     }
 

@@ -1,0 +1,127 @@
+import HTTPTypes
+import TestSupport
+import Testing
+
+@testable import Origin
+
+/// What a gateway must see of an answer.
+@Suite struct AnswerTests {
+    private let client = OriginClient(configuration: .local)
+
+    private func serving(_ heads: [String: String]) throws -> ScriptedOrigin {
+        try ScriptedOrigin { request, connection in
+            try connection.send("HTTP/1.1 \(heads[request.target] ?? "200 OK\r\nContent-Length: 0")\r\n\r\n")
+        }
+    }
+
+    @Test(
+        "an answer to HEAD ends with its head, whatever that says of a body, and the connection is used again",
+        arguments: [
+            ("200 OK\r\nContent-Length: 1000", 1000), ("200 OK\r\nTransfer-Encoding: chunked", nil), ("200 OK", nil),
+            ("200 OK\r\nContent-Length: 10\r\nContent-Encoding: gzip", nil), ("404 Not Found\r\nContent-Length: 7", 7),
+            ("204 No Content", 0), ("304 Not Modified\r\nContent-Length: 3", 0),
+        ] as [(String, Int64?)])
+    func head(lines: String, length: Int64?) async throws {
+        let origin = try serving(["/x": lines])
+        let collector = try await client.get(origin.url("/x")) {
+            $0.method = .head
+            $0.sizeLimit = 5
+        }
+        #expect(collector.head?.declaredLength == length)
+        #expect(collector.head?.framing == .noBody)
+        #expect(collector.body.isEmpty)
+        try await client.get(origin.url("/y"))
+        #expect(origin.connectionCount == 1)
+    }
+
+    @Test("a body that comes after the answer to HEAD all the same is nobody's answer")
+    func headWithBody() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            if request.method == "GET" { return try connection.respond(body: "right") }
+            try connection.send(
+                "HTTP/1.1 200 OK\r\nContent-Length: 41\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nwrong")
+        }
+        for _ in 0..<3 {
+            try await client.get(origin.url()) { $0.method = .head }
+            #expect(try await client.get(origin.url()).text == "right")
+        }
+    }
+
+    @Test(
+        "204 and 304 have no body, whatever their fields say",
+        arguments: [
+            "304 Not Modified\r\nContent-Length: 1000", "304 Not Modified\r\nTransfer-Encoding: chunked",
+            "304 Not Modified\r\nContent-Encoding: gzip", "204 No Content\r\nContent-Length: 0",
+            "204 No Content\r\nContent-Length: 10",
+        ])
+    func noBody(lines: String) async throws {
+        let origin = try serving(["/x": lines])
+        let collector = try await client.get(origin.url("/x"))
+        #expect(collector.head?.declaredLength == 0)
+        #expect(collector.head?.framing == .noBody)
+        try await client.get(origin.url("/y"))
+        #expect(origin.connectionCount == 1)
+    }
+
+    @Test("interim answers but 100 come in order, with their fields, before the final one (RFC 9110 §15.2)")
+    func interim() async throws {
+        let gate = Gate()
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.send("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\nX-Step: 1\r\n\r\n")
+            try gate.waitBlocking()
+            try connection.send("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\nLink: </b>\r\n\r\n")
+            try connection.send("HTTP/1.1 199 New\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        }
+        let collector = client.start(origin.url())
+        // Each comes when it was sent.
+        try await collector.didAnswerInterim.wait()
+        #expect(collector.heads.isEmpty)
+        gate.open()
+        try await collector.summary()
+        #expect(collector.interimHeads.map(\.status) == [102, 103, 199])
+        #expect(collector.interimHeads[0].fields[HTTPField.Name("X-Step")!] == "1")
+        #expect(collector.interimHeads[1].fields[values: HTTPField.Name("Link")!] == ["</a>", "</b>"])
+        #expect(collector.interimHeads[1].framing == .noBody)
+        #expect(collector.heads.map(\.status) == [200])
+        #expect(collector.text == "ok")
+    }
+
+    @Test("every field line is seen as it was sent: order, case, bytes that are no UTF-8, empty values")
+    func fields() async throws {
+        let lines: [[UInt8]] = ["x-b:  one ", "X-A:", "X-b:\ttwo\t three", "SET-cookie: a=\"b\""].map { Array($0.utf8) }
+        let text = Array("X-Text: ".utf8) + [0x61, 0xe9, 0xff]
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.send("HTTP/1.1 200 OK\r\n")
+            for line in lines + [text] { try connection.send(line + [0x0d, 0x0a]) }
+            try connection.send("Content-Length: 0\r\n\r\n")
+        }
+        let fields = try #require(try await client.get(origin.url()).head?.fields)
+        #expect(fields.map(\.name.rawName) == ["x-b", "X-A", "X-b", "SET-cookie", "X-Text", "Content-Length"])
+        #expect(fields.prefix(4).map(\.value) == ["one", "", "two\t three", "a=\"b\""])
+        #expect(Array(fields)[4].withUnsafeBytesOfValue(Array.init) == [0x61, 0xe9, 0xff])
+    }
+
+    @Test("a body whose coding is not to be undone is untouched, and has its length")
+    func undecoded() async throws {
+        let gzip = Coded.gzip(Coded.hello)
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.respond(fields: [.contentEncoding: "gzip"], body: gzip)
+        }
+        let collector = try await client.get(origin.url()) { $0.decodesContent = false }
+        #expect(collector.body == gzip)
+        #expect(collector.head?.declaredLength == Int64(gzip.count))
+        #expect(origin.requests[0].fields[.acceptEncoding] == nil)
+    }
+
+    @Test("trailers are dropped, and are no error (RFC 9110 §6.5.1)")
+    func trailers() async throws {
+        let origin = try serving([
+            "/x": "200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n2\r\nok\r\n0\r\nX-Sum: 1"
+        ])
+        let collector = try await client.get(origin.url("/x"))
+        #expect(collector.text == "ok")
+        #expect(collector.head?.fields[HTTPField.Name("X-Sum")!] == nil)
+        try await client.get(origin.url("/y"))
+        #expect(origin.connectionCount == 1)
+    }
+}

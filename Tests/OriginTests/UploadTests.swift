@@ -1,0 +1,371 @@
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+@testable import Origin
+
+@Suite struct UploadTests {
+    private static let lastChunk = Array("0\r\n\r\n".utf8)
+    private let client = OriginClient(configuration: .local)
+
+    private func start(
+        _ url: String, _ body: OriginUpload, method: HTTPRequest.Method = .post, client: OriginClient? = nil
+    ) -> Collector {
+        (client ?? self.client).start(url) {
+            $0.method = method
+            $0.body = body
+        }
+    }
+
+    @Test(
+        "a body arrives whole, with its length or in chunks, and nobody is asked to continue",
+        arguments: [0, 1, 65_536, 3_000_001], [true, false])
+    func whole(size: Int, isDeclared: Bool) async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            try connection.respond(body: String(request.body.count))
+        }
+        let bytes = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        let body = OriginUpload(length: isDeclared ? Int64(size) : nil)
+        let collector = start(origin.url("/x"), body)
+        try await blocking { try produce(bytes, in: 100_000, into: body) }
+        try await collector.summary()
+        let request = origin.requests[0]
+        #expect(collector.text == String(size))
+        #expect(request.body == bytes)
+        #expect(request.fields[.contentLength] == (isDeclared ? String(size) : nil))
+        #expect(request.fields[.transferEncoding] == (isDeclared ? nil : "chunked"))
+        #expect(request.fields[.expect] == nil)
+        #expect(request.fields[.contentType] == nil)
+        #expect(body.write(SharedBytes([1])) == .closed)
+    }
+
+    @Test("GET and DELETE may have a body, too", arguments: [HTTPRequest.Method.get, .delete])
+    func otherMethods(method: HTTPRequest.Method) async throws {
+        let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "answer") }
+        let body = OriginUpload(length: 4)
+        body.write(SharedBytes("body".utf8))
+        body.finish()
+        try await start(origin.url(), body, method: method).summary()
+        #expect(origin.requests[0].method == method.rawValue)
+        #expect(origin.requests[0].body == Array("body".utf8))
+    }
+
+    @Test("every piece is sent when it is written, the end, too", arguments: [6, nil] as [Int64?])
+    func asWritten(length: Int64?) async throws {
+        let pieces = ["one", "two"].map { Array($0.utf8) }
+        let arrived = Counter("pieces")
+        let listener = try Listener { stream, _ in
+            try? stream.readHead()
+            for piece in pieces {
+                guard (try? stream.read(length == nil ? piece.count + 5 : piece.count)) != nil else { return }
+                arrived.add()
+            }
+            if length == nil { _ = try? stream.read(5) }
+            try? stream.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        }
+        defer { listener.stop() }
+        let body = OriginUpload(length: length)
+        let collector = start("http://127.0.0.1:\(listener.port)/", body)
+        for (index, piece) in pieces.enumerated() {
+            #expect(body.write(SharedBytes(piece)) == .room)
+            try await arrived.wait(for: index + 1)
+        }
+        body.finish()
+        #expect(try await collector.summary().byteCount == 0)
+    }
+
+    @Test("a slow origin bounds what waits: writes are full until there is room")
+    func highWater() async throws {
+        let gate = Gate()
+        let listener = try Listener { stream, _ in
+            try? stream.readHead()
+            try? gate.waitBlocking()
+            while (try? stream.readSome()) != nil {}
+        }
+        defer { listener.stop() }
+        let body = OriginUpload(length: nil, highWaterMark: 100_000)
+        let collector = start("http://127.0.0.1:\(listener.port)/", body)
+        let piece = SharedBytes([UInt8](repeating: 1, count: 60_000))
+        // The sockets' buffers take some megabytes, and then nobody takes anything.
+        let room = Counter("room")
+        var written = 0
+        while body.write(piece) == .room { written += piece.count }
+        body.onRoom { room.add() }
+        gate.open()
+        try await room.wait(for: 1)
+        #expect(body.write(piece) != .closed)
+        collector.transfer?.cancel()
+        _ = try await collector.error()
+        #expect(body.write(piece) == .closed)
+        body.onRoom { room.add() }
+        #expect(room.value == 2)
+    }
+
+    // MARK: Bodies that are not whole
+
+    /// What an origin got of a body, and the error.
+    private func broken(_ body: OriginUpload, _ produce: (OriginUpload) -> Void) async throws -> ([UInt8], OriginError)
+    {
+        let got = Recorder<[UInt8]>()
+        let isConnected = Gate("head of the request")
+        let ended = Gate("end of the connection")
+        let listener = try Listener { stream, _ in
+            try? stream.readHead()
+            isConnected.open()
+            got.append((try? stream.readToEnd()) ?? [])
+            ended.open()
+        }
+        defer { listener.stop() }
+        let collector = start("http://127.0.0.1:\(listener.port)/", body)
+        try await isConnected.wait()
+        produce(body)
+        let error = try await collector.error()
+        try await ended.wait()
+        #expect(collector.heads.isEmpty)
+        #expect(got.elements.count == 1)
+        return (got.elements[0], error)
+    }
+
+    @Test(
+        "a body that ends before its declared length, goes beyond it or breaks off fails the transfer", arguments: 0..<4
+    )
+    func broken(number: Int) async throws {
+        let some = SharedBytes([UInt8](repeating: 0x78, count: 10))
+        let (length, words, produce): (Int64?, String, @Sendable (OriginUpload) -> Void) =
+            switch number {
+            case 0: (20, "it ended after 10 of its declared 20 bytes", { $0.finish() })
+            case 1:
+                (
+                    15, "it is longer than its declared 15 bytes",
+                    {
+                        #expect($0.write(some) == .closed)
+                        $0.finish()
+                    }
+                )
+            case 2: (20, "its producer gave up", { $0.fail() })
+            default: (nil, "its producer gave up", { $0.fail() })
+            }
+        let body = OriginUpload(length: length)
+        let (bytes, error) = try await broken(body) {
+            $0.write(some)
+            produce($0)
+        }
+        guard case .uploadBroken(words) = error.kind else {
+            Issue.record("\(error.kind)")
+            return
+        }
+        #expect(error.code == 26)
+        // Of chunks, never the last one.
+        #expect(length == nil ? bytes.suffix(5) != Self.lastChunk[...] : bytes.count <= 10)
+        #expect(body.write(some) == .closed)
+    }
+
+    @Test("a body that has failed before its transfer starts is not sent")
+    func failedBefore() async throws {
+        let origin = try ScriptedOrigin { _, connection in try connection.respond() }
+        let body = OriginUpload(length: nil)
+        body.fail()
+        guard case .uploadBroken = try await start(origin.url(), body).error().kind else {
+            Issue.record("it was sent")
+            return
+        }
+        #expect(origin.requestCount == 0)
+    }
+
+    @Test("a client that has shut down closes the body")
+    func afterShutDown() async throws {
+        let client = OriginClient(configuration: .local)
+        try await blocking { client.shutDown() }
+        let body = OriginUpload(length: nil)
+        guard case .cancelled = try await start("http://127.0.0.1/", body, client: client).error().kind else {
+            Issue.record("not cancelled")
+            return
+        }
+        #expect(body.write(SharedBytes([1])) == .closed)
+    }
+
+    // MARK: Answers before the end
+
+    @Test(
+        "an answer that does not wait for the body is delivered to its end, and the body is closed",
+        arguments: [
+            "Content-Length: 5\r\n\r\nlarge", "Content-Length: 5\r\nConnection: close\r\n\r\nlarge",
+            "Connection: close\r\n\r\nlarge", "\r\nlarge",
+            "Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n5\r\nlarge\r\n",
+        ], [100, nil] as [Int64?])
+    func early(answer: String, length: Int64?) async throws {
+        let (got, delivered) = (Recorder<[UInt8]>(), Gate("delivery"))
+        let ended = Gate("end of the connection")
+        let listener = try Listener { stream, _ in
+            try? stream.readHead()
+            _ = try? stream.read(4)
+            try? stream.send("HTTP/1.1 413 Content Too Large\r\n\(answer)")
+            // The end comes by itself, after everything else has been read.
+            try? delivered.waitBlocking()
+            if answer.contains("chunked") { try? stream.send("0\r\n\r\n") }
+            if !answer.contains("Content-Length") { stream.finishSending() }
+            got.append((try? stream.readToEnd()) ?? [])
+            ended.open()
+        }
+        defer { listener.stop() }
+        let body = OriginUpload(length: length)
+        let collector = start("http://127.0.0.1:\(listener.port)/", body)
+        body.write(SharedBytes("some".utf8))
+        // The producer has no more: the transfer waits for it when the answer comes.
+        try await collector.didSend.wait()
+        #expect(collector.head?.status == 413)
+        #expect(body.write(SharedBytes("more".utf8)) == .closed)
+        delivered.open()
+        try await collector.summary()
+        #expect(collector.text == "large")
+        try await ended.wait()
+        #expect(got.elements[0].suffix(5) != Self.lastChunk[...])
+    }
+
+    @Test("while the origin does not read, its early answer is delivered")
+    func earlyWhileBlocked() async throws {
+        let answered = Gate()
+        let listener = try Listener { stream, _ in
+            try? stream.readHead()
+            try? answered.waitBlocking()
+            try? stream.send("HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno")
+            _ = try? stream.readToEnd()
+        }
+        defer { listener.stop() }
+        let body = OriginUpload(length: nil)
+        let collector = start("http://127.0.0.1:\(listener.port)/", body)
+        // More than sockets take.
+        while body.write(SharedBytes([UInt8](repeating: 1, count: 32 << 20))) == .room {}
+        answered.open()
+        try await collector.summary()
+        #expect(collector.text == "no")
+        #expect(body.write(SharedBytes([1])) == .closed)
+    }
+
+    @Test("after an early answer of success the rest of the body is sent")
+    func earlySuccess() async throws {
+        let listener = try Listener { stream, _ in
+            try? stream.readHead()
+            try? stream.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+            for _ in 0..<3 {
+                guard let some = try? stream.read(4) else { return }
+                try? stream.send("4\r\n\(String(decoding: some, as: UTF8.self))\r\n")
+            }
+            try? stream.send("0\r\n\r\n")
+        }
+        defer { listener.stop() }
+        let body = OriginUpload(length: 12)
+        let collector = start("http://127.0.0.1:\(listener.port)/", body)
+        try await collector.didAnswer.wait()
+        for word in ["one ", "two ", "four"] { #expect(body.write(SharedBytes(word.utf8)) == .room) }
+        body.finish()
+        try await collector.summary()
+        #expect(collector.text == "one two four")
+    }
+
+    // MARK: Tries and time
+
+    @Test("a request is sent again while nothing of its body was taken, and never after")
+    func retries() async throws {
+        let isEmptyHanded = Counter("connections without a body")
+        let listener = try Listener { stream, number in
+            try? stream.readHead()
+            if number == 0 { return stream.reset() }
+            isEmptyHanded.add()
+            _ = try? stream.read(4)
+        }
+        defer { listener.stop() }
+        let body = OriginUpload(length: 8)
+        let collector = start("http://127.0.0.1:\(listener.port)/", body, method: .put)
+        try await isEmptyHanded.wait(for: 1)
+        body.write(SharedBytes("some".utf8))
+        _ = try await collector.error()
+        #expect(listener.acceptedCount == 2)
+    }
+
+    @Test("a body that waits for its producer is no stall, an origin that takes nothing is one")
+    func stalls() async throws {
+        let origin = try ScriptedOrigin { _, connection in connection.waitForHangUp() }
+        let listener = try Listener { stream, _ in
+            try? stream.readHead()
+            if (try? stream.read(4)) != nil { try? stream.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok") }
+        }
+        let isOver = Gate("end of the test")
+        let deaf = try Listener { _, _ in try? isOver.waitBlocking() }
+        defer {
+            isOver.open()
+            for listener in [listener, deaf] { listener.stop() }
+        }
+        let client = OriginClient(configuration: .local { $0.stallTimeout = .milliseconds(200) })
+        let body = OriginUpload(length: 4)
+        let waiting = start("http://127.0.0.1:\(listener.port)/", body, client: client)
+        let blocked = OriginUpload(length: nil)
+        let stalling = start("http://127.0.0.1:\(deaf.port)/", blocked, client: client)
+        while blocked.write(SharedBytes([UInt8](repeating: 1, count: 32 << 20))) == .room {}
+        guard case .timedOut(.waiting) = try await stalling.error().kind else {
+            Issue.record("\(stalling.results)")
+            return
+        }
+        // As long again, so that the other one would have been ended as well.
+        for _ in 0..<2 { _ = try await client.failure(origin.url()) }
+        body.write(SharedBytes("body".utf8))
+        body.finish()
+        try await waiting.summary()
+        #expect(waiting.text == "ok")
+    }
+
+    @Test("a transfer whose body waits for its producer can be cancelled")
+    func cancelledWhileWaiting() async throws {
+        let isConnected = Gate("head of the request")
+        let listener = try Listener { stream, _ in
+            try? stream.readHead()
+            isConnected.open()
+            _ = try? stream.readToEnd()
+        }
+        defer { listener.stop() }
+        let body = OriginUpload(length: nil)
+        let waiting = start("http://127.0.0.1:\(listener.port)/", body)
+        try await isConnected.wait()
+        waiting.transfer?.cancel()
+        guard case .cancelled = try await waiting.error().kind else {
+            Issue.record("\(waiting.results)")
+            return
+        }
+        #expect(body.write(SharedBytes([1])) == .closed)
+    }
+
+    @Test("that the origin has gone while the body waited for its producer ends the transfer with the next write")
+    func goneWhileWaiting() async throws {
+        let listener = try Listener { stream, _ in try? stream.readHead() }
+        defer { listener.stop() }
+        let body = OriginUpload(length: 8)
+        let collector = start("http://127.0.0.1:\(listener.port)/", body)
+        try await poll("the connection to end") { listener.acceptedCount == 1 && listener.openCount == 0 }
+        body.write(SharedBytes("all of 8".utf8))
+        body.finish()
+        #expect([52, 55, 56].contains(try await collector.error().code))
+        #expect(listener.acceptedCount == 1)
+    }
+}
+
+/// Writes as fast as there is room, then finishes.
+private func produce(_ bytes: [UInt8], in size: Int, into body: OriginUpload) throws {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+        let result = body.write(SharedBytes(rest.prefix(size)))
+        rest = rest.dropFirst(size)
+        guard result == .full else { continue }
+        let gate = Gate("room")
+        body.onRoom { gate.open() }
+        try gate.waitBlocking()
+    }
+    body.finish()
+}
+
+extension SocketStream {
+    /// Reads past the head of a request.
+    fileprivate func readHead() throws {
+        while let line = try readLine(), !line.isEmpty {}
+    }
+}
