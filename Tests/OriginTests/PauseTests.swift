@@ -163,6 +163,22 @@ import Testing
         #expect(thrown is Collector.Refusal)
     }
 
+    @Test("over HTTP/2 other transfers are served while one is paused")
+    func http2Neighbours() async throws {
+        let (origin, _) = try endless()
+        let front = try await TLSFront(originPort: origin.port)
+        let client = OriginClient(
+            configuration: .local {
+                $0.certificateAuthorityFile = front.authority.certificateFile
+                $0.addressPolicy = AddressPolicy(allowing: [try! AddressRule("localhost")])
+            })
+        let collector = client.start(front.url("/endless"))
+        try await collector.didSend.wait()
+        collector.transfer?.pause()
+        for _ in 0..<10 { #expect(try await client.get(front.url("/x")).text == "other") }
+        #expect(Set(origin.requests.map { $0["X-Front-Connection"] }).count == 1)
+    }
+
     @Test("over HTTP/2 a paused transfer goes on, too")
     func http2() async throws {
         let bytes = (0..<1_000_003).map { UInt8(truncatingIfNeeded: $0 &* 31) }

@@ -31,6 +31,27 @@ import Testing
         #expect(Set(origin.requests.map { $0["X-Front-Connection"] }).count == 1)
     }
 
+    @Test("transfers after some that shared a connection of HTTP/2 do not end the process")
+    func afterSharing() async throws {
+        let all = Counter("requests")
+        let origin = try ScriptedOrigin { request, connection in
+            // Ten overlap, each time.
+            let number = all.add()
+            try all.waitBlocking(for: (number + 9) / 10 * 10)
+            try connection.respond(body: request.target)
+        }
+        let front = try await TLSFront(originPort: origin.port)
+        let client = OriginClient(
+            configuration: .local {
+                $0.certificateAuthorityFile = front.authority.certificateFile
+                $0.addressPolicy = AddressPolicy(allowing: [try! AddressRule("localhost")])
+            })
+        for _ in 0..<3 {
+            for collector in (0..<10).map({ _ in client.start(front.url("/x")) }) { try await collector.summary() }
+        }
+        #expect(origin.requestCount == 30)
+    }
+
     @Test("a server that offers no HTTP/2 is spoken to in HTTP/1.1")
     func http1() async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }

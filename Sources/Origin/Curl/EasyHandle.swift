@@ -2,10 +2,13 @@ import CCurl
 import HTTPTypes
 import Primitives
 
-/// One of libcurl's easy handles, with the options every transfer has; used again for other transfers.
+/// One of libcurl's easy handles, with the options every transfer has; for one try.
 ///
-/// Confined to the client's thread. The user data of its callbacks is set for each use and is not retained: whoever uses
-/// the handle lives until it is reset.
+/// It is not used again: after a failed look-up, and after a transfer that shared its HTTP/2 connection, 7.88 leaves a
+/// buffer on the handle, which then refuses options for ever after. Connections and look-ups belong to the multi handle.
+///
+/// Confined to the client's thread. The user data of its callbacks is not retained: whoever it is lives as long as the
+/// handle.
 final class EasyHandle {
     let pointer: UnsafeMutableRawPointer
     private let words: UnsafeMutablePointer<CChar>
@@ -21,19 +24,13 @@ final class EasyHandle {
 
     deinit {
         curl_easy_cleanup(pointer)
-        freeLists()
+        curl_slist_free_all(fieldLines)
+        curl_slist_free_all(lookUps)
         words.deallocate()
     }
 
     /// What libcurl says about the error, empty when it says nothing.
     var errorWords: String { String(cString: words) }
-
-    /// Forgets all options and user data; connections and look-ups, which belong to the multi handle, stay.
-    func reset() {
-        curl_easy_reset(pointer)
-        freeLists()
-        words.pointee = 0
-    }
 
     func set(_ option: CURLoption, _ value: Int) {
         check(larder_curl_setopt_long(pointer, option, value), option)
@@ -85,7 +82,7 @@ final class EasyHandle {
         if let lookUps { check(larder_curl_setopt_slist(pointer, CURLOPT_RESOLVE, lookUps), CURLOPT_RESOLVE) }
     }
 
-    /// Sets the field lines of the request; once between two resets.
+    /// Sets the field lines of the request; once.
     ///
     /// - Parameter unaided: names of fields for which libcurl takes its own line, and what it would do about the field,
     ///   from `fields` alone.
@@ -109,12 +106,6 @@ final class EasyHandle {
         var value: curl_off_t = -1
         guard larder_curl_getinfo_off_t(pointer, info, &value) == CURLE_OK, value >= 0 else { return nil }
         return Int64(value)
-    }
-
-    private func freeLists() {
-        curl_slist_free_all(fieldLines)
-        curl_slist_free_all(lookUps)
-        (fieldLines, lookUps) = (nil, nil)
     }
 
     private func check(_ code: CURLcode, _ option: CURLoption) {

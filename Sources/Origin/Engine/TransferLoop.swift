@@ -14,7 +14,6 @@ final class TransferLoop {
     private var transfers: [UInt64: Transfer] = [:]
     private var active: [UnsafeMutableRawPointer: Transfer] = [:]
     private var queue: TransferQueue
-    private var idleHandles: [EasyHandle] = []
     /// What the inbox shows of the queue; kept here so that its lock is taken only for a change.
     private var shownCounts = Inbox.Counts()
     private let timer = LoopTimer()
@@ -106,7 +105,7 @@ final class TransferLoop {
     /// Sends the request of the current hop.
     private func tryOnce(_ transfer: Transfer) {
         transfer.retryAt = nil
-        let handle = idleHandles.popLast() ?? EasyHandle()
+        let handle = EasyHandle()
         transfer.configure(handle, configuration, ftpSockets: ftpSockets)
         transfer.begin()
         active[handle.pointer] = transfer
@@ -127,7 +126,7 @@ final class TransferLoop {
         }
         for (transfer, code) in done {
             let outcome = transfer.outcome(of: code)
-            release(transfer, isClean: code == CURLE_OK)
+            release(transfer)
             goOn(transfer, outcome)
         }
         return !done.isEmpty
@@ -163,18 +162,12 @@ final class TransferLoop {
     }
 
     /// Takes the transfer's handle back from libcurl, which closes the connection unless the answer was read whole.
-    ///
-    /// - Parameter isClean: whether libcurl was done with the transfer, without an error. Only then is the handle used
-    ///   again: after a failed look-up, for one, 7.88 leaves its buffer on the handle and refuses options for ever after.
-    private func release(_ transfer: Transfer, isClean: Bool = false) {
+    private func release(_ transfer: Transfer) {
         transfer.pause()
         guard let handle = transfer.handle else { return }
         transfer.handle = nil
         active[handle.pointer] = nil
         curl_multi_remove_handle(multi, handle.pointer)
-        guard isClean, idleHandles.count < 32 else { return }
-        handle.reset()
-        idleHandles.append(handle)
     }
 
     private func finish(_ transfer: Transfer, _ result: Result<OriginSummary, OriginError>) {
@@ -249,7 +242,6 @@ final class TransferLoop {
     private func end() {
         for command in inbox.close() { _ = perform(command) }
         for transfer in Array(transfers.values) { finish(transfer, .failure(OriginError(.cancelled))) }
-        idleHandles = []
         ftpSockets.interrupt()
         curl_multi_cleanup(multi)
     }
