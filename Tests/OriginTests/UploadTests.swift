@@ -9,15 +9,6 @@ import Testing
     private static let lastChunk = Array("0\r\n\r\n".utf8)
     private let client = OriginClient(configuration: .local)
 
-    private func start(
-        _ url: String, _ body: OriginUpload, method: HTTPRequest.Method = .post, client: OriginClient? = nil
-    ) -> Collector {
-        (client ?? self.client).start(url) {
-            $0.method = method
-            $0.body = body
-        }
-    }
-
     @Test(
         "a body arrives whole, with its length or in chunks, and nobody is asked to continue",
         arguments: [0, 1, 65_536, 3_000_001], [true, false])
@@ -27,7 +18,7 @@ import Testing
         }
         let bytes = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         let body = OriginUpload(length: isDeclared ? Int64(size) : nil)
-        let collector = start(origin.url("/x"), body)
+        let collector = client.start(origin.url("/x"), body)
         try await blocking { try produce(bytes, in: 100_000, into: body) }
         try await collector.summary()
         let request = origin.requests[0]
@@ -46,7 +37,7 @@ import Testing
         let body = OriginUpload(length: 4)
         body.write(SharedBytes("body".utf8))
         body.finish()
-        try await start(origin.url(), body, method: method).summary()
+        try await client.start(origin.url(), body, method: method).summary()
         #expect(origin.requests[0].method == method.rawValue)
         #expect(origin.requests[0].body == Array("body".utf8))
     }
@@ -66,7 +57,7 @@ import Testing
         }
         defer { listener.stop() }
         let body = OriginUpload(length: length)
-        let collector = start("http://127.0.0.1:\(listener.port)/", body)
+        let collector = client.start("http://127.0.0.1:\(listener.port)/", body)
         for (index, piece) in pieces.enumerated() {
             #expect(body.write(SharedBytes(piece)) == .room)
             try await arrived.wait(for: index + 1)
@@ -85,7 +76,7 @@ import Testing
         }
         defer { listener.stop() }
         let body = OriginUpload(length: nil, highWaterMark: 100_000)
-        let collector = start("http://127.0.0.1:\(listener.port)/", body)
+        let collector = client.start("http://127.0.0.1:\(listener.port)/", body)
         let piece = SharedBytes([UInt8](repeating: 1, count: 60_000))
         // The sockets' buffers take some megabytes, and then nobody takes anything.
         let room = Counter("room")
@@ -117,7 +108,7 @@ import Testing
             ended.open()
         }
         defer { listener.stop() }
-        let collector = start("http://127.0.0.1:\(listener.port)/", body)
+        let collector = client.start("http://127.0.0.1:\(listener.port)/", body)
         try await isConnected.wait()
         produce(body)
         let error = try await collector.error()
@@ -166,7 +157,7 @@ import Testing
         let origin = try ScriptedOrigin { _, connection in try connection.respond() }
         let body = OriginUpload(length: nil)
         body.fail()
-        guard case .uploadBroken = try await start(origin.url(), body).error().kind else {
+        guard case .uploadBroken = try await client.start(origin.url(), body).error().kind else {
             Issue.record("it was sent")
             return
         }
@@ -178,7 +169,7 @@ import Testing
         let client = OriginClient(configuration: .local)
         try await blocking { client.shutDown() }
         let body = OriginUpload(length: nil)
-        guard case .cancelled = try await start("http://127.0.0.1/", body, client: client).error().kind else {
+        guard case .cancelled = try await client.start("http://127.0.0.1/", body).error().kind else {
             Issue.record("not cancelled")
             return
         }
@@ -210,7 +201,7 @@ import Testing
         }
         defer { listener.stop() }
         let body = OriginUpload(length: length)
-        let collector = start("http://127.0.0.1:\(listener.port)/", body)
+        let collector = client.start("http://127.0.0.1:\(listener.port)/", body)
         body.write(SharedBytes("some".utf8))
         // The producer has no more: the transfer waits for it when the answer comes.
         try await collector.didSend.wait()
@@ -234,7 +225,7 @@ import Testing
         }
         defer { listener.stop() }
         let body = OriginUpload(length: nil)
-        let collector = start("http://127.0.0.1:\(listener.port)/", body)
+        let collector = client.start("http://127.0.0.1:\(listener.port)/", body)
         // More than sockets take.
         while body.write(SharedBytes([UInt8](repeating: 1, count: 32 << 20))) == .room {}
         answered.open()
@@ -256,116 +247,11 @@ import Testing
         }
         defer { listener.stop() }
         let body = OriginUpload(length: 12)
-        let collector = start("http://127.0.0.1:\(listener.port)/", body)
+        let collector = client.start("http://127.0.0.1:\(listener.port)/", body)
         try await collector.didAnswer.wait()
         for word in ["one ", "two ", "four"] { #expect(body.write(SharedBytes(word.utf8)) == .room) }
         body.finish()
         try await collector.summary()
         #expect(collector.text == "one two four")
-    }
-
-    // MARK: Tries and time
-
-    @Test("a request is sent again while nothing of its body was taken, and never after")
-    func retries() async throws {
-        let isEmptyHanded = Counter("connections without a body")
-        let listener = try Listener { stream, number in
-            try? stream.readHead()
-            if number == 0 { return stream.reset() }
-            isEmptyHanded.add()
-            _ = try? stream.read(4)
-        }
-        defer { listener.stop() }
-        let body = OriginUpload(length: 8)
-        let collector = start("http://127.0.0.1:\(listener.port)/", body, method: .put)
-        try await isEmptyHanded.wait(for: 1)
-        body.write(SharedBytes("some".utf8))
-        _ = try await collector.error()
-        #expect(listener.acceptedCount == 2)
-    }
-
-    @Test("a body that waits for its producer is no stall, an origin that takes nothing is one")
-    func stalls() async throws {
-        let origin = try ScriptedOrigin { _, connection in connection.waitForHangUp() }
-        let listener = try Listener { stream, _ in
-            try? stream.readHead()
-            if (try? stream.read(4)) != nil { try? stream.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok") }
-        }
-        let isOver = Gate("end of the test")
-        let deaf = try Listener { _, _ in try? isOver.waitBlocking() }
-        defer {
-            isOver.open()
-            for listener in [listener, deaf] { listener.stop() }
-        }
-        let client = OriginClient(configuration: .local { $0.stallTimeout = .milliseconds(200) })
-        let body = OriginUpload(length: 4)
-        let waiting = start("http://127.0.0.1:\(listener.port)/", body, client: client)
-        let blocked = OriginUpload(length: nil)
-        let stalling = start("http://127.0.0.1:\(deaf.port)/", blocked, client: client)
-        while blocked.write(SharedBytes([UInt8](repeating: 1, count: 32 << 20))) == .room {}
-        guard case .timedOut(.waiting) = try await stalling.error().kind else {
-            Issue.record("\(stalling.results)")
-            return
-        }
-        // As long again, so that the other one would have been ended as well.
-        for _ in 0..<2 { _ = try await client.failure(origin.url()) }
-        body.write(SharedBytes("body".utf8))
-        body.finish()
-        try await waiting.summary()
-        #expect(waiting.text == "ok")
-    }
-
-    @Test("a transfer whose body waits for its producer can be cancelled")
-    func cancelledWhileWaiting() async throws {
-        let isConnected = Gate("head of the request")
-        let listener = try Listener { stream, _ in
-            try? stream.readHead()
-            isConnected.open()
-            _ = try? stream.readToEnd()
-        }
-        defer { listener.stop() }
-        let body = OriginUpload(length: nil)
-        let waiting = start("http://127.0.0.1:\(listener.port)/", body)
-        try await isConnected.wait()
-        waiting.transfer?.cancel()
-        guard case .cancelled = try await waiting.error().kind else {
-            Issue.record("\(waiting.results)")
-            return
-        }
-        #expect(body.write(SharedBytes([1])) == .closed)
-    }
-
-    @Test("that the origin has gone while the body waited for its producer ends the transfer with the next write")
-    func goneWhileWaiting() async throws {
-        let listener = try Listener { stream, _ in try? stream.readHead() }
-        defer { listener.stop() }
-        let body = OriginUpload(length: 8)
-        let collector = start("http://127.0.0.1:\(listener.port)/", body)
-        try await poll("the connection to end") { listener.acceptedCount == 1 && listener.openCount == 0 }
-        body.write(SharedBytes("all of 8".utf8))
-        body.finish()
-        #expect([52, 55, 56].contains(try await collector.error().code))
-        #expect(listener.acceptedCount == 1)
-    }
-}
-
-/// Writes as fast as there is room, then finishes.
-private func produce(_ bytes: [UInt8], in size: Int, into body: OriginUpload) throws {
-    var rest = bytes[...]
-    while !rest.isEmpty {
-        let result = body.write(SharedBytes(rest.prefix(size)))
-        rest = rest.dropFirst(size)
-        guard result == .full else { continue }
-        let gate = Gate("room")
-        body.onRoom { gate.open() }
-        try gate.waitBlocking()
-    }
-    body.finish()
-}
-
-extension SocketStream {
-    /// Reads past the head of a request.
-    fileprivate func readHead() throws {
-        while let line = try readLine(), !line.isEmpty {}
     }
 }
