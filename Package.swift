@@ -9,6 +9,7 @@ let package = Package(
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-http-structured-headers", exact: "1.7.0"),
         .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
@@ -41,6 +42,7 @@ let package = Package(
             name: "Larder",
             dependencies: [
                 "Origin", "HTTPCaching", "DiskCache", "Primitives",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
@@ -59,7 +61,11 @@ let package = Package(
             ]),
         .target(
             name: "HTTPCaching",
-            dependencies: ["Primitives", .product(name: "HTTPTypes", package: "swift-http-types")]),
+            dependencies: [
+                "Primitives",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
+            ]),
         .target(
             name: "DiskCache",
             dependencies: [
@@ -90,7 +96,12 @@ let package = Package(
                 "Origin", "CCompression", "CCurl", "Primitives", "TestSupport",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ]),
-        .testTarget(name: "HTTPCachingTests", dependencies: ["HTTPCaching", "Primitives"]),
+        .testTarget(
+            name: "HTTPCachingTests",
+            dependencies: [
+                "HTTPCaching", "Primitives",
+                .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
+            ]),
         .testTarget(
             name: "DiskCacheTests",
             dependencies: ["DiskCache", "Primitives", "TestSupport", .product(name: "GRDB", package: "GRDB.swift")]),

@@ -132,11 +132,4 @@ struct ByteRangeSetTests {
         two.append(HTTPField(name: .range, value: "bytes=4-5"))
         #expect(ByteRangeSet(two, method: .get) == nil)
     }
-
-    @Test("Content-Range counts from 0 to the last byte (RFC 9110 §14.4)")
-    func contentRange() {
-        #expect(ContentRange.text(0..<5, length: 10) == "bytes 0-4/10")
-        #expect(ContentRange.text(9..<10, length: 10) == "bytes 9-9/10")
-        #expect(ContentRange.unsatisfied(length: 10) == "bytes */10")
-    }
 }

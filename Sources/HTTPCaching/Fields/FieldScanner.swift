@@ -95,6 +95,20 @@ struct FieldScanner {
         }
     }
 
+    /// The members of a list as they stand, empty ones too, without the white space around them.
+    static func listMembers(_ line: String) -> [String] {
+        var scanner = FieldScanner(line)
+        var members: [String] = []
+        repeat {
+            scanner.skipSpace()
+            let start = scanner.offset
+            scanner.skipListMember()
+            let end = scanner.bytes[start..<scanner.offset].lastIndex { $0 != 0x20 && $0 != 0x09 }
+            members.append(String(decoding: scanner.bytes[start..<(end.map { $0 + 1 } ?? start)], as: UTF8.self))
+        } while scanner.take("," as Unicode.Scalar)
+        return members
+    }
+
     private mutating func take(while isWanted: (UInt8) -> Bool) -> String? {
         let end = bytes[offset...].firstIndex { !isWanted($0) } ?? bytes.count
         guard end > offset else { return nil }

@@ -52,6 +52,11 @@ public struct CacheControl: Hashable, Sendable {
         append(line)
     }
 
+    /// Directives that were read by another grammar; see ``TargetedCacheControl``.
+    init(directives: [Directive]) {
+        self.directives = directives
+    }
+
     /// Whether there is a directive of that (lower-case) name, whatever its argument.
     public func contains(_ name: String) -> Bool {
         directives.contains { $0.name == name }

@@ -101,16 +101,3 @@ public struct ByteRangeSet: Hashable, Sendable {
         Int64(digits) ?? .max
     }
 }
-
-/// The value of Content-Range (RFC 9110 §14.4).
-public enum ContentRange {
-    /// `bytes 0-4/10`, for a part that is not empty.
-    public static func text(_ part: Range<Int64>, length: Int64) -> String {
-        "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(length)"
-    }
-
-    /// `bytes */10`, for a 416.
-    public static func unsatisfied(length: Int64) -> String {
-        "bytes */\(length)"
-    }
-}

@@ -58,7 +58,7 @@ public struct CanonicalURL: Hashable, Sendable {
     public var authorityText: String { authority(host: host, port: port) }
 
     /// What libcurl would let pass or mend silently.
-    private static func checkBytes(of text: String) throws(InvalidURL) {
+    static func checkBytes(of text: String) throws(InvalidURL) {
         guard !text.isEmpty else { throw .relative }
         guard text.utf8.count <= maximumLength else { throw .tooLong(limit: maximumLength) }
         guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { throw .controlCharacter }
@@ -89,7 +89,7 @@ public struct CanonicalURL: Hashable, Sendable {
     /// in brackets.
     ///
     /// libcurl lets more pass, a `%` among it; the canonical URL would then be decoded once more and name another host.
-    private static func isHost(_ host: String) -> Bool {
+    static func isHost(_ host: String) -> Bool {
         if host.hasPrefix("["), host.hasSuffix("]") {
             return host.utf8.dropFirst().dropLast().allSatisfy { byte in
                 byte.hexDigitValue != nil || byte == UInt8(ascii: ":") || byte == UInt8(ascii: ".")
@@ -119,6 +119,7 @@ private func authority(host: String, port: UInt16?) -> String {
 public enum InvalidURL: Error, Hashable, Sendable, CustomStringConvertible {
     case relative
     case unsupportedScheme(String)
+    case notHTTP(String)
     case credentials
     case noHost
     case badHost
@@ -134,6 +135,7 @@ public enum InvalidURL: Error, Hashable, Sendable, CustomStringConvertible {
         switch self {
         case .relative: "the URL must be absolute, like https://example.com/path"
         case .unsupportedScheme(let scheme): "the scheme \"\(scheme)\" is not one of http, https, ftp"
+        case .notHTTP(let scheme): "the scheme \"\(scheme)\" is not http or https"
         case .credentials: "the URL must not carry a user name or password"
         case .noHost: "the URL has no host; it must be like https://example.com/path"
         case .badHost: "the host of the URL is not a valid host name or address"

@@ -1,5 +1,5 @@
 /// Path and query texts, normalised by RFC 3986 §6.2.2.
-enum URLPath {
+public enum URLPath {
     /// Upper-cases percent-escapes, undoes those of unreserved characters, and escapes non-ASCII.
     static func normalizeEscapes(_ text: String) throws(InvalidURL) -> String {
         try rewrite(text, decodingUnreserved: true)
@@ -37,7 +37,7 @@ enum URLPath {
     }
 
     /// Resolves `.` and `..` segments of an absolute path (RFC 3986 §5.2.4); `..` at the root stays there.
-    static func removeDotSegments(_ path: String) -> String {
+    public static func removeDotSegments(_ path: String) -> String {
         guard path.utf8.first == UInt8(ascii: "/") else { return path.isEmpty ? "/" : removeDotSegments("/" + path) }
         var kept: [Substring] = []
         let segments = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)

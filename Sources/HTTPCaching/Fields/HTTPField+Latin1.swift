@@ -1,0 +1,25 @@
+import HTTPTypes
+
+extension HTTPField {
+    /// A field whose value has the bytes that the characters of `latin1` stand for. `nil` when one stands for no byte.
+    init?(name: Name, latin1: String) {
+        var bytes: [UInt8] = []
+        for scalar in latin1.unicodeScalars {
+            guard let byte = UInt8(exactly: scalar.value) else { return nil }
+            bytes.append(byte)
+        }
+        self.init(name: name, lenientValue: bytes)
+    }
+
+    /// The value with every byte as the character of the same number.
+    ///
+    /// A value need not be UTF-8 (obs-text, RFC 9110 §5.5), and then `value` is not what was sent: two values that
+    /// differ can look the same.
+    var latin1: String {
+        withUnsafeBytesOfValue { bytes in
+            var scalars = String.UnicodeScalarView()
+            for byte in bytes { scalars.append(Unicode.Scalar(byte)) }
+            return String(scalars)
+        }
+    }
+}

@@ -1,0 +1,130 @@
+import HTTPTypes
+
+/// The members of a field by which a client says what it would rather have, each with its weight: Accept,
+/// Accept-Charset, Accept-Encoding, Accept-Language (RFC 9110 §12.4.2, §12.5).
+///
+/// ```
+/// #( value *( OWS ";" OWS parameter ) [ OWS ";" OWS "q=" qvalue ] )
+/// ```
+public struct QualityList: Hashable, Sendable {
+    /// One member of the list.
+    public struct Member: Hashable, Sendable {
+        /// What is weighed, in lower case, with its parameters but the weight: `gzip`, `en-gb`, `text/html;level=1`.
+        public var value: String
+        /// The weight in thousandths: 0, "not acceptable", to 1000, which is the default.
+        public var quality: Int
+
+        /// The member as a field states it.
+        var text: String {
+            if quality == 1000 { return value }
+            let digits = String(1000 + quality).dropFirst()
+            let fraction = digits.prefix(through: digits.lastIndex { $0 != "0" } ?? digits.startIndex)
+            return quality == 0 ? "\(value);q=0" : "\(value);q=0.\(fraction)"
+        }
+    }
+
+    /// The members in their order.
+    public private(set) var members: [Member] = []
+
+    /// Reads the lines of a field, which make one list. `nil` when a member does not follow the grammar.
+    public init?(_ lines: [String]) {
+        for line in lines {
+            var scanner = FieldScanner(line)
+            while true {
+                scanner.skipListSeparators()
+                if scanner.isAtEnd { break }
+                guard let member = Self.member(&scanner), scanner.isAtEnd || scanner.isAtListSeparator else {
+                    return nil
+                }
+                members.append(member)
+            }
+        }
+    }
+
+    /// `value *( OWS ";" OWS [ parameter ] )`, and the white space behind it.
+    private static func member(_ scanner: inout FieldScanner) -> Member? {
+        guard var value = scanner.token()?.lowercased() else { return nil }
+        if scanner.take("/" as Unicode.Scalar) {
+            guard let subtype = scanner.token() else { return nil }
+            value += "/" + subtype.lowercased()
+        }
+        var quality: Int?
+        scanner.skipSpace()
+        while scanner.take(";" as Unicode.Scalar) {
+            scanner.skipSpace()
+            guard let name = scanner.token()?.lowercased() else { continue }
+            guard scanner.take("=" as Unicode.Scalar) else { return nil }
+            if name == "q" {
+                guard quality == nil, let weight = scanner.token().flatMap(thousandths) else { return nil }
+                quality = weight
+            } else {
+                guard let argument = scanner.token() ?? scanner.quotedString() else { return nil }
+                value += ";\(name)=\(quotedIfNeeded(argument))"
+            }
+            scanner.skipSpace()
+        }
+        return Member(value: value, quality: quality ?? 1000)
+    }
+
+    /// `( "0" [ "." 0*3DIGIT ] ) / ( "1" [ "." 0*3("0") ] )` (§12.4.2).
+    private static func thousandths(_ text: String) -> Int? {
+        let bytes = Array(text.utf8)
+        guard (1...5).contains(bytes.count), bytes.count == 1 || bytes[1] == UInt8(ascii: ".") else { return nil }
+        var value = 0
+        for index in [0, 2, 3, 4] {
+            let digit = index < bytes.count ? bytes[index] : UInt8(ascii: "0")
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+            value = value * 10 + Int(digit - UInt8(ascii: "0"))
+        }
+        return value <= 1000 ? value : nil
+    }
+
+    /// A token and a quoted string with the same content are the same argument (§5.6.6).
+    private static func quotedIfNeeded(_ argument: String) -> String {
+        var scanner = FieldScanner(argument)
+        if scanner.token() != nil, scanner.isAtEnd { return argument }
+        return "\"" + argument.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+    }
+}
+
+// MARK: - Comparing the fields that Vary names
+
+extension QualityList {
+    /// The lines of a field in a form that is the same whenever they mean the same (RFC 9111 §4.1); to be compared by
+    /// its bytes. That a field is absent, which is not the same as empty, is for the caller to see to.
+    ///
+    /// - Members of Accept, Accept-Charset, Accept-Encoding and Accept-Language are sorted, without repetitions, in
+    ///   lower case, with their weights written alike. No specification gives their order a meaning (RFC 9110 §12.5.4
+    ///   says that it cannot be relied upon); different weights are a difference, even where the ranking is the same.
+    ///   In Accept-Encoding `x-gzip` and `x-compress` are `gzip` and `compress` (§8.4.1).
+    /// - Lines of Cookie are joined by `; ` and stay as they are.
+    /// - Of any other field, and where the grammar is not followed, nothing is known but that lines may be joined, and
+    ///   that white space around the commas of a list, not of a quoted string, means nothing.
+    public static func normalised(name: HTTPField.Name, lines: [String]) -> String {
+        switch name {
+        case .cookie:
+            return lines.joined(separator: "; ")
+        case .accept, .acceptCharset, .acceptEncoding, .acceptLanguage:
+            guard let list = QualityList(lines) else { fallthrough }
+            return list.canonical(isEncoding: name == .acceptEncoding)
+        default:
+            return lines.flatMap(FieldScanner.listMembers).joined(separator: ", ")
+        }
+    }
+
+    private func canonical(isEncoding: Bool) -> String {
+        let same = members.map { member in
+            guard isEncoding else { return member }
+            let name = Self.codingAliases[member.value] ?? member.value
+            return Member(value: name, quality: member.quality)
+        }
+        let sorted = Set(same).sorted { ($1.quality, $0.value) < ($0.quality, $1.value) }
+        return sorted.map(\.text).joined(separator: ", ")
+    }
+
+    private static let codingAliases = ["x-gzip": "gzip", "x-compress": "compress"]
+}
+
+extension HTTPField.Name {
+    fileprivate static let acceptCharset = Self("Accept-Charset")!
+}

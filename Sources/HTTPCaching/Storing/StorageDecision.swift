@@ -1,0 +1,32 @@
+/// What becomes of an answer.
+public enum StorageDecision: Hashable, Sendable {
+    /// It is kept, once its body is complete.
+    case store(StoredResponse)
+    /// It goes to the client and is not kept.
+    case pass(PassReason)
+}
+
+/// Why an answer is not kept; the text is for the detail of Cache-Status (RFC 9211 §2.8).
+public enum PassReason: String, Hashable, Sendable {
+    /// The request or the answer says so (RFC 9111 §5.2.1.5, §5.2.2.5).
+    case noStore = "no-store"
+    /// It is for one user (RFC 9111 §5.2.2.7).
+    case `private`
+    /// It answers a request with Authorization, and nothing says that others may have it (RFC 9111 §3.5).
+    case authorization
+    /// `Vary: *`, or a Vary that cannot be read: no request can be known to select it (RFC 9111 §4.1).
+    case varyAny = "vary-any"
+    /// It is stale at once, cannot be validated and may not be served stale: there is nothing to keep it for.
+    case noFreshness = "no-freshness"
+    /// The method's answers are not kept (RFC 9110 §9.2.3, §9.3.3).
+    case method
+    /// The status says something about this request only, or must not be kept (RFC 9110 §15.4.5, §15.5.13, §15.5.17;
+    /// RFC 6585).
+    case status
+    /// `must-understand` beside a status that is not understood (RFC 9111 §5.2.2.3).
+    case mustUnderstand = "must-understand"
+    /// A 206 that does not say which bytes it has, or has several ranges (RFC 9110 §15.3.7).
+    case partial
+    /// A 206 that no other part could be told to belong to (RFC 9111 §3.4).
+    case partialWithoutStrongValidator = "partial-without-strong-validator"
+}

@@ -1,0 +1,68 @@
+import HTTPTypes
+import Primitives
+
+extension StoredResponse {
+    /// Everything as one line of JSON. Field values are in Latin-1, so that every byte of them comes back as it was.
+    public var text: String {
+        var members: [JSON.Member] = [
+            .init("url", .string(url)),
+            .init("status", .number(status)),
+            .init("fields", .array(fields.map { [.string($0.name.rawName), .string($0.latin1)] })),
+            .init("requestedAt", .number(requestedAt.milliseconds)),
+            .init("receivedAt", .number(receivedAt.milliseconds)),
+            .init("selection", .string(selection.text)),
+        ]
+        if let part { members.append(.init("part", [.number(part.lowerBound), .number(part.upperBound)])) }
+        if let completeLength { members.append(.init("completeLength", .number(completeLength))) }
+        if isInvalid { members.append(.init("isInvalid", true)) }
+        if isExpirySet { members.append(.init("isExpirySet", true)) }
+        if let grant {
+            members.append(
+                .init(
+                    "grant",
+                    [
+                        "isOnlyReason": .bool(grant.isOnlyReason),
+                        "authorization": .string(orNull: grant.authorization),
+                    ]))
+        }
+        return JSON.object(members).text
+    }
+
+    /// Reads ``text``. `nil` when it is something else.
+    public init?(text: String) {
+        guard let json = try? JSON(parsing: text), let url = json["url"]?.stringValue,
+            let status = json["status"]?.integer, let lines = json["fields"]?.arrayValue,
+            let requestedAt = json["requestedAt"]?.integer, let receivedAt = json["receivedAt"]?.integer,
+            let selection = json["selection"]?.stringValue.flatMap({ SelectingFields(text: $0) })
+        else { return nil }
+        var fields = HTTPFields()
+        for line in lines {
+            guard let pair = line.arrayValue, pair.count == 2,
+                let name = pair[0].stringValue.flatMap({ HTTPField.Name($0) }),
+                let field = pair[1].stringValue.flatMap({ HTTPField(name: name, latin1: $0) })
+            else { return nil }
+            fields.append(field)
+        }
+        self.init(
+            url: url, status: Int(status), fields: fields, requestedAt: Timestamp(milliseconds: requestedAt),
+            receivedAt: Timestamp(milliseconds: receivedAt), selection: selection,
+            completeLength: json["completeLength"]?.integer, isInvalid: json["isInvalid"]?.boolValue ?? false)
+        if let bounds = json["part"]?.arrayValue {
+            guard bounds.count == 2, let lower = bounds[0].integer, let upper = bounds[1].integer, lower <= upper else {
+                return nil
+            }
+            part = lower..<upper
+        }
+        isExpirySet = json["isExpirySet"]?.boolValue ?? false
+        if let grant = json["grant"] {
+            guard let isOnlyReason = grant["isOnlyReason"]?.boolValue else { return nil }
+            self.grant = CallerGrant(isOnlyReason: isOnlyReason, authorization: grant["authorization"]?.stringValue)
+        }
+    }
+}
+
+extension JSON {
+    fileprivate var integer: Int64? {
+        if case .number(let text) = self { Int64(text) } else { nil }
+    }
+}

@@ -1,0 +1,77 @@
+import Testing
+
+@testable import HTTPCaching
+
+@Suite("Byte coverage")
+struct ByteCoverageTests {
+    @Test(
+        "ranges that overlap or touch become one",
+        arguments: [
+            ([], []),
+            ([5..<5], []),
+            ([5..<8], [5..<8]),
+            ([5..<8, 0..<2], [0..<2, 5..<8]),
+            ([0..<2, 5..<8], [0..<2, 5..<8]),
+            ([0..<5, 5..<8], [0..<8]),
+            ([5..<8, 0..<5], [0..<8]),
+            ([0..<6, 5..<8], [0..<8]),
+            ([0..<8, 2..<4], [0..<8]),
+            ([2..<4, 0..<8], [0..<8]),
+            ([0..<2, 4..<6, 8..<10, 1..<9], [0..<10]),
+            ([0..<2, 4..<6, 8..<10, 2..<8], [0..<10]),
+            ([0..<2, 4..<6, 8..<10, 3..<7], [0..<2, 3..<7, 8..<10]),
+            ([0..<2, 4..<6, 6..<6], [0..<2, 4..<6]),
+            ([0..<Int64.max, 5..<8], [0..<Int64.max]),
+        ] as [([Range<Int64>], [Range<Int64>])])
+    func insert(ranges: [Range<Int64>], expected: [Range<Int64>]) {
+        let coverage = ByteCoverage(ranges)
+        #expect(coverage.ranges == expected)
+        #expect(coverage.count == expected.reduce(0) { $0 + Int64($1.count) })
+    }
+
+    @Test("what is there, and what is missing")
+    func queries() {
+        let coverage = ByteCoverage([2..<4, 6..<8])
+        #expect(coverage.contains(2..<4))
+        #expect(coverage.contains(3..<3))
+        #expect(!coverage.contains(2..<5))
+        #expect(!coverage.contains(3..<7))
+        #expect(!coverage.contains(0..<1))
+        #expect(coverage.missing(in: 0..<10) == [0..<2, 4..<6, 8..<10])
+        #expect(coverage.missing(in: 3..<7) == [4..<6])
+        #expect(coverage.missing(in: 2..<4) == [])
+        #expect(coverage.missing(in: 8..<9) == [8..<9])
+        #expect(coverage.missing(in: 5..<5) == [])
+        #expect(ByteCoverage().missing(in: 0..<3) == [0..<3])
+    }
+
+    @Test("all of it is there when no byte is missing (RFC 9111 §3.4)")
+    func complete() {
+        #expect(ByteCoverage([0..<5, 5..<10]).isComplete(length: 10))
+        #expect(!ByteCoverage([0..<5, 6..<10]).isComplete(length: 10))
+        #expect(!ByteCoverage([0..<9]).isComplete(length: 10))
+        #expect(!ByteCoverage().isComplete(length: 1))
+        #expect(ByteCoverage().isComplete(length: 0))
+    }
+
+    @Test("it agrees with a set of bytes, whatever is inserted")
+    func property() {
+        for _ in 0..<1_000 {
+            var coverage = ByteCoverage()
+            var bytes = Set<Int64>()
+            for _ in 0..<Int.random(in: 0...8) {
+                let lower = Int64.random(in: 0..<30)
+                let range = lower..<lower + Int64.random(in: 0...8)
+                coverage.insert(range)
+                bytes.formUnion(range)
+                #expect(coverage.ranges.allSatisfy { !$0.isEmpty })
+                #expect(zip(coverage.ranges, coverage.ranges.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound })
+                #expect(Set(coverage.ranges.flatMap { $0 }) == bytes)
+            }
+            let lower = Int64.random(in: 0..<40)
+            let asked = lower..<lower + Int64.random(in: 0...10)
+            #expect(coverage.missing(in: asked).flatMap { $0 } == asked.filter { !bytes.contains($0) })
+            #expect(coverage.contains(asked) == coverage.missing(in: asked).isEmpty)
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import HTTPTypes
+import Primitives
+import Testing
+
+@testable import HTTPCaching
+
+@Suite("Parts of one representation (RFC 9111 §3.4)")
+struct CombinedPartsTests {
+    private func part(_ range: Range<Int64>, of length: Int64? = 10, _ lines: [String]) -> StoredResponse {
+        let text = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(length.map { String($0) } ?? "*")"
+        var part = Sample.stored(
+            lines + ["Content-Range: " + text, "Content-Length: \(range.count)"], status: 206)
+        part.part = range
+        part.completeLength = length
+        return part
+    }
+
+    @Test(
+        "are combined when a strong validator says that they are",
+        arguments: [
+            (["ETag: \"a\""], ["ETag: \"a\""], true),
+            (["ETag: \"a\""], ["ETag: \"b\""], false),
+            (["ETag: W/\"a\""], ["ETag: W/\"a\""], false),
+            (["ETag: \"a\""], ["ETag: W/\"a\""], false),
+            (["ETag: \"a\""], [], false),
+            ([], [], false),
+            // RFC 9110 §8.8.2.2.
+            (["Last-Modified: " + Sample.date(-9)], ["Last-Modified: " + Sample.date(-9)], true),
+            (["Last-Modified: " + Sample.date(-9)], ["Last-Modified: " + Sample.date(-8)], false),
+            (["Last-Modified: " + Sample.date(0)], ["Last-Modified: " + Sample.date(0)], false),
+            // A tag, strong or weak, goes before the date.
+            (
+                ["ETag: \"a\"", "Last-Modified: " + Sample.date(-9)],
+                ["ETag: \"b\"", "Last-Modified: " + Sample.date(-9)], false
+            ),
+            (
+                ["ETag: W/\"a\"", "Last-Modified: " + Sample.date(-9)],
+                ["ETag: W/\"a\"", "Last-Modified: " + Sample.date(-9)], false
+            ),
+            (["ETag: \"a\"", "Last-Modified: " + Sample.date(-9)], ["Last-Modified: " + Sample.date(-9)], false),
+        ])
+    func validators(older: [String], newer: [String], isCombined: Bool) {
+        let combined = part(0..<5, older).combined(with: part(5..<8, newer), holding: 0..<8)
+        #expect((combined != nil) == isCombined)
+    }
+
+    @Test("say which bytes they have together, with the newer fields")
+    func extended() throws {
+        let older = part(0..<5, ["ETag: \"a\"", "X: 1", "Y: 1"])
+        var newer = part(5..<8, ["ETag: \"a\"", "X: 2", "Content-Encoding: gzip"])
+        newer.receivedAt = Sample.now + .seconds(9)
+        let combined = try #require(older.combined(with: newer, holding: 0..<8))
+        #expect(combined.status == 206)
+        #expect(combined.part == 0..<8)
+        #expect(combined.completeLength == 10)
+        #expect(combined.receivedAt == newer.receivedAt)
+        #expect(
+            combined.fields.lines == [
+                "ETag: \"a\"", "X: 2", "Y: 1", "Content-Range: bytes 0-7/10", "Content-Length: 8",
+                "Date: " + Sample.date(0),
+            ])
+    }
+
+    @Test("become a complete response of status 200 when nothing is missing")
+    func completed() throws {
+        let older = part(0..<5, of: nil, ["ETag: \"a\""])
+        let combined = try #require(older.combined(with: part(5..<10, ["ETag: \"a\""]), holding: 0..<10))
+        #expect(combined.status == 200)
+        #expect(combined.part == nil)
+        #expect(combined.completeLength == 10)
+        #expect(
+            combined.fields.lines == ["ETag: \"a\"", "Content-Length: 10", "Date: " + Sample.date(0)])
+    }
+
+    @Test("an unknown length stays unknown")
+    func unknownLength() throws {
+        let older = part(0..<5, of: nil, ["ETag: \"a\""])
+        let combined = try #require(older.combined(with: part(5..<8, of: nil, ["ETag: \"a\""]), holding: 0..<8))
+        #expect(combined.fields[.contentRange] == "bytes 0-7/*")
+        #expect(combined.part == 0..<8)
+    }
+
+    @Test("of different lengths, or of an answer that is no part, are not combined")
+    func refused() {
+        let older = part(0..<5, ["ETag: \"a\""])
+        #expect(older.combined(with: part(5..<8, of: 11, ["ETag: \"a\""]), holding: 0..<8) == nil)
+        #expect(older.combined(with: Sample.stored(["ETag: \"a\""]), holding: 0..<8) == nil)
+        #expect(Sample.stored(["ETag: \"a\""], status: 404).combined(with: older, holding: 0..<5) == nil)
+    }
+
+    @Test("a part freshens a complete response, which stays complete")
+    func completeStays() throws {
+        var whole = Sample.stored(["ETag: \"a\"", "X: 1", "Content-Length: 10"])
+        whole.completeLength = 10
+        whole.isInvalid = true
+        let combined = try #require(whole.combined(with: part(5..<8, ["ETag: \"a\"", "X: 2"]), holding: 0..<10))
+        #expect(combined.status == 200)
+        #expect(combined.part == nil)
+        #expect(!combined.isInvalid)
+        #expect(
+            combined.fields.lines == [
+                "ETag: \"a\"", "X: 2", "Content-Length: 10", "Date: " + Sample.date(0),
+            ])
+    }
+}

@@ -1,0 +1,161 @@
+import HTTPTypes
+import Primitives
+import Testing
+
+@testable import HTTPCaching
+
+@Suite("A 304 about what is stored")
+struct NotModifiedTests {
+    private static let old = "Last-Modified: " + Sample.date(-600)
+    private static let other = "Last-Modified: " + Sample.date(-500)
+
+    @Test(
+        "whether it is about that (RFC 9111 §4.3.4)",
+        arguments: [
+            // The same strong tag.
+            (["ETag: \"a\""], ["ETag: \"a\""], true),
+            (["ETag: \"a\""], ["ETag: \"b\""], false),
+            (["ETag: W/\"a\""], ["ETag: \"a\""], false),
+            // A weak one is compared weakly.
+            (["ETag: W/\"a\""], ["ETag: W/\"a\""], true),
+            (["ETag: \"a\""], ["ETag: W/\"a\""], true),
+            (["ETag: W/\"a\""], ["ETag: W/\"b\""], false),
+            // The tag goes before the date.
+            (["ETag: \"a\"", old], ["ETag: \"a\"", other], true),
+            (["ETag: \"a\"", old], ["ETag: \"b\"", old], false),
+            // What both state.
+            ([old], [old], true),
+            ([old], [other], false),
+            ([old], ["ETag: \"a\"", old], true),
+            ([old], ["ETag: \"a\"", other], false),
+            (["ETag: \"a\"", old], [old], true),
+            (["ETag: \"a\"", old], [other], false),
+            ([old], ["Last-Modified: Wednesday, 31-Dec-25 23:50:00 GMT"], true),
+            // Nothing that both state.
+            (["ETag: \"a\""], [old], false),
+            ([old], ["ETag: \"a\""], false),
+            ([], ["ETag: \"a\""], false),
+            // No validator: it answers the only question that was asked.
+            (["ETag: \"a\"", old], [], true),
+            ([old], ["Cache-Control: max-age=5"], true),
+        ])
+    func confirmation(stored: [String], notModified: [String], isConfirmed: Bool) {
+        #expect(Sample.stored(stored).isConfirmed(by: Sample.fields(notModified)) == isConfirmed)
+    }
+
+    @Test("its fields replace those of the same name in place, and others stay (RFC 9111 §3.2)")
+    func update() {
+        let first = Sample.date(0)
+        let later = Sample.date(100)
+        var response = Sample.stored([
+            "Server: one", "cache-control: max-age=60", "Set-Cookie: a", "ETag: \"a\"", "Set-Cookie: b",
+            "Content-Type: text/plain", "Content-Length: 5", "Content-Encoding: gzip", "Date: " + first, "X-Old: 1",
+            "Age: 30", "Expires: " + first,
+        ])
+        response.isInvalid = true
+        let reason = response.update(
+            from: Sample.answer(
+                304,
+                [
+                    "ETag: \"a\"", "Cache-Control: max-age=90", "Set-Cookie: c", "X-New: 2", "X-New: 3",
+                    "Content-Type: text/html", "Content-Length: 0", "Content-Encoding: br",
+                    "Content-Range: bytes 0-1/2", "Content-Location: /x",
+                ], offset: 100), for: Sample.request())
+        #expect(reason == nil)
+        #expect(
+            response.fields.lines == [
+                "Server: one", "Cache-Control: max-age=90", "Set-Cookie: c", "ETag: \"a\"",
+                "Content-Type: text/html", "Content-Length: 5", "Content-Encoding: gzip", "Date: " + later, "X-Old: 1",
+                "Expires: " + first, "X-New: 2", "X-New: 3", "Content-Location: /x",
+            ])
+        #expect(response.status == 200)
+        #expect(!response.isInvalid)
+        // §4.2.3: it counts from the 304.
+        #expect(response.receivedAt == Sample.now + .seconds(100))
+        #expect(Freshness(of: response).expiryDate == Sample.now + .seconds(190))
+    }
+
+    @Test(
+        "each of these is taken from it or left, by RFC 9111 §3.2",
+        arguments: [
+            ("Cache-Control", true), ("Content-Type", true), ("Content-Location", true), ("Content-MD5", true),
+            ("Content-Security-Policy", true), ("Content-Foo", true), ("Expires", true), ("ETag", true),
+            ("Last-Modified", true), ("Set-Cookie", true), ("X-Frame-Options", true), ("Test", true), ("Age", true),
+            ("Date", true), ("CDN-Cache-Control", true), ("Content-Length", false), ("Content-Encoding", false),
+            ("Content-Range", false),
+        ])
+    func eachField(name: String, isTaken: Bool) throws {
+        var response = Sample.stored(["Cache-Control: max-age=60", "ETag: \"a\"", name + ": 1"])
+        let before = Array(response.fields.lines)
+        _ = response.update(from: Sample.answer(304, [name + ": 2"]), for: Sample.request())
+        #expect(response.fields.lines.contains(name + ": 2") == isTaken)
+        #expect(response.fields.lines.contains(name + ": 1") != isTaken)
+        let others = before.filter { !$0.hasPrefix(name) && !$0.hasPrefix("Date") }
+        #expect(others.allSatisfy(response.fields.lines.contains))
+    }
+
+    @Test("an Age belongs to the answer that it came with (RFC 9111 §5.1)")
+    func age() {
+        var response = Sample.stored(["Cache-Control: max-age=60", "ETag: \"a\"", "Age: 50"])
+        #expect(response.update(from: Sample.answer(304, offset: 100), for: Sample.request()) == nil)
+        #expect(Freshness(of: response).expiryDate == Sample.now + .seconds(160))
+        #expect(response.update(from: Sample.answer(304, ["Age: 20"], offset: 200), for: Sample.request()) == nil)
+        #expect(Freshness(of: response).expiryDate == Sample.now + .seconds(240))
+    }
+
+    @Test(
+        "what it now says may forbid to keep it: then it is for this request only",
+        arguments: [
+            (["Cache-Control: no-store"], [], .noStore),
+            (["Cache-Control: private, max-age=60"], [], .private),
+            (["Vary: *"], [], .varyAny),
+            ([], ["Cache-Control: no-store"], .noStore),
+            ([], ["Authorization: Basic YTpi"], .authorization),
+            (["Cache-Control: public, max-age=60"], ["Authorization: Basic YTpi"], nil),
+            (["Cache-Control: no-cache"], [], nil),
+        ] as [([String], [String], PassReason?)])
+    func storing(notModified: [String], request: [String], expected: PassReason?) {
+        var response = Sample.stored(["Cache-Control: max-age=60", "ETag: \"a\""])
+        #expect(response.update(from: Sample.answer(304, notModified), for: Sample.request(request)) == expected)
+    }
+
+    @Test("a Vary in it selects anew, by the request that it answers (RFC 9111 §4.1)")
+    func vary() {
+        var response = Sample.stored(["Cache-Control: max-age=60", "ETag: \"a\""])
+        let request = Sample.request(["Accept: a"])
+        #expect(response.update(from: Sample.answer(304, ["Vary: Accept"]), for: request) == nil)
+        #expect(response.selection.text == "accept:a")
+    }
+
+    @Test("a ttl on the request that it answers counts from it, and one that is gone does not")
+    func grant() {
+        var response = Sample.stored(["Cache-Control: max-age=60", "ETag: \"a\""])
+        let ttl = Duration.seconds(600)
+        #expect(response.update(from: Sample.answer(304, offset: 100), for: Sample.request(ttl: ttl)) == nil)
+        #expect(response.grant == CallerGrant(isOnlyReason: false, authorization: nil))
+        #expect(response.expiryDate(callerTTL: ttl) == Sample.now + .seconds(700))
+        #expect(response.update(from: Sample.answer(304, offset: 200), for: Sample.request()) == nil)
+        #expect(response.grant == nil)
+        #expect(response.expiryDate(callerTTL: nil) == Sample.now + .seconds(260))
+    }
+
+    @Test("a stored part stays that part")
+    func part() {
+        var response = Sample.stored(
+            ["Cache-Control: max-age=60", "ETag: \"a\"", "Content-Range: bytes 2-4/10"], status: 206)
+        response.part = 2..<5
+        response.completeLength = 10
+        let notModified = Sample.answer(304, ["ETag: \"a\"", "Content-Range: bytes 0-9/10"], offset: 9)
+        #expect(response.update(from: notModified, for: Sample.request(["Range: bytes=2-4"])) == nil)
+        #expect(response.status == 206)
+        #expect(response.part == 2..<5)
+        #expect(response.completeLength == 10)
+        #expect(response.fields[.contentRange] == "bytes 2-4/10")
+    }
+
+    @Test("what a POST brought is updated like what a GET brings (RFC 9110 §9.3.3)")
+    func post() {
+        var response = Sample.stored(["Cache-Control: max-age=60", "ETag: \"a\"", "Content-Location: /thing"])
+        #expect(response.update(from: Sample.answer(304), for: Sample.request(method: .head)) == nil)
+    }
+}

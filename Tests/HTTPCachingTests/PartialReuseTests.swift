@@ -1,0 +1,73 @@
+import HTTPTypes
+import Primitives
+import Testing
+
+@testable import HTTPCaching
+
+@Suite("What a stored part answers (RFC 9111 §3.3)")
+struct PartialReuseTests {
+    /// Bytes 2 to 6 of 10.
+    private var part: StoredResponse {
+        var part = Sample.stored(
+            [
+                "Cache-Control: max-age=60", "ETag: \"a\"", "Last-Modified: " + Sample.date(-60),
+                "Content-Range: bytes 2-6/10",
+            ], status: 206)
+        part.part = 2..<7
+        part.completeLength = 10
+        return part
+    }
+
+    @Test(
+        "a request for what it has, and for nothing more",
+        arguments: [
+            (["Range: bytes=2-6"], true),
+            (["Range: bytes=3-4"], true),
+            (["Range: bytes=2-2, 6-6"], true),
+            (["Range: bytes=1-6"], false),
+            (["Range: bytes=2-7"], false),
+            (["Range: bytes=2-"], false),
+            (["Range: bytes=-4"], false),
+            (["Range: bytes=3-4, 8-9"], false),
+            ([], false),
+            // RFC 9110 §14.2: what is no range of bytes is ignored.
+            (["Range: lines=3-4"], false),
+            (["Range: bytes=4-3"], false),
+            // §15.5.17: behind the end there is nothing, for nobody.
+            (["Range: bytes=10-"], true),
+            // §13.1.5: a condition that does not hold asks for the whole.
+            (["Range: bytes=3-4", "If-Range: \"a\""], true),
+            (["Range: bytes=3-4", "If-Range: \"b\""], false),
+            (["Range: bytes=3-4", "If-Range: W/\"a\""], false),
+            (["Range: bytes=3-4", "If-Range: " + Sample.date(-60)], true),
+            (["Range: bytes=3-4", "If-Range: " + Sample.date(-61)], false),
+        ])
+    func coverage(request: [String], isServed: Bool) {
+        let fresh = ReusePolicy.decide(Sample.request(request), part, now: Sample.now)
+        #expect(fresh == (isServed ? .serve(age: .zero, isStale: false) : .fetch(.partial)))
+        let stale = ReusePolicy.decide(Sample.request(request), part, now: Sample.now + .seconds(60))
+        #expect(stale == (isServed ? .revalidate(reason: .stale, mayServeStaleOnError: true) : .fetch(.partial)))
+    }
+
+    @Test("parts that are held together count together")
+    func severalParts() {
+        let held = ByteCoverage([2..<7, 8..<10])
+        func decide(_ range: String) -> ReuseDecision {
+            ReusePolicy.decide(Sample.request(["Range: bytes=" + range]), part, coverage: held, now: Sample.now)
+        }
+        #expect(decide("3-4, 8-9") == .serve(age: .zero, isStale: false))
+        #expect(decide("-2") == .serve(age: .zero, isStale: false))
+        #expect(decide("6-8") == .fetch(.partial))
+    }
+
+    @Test("HEAD asks about the whole, an unknown length answers nothing, and only-if-cached is refused")
+    func refusals() {
+        let range = ["Range: bytes=3-4"]
+        #expect(ReusePolicy.decide(Sample.request(range, method: .head), part, now: Sample.now) == .fetch(.partial))
+        var endless = part
+        endless.completeLength = nil
+        #expect(ReusePolicy.decide(Sample.request(range), endless, now: Sample.now) == .fetch(.partial))
+        let onlyIfCached = Sample.request(["Range: bytes=0-4", "Cache-Control: only-if-cached"])
+        #expect(ReusePolicy.decide(onlyIfCached, part, now: Sample.now) == .refuse)
+    }
+}

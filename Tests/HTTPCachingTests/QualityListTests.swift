@@ -1,0 +1,130 @@
+import HTTPTypes
+import Testing
+
+@testable import HTTPCaching
+
+@Suite("Quality lists")
+struct QualityListTests {
+    @Test(
+        "members and their weights (RFC 9110 §12.4.2)",
+        arguments: [
+            ([], []),
+            ([""], []),
+            ([" , ,\t"], []),
+            (["gzip"], [("gzip", 1000)]),
+            (["gzip, br"], [("gzip", 1000), ("br", 1000)]),
+            (["gzip", "br;q=0.5"], [("gzip", 1000), ("br", 500)]),
+            ([",gzip,,br,"], [("gzip", 1000), ("br", 1000)]),
+            // §12.5.3: `*` is a member like any other.
+            (["gzip;q=0.5, *;q=0"], [("gzip", 500), ("*", 0)]),
+            // White space around the semicolon; case of `q`.
+            (["gzip \t; \tQ=0.5\t, br"], [("gzip", 500), ("br", 1000)]),
+            // §12.4.2: up to three decimals.
+            (["a;q=0, b;q=0., c;q=0.0, d;q=0.000"], [("a", 0), ("b", 0), ("c", 0), ("d", 0)]),
+            (["a;q=1, b;q=1., c;q=1.0, d;q=1.000"], [("a", 1000), ("b", 1000), ("c", 1000), ("d", 1000)]),
+            (["a;q=0.1, b;q=0.12, c;q=0.123, d;q=0.001"], [("a", 100), ("b", 120), ("c", 123), ("d", 1)]),
+            // §8.4.1, §12.5.4: names without case.
+            (["GZip, en-GB"], [("gzip", 1000), ("en-gb", 1000)]),
+            // §12.5.1: media ranges, with parameters whose values keep their case.
+            (["Text/HTML;Level=A;q=0.5"], [("text/html;level=A", 500)]),
+            (["text/*;a=\"b\", */*;q=0.1"], [("text/*;a=b", 1000), ("*/*", 100)]),
+            (["a/b;c=\"d,e\";q=0.5"], [("a/b;c=\"d,e\"", 500)]),
+            (["a/b;;c=d;"], [("a/b;c=d", 1000)]),
+        ] as [([String], [(String, Int)])])
+    func members(lines: [String], expected: [(String, Int)]) throws {
+        let list = try #require(QualityList(lines))
+        #expect(list.members == expected.map { QualityList.Member(value: $0.0, quality: $0.1) })
+    }
+
+    @Test(
+        "what does not follow the grammar",
+        arguments: [
+            "gzip br", "gzip;q", "gzip;q=", "gzip;q=2", "gzip;q=1.001", "gzip;q=0.1234", "gzip;q=-1", "gzip;q=.5",
+            "gzip;q=\"0.5\"", "gzip;q=0,5;q=x", "gzip;q=0.5;q=0.6", "gzip; q =0.5", "gzip;q= 0.5", ";q=1", "=", "a/",
+            "a/b/c", "é", "a;b=\"c",
+        ])
+    func malformed(line: String) {
+        #expect(QualityList([line]) == nil)
+    }
+
+    @Test(
+        "two ways to say the same (RFC 9111 §4.1)",
+        arguments: [
+            // Any field: lines are joined, white space around commas means nothing.
+            (.foo, ["1, 2"], ["1,2"]),
+            (.foo, ["1, 2"], [" 1 \t,\t 2 "]),
+            (.foo, ["1, 2"], ["1", "2"]),
+            (.foo, ["\"a,b\" , c"], ["\"a,b\",c"]),
+            // RFC 9110 §12.5.3: codings have no case and no order; weights may be written in several ways.
+            (.acceptEncoding, ["gzip, br"], ["br,gzip"]),
+            (.acceptEncoding, ["gzip, br"], ["GZIP;q=1.0", "br;q=1"]),
+            (.acceptEncoding, ["gzip;q=0.5, br"], ["br, gzip;q=0.500"]),
+            (.acceptEncoding, ["gzip, gzip"], ["gzip"]),
+            (.acceptEncoding, ["", "gzip"], ["gzip,"]),
+            (.acceptEncoding, [""], [" , "]),
+            // §8.4.1.1, §8.4.1.3.
+            (.acceptEncoding, ["x-gzip, x-compress;q=0.1"], ["compress;q=0.1, gzip"]),
+            // §12.5.4: language ranges have no case, and their order cannot be relied upon.
+            (.acceptLanguage, ["en, de"], ["de, en"]),
+            (.acceptLanguage, ["en-GB,en;q=0.9"], ["en;q=0.90, EN-gb"]),
+            // §12.5.1, §12.5.2.
+            (.accept, ["text/html, */*;q=0.1"], ["*/*;q=0.1,TEXT/html"]),
+            (.accept, ["text/html;charset=utf-8"], ["text/html; Charset=\"utf-8\""]),
+            (.acceptCharset, ["UTF-8, iso-8859-1;q=0"], ["iso-8859-1;q=0.0,utf-8"]),
+            // RFC 9113 §8.2.3.
+            (.cookie, ["a=1; b=2"], ["a=1", "b=2"]),
+        ] as [(HTTPField.Name, [String], [String])])
+    func same(name: HTTPField.Name, one: [String], other: [String]) {
+        #expect(QualityList.normalised(name: name, lines: one) == QualityList.normalised(name: name, lines: other))
+    }
+
+    @Test(
+        "what must not be taken for the same (RFC 9111 §4.1)",
+        arguments: [
+            (.foo, ["1"], ["2"]),
+            (.foo, ["a"], ["A"]),
+            (.foo, ["1, 2"], ["2, 1"]),
+            (.foo, ["1 2"], ["1  2"]),
+            (.foo, ["1,,2"], ["1,2"]),
+            (.foo, ["\"a,b\""], ["\"a, b\""]),
+            (.foo, ["\"a\\\",b\""], ["\"a\\\", b\""]),
+            (.foo, ["a, a"], ["a"]),
+            (.userAgent, ["x (y; z)"], ["x (y;z)"]),
+            (.acceptEncoding, ["gzip"], ["br"]),
+            (.acceptEncoding, ["gzip"], ["gzip, br"]),
+            (.acceptEncoding, ["gzip"], ["gzip;q=0"]),
+            (.acceptEncoding, ["gzip"], ["gzip;q=0.999"]),
+            (.acceptEncoding, ["gzip, br;q=0.5"], ["gzip;q=0.5, br"]),
+            (.acceptEncoding, ["gzip"], [""]),
+            // What is no list of codings is not sorted.
+            (.acceptEncoding, ["gzip br, x"], ["x, gzip br"]),
+            (.acceptEncoding, ["gzip;q=5"], ["gzip"]),
+            (.acceptLanguage, ["en"], ["en-GB"]),
+            (.acceptLanguage, ["x-gzip"], ["gzip"]),
+            (.accept, ["text/html;a=B"], ["text/html;a=b"]),
+            (.accept, ["text/html;a=\"b;c=d\""], ["text/html;a=b;c=d"]),
+            (.cookie, ["a=1,2"], ["a=1, 2"]),
+        ] as [(HTTPField.Name, [String], [String])])
+    func different(name: HTTPField.Name, one: [String], other: [String]) {
+        #expect(QualityList.normalised(name: name, lines: one) != QualityList.normalised(name: name, lines: other))
+    }
+
+    @Test("the form itself")
+    func form() {
+        func form(_ name: HTTPField.Name, _ lines: String...) -> String {
+            QualityList.normalised(name: name, lines: lines)
+        }
+        #expect(
+            form(.acceptEncoding, "br;q=0.50, identity;q=0, GZIP, x;q=0.05") == "gzip, br;q=0.5, x;q=0.05, identity;q=0"
+        )
+        #expect(form(.acceptEncoding) == "")
+        #expect(form(.foo, " b ,a", "c\t") == "b, a, c")
+        // Sorting what is sorted changes nothing.
+        #expect(form(.acceptLanguage, form(.acceptLanguage, "de;q=0.5,en")) == "en, de;q=0.5")
+    }
+}
+
+extension HTTPField.Name {
+    fileprivate static let acceptCharset = Self("Accept-Charset")!
+    fileprivate static let foo = Self("Foo")!
+}

@@ -1,0 +1,73 @@
+import HTTPTypes
+import Primitives
+import Testing
+
+@testable import HTTPCaching
+
+@Suite("Stale instead of an error")
+struct StaleOnErrorTests {
+    @Test(
+        "61 seconds after an answer, by what it said, what the request says and how the origin failed",
+        arguments: [
+            // RFC 9111 §4.2.4: when the origin cannot be reached, unless that is forbidden.
+            ("max-age=60", "", .unreachable, true),
+            ("max-age=60, must-revalidate", "", .unreachable, false),
+            ("max-age=60, proxy-revalidate", "", .unreachable, false),
+            ("s-maxage=60", "", .unreachable, false),
+            ("max-age=60, no-cache", "", .unreachable, false),
+            // §4.3.3: an error is an answer, unless stale-if-error says otherwise.
+            ("max-age=60", "", .status(500), false),
+            ("max-age=60", "", .status(503), false),
+            // RFC 5861 §4: within it, for these four.
+            ("max-age=60, stale-if-error=1", "", .unreachable, true),
+            ("max-age=60, stale-if-error=1", "", .status(500), true),
+            ("max-age=60, stale-if-error=1", "", .status(502), true),
+            ("max-age=60, stale-if-error=1", "", .status(503), true),
+            ("max-age=60, stale-if-error=1", "", .status(504), true),
+            ("max-age=60, stale-if-error=1", "", .status(501), false),
+            ("max-age=60, stale-if-error=1", "", .status(505), false),
+            ("max-age=60, stale-if-error=1", "", .status(599), false),
+            ("max-age=60, stale-if-error=1", "", .status(404), false),
+            ("max-age=60, stale-if-error=1", "", .status(200), false),
+            // Past it, and where it is zero, nothing.
+            ("max-age=59, stale-if-error=1", "", .unreachable, false),
+            ("max-age=59, stale-if-error=1", "", .status(503), false),
+            ("max-age=60, stale-if-error=0", "", .unreachable, false),
+            ("max-age=60, stale-if-error=x", "", .status(503), false),
+            // It allows nothing that is forbidden (RFC 9111 §4.2.4).
+            ("max-age=60, stale-if-error=9, must-revalidate", "", .status(503), false),
+            ("s-maxage=60, stale-if-error=9", "", .status(503), false),
+            // The request may state it too, and goes before the answer.
+            ("max-age=60", "stale-if-error=1", .status(503), true),
+            ("max-age=60", "stale-if-error=0", .unreachable, false),
+            ("max-age=50, stale-if-error=1", "stale-if-error=99", .status(503), true),
+            ("max-age=60, stale-if-error=99", "stale-if-error=0", .status(503), false),
+            ("max-age=60, must-revalidate", "stale-if-error=9", .status(503), false),
+            // RFC 9111 §5.2.1.1 to §5.2.1.4: what the client does not want to have.
+            ("max-age=60", "no-cache", .unreachable, false),
+            ("max-age=60", "max-age=99", .unreachable, false),
+            ("max-age=60", "max-age=99, max-stale=5", .unreachable, true),
+            ("max-age=60", "max-age=9, max-stale=5", .unreachable, false),
+            ("max-age=60", "min-fresh=5", .unreachable, false),
+            ("max-age=60", "max-stale=1", .unreachable, true),
+            ("max-age=60", "max-stale=0", .unreachable, false),
+            ("max-age=60", "max-stale", .unreachable, true),
+            ("max-age=60", "max-stale", .status(503), false),
+            // §5.2.1.5: stored it is already.
+            ("max-age=60", "no-store", .unreachable, true),
+        ] as [(String, String, OriginFailure, Bool)])
+    func allowed(stored: String, request: String, failure: OriginFailure, isAllowed: Bool) {
+        let stored = Sample.stored(["Cache-Control: " + stored])
+        let request = Sample.request(request.isEmpty ? [] : ["Cache-Control: " + request])
+        let now = Sample.now + .seconds(61)
+        #expect(ReusePolicy.mayServeStale(request, stored, onError: failure, now: now) == isAllowed)
+    }
+
+    @Test("a variant for others is for others when the origin fails, too (RFC 9111 §4.1)")
+    func variant() {
+        let stored = Sample.stored(["Cache-Control: max-age=60", "Vary: Accept"], request: ["Accept: a"])
+        let now = Sample.now + .seconds(61)
+        #expect(ReusePolicy.mayServeStale(Sample.request(["Accept: a"]), stored, onError: .unreachable, now: now))
+        #expect(!ReusePolicy.mayServeStale(Sample.request(["Accept: b"]), stored, onError: .unreachable, now: now))
+    }
+}
