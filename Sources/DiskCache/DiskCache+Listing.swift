@@ -144,7 +144,7 @@ struct ListCursor {
     /// The first bytes of a digest over everything that makes the query.
     private static func queryMark(_ filter: EntryFilter, _ sort: EntrySort) -> [UInt8] {
         let parts: [String?] = [
-            filter.key, filter.url, filter.prefix, filter.host, filter.tag, filter.state?.rawValue,
+            filter.key, filter.md5, filter.url, filter.prefix, filter.host, filter.tag, filter.state?.rawValue,
             filter.kind?.rawValue, sort.order.rawValue, sort.descending ? "-" : "+",
         ]
         let text = JSON.array(parts.map(JSON.string(orNull:))).utf8

@@ -117,12 +117,17 @@ extension DiskCache {
         return query
     }
 
-    /// A download of what is held already brings that entry up to date: when the entry is purged, by a tag that only the
-    /// entry has, or because it is stale, the download must not bring it back.
+    /// What is fetched to bring a held entry up to date must not bring it back when that entry is purged, by a tag that
+    /// only the entry has, or because it is stale.
     private static func purgeRefreshes(of filter: EntryFilter, _ context: WriteContext) throws {
-        for (number, key) in context.parts.flights.downloads where filter.key == nil || filter.key == key {
+        for (number, key, isVariantOpen) in context.parts.flights.fetches
+        where filter.key == nil || filter.key == key.text {
             var held = filter
-            held.key = key
+            if isVariantOpen {
+                (held.md5, held.kind) = (key.md5Hex, filter.kind ?? .response)
+            } else {
+                held.key = key.text
+            }
             if try !context.index.rows(EntryQuery(held, now: context.now), limit: 1).isEmpty {
                 context.parts.flights.purge(number)
             }

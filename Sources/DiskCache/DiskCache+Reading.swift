@@ -68,6 +68,17 @@ extension DiskCache {
         }
     }
 
+    /// What is held of an origin's answers to exactly that URL: every variant, fresh or stale, at most `limit`. Bodies are
+    /// not looked at.
+    public func responses(to url: String, limit: Int = 256) throws(DiskCacheError) -> [Entry] {
+        let md5 = CacheKey.url(canonical: url).text
+        var found: [Entry] = []
+        for row in try parts.reader.variants(ofMD5: md5, limit: limit) where row.entry.url == url {
+            found.append(row.entry.applying(parts.access.pending(row.entry.key)))
+        }
+        return found
+    }
+
     /// Notes that an entry was handed out. It costs no I/O; it is written down within a second, and what is read shows it
     /// at once.
     public func recordHit(_ entry: Entry) {

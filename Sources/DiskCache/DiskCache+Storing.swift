@@ -18,6 +18,15 @@ extension DiskCache {
         return Reservation(flight, parts: parts, writer: writer)
     }
 
+    /// Begins to receive an origin's answer to a URL, of which only its head will tell which variant it is: until
+    /// ``Reservation/decide(_:)`` says so, a purge of any variant of the URL means it.
+    public func reserve(responseTo url: String, tags: [String] = []) -> Reservation {
+        let flight = Flight(
+            key: .response(to: url, variant: ""), kind: .response, url: url, host: URLParts(url).host,
+            tags: Set(tags.map(ExactText.init)), isVariantOpen: true)
+        return Reservation(flight, parts: parts, writer: writer)
+    }
+
     /// Changes what a caller may change of an entry; what is `nil` stays.
     ///
     /// - Parameters:
@@ -26,9 +35,11 @@ extension DiskCache {
     ///   - tags: instead of those it has.
     ///   - addingTags: beside those it has, or those that `tags` gives it.
     ///   - pinned: whether eviction spares it.
+    ///   - fields: makes the new ``Entry/fields`` of the entry as it is; `nil`: they stay.
     ///   - completion: gets the changed entry, or `nil` when there is none (any more), once that is durable.
     public func update(
         _ key: String, ttl: Duration? = nil, tags: [String]? = nil, addingTags: [String] = [], pinned: Bool? = nil,
+        fields: (@Sendable (Entry) -> String?)? = nil,
         completion: @escaping @Sendable (Result<Entry?, DiskCacheError>) -> Void
     ) {
         writer.submit(
@@ -43,6 +54,7 @@ extension DiskCache {
                 var record = row.entry.record
                 record.tags = united((tags ?? record.tags) + addingTags)
                 record.pinned = pinned ?? record.pinned
+                if let fields { record.fields = fields(row.entry) }
                 let newTTL = ttl.map { max($0, .zero) }
                 let entry = Entry(
                     record, ttl: newTTL ?? row.entry.ttl,
@@ -52,7 +64,7 @@ extension DiskCache {
             }, completion: completion)
     }
 
-    /// ``update(_:ttl:tags:addingTags:pinned:completion:)``, and waits.
+    /// ``update(_:ttl:tags:addingTags:pinned:fields:completion:)``, and waits.
     public func update(
         _ key: String, ttl: Duration? = nil, tags: [String]? = nil, pinned: Bool? = nil
     ) async throws(DiskCacheError) -> Entry? {

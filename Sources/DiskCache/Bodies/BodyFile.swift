@@ -29,8 +29,13 @@ public final class BodyFile: Sendable {
     /// All of the body, in memory. Throws ``DiskCacheError/fileSystem(operation:path:errno:)``, also when the file is
     /// shorter than the body.
     public func readWhole() throws(DiskCacheError) -> SharedBytes {
-        try SharedBytes(count: Int(length)) { target throws(DiskCacheError) in
-            guard try file.read(into: target, at: 0, path: path) == target.count else {
+        try read(0..<length)
+    }
+
+    /// A part of the body, in memory; see ``readWhole()``.
+    func read(_ range: Range<Int64>) throws(DiskCacheError) -> SharedBytes {
+        try SharedBytes(count: range.count) { target throws(DiskCacheError) in
+            guard try file.read(into: target, at: range.lowerBound, path: path) == target.count else {
                 throw .fileSystem(operation: "read", path: path, errno: EIO)
             }
         }

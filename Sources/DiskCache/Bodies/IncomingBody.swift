@@ -10,11 +10,10 @@ import Primitives
 final class IncomingBody: @unchecked Sendable {
     private let partPath: String
     private let memoryLimit: Int64
-    private var buffer: [UInt8] = []
-    private var part: FileDescriptor?
+    /// The bytes, for those who read along.
+    let growing = GrowingBody()
     private var hasher = SHA256()
     private var validator = JSONValidator()
-    private(set) var length: Int64 = 0
 
     /// A body that becomes a file once it is longer than `memoryLimit`; negative: at its first byte, or when it is
     /// sealed.
@@ -23,39 +22,37 @@ final class IncomingBody: @unchecked Sendable {
         self.memoryLimit = memoryLimit
     }
 
+    /// How many bytes have come.
+    var length: Int64 { growing.length }
+
     /// Whether it is in its file by now.
-    var isFile: Bool { part != nil }
+    var isFile: Bool { growing.file != nil }
 
     /// Says that the body will have that many bytes, so that one which will not stay in memory never enters it.
     func expect(length: Int64) throws(DiskCacheError) {
-        if length > memoryLimit, part == nil { try spill() }
+        if length > memoryLimit, !isFile { try spill() }
     }
 
     /// Takes the next bytes.
     func append(_ bytes: UnsafeRawBufferPointer) throws(DiskCacheError) {
         if bytes.isEmpty { return }
-        if part == nil, length + Int64(bytes.count) > memoryLimit { try spill() }
-        if let part {
-            try part.write(bytes, path: partPath)
-        } else {
-            buffer.append(contentsOf: bytes)
-        }
-        length += Int64(bytes.count)
+        if !isFile, length + Int64(bytes.count) > memoryLimit { try spill() }
+        try growing.append(bytes)
         hasher.update(bufferPointer: bytes)
         if !validator.isFailed { validator.feed(bytes) }
     }
 
     /// The body, complete.
     func seal() throws(DiskCacheError) -> SealedBody {
-        if part == nil, length > memoryLimit { try spill() }
+        if !isFile, length > memoryLimit { try spill() }
         let content: SealedBody.Content =
-            if let part {
-                .file(BodyFile(part, length: length, path: partPath), part: partPath)
+            if let bytes = growing.bytes {
+                .bytes(bytes)
+            } else if let file = growing.file {
+                .file(BodyFile(file, length: length, path: partPath), part: partPath)
             } else {
-                .bytes(buffer.withUnsafeBytes { SharedBytes(copying: $0) })
+                preconditionFailure("a body is in memory or in a file")
             }
-        buffer = []
-        part = nil
         return SealedBody(
             content: content, length: length, digest: Array(hasher.finalize()), isJSON: validator.finish())
     }
@@ -69,20 +66,19 @@ final class IncomingBody: @unchecked Sendable {
         if validator.isEmpty { throw .emptyJSON }
     }
 
-    /// Forgets the body and removes its file.
+    /// Removes the body's file. Who reads along keeps what has come.
     func discard() {
-        buffer = []
-        if part != nil {
-            part = nil
-            FileSystem.unlink(partPath)
-        }
+        if isFile { FileSystem.unlink(partPath) }
     }
 
     private func spill() throws(DiskCacheError) {
         let file = try FileDescriptor(opening: partPath, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
-        part = file
-        try buffer.withBytes { bytes throws(DiskCacheError) in try file.write(bytes, path: partPath) }
-        buffer = []
+        do {
+            try growing.move(to: file, path: partPath)
+        } catch {
+            FileSystem.unlink(partPath)
+            throw error
+        }
     }
 }
 

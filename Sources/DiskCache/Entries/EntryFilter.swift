@@ -12,6 +12,8 @@ public struct EntryFilter: Hashable, Sendable {
 
     /// The key, exactly.
     public var key: String?
+    /// The MD5 of a URL: what was downloaded or stored under it, and every variant of its responses.
+    public var md5: String?
     /// The canonical URL (with its parameters), exactly.
     public var url: String?
     /// How the canonical URL, or the key of ``Entry/Kind/data``, begins; compared byte by byte.
@@ -30,10 +32,11 @@ public struct EntryFilter: Hashable, Sendable {
 
     /// A filter that states what is given.
     public init(
-        key: String? = nil, url: String? = nil, prefix: String? = nil, host: String? = nil, tag: String? = nil,
-        state: State? = nil, kind: Entry.Kind? = nil
+        key: String? = nil, md5: String? = nil, url: String? = nil, prefix: String? = nil, host: String? = nil,
+        tag: String? = nil, state: State? = nil, kind: Entry.Kind? = nil
     ) {
         self.key = key
+        self.md5 = md5
         self.url = url
         self.prefix = prefix
         self.host = host

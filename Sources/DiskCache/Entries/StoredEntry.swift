@@ -28,6 +28,20 @@ public enum StoredBody: Sendable {
         case .file(let file): file.length
         }
     }
+
+    /// A copy of a part of it. Throws ``DiskCacheError/fileSystem(operation:path:errno:)``, also when the file is shorter
+    /// than the body.
+    public func read(_ range: Range<Int64>) throws(DiskCacheError) -> SharedBytes {
+        switch self {
+        case .bytes(let bytes):
+            return bytes.withUnsafeBytes { bytes in
+                let part = bytes[Int(range.lowerBound)..<Int(range.upperBound)]
+                return SharedBytes(copying: UnsafeRawBufferPointer(rebasing: part))
+            }
+        case .file(let file):
+            return try file.read(range)
+        }
+    }
 }
 
 /// What a look-up found.

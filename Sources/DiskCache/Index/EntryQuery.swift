@@ -22,6 +22,10 @@ struct EntryQuery {
             restrict("tags.tag = ?", [tag])
         }
         if let key = filter.key { restrict("key = ?", [key]) }
+        if let md5 = filter.md5 {
+            // A slash is the character after the dot.
+            restrict("(key = ? OR (key > ? AND key < ?))", [md5, md5 + ".", md5 + "/"])
+        }
         if let url = filter.url { restrict("url = ? AND url <> ''", [url]) }
         if let host = filter.host { restrict("host = ?", [host]) }
         if let kind = filter.kind { restrict(isKindCommon ? "+kind = ?" : "kind = ?", [kind.code]) }

@@ -31,6 +31,15 @@ struct IndexReader {
         }
     }
 
+    /// The responses whose keys begin with that MD5, at most `limit`.
+    func variants(ofMD5 md5: String, limit: Int) throws(DiskCacheError) -> [EntryRow] {
+        try index.read { db in
+            let statement = try db.cachedStatement(sql: Self.variantsStatement)
+            let arguments: StatementArguments = [md5 + ".", md5 + "/", limit]
+            return try Array(Row.fetchCursor(statement, arguments: arguments).map { try entryRow($0) })
+        }
+    }
+
     /// How many entries match.
     func count(_ query: EntryQuery) throws(DiskCacheError) -> Int {
         try index.list { db in try Int.fetchOne(db, sql: query.sql("COUNT(*)"), arguments: query.arguments) ?? 0 }
@@ -62,5 +71,8 @@ struct IndexReader {
     private static let findStatement = """
         SELECT \(EntryRow.columns), body FROM entries LEFT JOIN bodies ON bodies.id = entries.id WHERE key = ?
         """
+    /// A slash is the character after the dot.
+    private static let variantsStatement =
+        "SELECT \(EntryRow.columns) FROM entries WHERE key > ? AND key < ? LIMIT ?"
     private static let rowStatement = "SELECT \(EntryRow.columns) FROM entries WHERE key = ?"
 }

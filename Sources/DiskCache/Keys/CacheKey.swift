@@ -46,6 +46,12 @@ public struct CacheKey: Hashable, Sendable {
         return CacheKey(text: MD5Name.of(([url] + sorted).joined(separator: "\n")), form: .url)
     }
 
+    /// The key of one variant of what an origin answers to a URL: the URL's MD5, a dot, and 8 hexadecimal digits made of
+    /// `variant`, whatever tells the URL's variants apart.
+    public static func response(to url: String, variant: String) -> CacheKey {
+        CacheKey(text: "\(MD5Name.of(url)).\(MD5Name.of(variant).prefix(variantLength))", form: .response)
+    }
+
     /// A caller's own key.
     ///
     /// - Throws: ``InvalidKey``, which says the rule that `text` breaks.

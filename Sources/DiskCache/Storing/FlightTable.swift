@@ -2,11 +2,14 @@ import Primitives
 
 /// What is known of a body that is being received.
 struct Flight: Sendable {
+    /// The key of the entry to be; of a response, before it is known which variant it is, the key of some variant.
     var key: CacheKey
     var kind: Entry.Kind
     var url: String?
     var host: String?
     var tags: Set<ExactText>
+    /// Whether the key is not decided yet: then a purge of any variant means it.
+    var isVariantOpen = false
     /// Whether a purge matched it meanwhile.
     var isPurged = false
 
@@ -14,7 +17,8 @@ struct Flight: Sendable {
     func matches(_ filter: EntryFilter) -> Bool {
         func begins(_ text: String, _ prefix: String) -> Bool { text.utf8.starts(with: prefix.utf8) }
         if filter.state != nil { return false }
-        if let key = filter.key, ExactText(key) != ExactText(self.key.text) { return false }
+        if let key = filter.key, !names(key) { return false }
+        if let md5 = filter.md5, self.key.form == .data || md5 != self.key.md5Hex { return false }
         if let url = filter.url, url != self.url { return false }
         if let host = filter.host, host != self.host { return false }
         if let kind = filter.kind, kind != self.kind { return false }
@@ -24,6 +28,15 @@ struct Flight: Sendable {
             if !begins(text, prefix) { return false }
         }
         return true
+    }
+}
+
+extension Flight {
+    /// Whether `text` is the key of the entry to be, as far as that is decided.
+    private func names(_ text: String) -> Bool {
+        if ExactText(text) == ExactText(key.text) { return true }
+        guard isVariantOpen, let other = CacheKey(text) else { return false }
+        return other.form == .response && other.md5Hex == key.md5Hex
     }
 }
 
@@ -59,17 +72,25 @@ final class FlightTable: Sendable {
         state.withLock { $0.flights[number] }
     }
 
+    /// Decides the key of a flight; see ``Flight/isVariantOpen``.
+    func decide(_ key: CacheKey, of number: Int) {
+        state.withLock { state in
+            state.flights[number]?.key = key
+            state.flights[number]?.isVariantOpen = false
+        }
+    }
+
     /// Adds tags to a flight.
     func add(_ tags: [String], to number: Int) {
         state.withLock { $0.flights[number]?.tags.formUnion(tags.map(ExactText.init)) }
     }
 
-    /// The downloads that no purge has met yet, by number, and the keys of the entries to be.
-    var downloads: [(number: Int, key: String)] {
+    /// What comes from origins and no purge has met yet, by number, with the key of the entry to be.
+    var fetches: [(number: Int, key: CacheKey, isVariantOpen: Bool)] {
         state.withLock { state in
-            state.flights.filter { $0.value.kind == .download && !$0.value.isPurged }.map {
-                ($0.key, $0.value.key.text)
-            }
+            state.flights.filter { $0.value.kind == .download || $0.value.kind == .response }
+                .filter { !$0.value.isPurged }
+                .map { ($0.key, $0.value.key, $0.value.isVariantOpen) }
         }
     }
 

@@ -15,14 +15,15 @@ public final class Reservation: Sendable {
     }
 
     private struct State: Sendable {
+        var key: CacheKey
         var phase: Phase
         /// What the byte budget has promised to this body.
         var reserved: Int64 = 0
         var length: Int64 = 0
     }
 
-    /// The key of the entry to be.
-    public let key: CacheKey
+    /// What has come so far, for those who read along.
+    public let body: GrowingBody
     private let kind: Entry.Kind
     private let url: String?
     private let flight: Int
@@ -31,25 +32,35 @@ public final class Reservation: Sendable {
     private let state: Locked<State>
 
     init(_ flight: Flight, parts: CacheParts, writer: Writer) {
-        key = flight.key
         kind = flight.kind
         url = flight.url
         self.parts = parts
         self.writer = writer
         self.flight = parts.flights.begin(flight)
         let body = IncomingBody(partPath: parts.bodies.newPartPath(), memoryLimit: parts.inlineLimit)
-        state = Locked(State(phase: .idle(body)))
+        self.body = body.growing
+        state = Locked(State(key: flight.key, phase: .idle(body)))
     }
 
     deinit {
         abandon()
     }
 
+    /// The key of the entry to be.
+    public var key: CacheKey { state.withLock { $0.key } }
+
     /// How many bytes have come.
     public var receivedBytes: Int64 { state.withLock { $0.length } }
 
     /// Whether a purge has matched meanwhile: what is published will answer who waits for it, and not be kept.
     public var isPurged: Bool { parts.flights.flight(flight)?.isPurged ?? false }
+
+    /// Says which variant of its URL a response is, before it is published; see
+    /// ``DiskCache/reserve(responseTo:tags:)``.
+    public func decide(_ key: CacheKey) {
+        state.withLock { $0.key = key }
+        parts.flights.decide(key, of: flight)
+    }
 
     /// Adds tags to those that the entry will have.
     public func addTags(_ tags: [String]) {
