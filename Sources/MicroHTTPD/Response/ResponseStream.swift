@@ -107,8 +107,8 @@ public final class ResponseStream: Sendable {
         end(.finished)
     }
 
-    /// The body cannot be completed: what was written before is dropped or sent, and the connection is broken off, so
-    /// that the client does not take the body for whole.
+    /// The body cannot be completed: what was written before is sent, for who can go on from there, and then the
+    /// connection is broken off, so that the client does not take the body for whole.
     public func fail() {
         end(.failed)
     }
@@ -158,11 +158,13 @@ public final class ResponseStream: Sendable {
         let box = UncheckedBuffer(target)
         let step: Step = state.withLock { state in
             switch state.phase {
-            case .failed, .closed:
+            case .closed:
+                return .end(cmhd_end_with_error())
+            case .failed where state.queue.count == 0:
                 return .end(cmhd_end_with_error())
             case .finished where state.queue.count == 0:
                 return .end(cmhd_end_of_stream())
-            case .open, .finished:
+            case .open, .finished, .failed:
                 guard state.queue.count > 0 else {
                     return state.connection.map { .wait($0) } ?? .end(cmhd_end_with_error())
                 }
