@@ -14,6 +14,8 @@ public final class LarderService: Sendable {
     public let cache: DiskCache
     /// The downloads into it.
     public let downloads: DownloadManager
+    /// The gateway in front of any URL.
+    public let gateway: Gateway
     /// What the service counts.
     public let metrics = ServiceMetrics()
     /// Where "now" comes from.
@@ -25,6 +27,12 @@ public final class LarderService: Sendable {
     private let start = ContinuousClock.now
     private let directory: CacheDirectory
     private let origin: OriginClient
+    /// Requests through the gateway do not wait for downloads, nor downloads for them.
+    private let gatewayOrigin: OriginClient
+
+    /// How many requests through the gateway may be at origins at once, at one host or at many: what cannot be shared
+    /// must not queue, so there is no lower limit a host.
+    static let gatewayTransferLimit = 4096
 
     /// Opens the cache directory, which takes its lock, and starts the client of the origins.
     ///
@@ -64,11 +72,18 @@ public final class LarderService: Sendable {
             throw ConfigurationError(description: "--allow-origin: \(error)")
         }
         origin = OriginClient(configuration: originConfiguration)
+        originConfiguration.maxTransfers = Self.gatewayTransferLimit
+        originConfiguration.maxTransfersPerHost = Self.gatewayTransferLimit
+        gatewayOrigin = OriginClient(configuration: originConfiguration)
         downloads = DownloadManager(
             tools: Flight.Tools(
                 cache: cache, origin: origin, clock: clock, metrics: metrics, defaultTTL: configuration.defaultTTL,
                 entryLimit: Int64(configuration.entryLimit)),
             schemes: configuration.schemes)
+        gateway = Gateway(
+            tools: FetchFlight.Tools(
+                cache: cache, origin: gatewayOrigin, clock: clock, metrics: metrics,
+                entryLimit: Int64(configuration.entryLimit)))
     }
 
     /// The time since the service was opened, whatever became of the wall clock.
@@ -90,7 +105,9 @@ public final class LarderService: Sendable {
     /// Cancels downloads, flushes and closes the cache, and releases the directory's lock. Blocks.
     public func close() {
         downloads.stop()
+        gateway.stop()
         origin.shutDown()
+        gatewayOrigin.shutDown()
         cache.close()
         directory.unlock()
     }

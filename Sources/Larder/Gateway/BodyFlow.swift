@@ -1,0 +1,315 @@
+import DiskCache
+import Primitives
+
+/// The body of an answer on its way from the origin to any number of clients, each at its own pace.
+///
+/// As far as it is kept, it is read back from where the cache keeps it: there a client may begin at any time, and be as
+/// slow as it likes. What is not kept (or no more, because the disk is full or the body too long) is in memory until
+/// every client has it; then the slowest one sets the pace: beyond ``window`` the origin is told to wait.
+///
+/// Invariants: all of `State` is under one lock; consumers, the origin and the disk are only called after it was
+/// released. A follower is called by the one thread that set its phase to `served`. `tail` begins at `tailStart`, is
+/// never behind what the slowest follower has, and is empty as long as everything is kept.
+final class BodyFlow: Sendable {
+    /// How many bytes that are not kept may wait in memory for the slowest client.
+    static let window = 256 << 10
+    /// How much is read back at once.
+    private static let block = 64 << 10
+
+    /// What the flow wants of the origin's transfer.
+    enum Demand: Sendable {
+        case pause
+        case resume
+        /// Nobody is left who wants what is not kept.
+        case cancel
+    }
+
+    private enum Phase {
+        /// It has all that there is so far.
+        case waiting
+        /// Some thread gives it bytes.
+        case served
+        /// It has no room.
+        case full
+    }
+
+    private struct Follower {
+        var offset: Int64
+        /// Where its part of the body ends; `nil`: with the body.
+        let end: Int64?
+        let consumer: any BodyConsumer
+        var phase = Phase.waiting
+    }
+
+    private enum End {
+        case complete
+        case failed
+    }
+
+    private struct State {
+        /// Where what is kept can be read; `nil` as long as nothing is.
+        var kept: GrowingBody?
+        /// How much of the body can be read there, once no more is kept.
+        var keptEnd: Int64?
+        var received: Int64 = 0
+        var tail: [SharedBytes] = []
+        var tailStart: Int64 = 0
+        var followers: [Int: Follower] = [:]
+        /// How many there have been; before the first, everything waits for it.
+        var followersSoFar = 0
+        var isPaused = false
+        var end: End?
+
+        var isKept: Bool { kept != nil && keptEnd == nil }
+    }
+
+    private let state: Locked<State>
+    private let demand: @Sendable (Demand) -> Void
+
+    /// - Parameters:
+    ///   - kept: where the body can be read while it comes; `nil` when it is not kept.
+    ///   - demand: is told what the transfer is to do.
+    init(kept: GrowingBody?, demand: @escaping @Sendable (Demand) -> Void) {
+        state = Locked(State(kept: kept))
+        self.demand = demand
+    }
+
+    /// How many clients read along.
+    var followerCount: Int { state.withLock { $0.followers.count } }
+
+    /// Whether all of it has come.
+    var isComplete: Bool { state.withLock { $0.end == .complete } }
+
+    // MARK: - From the origin
+
+    /// The next bytes have come; when the body is kept, they are there already.
+    func receive(_ bytes: UnsafeRawBufferPointer) {
+        let count = Int64(bytes.count)
+        // Whoever waits for bytes shares one copy of them; that also is the tail.
+        let isWanted = state.withLock { state in
+            !state.isKept || state.followers.values.contains { $0.phase == .waiting }
+        }
+        let copy = isWanted ? SharedBytes(copying: bytes) : nil
+        let (waiting, demand): ([Int], Demand?) = state.withLock { state in
+            let start = state.received
+            state.received += count
+            if !state.isKept, let copy {
+                if state.tail.isEmpty { state.tailStart = start }
+                state.tail.append(copy)
+            }
+            var waiting: [Int] = []
+            for (number, follower) in state.followers where follower.phase == .waiting {
+                state.followers[number]?.phase = .served
+                waiting.append(number)
+            }
+            return (waiting, Self.demandAfterReceiving(&state))
+        }
+        if let demand { self.demand(demand) }
+        for number in waiting { serve(number, next: copy) }
+    }
+
+    /// No more of the body is kept from here on: the rest only goes to those who read it now.
+    func stopKeeping() {
+        state.withLock { state in
+            guard let kept = state.kept, state.keptEnd == nil else { return }
+            state.keptEnd = min(kept.length, state.received)
+            state.tailStart = state.received
+        }
+    }
+
+    /// The body is whole.
+    func complete() {
+        finish(.complete)
+    }
+
+    /// The body will never be whole.
+    func fail() {
+        finish(.failed)
+    }
+
+    private func finish(_ end: End) {
+        let waiting: [Int] = state.withLock { state in
+            guard state.end == nil else { return [] }
+            state.end = end
+            let waiting = state.followers.filter { $0.value.phase == .waiting }.map(\.key)
+            for number in waiting { state.followers[number]?.phase = .served }
+            return waiting
+        }
+        for number in waiting { serve(number, next: nil) }
+    }
+
+    // MARK: - To a client
+
+    /// Gives a client the body from `start` on, up to `end`, as it comes; `nil`: to its end.
+    func feed(_ consumer: any BodyConsumer, from start: Int64 = 0, to end: Int64? = nil) {
+        let number = state.withLock { state in
+            state.followersSoFar += 1
+            state.followers[state.followersSoFar] = Follower(
+                offset: start, end: end, consumer: consumer, phase: .served)
+            return state.followersSoFar
+        }
+        consumer.whenClosed { [weak self] in self?.leave(number) }
+        serve(number, next: nil)
+    }
+
+    private func leave(_ number: Int) {
+        let demand: Demand? = state.withLock { state in
+            guard state.followers.removeValue(forKey: number) != nil else { return nil }
+            return Self.demandAfterLeaving(&state)
+        }
+        if let demand { self.demand(demand) }
+    }
+
+    /// What to do next for a follower in the phase `served`.
+    private enum Step {
+        case give(SharedBytes)
+        case read(GrowingBody, at: Int64, count: Int)
+        case complete(any BodyConsumer)
+        case breakOff(any BodyConsumer)
+        case done
+    }
+
+    /// Gives a follower what there is, until it is full or has all of it.
+    ///
+    /// - Parameter next: bytes that come exactly where the follower is, when it was waiting for them.
+    private func serve(_ number: Int, next: SharedBytes?) {
+        var next = next
+        while true {
+            let step = state.withLock { state in Self.step(&state, number, next: next) }
+            next = nil
+            let bytes: SharedBytes
+            switch step {
+            case .done: return
+            case .complete(let consumer):
+                consumer.complete()
+                return leave(number)
+            case .breakOff(let consumer):
+                consumer.breakOff()
+                return leave(number)
+            case .give(let piece): bytes = piece
+            case .read(let body, let offset, let count):
+                guard let piece = try? body.read(at: offset, upTo: count), piece.count > 0 else {
+                    state.withLock { $0.followers[number]?.consumer }?.breakOff()
+                    return leave(number)
+                }
+                bytes = piece
+            }
+            guard give(bytes, to: number) else { return }
+        }
+    }
+
+    /// Whether to go on.
+    private func give(_ bytes: SharedBytes, to number: Int) -> Bool {
+        let (consumer, demand): ((any BodyConsumer)?, Demand?) = state.withLock { state in
+            guard let follower = state.followers[number] else { return (nil, nil) }
+            state.followers[number]?.offset = follower.offset + Int64(bytes.count)
+            return (follower.consumer, Self.demandAfterLeaving(&state))
+        }
+        if let demand { self.demand(demand) }
+        guard let consumer else { return false }
+        switch consumer.take(bytes) {
+        case .room: return true
+        case .closed:
+            leave(number)
+            return false
+        case .full:
+            state.withLock { $0.followers[number]?.phase = .full }
+            // Called back at once, the loop goes on: calling itself, it could go as deep as the body is long.
+            let turn = Locked<Bool?>(nil)
+            consumer.whenRoom { [self] in
+                let isLater = turn.withLock { turn in
+                    defer { turn = turn ?? true }
+                    return turn != nil
+                }
+                if isLater { goOn(number) }
+            }
+            let isAtOnce = turn.withLock { turn in
+                defer { turn = turn ?? false }
+                return turn == true
+            }
+            return isAtOnce && takeTurn(number)
+        }
+    }
+
+    private func takeTurn(_ number: Int) -> Bool {
+        state.withLock { state in
+            guard state.followers[number]?.phase == .full else { return false }
+            state.followers[number]?.phase = .served
+            return true
+        }
+    }
+
+    private func goOn(_ number: Int) {
+        if takeTurn(number) { serve(number, next: nil) }
+    }
+
+    private static func step(_ state: inout State, _ number: Int, next: SharedBytes?) -> Step {
+        guard let follower = state.followers[number] else { return .done }
+        let end = min(follower.end ?? .max, state.received)
+        if follower.offset >= end {
+            if let wanted = follower.end, follower.offset >= wanted { return .complete(follower.consumer) }
+            switch state.end {
+            case .complete: return .complete(follower.consumer)
+            case .failed: return .breakOff(follower.consumer)
+            case nil:
+                state.followers[number]?.phase = .waiting
+                return .done
+            }
+        }
+        // What has just come and begins where the follower is, unless its part ends within it.
+        if let next, follower.offset + Int64(next.count) <= end, follower.offset + Int64(next.count) == state.received {
+            return .give(next)
+        }
+        let keptEnd = state.kept == nil ? 0 : state.keptEnd ?? state.received
+        if follower.offset < keptEnd, let kept = state.kept {
+            return .read(
+                kept, at: follower.offset, count: min(Self.block, Int(min(end, keptEnd) - follower.offset)))
+        }
+        return tailStep(state, follower, end: end)
+    }
+
+    private static func tailStep(_ state: State, _ follower: Follower, end: Int64) -> Step {
+        var start = state.tailStart
+        for piece in state.tail {
+            let next = start + Int64(piece.count)
+            if follower.offset < next {
+                if follower.offset == start, next <= end { return .give(piece) }
+                let range = Int(follower.offset - start)..<Int(min(next, end) - start)
+                return .give(piece.withUnsafeBytes { SharedBytes(copying: .init(rebasing: $0[range])) })
+            }
+            start = next
+        }
+        // Nobody begins behind the tail's start.
+        return .breakOff(follower.consumer)
+    }
+
+    // MARK: - Pace
+
+    private static func demandAfterReceiving(_ state: inout State) -> Demand? {
+        guard !state.isKept, !state.isPaused, state.received - state.tailStart > Int64(window) else { return nil }
+        trim(&state)
+        guard state.received - state.tailStart > Int64(window) else { return nil }
+        state.isPaused = true
+        return .pause
+    }
+
+    private static func demandAfterLeaving(_ state: inout State) -> Demand? {
+        guard !state.isKept, state.end == nil else { return nil }
+        guard !state.followers.isEmpty else { return .cancel }
+        trim(&state)
+        guard state.isPaused, state.received - state.tailStart <= Int64(window / 2) else { return nil }
+        state.isPaused = false
+        return .resume
+    }
+
+    /// Forgets what every follower has.
+    private static func trim(_ state: inout State) {
+        guard state.followersSoFar > 0 else { return }
+        let slowest = state.followers.values.map(\.offset).min() ?? state.received
+        while let first = state.tail.first, state.tailStart + Int64(first.count) <= slowest {
+            state.tail.removeFirst()
+            state.tailStart += Int64(first.count)
+        }
+        if state.tail.isEmpty { state.tailStart = state.received }
+    }
+}

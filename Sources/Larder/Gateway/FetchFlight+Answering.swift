@@ -1,0 +1,209 @@
+import DiskCache
+import HTTPCaching
+import HTTPTypes
+import Origin
+import Primitives
+
+/// What the origin says.
+extension FetchFlight: OriginReceiver {
+    func originDidAnswerInterim(_ head: OriginHead) {
+        let waiters = state.withLock { $0.waiters }
+        for waiter in waiters { waiter.call.interim(head.status, head.fields.endToEnd()) }
+    }
+
+    func originDidAnswer(_ head: OriginHead) {
+        let (held, isValidating, requestedAt) = state.withLock { state in
+            state.head = head
+            return (state.held, state.isValidating, state.requestedAt)
+        }
+        let answer = OriginAnswer(
+            status: head.status, fields: head.fields.endToEnd(), requestedAt: requestedAt,
+            receivedAt: tools.clock.now())
+        if let held {
+            if isValidating, head.status == 304 {
+                state.withLock { $0.phase = .confirming }
+                return
+            }
+            if head.status >= 500, serveStale(held, .status(head.status)) { return }
+            if leader.request.method == .head { gateway.compare(held, with: answer, leader) }
+        }
+        let urls = Invalidation.urls(method: leader.request.method, url: url, answer: answer)
+        guard !urls.isEmpty else { return begin(answer, head) }
+        // Before its answer is seen, so that who asks after it gets nothing older.
+        state.withLock { $0.phase = .answered(nil) }
+        let groups = CacheGroups(invalidatedBy: answer.fields, method: leader.request.method)
+        gateway.invalidate(urls, groups, of: leader.request.url) { [self] in
+            if leader.request.method == .post {
+                let reservation = tools.cache.reserve(responseTo: url, tags: leader.request.tags.sorted())
+                state.withLock { $0.reservation = reservation }
+            }
+            begin(answer, head)
+        }
+    }
+
+    func originDidSend(_ bytes: UnsafeRawBufferPointer) throws {
+        tools.metrics.receivedBytes.increment(by: bytes.count)
+        let copy = UncheckedBytes(bytes)
+        let (reservation, flow, transfer) = state.withLock { state in
+            if state.flow == nil { state.early += copy.bytes }
+            return (state.stored == nil ? nil : state.reservation, state.flow, state.transfer)
+        }
+        guard let flow else {
+            transfer?.pause()
+            return
+        }
+        take(bytes, reservation, flow)
+    }
+
+    private func take(_ bytes: UnsafeRawBufferPointer, _ reservation: Reservation?, _ flow: BodyFlow) {
+        if let reservation {
+            do {
+                try reservation.receive(bytes)
+            } catch {
+                // Whoever reads gets the rest all the same.
+                stopKeeping()
+            }
+        }
+        flow.receive(bytes)
+    }
+
+    func originDidFinish(_ result: Result<OriginSummary, OriginError>) {
+        let (phase, flow, isEarly) = state.withLock { state in
+            // What is being invalidated comes first.
+            guard case .answered = state.phase, state.flow == nil else { return (state.phase, state.flow, false) }
+            state.end = result
+            return (state.phase, nil, true)
+        }
+        if isEarly { return }
+        switch (result, phase) {
+        case (.success, .confirming): confirm()
+        case (.success(let summary), .answered): complete(summary, flow)
+        case (.success, _): fail(.transferFailed(code: 0, words: "the origin sent no answer"))
+        case (.failure, .answered):
+            flow?.fail()
+            stopKeeping()
+            end()
+            tools.metrics.failed.increment()
+        case (.failure(let error), _): fail(DownloadError(error))
+        }
+    }
+
+    // MARK: - The head
+
+    /// It is known what becomes of the answer: whoever waits gets it.
+    private func begin(_ answer: OriginAnswer, _ head: OriginHead) {
+        let (stored, pass) = keep(answer, head)
+        let reservation = state.withLock(\.reservation)
+        let flow = BodyFlow(kept: stored == nil ? nil : reservation?.body) { [weak self] demand in self?.obey(demand) }
+        let (early, end, transfer) = state.withLock { state in
+            defer { state.early = [] }
+            state.flow = flow
+            return (state.early, state.end.take(), state.transfer)
+        }
+        if !early.isEmpty {
+            early.withUnsafeBytes { take($0, stored == nil ? nil : reservation, flow) }
+            transfer?.resume()
+        }
+        answerAll(answer, head, stored, pass, flow: flow)
+        if let end { originDidFinish(end) }
+    }
+
+    private func obey(_ demand: BodyFlow.Demand) {
+        let transfer = state.withLock(\.transfer)
+        switch demand {
+        case .pause: transfer?.pause()
+        case .resume: transfer?.resume()
+        case .cancel: transfer?.cancel()
+        }
+    }
+
+    /// What will be stored of an answer, or why nothing is.
+    func keep(_ answer: OriginAnswer, _ head: OriginHead) -> (StoredResponse?, PassReason?) {
+        guard let reservation = state.withLock(\.reservation) else { return (nil, nil) }
+        // By all of its fields: a directive counts even when `Connection` names the field that it stands in.
+        var whole = answer
+        whole.fields = head.fields
+        switch StoragePolicy.decide(leader.cacheRequest, whole) {
+        case .pass(let reason): return (nil, reason)
+        case .store(var stored):
+            stored.fields = answer.fields
+            let length = head.declaredLength
+            guard stored.text.utf8.count <= Gateway.headLimit, length ?? 0 <= tools.entryLimit,
+                Self.fits(length, in: reservation)
+            else { return (nil, nil) }
+            reservation.decide(.response(to: url, variant: stored.variantText))
+            reservation.addTags(CacheGroups(answer.fields).names)
+            state.withLock { $0.stored = stored }
+            return (stored, nil)
+        }
+    }
+
+    private static func fits(_ length: Int64?, in reservation: Reservation) -> Bool {
+        guard let length else { return true }
+        do {
+            try reservation.expect(length: length)
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    func answerAll(
+        _ answer: OriginAnswer, _ head: OriginHead, _ stored: StoredResponse?, _ pass: PassReason?, flow: BodyFlow
+    ) {
+        let now = tools.clock.now()
+        let shared = stored.flatMap { stored in
+            state.withLock(\.reservation).map {
+                Shared(head: stored, key: $0.key.text, flow: flow, length: head.declaredLength)
+            }
+        }
+        if leader.request.isCacheable, isKeepable {
+            gateway.learn(of: url, isShareable: shared.map { leader.mayHave($0.head, now: now) } ?? false)
+        }
+        let waiters = state.withLock { state in
+            if case .waiting = state.phase { state.phase = .answered(shared) }
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters {
+            if !waiter.isFollower {
+                waiter.call.answer(answer, shared, pass, flow: flow, length: head.declaredLength, now: now)
+            } else if let shared, waiter.call.mayHave(shared.head, now: now) {
+                waiter.call.join(shared, now: now)
+            } else {
+                gateway.dispatch(waiter.call)
+            }
+        }
+        if shared == nil, !waiters.contains(where: { !$0.isFollower }) { cancel() }
+    }
+
+    func serveStale(_ held: HeldResponse, _ failure: OriginFailure) -> Bool {
+        let now = tools.clock.now()
+        guard leader.mayHaveStale(held, onError: failure, now: now) else {
+            return false
+        }
+        let waiters = state.withLock { state in
+            defer { state.waiters = [] }
+            state.phase = .answered(nil)
+            return state.waiters
+        }
+        for waiter in waiters {
+            if waiter.call.mayHaveStale(held, onError: failure, now: now) {
+                gateway.serve(held, to: waiter.call, as: .staleAfter(failure))
+            } else {
+                gateway.goAlone(waiter.call)
+            }
+        }
+        cancel()
+        return true
+    }
+}
+
+/// Carries a pointer into a lock's closure, which is done with it when it returns: safe to be `@unchecked Sendable`.
+private struct UncheckedBytes: @unchecked Sendable {
+    let bytes: UnsafeRawBufferPointer
+
+    init(_ bytes: UnsafeRawBufferPointer) {
+        self.bytes = bytes
+    }
+}

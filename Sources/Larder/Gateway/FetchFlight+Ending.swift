@@ -1,0 +1,130 @@
+import DiskCache
+import HTTPCaching
+import HTTPTypes
+import Origin
+import Primitives
+
+/// How it ends.
+extension FetchFlight {
+    func complete(_ summary: OriginSummary, _ flow: BodyFlow?) {
+        tools.metrics.downloaded.increment()
+        let (stored, reservation, requestedAt) = state.withLock { state in
+            (state.stored, state.reservation, state.requestedAt)
+        }
+        // RFC 9112 §8: a body that only the end of the connection ends, and that has no byte, is more likely a server
+        // that died than an empty resource: it is passed on and not kept.
+        guard let stored, let reservation, summary.byteCount > 0 || summary.framing.isFramed else {
+            flow?.complete()
+            stopKeeping()
+            return end()
+        }
+        flow?.complete()
+        let metadata = leader.metadata(of: stored, from: requestedAt, to: tools.clock.now())
+        reservation.publish(metadata) { [self] _ in end() }
+    }
+
+    func confirm() {
+        let (held, head, reservation, requestedAt) = state.withLock { state in
+            (state.held, state.head, state.reservation, state.requestedAt)
+        }
+        guard var held, let head, let reservation else { return fail(.stopping) }
+        let answer = OriginAnswer(
+            status: head.status, fields: head.fields.endToEnd(), requestedAt: requestedAt,
+            receivedAt: tools.clock.now())
+        guard held.head.isConfirmed(by: answer.fields) else { return fetchWhole() }
+        tools.metrics.revalidated.increment()
+        if held.head.update(from: answer, for: leader.cacheRequest) != nil {
+            // For this request only: what is stored stays as it was.
+            return land(held)
+        }
+        let (entry, confirmed) = (held.entry, held.head)
+        reservation.decide(CacheKey(entry.key) ?? reservation.key)
+        reservation.publishUnchanged(entry, leader.refresh(of: confirmed, from: requestedAt, to: tools.clock.now())) {
+            [self] result in
+            switch result {
+            case .success(let outcome):
+                land(HeldResponse(entry: outcome.entry, head: confirmed))
+            case .failure(.versionChanged): fetchWhole()
+            case .failure: land(HeldResponse(entry: entry, head: confirmed))
+            }
+        }
+    }
+
+    /// The answer was in the cache already when the flight was about to depart.
+    func land() {
+        let waiters = takeWaiters()
+        end()
+        for waiter in waiters { gateway.dispatch(waiter.call) }
+    }
+
+    /// What the origin confirmed is served to everyone who may have it.
+    private func land(_ confirmed: HeldResponse) {
+        let waiters = takeWaiters()
+        end()
+        let now = tools.clock.now()
+        for waiter in waiters {
+            if !waiter.isFollower || waiter.call.mayHave(confirmed.head, now: now) {
+                gateway.serve(confirmed, to: waiter.call, as: .revalidated)
+            } else {
+                gateway.dispatch(waiter.call)
+            }
+        }
+    }
+
+    /// What was confirmed is not what is held any more: once more, without validators.
+    private func fetchWhole() {
+        state.withLock(\.reservation)?.abandon()
+        state.withLock { state in
+            (state.held, state.head, state.phase) = (nil, nil, .waiting)
+        }
+        reserve()
+        depart()
+    }
+
+    func fail(_ error: DownloadError) {
+        tools.metrics.failed.increment()
+        let held = state.withLock(\.held)
+        let waiters = takeWaiters()
+        end()
+        let now = tools.clock.now()
+        for waiter in waiters {
+            if let held, error.allowsStale,
+                waiter.call.mayHaveStale(held, onError: .unreachable, now: now)
+            {
+                gateway.serve(held, to: waiter.call, as: .staleAfter(.unreachable))
+            } else {
+                // What might have stood in was there, and must not.
+                waiter.call.fail(held != nil && error.allowsStale ? .cannotValidate(error) : .origin(error))
+            }
+        }
+    }
+
+    private func takeWaiters() -> [Waiter] {
+        state.withLock { state in
+            defer { state.waiters = [] }
+            state.phase = .ended
+            return state.waiters
+        }
+    }
+
+    /// From now on others do not find this answer here, and it is not stored.
+    func stopKeeping() {
+        let (reservation, flow) = state.withLock { state in
+            if case .answered = state.phase { state.phase = .answered(nil) }
+            state.stored = nil
+            return (state.reservation, state.flow)
+        }
+        flow?.stopKeeping()
+        reservation?.abandon()
+    }
+
+    func end() {
+        let reservation = state.withLock { state in
+            state.phase = .ended
+            defer { state.reservation = nil }
+            return state.reservation
+        }
+        reservation?.abandon()
+        gateway.remove(self)
+    }
+}

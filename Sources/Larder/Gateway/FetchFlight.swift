@@ -1,0 +1,196 @@
+import DiskCache
+import HTTPCaching
+import HTTPTypes
+import Origin
+import Primitives
+
+/// One request to an origin, on behalf of the client that caused it and of those who ask for the same meanwhile.
+///
+/// Until the head of the answer is there, clients wait for it. Then those who may have this answer (RFC 9111 §4) read
+/// its body along while it comes; the others are sent back to the ``Gateway``, to be on their own. As long as the
+/// answer is kept, the flight goes on without any client.
+///
+/// Invariants: `state` is under one lock, and acted upon after. Phases only go forward. A waiter is in the list or was
+/// answered, never both; nobody is added once the phase is `ended`. The origin's calls come one after another on its
+/// client's thread, the cache's on its writer's.
+final class FetchFlight: Sendable {
+    /// What all flights work with.
+    struct Tools: Sendable {
+        let cache: DiskCache
+        let origin: OriginClient
+        let clock: any WallClock
+        let metrics: ServiceMetrics
+        let entryLimit: Int64
+    }
+
+    /// A client that waits for the head.
+    struct Waiter: Sendable {
+        let number: UInt64
+        let call: GatewayCall
+        /// Whether somebody else caused the flight.
+        let isFollower: Bool
+    }
+
+    /// What an answer that may be shared consists of.
+    struct Shared: Sendable {
+        var head: StoredResponse
+        /// The key of the entry to be.
+        var key: String
+        var flow: BodyFlow
+        /// The length of the body; `nil` when the origin did not state it.
+        var length: Int64?
+    }
+
+    /// What becomes of somebody who asks while the flight is under way.
+    enum Admission {
+        case waits(number: UInt64, isFirst: Bool)
+        case reads(Shared)
+        case refused
+    }
+
+    enum Phase {
+        case waiting
+        /// A 304 said that what is held is still right; the new head is being stored.
+        case confirming
+        /// The head is there; `nil`: nobody else may have this answer.
+        case answered(Shared?)
+        case ended
+    }
+
+    struct State {
+        var phase = Phase.waiting
+        var waiters: [Waiter] = []
+        var nextNumber: UInt64 = 1
+        var transfer: OriginTransfer?
+        var isCancelled = false
+        var reservation: Reservation?
+        var held: HeldResponse?
+        /// Whether the origin was asked by the validators of what is held.
+        var isValidating = false
+        var head: OriginHead?
+        var flow: BodyFlow?
+        var stored: StoredResponse?
+        var requestedAt: Timestamp
+        /// How the transfer ended, when it did before it was known where its body goes.
+        var end: Result<OriginSummary, OriginError>?
+        /// What came of the body before it was known where it goes.
+        var early: [UInt8] = []
+    }
+
+    let leader: GatewayCall
+    /// Whether others may wait for the head of this answer.
+    let isShared: Bool
+    let tools: Tools
+    let gateway: Gateway
+    let state: Locked<State>
+
+    /// A flight that has not departed; `leader` is its first waiter.
+    init(
+        _ leader: GatewayCall, held: HeldResponse?, isValidating: Bool, isShared: Bool, gateway: Gateway
+    ) {
+        self.leader = leader
+        self.isShared = isShared
+        self.gateway = gateway
+        tools = gateway.tools
+        var state = State(requestedAt: gateway.tools.clock.now())
+        (state.held, state.isValidating) = (held, isValidating)
+        state.waiters = [Waiter(number: 0, call: leader, isFollower: false)]
+        self.state = Locked(state)
+    }
+
+    /// The URL that is asked for.
+    var url: String { leader.request.url.string }
+
+    // MARK: - Who asks meanwhile
+
+    /// Adds somebody who asks for the same URL, when this flight may answer it.
+    func admit(_ call: GatewayCall) -> Admission {
+        let admission: Admission = state.withLock { state in
+            if state.reservation?.isPurged == true { return .refused }
+            switch state.phase {
+            case .waiting, .confirming:
+                guard isShared, call.request.method == .get, call.isLike(leader) else { return .refused }
+                let number = state.nextNumber
+                state.nextNumber += 1
+                state.waiters.append(Waiter(number: number, call: call, isFollower: true))
+                return .waits(number: number, isFirst: number == 1)
+            case .answered(let shared):
+                guard let shared else { return .refused }
+                return .reads(shared)
+            case .ended:
+                return .refused
+            }
+        }
+        guard case .reads(let shared) = admission else { return admission }
+        return call.mayHave(shared.head, now: tools.clock.now()) ? admission : .refused
+    }
+
+    /// A client is gone. The flight goes on as long as somebody waits or the answer may be kept.
+    func leave(_ number: UInt64) {
+        let transfer: OriginTransfer? = state.withLock { state in
+            state.waiters.removeAll { $0.number == number }
+            guard state.waiters.isEmpty, !leader.request.isCacheable || !isKeepable, case .waiting = state.phase else {
+                return nil
+            }
+            state.isCancelled = true
+            return state.transfer
+        }
+        transfer?.cancel()
+    }
+
+    /// The followers have waited long enough for the head: each is on its own from now on.
+    func releaseFollowers() {
+        let followers: [Waiter] = state.withLock { state in
+            guard case .waiting = state.phase else { return [] }
+            let followers = state.waiters.filter(\.isFollower)
+            state.waiters.removeAll(where: \.isFollower)
+            return followers
+        }
+        for follower in followers { gateway.goAlone(follower.call) }
+    }
+
+    /// Ends the flight, with an error for whoever waits.
+    func cancel() {
+        let transfer = state.withLock { state in
+            state.isCancelled = true
+            return state.transfer
+        }
+        transfer?.cancel()
+    }
+
+    /// Whether its answer may be one that is kept, which its head will tell.
+    var isKeepable: Bool {
+        (leader.request.method == .get && leader.request.isCacheable) || leader.request.method == .post
+    }
+
+    // MARK: - Departure
+
+    /// Notes that something may be stored, so that a purge from now on is noticed.
+    func reserve() {
+        guard leader.request.isCacheable, isKeepable else { return }
+        let reservation = tools.cache.reserve(responseTo: url, tags: leader.request.tags.sorted())
+        state.withLock { $0.reservation = reservation }
+    }
+
+    /// Asks the origin.
+    func depart() {
+        let held = state.withLock { state in
+            state.requestedAt = tools.clock.now()
+            return state.isValidating ? state.held : nil
+        }
+        var request = OriginRequest(url: url)
+        request.method = leader.request.method
+        request.requestTarget = leader.request.url.target
+        request.fields = leader.originFields(validating: held?.head, isShared: isShared)
+        request.addsDefaultFields = false
+        request.decodesContent = false
+        request.followsRedirects = false
+        request.body = leader.request.upload?.pipe
+        let transfer = tools.origin.fetch(request, receiver: self)
+        let isCancelled = state.withLock { state in
+            state.transfer = transfer
+            return state.isCancelled
+        }
+        if isCancelled { transfer.cancel() }
+    }
+}

@@ -1,0 +1,191 @@
+import DiskCache
+import HTTPCaching
+import HTTPTypes
+import Primitives
+
+extension Gateway {
+    /// Why a stored response is served.
+    enum Occasion: Sendable {
+        /// It may be used without asking.
+        case hit
+        /// The origin said that it is still right.
+        case revalidated
+        /// The origin failed, and it may stand in.
+        case staleAfter(OriginFailure)
+    }
+
+    /// Answers with a stored response. When its body is gone, or is another by now, the call is decided anew.
+    func serve(_ held: HeldResponse, to call: GatewayCall, as occasion: Occasion) {
+        if !held.parts.isEmpty { return serveParts(held, to: call, as: occasion) }
+        do {
+            switch try tools.cache.load(held.entry.key, expectingURL: held.head.url) {
+            case .hit(let stored):
+                answer(call, held, stored, occasion)
+            case .absent:
+                call.reason = .miss
+                send(call, held: nil)
+            case .needsVerification:
+                tools.cache.verify(held.entry.key) { [self] result in
+                    guard let stored = (try? result.get()) ?? nil else {
+                        call.reason = .miss
+                        return send(call, held: nil)
+                    }
+                    answer(call, held, stored, occasion)
+                }
+            }
+        } catch {
+            call.fail(.origin(DownloadError(error)))
+        }
+    }
+
+    /// Answers with pieces of several bodies (RFC 9111 §3.4). A part that is not at hand as it should be is asked for
+    /// anew.
+    private func serveParts(_ held: HeldResponse, to call: GatewayCall, as occasion: Occasion) {
+        var bodies: [(range: Range<Int64>, body: StoredBody)] = []
+        for part in held.parts {
+            guard case .hit(let stored)? = try? tools.cache.load(part.entry.key, expectingURL: held.head.url),
+                stored.entry.version == part.entry.version
+            else { continue }
+            bodies.append((part.range, stored.body))
+        }
+        let body = PartedBody(bodies)
+        let served = held.head.completeLength.flatMap { length in
+            self.served(
+                held, to: call,
+                .init(
+                    status: held.head.status, fields: held.head.fields, length: length,
+                    available: held.head.part == nil ? nil : ByteCoverage(bodies.map(\.range))))
+        }
+        guard let served, let sent = served.body(of: body) else {
+            call.reason = .partial
+            return send(call, held: nil)
+        }
+        for part in held.parts { tools.cache.recordHit(part.entry) }
+        answer(call, held, held.entry, served, sent, occasion)
+    }
+
+    private func answer(_ call: GatewayCall, _ held: HeldResponse, _ stored: StoredEntry, _ occasion: Occasion) {
+        // Another answer was stored since the head was read: then it is for that one to be decided about.
+        guard stored.entry.version == held.entry.version else { return dispatch(call) }
+        var entry = stored.entry
+        if case .hit = occasion, call.request.updatesExpiry, call.request.ttl != nil, held.head.grant != nil {
+            entry = tools.cache.slide(stored.entry, ttl: call.request.ttl)
+        }
+        tools.cache.recordHit(entry)
+        let whole = PartedBody([(0..<stored.body.length, stored.body)])
+        let served = served(
+            held, to: call, .init(status: held.head.status, fields: held.head.fields, length: stored.body.length))
+        guard let served, let sent = served.body(of: whole) else {
+            call.reason = .partial
+            return send(call, held: nil)
+        }
+        answer(call, held, entry, served, sent, occasion)
+    }
+
+    private func served(
+        _ held: HeldResponse, to call: GatewayCall, _ stored: ServedResponse.Stored
+    ) -> ServedResponse? {
+        let now = tools.clock.now()
+        return ServedResponse(
+            to: call.request.method, call.request.fields, from: stored,
+            age: Freshness(of: held.head).currentAge(at: now), now: now, boundary: Self.boundary())
+    }
+
+    private func answer(
+        _ call: GatewayCall, _ held: HeldResponse, _ entry: Entry, _ served: ServedResponse,
+        _ body: GatewayAnswer.Body, _ occasion: Occasion
+    ) {
+        if case .hit = occasion { tools.metrics.hits.increment() }
+        var fields = served.fields
+        status(of: held, entry, for: call, occasion, now: tools.clock.now()).append(to: &fields)
+        Via.append(to: &fields)
+        call.answer(GatewayAnswer(status: served.status, fields: fields, body: body))
+    }
+
+    private func status(
+        of held: HeldResponse, _ entry: Entry, for call: GatewayCall, _ occasion: Occasion, now: Timestamp
+    ) -> CacheStatus {
+        var status: CacheStatus
+        switch occasion {
+        case .hit:
+            status = CacheStatus(.hit)
+        case .revalidated:
+            status = CacheStatus(.forwarded(call.reason))
+            status.forwardStatus = 304
+            status.isStored = true
+            status.isCollapsed = call.isFollower ? true : nil
+        case .staleAfter(let failure):
+            status = CacheStatus(.forwarded(call.reason))
+            status.detail = "stale"
+            if case .status(let code) = failure { status.forwardStatus = code }
+        }
+        status.ttl = held.head.remaining(for: call.cacheRequest, expiry: entry.expiryDate, now: now)
+        status.key = entry.key
+        return status
+    }
+
+    /// 128 random bits: nobody can have put them into a body.
+    private static func boundary() -> String {
+        (0..<16).map { _ in UInt8.random(in: 0...255) }.hex
+    }
+}
+
+extension StoredResponse {
+    /// For how long it stays fresh for a request; negative when it is stale.
+    func remaining(for request: CacheRequest, expiry: Timestamp, now: Timestamp) -> Duration {
+        isExpirySet || (request.callerTTL != nil && grant != nil)
+            ? expiry - now : Freshness(of: self).remaining(at: now)
+    }
+}
+
+extension ServedResponse {
+    /// The length to state of a body that is not sent (RFC 9110 §8.6): for HEAD that of the answer to GET; a 304, which
+    /// the server sends one with in any case, has that of the representation.
+    func withheldLength(of length: Int64) -> Int64 {
+        status == 304 ? length : fields[.contentLength].flatMap { Int64($0) } ?? 0
+    }
+
+    /// What is sent of a body that is there; `nil` when a part of it is not.
+    func body(of stored: PartedBody) -> GatewayAnswer.Body? {
+        switch body {
+        case .none:
+            return .withheld(length: withheldLength(of: stored.length))
+        case .whole:
+            return stored.pieces(0..<stored.length).map { .pieces($0) }
+        case .range(let range):
+            return stored.pieces(range).map { .pieces($0) }
+        case .multipart(let parts):
+            var pieces: [GatewayAnswer.Piece] = []
+            for (index, range) in parts.ranges.enumerated() {
+                guard let part = stored.pieces(range) else { return nil }
+                pieces += [.bytes(SharedBytes(parts.head(of: index)))] + part
+            }
+            return .pieces(pieces + [.bytes(SharedBytes(parts.closing))])
+        }
+    }
+}
+
+/// Bodies that are parts of one, each with the place of its bytes in it; or one body that is all of it.
+struct PartedBody {
+    private let parts: [(range: Range<Int64>, body: StoredBody)]
+
+    /// - Parameter parts: in the order of their first bytes.
+    init(_ parts: [(range: Range<Int64>, body: StoredBody)]) {
+        self.parts = parts
+    }
+
+    /// Where the last byte that is held ends.
+    var length: Int64 { parts.map(\.range.upperBound).max() ?? 0 }
+
+    /// The pieces that make up a range; `nil` when some byte of it is not held.
+    func pieces(_ wanted: Range<Int64>) -> [GatewayAnswer.Piece]? {
+        var pieces: [GatewayAnswer.Piece] = []
+        var position = wanted.lowerBound
+        for (range, body) in parts where position < wanted.upperBound && range.contains(position) {
+            let end = min(range.upperBound, wanted.upperBound)
+            pieces.append(.stored(body, position - range.lowerBound..<end - range.lowerBound))
+            position = end
+        }
+        return position < wanted.upperBound ? nil : pieces
+    }
+}

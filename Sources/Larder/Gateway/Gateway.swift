@@ -1,0 +1,280 @@
+import DiskCache
+import Dispatch
+import HTTPCaching
+import HTTPTypes
+import Origin
+import Primitives
+
+/// Answers any request for any URL: from the cache when HTTP allows it, by reading along with a request that is under
+/// way, or by asking the origin. What may be kept is kept, streamed to its client while it comes.
+///
+/// With no ttl from the caller it is a shared cache in the sense of RFC 9111; every decision of that kind is made by
+/// `HTTPCaching`. Here is only who asks when, and where the bytes go.
+///
+/// Invariants, under `state`'s lock: a flight is in `flights` from before it departs until its answer is stored, or
+/// will not be. The order of locks is this one, then a flight's, then a call's.
+public final class Gateway: Sendable {
+    /// The longest head that is kept, in bytes of its stored form.
+    static let headLimit = 64 << 10
+    /// How long requests for a URL whose last answer could not be shared do not wait for one another.
+    static let unsharedTime = Duration.seconds(10)
+    /// How many URLs that is known of.
+    private static let hintLimit = 10_000
+
+    struct State {
+        var flights: [String: [FetchFlight]] = [:]
+        /// URLs whose answers cannot be shared, as far as is known, and until when that is believed.
+        var unshared: [String: Timestamp] = [:]
+        var isStopping = false
+    }
+
+    let tools: FetchFlight.Tools
+    let heads = ParsedHeads()
+    let state = Locked(State())
+    private let patience: Duration
+    private let queue = DispatchQueue(label: "larder.gateway")
+
+    /// - Parameter patience: how long a request waits for the head of an answer that another one asked for.
+    init(tools: FetchFlight.Tools, patience: Duration = .seconds(10)) {
+        self.tools = tools
+        self.patience = patience
+    }
+
+    /// A client's place among those who wait.
+    public struct Place: Sendable {
+        let call: GatewayCall
+
+        /// The client is gone. Nobody else is harmed, nor what can be kept.
+        public func leave() {
+            call.leave()
+        }
+    }
+
+    /// Answers a request, at once or later.
+    ///
+    /// - Parameters:
+    ///   - interim: gets 102 and 103 answers on their way.
+    ///   - completion: gets the answer, once, on a thread that must not be kept waiting.
+    @discardableResult
+    public func fetch(
+        _ request: GatewayRequest, interim: @escaping @Sendable (Int, HTTPFields) -> Void = { _, _ in },
+        completion: @escaping @Sendable (Result<GatewayAnswer, GatewayError>) -> Void
+    ) -> Place {
+        let call = GatewayCall(request, interim: interim, completion: completion)
+        dispatch(call)
+        return Place(call: call)
+    }
+
+    /// How many requests to origins are under way.
+    public var flightCount: Int { state.withLock { $0.flights.values.reduce(0) { $0 + $1.count } } }
+
+    /// Refuses new requests from now on, and ends those that run.
+    public func stop() {
+        let flights = state.withLock { state in
+            state.isStopping = true
+            return state.flights.values.flatMap { $0 }
+        }
+        for flight in flights { flight.cancel() }
+    }
+
+    // MARK: - The decision
+
+    func dispatch(_ call: GatewayCall) {
+        guard call.request.isCacheable else {
+            call.reason = .method
+            return send(call, held: nil)
+        }
+        let (held, anyOther) = lookUp(call)
+        let found = held ?? anyOther
+        let decision = ReusePolicy.decide(
+            call.cacheRequest, found?.head, expiry: found?.entry.expiryDate, coverage: found?.coverage,
+            now: tools.clock.now())
+        switch (decision, held) {
+        case (.serve, let held?):
+            serve(held, to: call, as: .hit)
+        case (.serveStaleAndRevalidate, let held?):
+            serve(held, to: call, as: .hit)
+            refresh(held, for: call)
+        case (.revalidate(let reason, _), let held?):
+            call.reason = reason
+            // HEAD brings no body, so a 304 to it would say nothing that its own answer does not.
+            send(call, held: held, isValidating: call.request.method == .get)
+        case (.fetch(let reason), _):
+            call.reason = reason
+            send(call, held: held)
+        case (.refuse, _):
+            call.fail(.notCached)
+        case (.serve, nil), (.serveStaleAndRevalidate, nil), (.revalidate, nil):
+            // Nothing was selected, so nothing else can be decided.
+            send(call, held: nil)
+        }
+    }
+
+    /// The caller has waited in vain: its request goes to the origin whatever else is under way.
+    func goAlone(_ call: GatewayCall) {
+        call.goAlone()
+        dispatch(call)
+    }
+
+    /// The stored response that a request selects (RFC 9111 §4.1); when none is selected, any other of the URL.
+    func lookUp(_ call: GatewayCall) -> (selected: HeldResponse?, anyOther: HeldResponse?) {
+        let entries = (try? tools.cache.responses(to: call.request.url.string)) ?? []
+        let all = entries.compactMap { entry in
+            heads.head(of: entry).map { HeldResponse(entry: entry, head: $0) }
+        }
+        let complete = all.filter { $0.head.part == nil }
+        if let index = ReusePolicy.select(call.cacheRequest, from: complete.map(\.head)) {
+            return (complete[index], nil)
+        }
+        let parts = all.filter { $0.head.part != nil }
+        guard let index = ReusePolicy.select(call.cacheRequest, from: parts.map(\.head)) else {
+            return (nil, all.first)
+        }
+        return (HeldResponse(parts[index], with: parts), nil)
+    }
+
+    // MARK: - Who asks the origin
+
+    /// Waits for a request that is under way, or makes one.
+    ///
+    /// A leader looks into the cache once more after its flight is in the table: between a miss and that moment another
+    /// flight may have stored the answer and ended.
+    ///
+    /// - Parameter isValidating: whether to ask by the validators of what is held, which then is complete.
+    func send(_ call: GatewayCall, held: HeldResponse?, isValidating: Bool = false) {
+        enum Role {
+            case leads(FetchFlight)
+            case waits(FetchFlight, UInt64, isFirst: Bool)
+            case reads(FetchFlight.Shared)
+            case refused
+        }
+        let now = tools.clock.now()
+        let url = call.request.url.string
+        let role: Role = state.withLock { state in
+            guard !state.isStopping else { return .refused }
+            let isShared = call.mayWait && state.unshared[url].map { $0 <= now } ?? true
+            if isShared {
+                for flight in state.flights[url] ?? [] {
+                    switch flight.admit(call) {
+                    case .waits(let number, let isFirst): return .waits(flight, number, isFirst: isFirst)
+                    case .reads(let shared): return .reads(shared)
+                    case .refused: continue
+                    }
+                }
+            }
+            let flight = FetchFlight(
+                call, held: held, isValidating: isValidating, isShared: isShared && call.request.method == .get,
+                gateway: self)
+            state.flights[url, default: []].append(flight)
+            return .leads(flight)
+        }
+        switch role {
+        case .refused: call.fail(.origin(.stopping))
+        case .reads(let shared):
+            tools.metrics.joins.increment()
+            call.join(shared, now: now)
+        case .waits(let flight, let number, let isFirst):
+            tools.metrics.joins.increment()
+            call.wait(for: flight, number: number)
+            if isFirst {
+                queue.asyncAfter(deadline: .now() + patience.inSeconds) { [weak flight] in
+                    flight?.releaseFollowers()
+                }
+            }
+        case .leads(let flight):
+            tools.metrics.misses.increment()
+            call.wait(for: flight, number: 0)
+            lead(flight, held: held)
+        }
+    }
+
+    private func lead(_ flight: FetchFlight, held: HeldResponse?) {
+        flight.reserve()
+        if flight.isShared, let found = lookUp(flight.leader).0, found.entry.version != held?.entry.version {
+            return flight.land()
+        }
+        flight.depart()
+    }
+
+    /// Brings a stale response up to date behind the back of the client that got it, unless that is under way.
+    private func refresh(_ held: HeldResponse, for call: GatewayCall) {
+        var request = call.request
+        for name in [HTTPField.Name.range, .ifNoneMatch, .ifModifiedSince, .ifRange, .cacheControl] {
+            request.fields[values: name] = []
+        }
+        let background = GatewayCall(request, interim: { _, _ in }, completion: { _ in })
+        let isUnderWay = state.withLock { $0.flights[request.url.string]?.isEmpty == false }
+        if !isUnderWay { send(background, held: held, isValidating: !Validators(held.head.fields).isEmpty) }
+    }
+
+    func remove(_ flight: FetchFlight) {
+        state.withLock { state in
+            state.flights[flight.url]?.removeAll { $0 === flight }
+            if state.flights[flight.url]?.isEmpty == true { state.flights[flight.url] = nil }
+        }
+    }
+
+    /// Remembers for a while whether answers to that URL can be shared: requests that cannot share one must not queue
+    /// behind each other.
+    func learn(of url: String, isShareable: Bool) {
+        let now = tools.clock.now()
+        state.withLock { state in
+            if isShareable {
+                state.unshared[url] = nil
+                return
+            }
+            if state.unshared.count >= Self.hintLimit { state.unshared = state.unshared.filter { $0.value > now } }
+            if state.unshared.count >= Self.hintLimit { state.unshared = [:] }
+            state.unshared[url] = now + Self.unsharedTime
+        }
+    }
+
+    // MARK: - Changes
+
+    /// Takes what the answer to HEAD says about a stored answer to GET (RFC 9111 §4.3.5).
+    func compare(_ held: HeldResponse, with answer: OriginAnswer, _ call: GatewayCall) {
+        var head = held.head
+        guard head.update(fromHEAD: answer, for: call.cacheRequest) != .unrelated else { return }
+        let reservation = tools.cache.reserve(responseTo: head.url)
+        reservation.decide(CacheKey(held.entry.key) ?? reservation.key)
+        // Unless it was replaced meanwhile: then this is about another.
+        let refresh = call.refresh(of: head, from: answer.requestedAt, to: answer.receivedAt)
+        reservation.publishUnchanged(held.entry, refresh) { _ in }
+    }
+
+    /// Sets by hand until when a stored response is fresh, and its tags and whether it is pinned; what is `nil` stays.
+    ///
+    /// The ttl counts for everyone from now on, until the origin says something again.
+    public func update(
+        _ key: String, ttl: Duration?, tags: [String]?, pinned: Bool?,
+        completion: @escaping @Sendable (Result<Entry?, DiskCacheError>) -> Void
+    ) {
+        let isTTLSet = ttl != nil
+        tools.cache.update(
+            key, ttl: ttl, tags: tags, pinned: pinned,
+            fields: { entry in
+                guard isTTLSet, var head = entry.fields.flatMap({ StoredResponse(text: $0) }) else {
+                    return entry.fields
+                }
+                head.isExpirySet = true
+                return head.text
+            }, completion: completion)
+    }
+
+    /// Removes what a change at the origin has made wrong (RFC 9111 §4.4, RFC 9875 §3); `completion` comes once that is
+    /// durable.
+    func invalidate(
+        _ urls: [String], _ groups: CacheGroups, of url: ExactURL, completion: @escaping @Sendable () -> Void
+    ) {
+        let origin = "\(url.scheme)://\(url.authority)/"
+        let filters =
+            urls.map { EntryFilter(url: $0, kind: .response) }
+            + groups.names.map { EntryFilter(prefix: origin, tag: $0, kind: .response) }
+        removeAll(filters[...], completion)
+    }
+
+    private func removeAll(_ filters: ArraySlice<EntryFilter>, _ completion: @escaping @Sendable () -> Void) {
+        guard let first = filters.first else { return completion() }
+        tools.cache.remove(matching: first) { [self] _ in removeAll(filters.dropFirst(), completion) }
+    }
+}

@@ -1,0 +1,90 @@
+import HTTPCaching
+import HTTPTypes
+import Primitives
+
+/// Answers with what is still coming.
+extension GatewayCall {
+    /// The answer to the request that this call caused.
+    ///
+    /// - Parameters:
+    ///   - shared: the same, when it is being stored.
+    ///   - length: of the body; `nil` when it is not known.
+    func answer(
+        _ answer: OriginAnswer, _ shared: FetchFlight.Shared?, _ pass: PassReason?, flow: BodyFlow, length: Int64?,
+        now: Timestamp
+    ) {
+        var status = CacheStatus(.forwarded(reason))
+        status.detail = pass?.rawValue
+        if let shared, live(shared, status, now: now, isOwn: true) { return }
+        var fields = answer.fields
+        finish(&fields, status)
+        self.answer(GatewayAnswer(status: answer.status, fields: fields, body: whole(flow, answer.status, length)))
+    }
+
+    /// All of a body, where the method and the status have one.
+    private func whole(_ flow: BodyFlow, _ status: Int, _ length: Int64?) -> GatewayAnswer.Body {
+        request.method == .head || [204, 304].contains(status)
+            ? .withheld(length: length) : .live(LiveBody(flow: flow, range: nil, length: length))
+    }
+
+    /// Reads along with the answer to somebody else's request.
+    func join(_ shared: FetchFlight.Shared, now: Timestamp) {
+        // All of it is there, and being stored at this moment: that is as good as a hit.
+        var status = CacheStatus(shared.flow.isComplete ? .hit : .forwarded(reason))
+        status.isCollapsed = true
+        _ = live(shared, status, now: now, isOwn: false)
+    }
+
+    /// - Returns: whether the call was answered; not when conditions and ranges do not apply, and it is the caller's own.
+    private func live(_ shared: FetchFlight.Shared, _ status: CacheStatus, now: Timestamp, isOwn: Bool) -> Bool {
+        var status = status
+        let head = shared.head
+        status.isStored = isOwn
+        status.ttl = head.remaining(
+            for: cacheRequest, expiry: head.expiryDate(callerTTL: request.ttl), now: now)
+        status.key = shared.key
+        let age = Freshness(of: head).currentAge(at: now)
+        guard head.part == nil, let length = shared.length,
+            let served = ServedResponse(
+                to: request.method, singleRange, from: .init(status: head.status, fields: head.fields, length: length),
+                age: age, now: now, boundary: "")
+        else {
+            var fields = head.fields
+            if !isOwn { fields[.age] = String(age.components.seconds) }
+            finish(&fields, status)
+            answer(
+                GatewayAnswer(status: head.status, fields: fields, body: whole(shared.flow, head.status, shared.length))
+            )
+            return true
+        }
+        var fields = served.fields
+        // What comes straight from the origin is as old as the origin says.
+        if isOwn { fields[fields: .age] = head.fields[fields: .age] }
+        finish(&fields, status)
+        let body: GatewayAnswer.Body =
+            switch served.body {
+            case .none: .withheld(length: served.withheldLength(of: length))
+            case .range(let range):
+                .live(LiveBody(flow: shared.flow, range: range, length: Int64(range.count)))
+            case .whole, .multipart: .live(LiveBody(flow: shared.flow, range: nil, length: length))
+            }
+        answer(GatewayAnswer(status: served.status, fields: fields, body: body))
+        return true
+    }
+
+    /// The request's fields without a Range of several parts, which could not be sent as they come: RFC 9110 §14.2 lets
+    /// a server ignore it.
+    private var singleRange: HTTPFields {
+        guard let ranges = ByteRangeSet(request.fields, method: request.method), ranges.specifications.count > 1 else {
+            return request.fields
+        }
+        var fields = request.fields
+        fields[fields: .range] = []
+        return fields
+    }
+
+    private func finish(_ fields: inout HTTPFields, _ status: CacheStatus) {
+        status.append(to: &fields)
+        Via.append(to: &fields)
+    }
+}

@@ -1,0 +1,89 @@
+import DiskCache
+import HTTPCaching
+import HTTPTypes
+import Origin
+import Primitives
+
+/// What goes to the origin, and what is stored of its answer.
+extension GatewayCall {
+    /// The fields of the request to the origin.
+    ///
+    /// A request whose answer may be kept asks for all of it and without conditions but our own: Larder answers ranges
+    /// and conditions itself, from what it gets. Only where nothing can be kept they are the origin's affair, and a range
+    /// is when nothing of the resource is held: who wants the end of a long body should not wait for its beginning.
+    func originFields(validating held: StoredResponse?, isShared: Bool) -> HTTPFields {
+        var fields = request.fields
+        if request.isCacheable, isShared || held != nil {
+            for name in [HTTPField.Name.ifNoneMatch, .ifModifiedSince, .ifMatch, .ifUnmodifiedSince] {
+                fields[fields: name] = []
+            }
+            if held != nil || asksForBeginning {
+                fields[fields: .range] = []
+                fields[fields: .ifRange] = []
+            }
+            for field in held.map({ Validators($0.fields).conditionalFields }) ?? [:] { fields.append(field) }
+        }
+        Via.append(to: &fields)
+        return fields
+    }
+
+    /// Whether the range that is asked for begins at the beginning: then the whole is as quick.
+    private var asksForBeginning: Bool {
+        guard let ranges = ByteRangeSet(request.fields, method: request.method) else { return true }
+        return ranges.specifications.count == 1 && ranges.specifications[0] == .from(first: 0, last: nil)
+    }
+
+    /// What the entry of a new answer has.
+    func metadata(of stored: StoredResponse, from start: Timestamp, to end: Timestamp) -> EntryMetadata {
+        let expiry = stored.expiryDate(callerTTL: request.ttl)
+        var metadata = EntryMetadata(ttl: max(.zero, expiry - end))
+        metadata.expiryDate = expiry
+        metadata.status = stored.status
+        metadata.contentType = Self.bounded(stored.fields[values: .contentType].first)
+        metadata.etag = Self.bounded(stored.fields[values: .eTag].first)
+        metadata.lastModified = Self.bounded(stored.fields[values: .lastModified].first)
+        metadata.downloadStartDate = start
+        metadata.downloadEndDate = end
+        metadata.staleAllowance = stored.staleAllowance
+        metadata.fields = stored.text
+        return metadata
+    }
+
+    /// What a 304 changes of a held entry.
+    func refresh(of stored: StoredResponse, from start: Timestamp, to end: Timestamp) -> EntryRefresh {
+        let metadata = metadata(of: stored, from: start, to: end)
+        var refresh = EntryRefresh(ttl: metadata.ttl)
+        refresh.expiryDate = metadata.expiryDate
+        refresh.contentType = metadata.contentType
+        refresh.etag = metadata.etag
+        refresh.lastModified = metadata.lastModified
+        refresh.downloadStartDate = start
+        refresh.downloadEndDate = end
+        refresh.staleAllowance = metadata.staleAllowance
+        refresh.fields = metadata.fields
+        return refresh
+    }
+
+    /// An entry shows a field when it is of a sensible length; the head that is stored has all of it.
+    private static func bounded(_ text: String?) -> String? {
+        text.flatMap { $0.utf8.count <= 1024 ? $0 : nil }
+    }
+}
+
+extension StoredResponse {
+    /// What tells it from the other responses to its URL, for its key.
+    var variantText: String {
+        var parts = [selection.text]
+        if let part { parts.append("bytes \(part.lowerBound)-\(part.upperBound)") }
+        if let grant, grant.isOnlyReason { parts.append("for \(grant.authorization ?? "anyone with a ttl")") }
+        return parts.joined(separator: "\n\n")
+    }
+
+    /// For how long after its expiry it may be of use without being validated.
+    var staleAllowance: Duration {
+        let freshness = Freshness(of: self)
+        if freshness.forbidsStale { return .zero }
+        // RFC 9111 §4.2.4: while the origin cannot be reached anything stale may be served that nobody forbids.
+        return max(freshness.staleWhileRevalidate, freshness.staleIfError ?? .seconds(86_400))
+    }
+}

@@ -1,0 +1,141 @@
+import Crypto
+import DiskCache
+import HTTPCaching
+import HTTPTypes
+import Primitives
+
+/// One client's request on its way through the ``Gateway``: what it may have, and its answer, which it gets once.
+///
+/// Invariant: `state` is under one lock; the completion is called after it was released, by whoever set `isAnswered`.
+final class GatewayCall: Sendable {
+    /// Called once, on a thread that must not be kept waiting.
+    typealias Completion = @Sendable (Result<GatewayAnswer, GatewayError>) -> Void
+    typealias Interim = @Sendable (Int, HTTPFields) -> Void
+
+    private struct State {
+        var isAnswered = false
+        var isAlone = false
+        var isFollower = false
+        var reason = ForwardReason.uriMiss
+        /// Where it waits.
+        var flight: (FetchFlight, number: UInt64)?
+        var hasLeft = false
+    }
+
+    let request: GatewayRequest
+    /// The request, as far as caching goes.
+    let cacheRequest: CacheRequest
+    private let onInterim: Interim
+    private let completion: Completion
+    private let state = Locked(State())
+
+    init(_ request: GatewayRequest, interim: @escaping Interim, completion: @escaping Completion) {
+        self.request = request
+        let authorization = request.fields[.authorization].map { SHA256.hash(data: Array($0.utf8)).hex }
+        cacheRequest = CacheRequest(
+            method: request.method, url: request.url.string, fields: request.fields, callerTTL: request.ttl,
+            authorization: authorization)
+        onInterim = interim
+        self.completion = completion
+    }
+
+    // MARK: - What it may have
+
+    /// Whether it may have an answer that somebody else asked for: it has not waited in vain before, and nothing in it
+    /// wants an answer of its own.
+    var mayWait: Bool {
+        !state.withLock(\.isAlone) && request.isCacheable
+            && ReusePolicy.acceptsSharing(cacheRequest)
+    }
+
+    /// Whether what the other request will bring is most likely right for this one too.
+    func isLike(_ other: GatewayCall) -> Bool {
+        cacheRequest.authorization == other.cacheRequest.authorization
+            && (request.ttl == nil) == (other.request.ttl == nil)
+            && request.fields[values: .range] == other.request.fields[values: .range]
+    }
+
+    /// Whether an answer that has just come, or is coming, may be its own (RFC 9111 §4).
+    func mayHave(_ head: StoredResponse, now: Timestamp) -> Bool {
+        let decision = ReusePolicy.decide(
+            cacheRequest, head, expiry: head.expiryDate(callerTTL: request.ttl), now: now)
+        if case .serve = decision { return true }
+        return false
+    }
+
+    /// Whether it may have a stored response that is stale, because the origin failed (RFC 9111 §4.2.4, RFC 5861 §4).
+    func mayHaveStale(_ held: HeldResponse, onError failure: OriginFailure, now: Timestamp) -> Bool {
+        ReusePolicy.mayServeStale(
+            cacheRequest, held.head, onError: failure, expiry: held.entry.expiryDate, now: now)
+    }
+
+    /// From now on it waits for nobody.
+    func goAlone() {
+        state.withLock { $0.isAlone = true }
+    }
+
+    // MARK: - Where it is
+
+    /// Why it could not be answered from the cache, for Cache-Status.
+    var reason: ForwardReason {
+        get { state.withLock(\.reason) }
+        set { state.withLock { $0.reason = newValue } }
+    }
+
+    /// It waits for a flight.
+    func wait(for flight: FetchFlight, number: UInt64) {
+        let hasLeft = state.withLock { state in
+            state.flight = (flight, number)
+            state.isFollower = number > 0
+            return state.hasLeft
+        }
+        if hasLeft { flight.leave(number) }
+    }
+
+    /// Its client is gone.
+    func leave() {
+        let flight = state.withLock { state in
+            state.hasLeft = true
+            state.isAnswered = true
+            return state.flight
+        }
+        flight?.0.leave(flight?.number ?? 0)
+    }
+
+    /// Whether it waits, or waited, for somebody else's request.
+    var isFollower: Bool { state.withLock(\.isFollower) }
+
+    // MARK: - Its answer
+
+    func interim(_ status: Int, _ fields: HTTPFields) {
+        guard !state.withLock(\.isAnswered) else { return }
+        onInterim(status, fields)
+    }
+
+    func answer(_ answer: GatewayAnswer) {
+        end(.success(answer))
+    }
+
+    func fail(_ cause: GatewayError.Cause) {
+        var status: CacheStatus
+        switch cause {
+        case .notCached:
+            status = CacheStatus(.refused)
+            status.detail = "only-if-cached"
+        case .origin, .cannotValidate:
+            status = CacheStatus(.forwarded(reason))
+        }
+        end(.failure(GatewayError(cause: cause, status: status)))
+    }
+
+    private func end(_ result: Result<GatewayAnswer, GatewayError>) {
+        let isFirst = state.withLock { state in
+            defer {
+                state.isAnswered = true
+                state.flight = nil
+            }
+            return !state.isAnswered
+        }
+        if isFirst { completion(result) }
+    }
+}

@@ -1,0 +1,229 @@
+import DiskCache
+import Primitives
+import TestSupport
+import Testing
+
+@testable import Larder
+
+@Suite("A body on its way to several clients")
+struct BodyFlowTests: Sendable {
+    /// A client that takes so many bytes and then has no room until it is told.
+    private final class Client: BodyConsumer {
+        enum End { case complete, brokenOff }
+
+        struct State {
+            var received: [UInt8] = []
+            var room: Int
+            var end: End?
+            var roomAction: (@Sendable () -> Void)?
+            var closeAction: (@Sendable () -> Void)?
+        }
+
+        let state: Locked<State>
+
+        init(room: Int = .max) { state = Locked(State(room: room)) }
+
+        var received: [UInt8] { state.withLock { $0.received } }
+        var end: End? { state.withLock { $0.end } }
+
+        func take(_ bytes: SharedBytes) -> ConsumerRoom {
+            state.withLock { state in
+                state.received += Array(bytes.bytes)
+                return state.received.count < state.room ? .room : .full
+            }
+        }
+
+        func whenRoom(_ action: @escaping @Sendable () -> Void) {
+            let isReady = state.withLock { state in
+                if state.received.count < state.room { return true }
+                state.roomAction = action
+                return false
+            }
+            if isReady { action() }
+        }
+
+        func whenClosed(_ action: @escaping @Sendable () -> Void) { state.withLock { $0.closeAction = action } }
+        func complete() { state.withLock { $0.end = .complete } }
+        func breakOff() { state.withLock { $0.end = .brokenOff } }
+
+        func open(_ room: Int = .max) {
+            let action = state.withLock { state in
+                state.room = room
+                return state.roomAction.take()
+            }
+            action?()
+        }
+
+        func close() {
+            let action = state.withLock { $0.closeAction.take() }
+            action?()
+        }
+    }
+
+    private let demands = Recorder<BodyFlow.Demand>()
+
+    private func flow(kept: GrowingBody? = nil) -> BodyFlow {
+        BodyFlow(kept: kept) { [demands] in demands.append($0) }
+    }
+
+    private func bytes(_ count: Int, from start: Int = 0) -> [UInt8] {
+        (start..<start + count).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+    }
+
+    private func send(_ bytes: [UInt8], to flow: BodyFlow) {
+        bytes.withUnsafeBytes { flow.receive($0) }
+    }
+
+    @Test("what is not kept waits for its first client and then goes straight through")
+    func unkept() {
+        let flow = flow()
+        send(bytes(1_000), to: flow)
+        let client = Client()
+        flow.feed(client)
+        #expect(client.received == bytes(1_000))
+        send(bytes(500, from: 1_000), to: flow)
+        #expect(client.received == bytes(1_500))
+        #expect(client.end == nil)
+        flow.complete()
+        #expect(client.end == .complete)
+        #expect(demands.elements.isEmpty)
+    }
+
+    @Test("a slow client makes the origin wait when nothing is kept, and go on later")
+    func pace() {
+        let flow = flow()
+        let client = Client(room: 1)
+        flow.feed(client)
+        let piece = bytes(64 << 10)
+        for _ in 0..<6 { send(piece, to: flow) }
+        #expect(demands.elements == [.pause])
+        #expect(client.received.count == piece.count)
+        client.open()
+        #expect(client.received.count == 6 * piece.count)
+        #expect(demands.elements == [.pause, .resume])
+    }
+
+    @Test("without a client there is at most the window in memory, and none is lost")
+    func windowWithoutClient() {
+        let flow = flow()
+        for number in 0..<6 { send(bytes(64 << 10, from: number << 16), to: flow) }
+        #expect(demands.elements == [.pause])
+        let client = Client()
+        flow.feed(client)
+        #expect(client.received == bytes(6 << 16))
+        #expect(demands.elements == [.pause, .resume])
+    }
+
+    @Test("when its last client leaves, what is not kept is not wanted any more")
+    func leaving() {
+        let flow = flow()
+        let (first, second) = (Client(), Client())
+        flow.feed(first)
+        flow.feed(second)
+        send(bytes(10), to: flow)
+        first.close()
+        #expect(demands.elements.isEmpty)
+        second.close()
+        #expect(demands.elements == [.cancel])
+    }
+
+    @Test("a body that fails breaks off for everyone who reads it")
+    func failure() {
+        let flow = flow()
+        let client = Client()
+        flow.feed(client)
+        send(bytes(10), to: flow)
+        flow.fail()
+        #expect(client.end == .brokenOff)
+        #expect(client.received == bytes(10))
+    }
+
+    @Test("what is kept is read by each client at its own pace, from wherever it begins")
+    func kept() async throws {
+        let fixture = try KeptBody()
+        let flow = flow(kept: fixture.reservation.body)
+        let (quick, slow) = (Client(), Client(room: 1))
+        flow.feed(quick)
+        flow.feed(slow)
+        for number in 0..<8 {
+            let piece = bytes(50_000, from: number * 50_000)
+            try fixture.reservation.receive(piece)
+            send(piece, to: flow)
+        }
+        let late = Client()
+        flow.feed(late)
+        let part = Client()
+        flow.feed(part, from: 60_000, to: 170_001)
+        #expect(quick.received == bytes(400_000))
+        #expect(late.received == bytes(400_000))
+        #expect(part.received == Array(bytes(400_000)[60_000..<170_001]))
+        #expect(part.end == .complete)
+        #expect(slow.received.count == 50_000)
+        flow.complete()
+        fixture.reservation.abandon()
+        slow.open()
+        #expect(slow.received == bytes(400_000))
+        #expect([quick.end, slow.end, late.end] == [.complete, .complete, .complete])
+        #expect(demands.elements.isEmpty)
+    }
+
+    @Test("when keeping ends in the middle, everyone who reads gets all of it, and the slowest sets the pace")
+    func keepingEnds() throws {
+        let fixture = try KeptBody()
+        let flow = flow(kept: fixture.reservation.body)
+        let (quick, slow) = (Client(), Client(room: 1))
+        flow.feed(quick)
+        flow.feed(slow)
+        let first = bytes(100_000)
+        try fixture.reservation.receive(first)
+        send(first, to: flow)
+        flow.stopKeeping()
+        fixture.reservation.abandon()
+        for number in 1..<5 { send(bytes(100_000, from: number * 100_000), to: flow) }
+        #expect(demands.elements == [.pause])
+        #expect(quick.received == bytes(500_000))
+        slow.open()
+        #expect(slow.received == bytes(500_000))
+        #expect(demands.elements == [.pause, .resume])
+    }
+
+    @Test("many clients on many threads all get every byte")
+    func threads() async throws {
+        let fixture = try KeptBody()
+        let flow = flow(kept: fixture.reservation.body)
+        let clients = (0..<50).map { _ in Client() }
+        _ = try await concurrently(51) { number in
+            if number == 0 {
+                for piece in 0..<100 {
+                    let bytes = bytes(7_000, from: piece * 7_000)
+                    try? fixture.reservation.receive(bytes)
+                    send(bytes, to: flow)
+                }
+                flow.complete()
+            } else {
+                flow.feed(clients[number - 1])
+            }
+        }
+        let all = bytes(700_000)
+        for client in clients {
+            #expect(client.received == all)
+            #expect(client.end == .complete)
+        }
+    }
+
+    /// A body that is being received by a cache.
+    private final class KeptBody: Sendable {
+        let temporary: TemporaryDirectory
+        let cache: DiskCache
+        let reservation: Reservation
+
+        init() throws {
+            temporary = try TemporaryDirectory("larder-flow")
+            let directory = try CacheDirectory(path: temporary.path("cache"))
+            cache = try DiskCache(in: directory, configuration: DiskCache.Configuration())
+            reservation = cache.reserve(responseTo: "https://example.com/")
+        }
+
+        deinit { cache.close() }
+    }
+}
