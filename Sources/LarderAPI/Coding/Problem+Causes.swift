@@ -1,4 +1,5 @@
 import DiskCache
+import HTTPCaching
 import Larder
 import Primitives
 
@@ -42,6 +43,21 @@ extension Problem {
                 pointer: "/url")
         case .stopping: self = .stopping
         }
+    }
+
+    /// Why the gateway has no answer.
+    init(_ error: GatewayError) {
+        switch error.cause {
+        case .notCached:
+            self.init(
+                status: 504, detail: "only-if-cached: nothing that this request accepts is held (RFC 9111 §5.2.1.7)")
+        case .origin(let cause): self.init(cause)
+        case .cannotValidate(let cause):
+            self.init(cause)
+            status = 504
+            detail = "what is held is stale and must not be used unasked, and the origin cannot be asked: \(detail)"
+        }
+        error.status.append(to: &fields)
     }
 
     /// What the cache could not do.

@@ -67,7 +67,7 @@ struct EntryRoutes: Sendable {
                 return
             }
             let removes = ttl == .zero && (held.kind == .json || held.kind == .data)
-            cache.update(key, ttl: ttl, tags: tags, pinned: pinned) { [service] result in
+            service.gateway.update(key, ttl: ttl, tags: tags, pinned: pinned) { [service] result in
                 switch result {
                 case .success(let entry?): call.respond(.json(entry.json(at: service.clock.now())))
                 case .success(nil) where removes: call.respond(.removed(1))
@@ -82,7 +82,19 @@ struct EntryRoutes: Sendable {
 
     private func remove(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
         _ = try head.query()
-        cache.remove(head.parameter("key")) { result in
+        let key = head.parameter("key")
+        if CacheKey(key)?.form == .url {
+            // What was downloaded or stored under the URL, and every response to it.
+            cache.remove(matching: EntryFilter(md5: key)) { result in
+                switch result {
+                case .success(0): call.respond(Problem.noEntry)
+                case .success(let count): call.respond(.removed(count))
+                case .failure(let error): call.respond(Problem(error))
+                }
+            }
+            return
+        }
+        cache.remove(key) { result in
             switch result {
             case .success(true): call.respond(.removed(1))
             case .success(false): call.respond(Problem.noEntry)

@@ -89,7 +89,7 @@ struct ServiceRoutes: Sendable {
         text.begin("larder_download_duration_seconds", "histogram", "Time that downloads took.")
         text.histogram("larder_download_duration_seconds", [], metrics.downloadDurations)
         text.begin("larder_entries", "gauge", "Entries held, by kind.")
-        for kind in Entry.Kind.allCases where kind != .response {
+        for kind in Entry.Kind.allCases {
             text.sample("larder_entries", [("kind", kind.rawValue)], totals.entriesByKind[kind] ?? 0)
         }
         text.metric("larder_disk_bytes", "gauge", "Bytes that entries take of the disk limit.", totals.diskBytes)

@@ -17,7 +17,7 @@ public final class APIServer: Sendable {
         let draining = DrainFlag()
         let apiRoutes =
             DownloadRoutes(service: service).routes + EntryRoutes(service: service).routes
-            + ContentRoutes(service: service).routes
+            + ContentRoutes(service: service).routes + FetchRoutes(service: service).routes
         let metrics = RequestMetrics(
             operations: apiRoutes.map(\.endpoint.operation) + [
                 "getStats", "getMetrics", "getLiveness", "getReadiness", "getOpenAPI",

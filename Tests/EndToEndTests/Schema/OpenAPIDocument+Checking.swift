@@ -22,24 +22,28 @@ extension OpenAPIDocument {
     ///
     /// - A path that is not documented must answer the shared response `NotFound`, a method that is not,
     ///   `MethodNotAllowed`, with exactly the documented methods in `Allow` (and HEAD wherever there is GET).
-    /// - Status, required fields, field values, media type and body of the answer must be documented.
+    /// - Status, required fields, field values, media type and body of the answer must be documented. Where the document
+    ///   has a `default`, any status may also be as that says: somebody else's answer, passed on.
     /// - Of a request that succeeded, the query parameters and the JSON body must be documented too.
     func violations(of exchange: Exchange) throws -> [String] {
         let path = String(exchange.target.prefix { $0 != "?" })
         let place = "\(exchange.method) \(path) \(exchange.status)"
-        guard let operation = operation(method: exchange.method, path: path) else {
-            return try violations(ofUndocumented: exchange, path: path).map { "\(place): \($0)" }
+        guard let operation = operation(method: exchange.method, target: exchange.target) else {
+            return try violations(ofUndocumented: exchange).map { "\(place): \($0)" }
         }
-        guard let response = operation.responses[exchange.status] else {
+        guard let response = operation.responses[exchange.status] ?? operation.passedOn else {
             return ["\(place): \(operation.id) does not document this status"]
         }
         var violations = self.violations(of: exchange, against: response)
+        if let passedOn = operation.passedOn, self.violations(of: exchange, against: passedOn).isEmpty {
+            violations = []
+        }
         if (200..<300).contains(exchange.status) { violations += requestViolations(of: exchange, operation) }
         return violations.map { "\(place): \($0)" }
     }
 
-    private func violations(ofUndocumented exchange: Exchange, path: String) throws -> [String] {
-        let others = operations(at: path)
+    private func violations(ofUndocumented exchange: Exchange) throws -> [String] {
+        let others = operations(at: exchange.target)
         let (expected, name) = others.isEmpty ? (404, "NotFound") : (405, "MethodNotAllowed")
         guard exchange.status == expected, let response = try sharedResponse(named: name) else {
             return ["this call is not documented, so \(expected) is expected"]
@@ -84,7 +88,9 @@ extension OpenAPIDocument {
 
     private func requestViolations(of exchange: Exchange, _ operation: Operation) -> [String] {
         var violations: [String] = []
-        let query = exchange.target.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
+        // A path that takes the rest of the target takes its query too.
+        let split = operation.takesRest ? 0 : 1
+        let query = exchange.target.split(separator: "?", maxSplits: split).dropFirst().first ?? ""
         let documented = Set(operation.parameters.filter { $0.location == "query" }.map(\.name))
         for pair in query.split(separator: "&") {
             let name = String(pair.prefix { $0 != "=" })

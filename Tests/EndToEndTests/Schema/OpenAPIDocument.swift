@@ -20,9 +20,38 @@ struct OpenAPIDocument: Sendable {
         /// By media type; empty when it takes none.
         let requestContent: [String: JSONSchema]
         let responses: [Int: Response]
+        /// What somebody else answers and this call passes on; `nil` when all answers are the server's own.
+        let passedOn: Response?
 
-        /// The path as a router writes it: `/entries/:key/content`.
-        var routePattern: String { path.replacing("{", with: ":").replacing("}", with: "") }
+        /// Whether the last parameter of the path is all that is left of the target, slashes and query included. OpenAPI
+        /// has no word for that: the parameter says `x-rest-of-target: true`.
+        var takesRest: Bool { parameters.contains(where: \.isRest) }
+
+        /// The path as a router writes it: `/entries/:key/content`, `/fetch/*`.
+        var routePattern: String {
+            let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+            return parts.enumerated().map { index, part in
+                if takesRest, index == parts.count - 1 { return "*" }
+                return part.hasPrefix("{") ? ":" + part.dropFirst().dropLast() : String(part)
+            }.joined(separator: "/")
+        }
+
+        /// Whether the path of a target is this one's.
+        fileprivate func matches(_ target: String) -> Bool {
+            let template = path.split(separator: "/", omittingEmptySubsequences: false)
+            if takesRest {
+                let segments = target.split(
+                    separator: "/", maxSplits: template.count - 1, omittingEmptySubsequences: false)
+                return segments.count == template.count && segments.last != ""
+                    && Self.matches(segments.dropLast(), template.dropLast())
+            }
+            let segments = target.prefix { $0 != "?" }.split(separator: "/", omittingEmptySubsequences: false)
+            return segments.count == template.count && Self.matches(segments[...], template[...])
+        }
+
+        private static func matches(_ segments: ArraySlice<Substring>, _ template: ArraySlice<Substring>) -> Bool {
+            zip(template, segments).allSatisfy { $0.hasPrefix("{") ? !$1.isEmpty : $0 == $1 }
+        }
     }
 
     /// A parameter in the path, the query or the header.
@@ -31,6 +60,8 @@ struct OpenAPIDocument: Sendable {
         /// `path`, `query` or `header`.
         let location: String
         let isRequired: Bool
+        /// See ``Operation/takesRest``.
+        let isRest: Bool
         let schema: JSONSchema
     }
 
@@ -86,21 +117,16 @@ struct OpenAPIDocument: Sendable {
         self.operations = operations.sorted { ($0.path, $0.method) < ($1.path, $1.method) }
     }
 
-    /// The operation for a method and a target's path; literal segments win over parameters. A `HEAD` that is not
-    /// documented by itself is the path's `GET` (RFC 9110 §9.3.2).
-    func operation(method: String, path: String) -> Operation? {
-        let candidates = self.operations(at: path)
+    /// The operation for a method and a target; literal segments win over parameters. A `HEAD` that is not documented by
+    /// itself is the path's `GET` (RFC 9110 §9.3.2).
+    func operation(method: String, target: String) -> Operation? {
+        let candidates = self.operations(at: target)
         return candidates.first { $0.method == method } ?? candidates.first { method == "HEAD" && $0.method == "GET" }
     }
 
-    /// Every operation on the path template that fits best.
-    func operations(at path: String) -> [Operation] {
-        let segments = path.split(separator: "/", omittingEmptySubsequences: false)
-        let fitting = operations.filter { operation in
-            let template = operation.path.split(separator: "/", omittingEmptySubsequences: false)
-            return template.count == segments.count
-                && zip(template, segments).allSatisfy { $0.hasPrefix("{") ? !$1.isEmpty : $0 == $1 }
-        }
+    /// Every operation on the path template that fits a target best.
+    func operations(at target: String) -> [Operation] {
+        let fitting = operations.filter { $0.matches(target) }
         guard let best = fitting.min(by: { $0.path.count(where: { $0 == "{" }) < $1.path.count(where: { $0 == "{" }) })
         else { return [] }
         return fitting.filter { $0.path == best.path }
@@ -119,14 +145,20 @@ private struct Reader {
         let parameters = try ((item["parameters"]?.arrayValue ?? []) + (operation["parameters"]?.arrayValue ?? []))
             .map { try parameter(resolve($0, place), place) }
         var responses: [Int: OpenAPIDocument.Response] = [:]
-        for (status, response) in operation["responses"]?.objectValue ?? [:] {
+        var passedOn: OpenAPIDocument.Response?
+        for (status, unresolved) in operation["responses"]?.objectValue ?? [:] {
+            let response = try self.response(resolve(unresolved, place), "\(place) \(status)")
+            if status == "default" {
+                passedOn = response
+                continue
+            }
             guard let number = Int(status) else { throw fault(place, "the status \(status) is no number") }
-            responses[number] = try self.response(resolve(response, place), "\(place) \(status)")
+            responses[number] = response
         }
         let body = try operation["requestBody"].map { try resolve($0, place) }
         return OpenAPIDocument.Operation(
             id: id, method: method, path: path, parameters: parameters,
-            requestContent: try content(body?["content"], place), responses: responses)
+            requestContent: try content(body?["content"], place), responses: responses, passedOn: passedOn)
     }
 
     func response(_ response: JSONValue, _ place: String) throws -> OpenAPIDocument.Response {
@@ -149,7 +181,7 @@ private struct Reader {
         guard let schema else { throw fault(place, "the parameter \(name) has no schema") }
         return OpenAPIDocument.Parameter(
             name: name, location: location, isRequired: parameter["required"]?.boolValue ?? false,
-            schema: try JSONSchema(schema, in: root))
+            isRest: parameter["x-rest-of-target"]?.boolValue ?? false, schema: try JSONSchema(schema, in: root))
     }
 
     private func content(_ content: JSONValue?, _ place: String) throws -> [String: JSONSchema] {

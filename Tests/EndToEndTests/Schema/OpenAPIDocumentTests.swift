@@ -40,6 +40,19 @@ struct OpenAPIDocumentTests {
                   description: Words.
                   content:
                     text/plain; version=1: {schema: {type: string, pattern: '^ok'}}
+          /through/{url}:
+            parameters:
+              - {name: url, in: path, required: true, x-rest-of-target: true, schema: {type: string}}
+            get:
+              operationId: through
+              responses:
+                '404': {$ref: '#/components/responses/NotFound'}
+                default:
+                  description: Anything that came through.
+                  headers:
+                    Via: {required: true, schema: {type: string}}
+                  content:
+                    '*/*': {schema: {description: Anything.}}
         components:
           schemas:
             Thing: {type: object, properties: {id: {type: integer}}, required: [id], additionalProperties: false}
@@ -129,6 +142,16 @@ struct OpenAPIDocumentTests {
             $0.fields = [("Content-Type", "application/problem+json"), ("Allow", "GET, PUT")]
             $0.body = Array(#"{"status": 405}"#.utf8)
         },
+        Damage("via is missing") {
+            $0.target = "/through/http://h/"
+            $0.status = 299
+        },
+        Damage("status is missing") {
+            $0.target = "/through/http://h/"
+            $0.status = 404
+            $0.fields[0].value = "application/problem+json"
+        },
+        Damage("so 404 is expected") { $0.target = "/through/" },
         Damage("status is missing") {
             $0.target = "/nothing"
             $0.status = 404
@@ -163,11 +186,34 @@ struct OpenAPIDocumentTests {
     @Test("literal segments win over parameters, and a parameter is never empty")
     func pathMatching() throws {
         let document = try OpenAPIDocument(yaml: Self.small)
-        #expect(document.operation(method: "DELETE", path: "/things/all")?.id == "deleteAll")
-        #expect(document.operation(method: "GET", path: "/things/all") == nil)
-        #expect(document.operation(method: "GET", path: "/things/a%2Fb")?.id == "getThing")
-        #expect(document.operation(method: "GET", path: "/things/") == nil)
-        #expect(document.operations.map(\.routePattern) == ["/things/all", "/things/:id", "/things/:id"])
+        #expect(document.operation(method: "DELETE", target: "/things/all")?.id == "deleteAll")
+        #expect(document.operation(method: "GET", target: "/things/all") == nil)
+        #expect(document.operation(method: "GET", target: "/things/a%2Fb?full=true")?.id == "getThing")
+        #expect(document.operation(method: "GET", target: "/things/") == nil)
+        let patterns = ["/things/all", "/things/:id", "/things/:id", "/through/*"]
+        #expect(document.operations.map(\.routePattern) == patterns)
+    }
+
+    @Test("a rest of the target is all of it, slashes and query included, and is never empty")
+    func restMatching() throws {
+        let document = try OpenAPIDocument(yaml: Self.small)
+        for rest in ["http://h/a//b?c=/d", "a", "/", "?"] {
+            #expect(document.operation(method: "GET", target: "/through/\(rest)")?.id == "through")
+        }
+        for target in ["/through", "/through/", "/through?url=x", "/other/x"] {
+            #expect(document.operation(method: "GET", target: target) == nil)
+        }
+    }
+
+    @Test("what is passed on may have any status and content, a documented status too")
+    func passedOnExchange() throws {
+        let document = try OpenAPIDocument(yaml: Self.small)
+        for status in [200, 299, 404, 599] {
+            let exchange = OpenAPIDocument.Exchange(
+                method: "GET", target: "/through/http://h/?any=thing", status: status,
+                fields: [("Content-Type", "application/problem+json"), ("Via", "1.1 larder")], body: Array("{}".utf8))
+            #expect(try document.violations(of: exchange).isEmpty)
+        }
     }
 
     @Test("the repository's document is understood whole, and its operations have distinct names and texts")

@@ -1,0 +1,144 @@
+import DiskCache
+import HTTPTypes
+import Larder
+import MicroHTTPD
+import Primitives
+
+/// Brings a gateway's answer and the exchange of its client together, whichever is there first.
+///
+/// Invariant: `state` is under one lock; who finds both there answers, after it was released.
+final class FetchReply: Sendable {
+    private struct State {
+        var call: Call?
+        var result: Result<GatewayAnswer, GatewayError>?
+        var place: Gateway.Place?
+        var hasLeft = false
+    }
+
+    private let request: Request
+    private let state = Locked(State())
+
+    init(request: Request) {
+        self.request = request
+    }
+
+    /// Asks the gateway.
+    func start(_ request: GatewayRequest, _ gateway: Gateway) {
+        let place = gateway.fetch(
+            request,
+            interim: { [self] status, fields in
+                state.withLock(\.call)?.exchange.sendInterim(status, fields: fields)
+            },
+            completion: { [self] result in
+                let call = state.withLock { state in
+                    state.result = result
+                    return state.call
+                }
+                if let call { respond(result, call) }
+            })
+        let hasLeft = state.withLock { state in
+            state.place = place
+            return state.hasLeft
+        }
+        if hasLeft { place.leave() }
+    }
+
+    /// The request is complete, and its client waits.
+    func begin(_ call: Call) {
+        let result = state.withLock { state in
+            state.call = call
+            return state.result
+        }
+        if let result { return respond(result, call) }
+        call.exchange.onHangUp { [self] in leave() }
+    }
+
+    /// The client is gone.
+    func leave() {
+        let place = state.withLock { state in
+            state.hasLeft = true
+            return state.place
+        }
+        place?.leave()
+    }
+
+    private func respond(_ result: Result<GatewayAnswer, GatewayError>, _ call: Call) {
+        switch result {
+        case .success(let answer): call.respond(answer.response(to: request))
+        case .failure(let error): call.respond(Problem(error))
+        }
+    }
+}
+
+/// A body that goes on to the origin as it comes.
+final class FetchUpload: BodySink {
+    private let upload: GatewayUpload
+    private let reply: FetchReply
+
+    init(_ upload: GatewayUpload, reply: FetchReply) {
+        self.upload = upload
+        self.reply = reply
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer) throws -> BodyRoom {
+        switch upload.write(SharedBytes(copying: bytes)) {
+        case .room: .room
+        case .full: .full
+        case .closed: .enough
+        }
+    }
+
+    func onRoom(_ action: @escaping @Sendable () -> Void) {
+        upload.whenRoom(action)
+    }
+
+    func abandon() {
+        upload.fail()
+        reply.leave()
+    }
+}
+
+extension GatewayAnswer {
+    /// The answer as the server sends it.
+    func response(to request: Request) -> Response {
+        var fields = fields
+        if Self.isPage(request) {
+            // What comes from elsewhere must not run as a part of Larder's own pages.
+            fields.append(HTTPField(name: .contentSecurityPolicy, value: "sandbox; default-src 'none'"))
+        }
+        return Response(status: status, fields: fields, body: responseBody)
+    }
+
+    private var responseBody: Response.Body {
+        switch body {
+        case .withheld(let length?): return .withheld(length: length)
+        case .withheld(nil): return .stream(ResponseStream(), length: nil)
+        case .pieces(let pieces):
+            if pieces.isEmpty { return .empty }
+            if pieces.count == 1, let body = pieces[0].responseBody { return body }
+            let stream = ResponseStream()
+            PieceFeed(pieces, to: stream).goOn()
+            return .stream(stream, length: pieces.reduce(0) { $0 + $1.length })
+        case .live(let live):
+            let stream = ResponseStream(highWaterMark: 128 << 10)
+            live.feed(stream)
+            return .stream(stream, length: live.length)
+        }
+    }
+
+    /// Whether a browser would show the answer as a page (https://www.w3.org/TR/fetch-metadata/#sec-fetch-dest-header).
+    private static func isPage(_ request: Request) -> Bool {
+        guard let destination = request.field("Sec-Fetch-Dest") else { return false }
+        return ["document", "iframe", "frame", "object", "embed"].contains(destination)
+    }
+}
+
+extension GatewayAnswer.Piece {
+    /// The piece alone, without a copy; `nil` when its file cannot be opened once more.
+    fileprivate var responseBody: Response.Body? {
+        switch self {
+        case .bytes(let bytes): .bytes(bytes)
+        case .stored(let body, let range): try? body.part(range)
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import HTTPCaching
+import HTTPTypes
+import Larder
+import MicroHTTPD
+import Primitives
+
+/// `/fetch`: the gateway in front of any URL.
+struct FetchRoutes: Sendable {
+    let service: LarderService
+
+    private static let prefix = "/fetch/"
+
+    var routes: [Route] {
+        [
+            Route("GET", "/fetch", Endpoint(operation: "fetch", begin: fetchQuery)),
+            Route(Router<Never>.anyMethod, "/fetch/*", Endpoint(operation: "fetchPath", begin: fetchPath)),
+        ]
+    }
+
+    // MARK: What is asked
+
+    /// The URL is the rest of the target, byte for byte; what is for Larder stands in fields of its own.
+    private func fetchPath(_ head: Endpoint.Head) throws(Problem) -> Endpoint.Plan {
+        let target = head.request.withTarget { String(decoding: $0.dropFirst(Self.prefix.utf8.count), as: UTF8.self) }
+        var request = try gatewayRequest(head, url: target, pointer: nil)
+        if let text = head.request.field("Larder-TTL") {
+            guard let ttl = TTL(text) else { throw .invalidTTL(text, pointer: "/Larder-TTL") }
+            request.ttl = ttl.duration
+        }
+        if let text = head.request.field("Larder-Update-Expiry") {
+            guard ["true", "false"].contains(text) else {
+                throw .invalid("\"\(text)\" is neither true nor false", pointer: "/Larder-Update-Expiry")
+            }
+            request.updatesExpiry = text == "true"
+        }
+        if let text = head.request.field("Larder-Tags") {
+            let tags = text.split(separator: ",").map { String($0.trimming(while: { $0 == " " || $0 == "\t" })) }
+            request.tags = try Tags.check(tags, pointer: "/Larder-Tags")
+        }
+        return plan(request, head)
+    }
+
+    private func fetchQuery(_ head: Endpoint.Head) throws(Problem) -> Endpoint.Plan {
+        let query = try head.query(["url", "ttl", "updateExpiry", "tags"])
+        guard let url = query["url"] else {
+            throw .invalid("url is missing; /fetch?url=… or /fetch/https://…", pointer: "/url")
+        }
+        var request = try gatewayRequest(head, url: url, pointer: "/url")
+        request.ttl = try query.ttl()
+        request.updatesExpiry = try query.bool("updateExpiry") ?? false
+        request.tags = try query.tags() ?? []
+        return plan(request, head)
+    }
+
+    private func gatewayRequest(_ head: Endpoint.Head, url: String, pointer: String?) throws(Problem) -> GatewayRequest
+    {
+        let exact: ExactURL
+        do {
+            exact = try ExactURL(url)
+        } catch {
+            throw .invalid(error.description, pointer: pointer)
+        }
+        guard let method = HTTPRequest.Method(rawValue: head.request.method) else {
+            throw .invalid("the method is not a token")
+        }
+        return GatewayRequest(method: method, url: exact, fields: Self.forwarded(head.request.fields))
+    }
+
+    /// What goes on to the origin: nothing of this connection, and nothing that is Larder's own.
+    private static func forwarded(_ fields: HTTPFields) -> HTTPFields {
+        HTTPFields(
+            fields.endToEnd().filter { field in
+                let name = field.name.canonicalName
+                return !["host", "content-length", "expect"].contains(name) && !name.hasPrefix("larder-")
+            })
+    }
+
+    // MARK: How it is answered
+
+    private func plan(_ request: GatewayRequest, _ head: Endpoint.Head) -> Endpoint.Plan {
+        let reply = FetchReply(request: head.request)
+        guard head.request.hasBody else {
+            return Endpoint.Plan(body: .none) { [gateway = service.gateway] call in
+                reply.begin(call)
+                reply.start(request, gateway)
+            }
+        }
+        var request = request
+        let upload = GatewayUpload(length: head.request.declaredLength)
+        request.upload = upload
+        // The origin is asked while the body comes.
+        reply.start(request, service.gateway)
+        return Endpoint.Plan(body: .sink(FetchUpload(upload, reply: reply))) { call in
+            upload.finish()
+            reply.begin(call)
+        }
+    }
+}

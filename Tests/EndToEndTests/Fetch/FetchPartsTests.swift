@@ -1,0 +1,131 @@
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+@Suite("/fetch: parts, HEAD, and POST that says what a GET would bring")
+struct FetchPartsTests {
+    private static let text = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+    /// An origin that answers ranges of ``text``.
+    private func origin(
+        etag: @escaping @Sendable (ScriptedOrigin.Request) -> String = { _ in "\"v1\"" }
+    ) throws -> ScriptedOrigin {
+        try ScriptedOrigin { request, connection in
+            var fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: etag(request)]
+            let body = Array(Self.text.utf8)
+            guard let range = request["Range"]?.dropFirst("bytes=".count).split(separator: "-").compactMap({ Int($0) }),
+                range.count == 2
+            else { return try connection.respond(fields: fields, body: body) }
+            fields[.contentRange] = "bytes \(range[0])-\(range[1])/\(body.count)"
+            try connection.respond(206, fields: fields, body: body[range[0]...range[1]])
+        }
+    }
+
+    private func get(_ server: TestServer, _ url: String, _ fields: HTTPFields = [:]) async throws -> HTTPReply {
+        try await HTTPClient(port: server.api.port).request("GET", "/fetch/" + url, fields: fields)
+    }
+
+    @Test("stored parts answer what lies within one of them, and within several (RFC 9111 §3.3, §3.4)")
+    func combined() async throws {
+        let origin = try origin()
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let url = origin.url("/a")
+            #expect(try await get(server, url, [.range: "bytes=0-9"]).text == "0123456789")
+            #expect(try await get(server, url, [.range: "bytes=2-4"]).text == "234")
+            #expect(origin.requestCount == 1)
+            #expect(try await get(server, url, [.range: "bytes=10-19"]).text == "abcdefghij")
+            #expect(origin.requestCount == 2)
+            let across = try await get(server, url, [.range: "bytes=8-11"])
+            #expect(across.status == 206)
+            #expect(across.text == "89ab")
+            #expect(across[.contentRange] == "bytes 8-11/36")
+            #expect(across["Cache-Status"]?.hasPrefix("larder; hit") == true)
+            #expect(origin.requestCount == 2)
+            // Beyond what is held, and all of it.
+            #expect(try await get(server, url, [.range: "bytes=18-35"]).text == "ijklmnopqrstuvwxyz")
+            #expect(origin.requestCount == 3)
+            let whole = try await get(server, url)
+            #expect(whole.status == 200)
+            #expect(whole.text == Self.text)
+            #expect(whole[.contentRange] == nil)
+            #expect(origin.requestCount == 3)
+        }
+    }
+
+    @Test("parts of two versions are never put together")
+    func versions() async throws {
+        let origin = try origin(etag: { "\"v\($0.index)\"" })
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let url = origin.url("/a")
+            _ = try await get(server, url, [.range: "bytes=0-9"])
+            _ = try await get(server, url, [.range: "bytes=10-19"])
+            _ = try await get(server, url, [.range: "bytes=8-11"])
+            #expect(origin.requestCount == 3)
+        }
+    }
+
+    @Test("a part without a strong validator is passed on and not kept (RFC 9111 §3.4)")
+    func weak() async throws {
+        let origin = try origin(etag: { _ in "W/\"v1\"" })
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            for _ in 0..<2 {
+                #expect(try await get(server, origin.url("/a"), [.range: "bytes=0-9"]).text == "0123456789")
+            }
+            #expect(origin.requestCount == 2)
+            #expect(server.service.cache.totals.entries == 0)
+        }
+    }
+
+    @Test(
+        "the answer to HEAD freshens what is stored, or has it validated (RFC 9111 §4.3.5)", arguments: [true, false])
+    func head(isSame: Bool) async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            let isLater = request.index > 0
+            let tag = isLater && !isSame ? "\"v2\"" : "\"v1\""
+            let fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: tag]
+            if request["If-None-Match"] == tag { return try connection.respond(304, fields: fields) }
+            try connection.respond(fields: fields, body: "body")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let url = origin.url("/a")
+            _ = try await get(server, url)
+            try await server.service.cache.flush()
+            server.clock.advance(by: .seconds(61))
+            let head = try await HTTPClient(port: server.api.port).request("HEAD", "/fetch/" + url)
+            #expect(head.status == 200)
+            #expect(head[.contentLength] == "4")
+            #expect(origin.requests.last?.method == "HEAD")
+            try await server.service.cache.flush()
+            _ = try await get(server, url)
+            #expect(origin.requestCount == (isSame ? 2 : 3))
+        }
+    }
+
+    @Test("a POST whose answer has the target as its Content-Location serves later GETs (RFC 9110 §9.3.3)")
+    func post() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            let fields: HTTPFields = [.cacheControl: "max-age=60", .contentLocation: request.target]
+            try connection.respond(fields: fields, body: "\(request.method) \(request.index)")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let target = "/fetch/" + origin.url("/a")
+            let client = HTTPClient(port: server.api.port)
+            #expect(try await client.request("GET", target).text == "GET 0")
+            #expect(try await client.request("POST", target, text: "x").text == "POST 1")
+            try await server.service.cache.flush()
+            #expect(try await client.request("GET", target).text == "POST 1")
+            #expect(try await client.request("POST", target, text: "x").text == "POST 2")
+            #expect(origin.requestCount == 3)
+        }
+    }
+}
+
+extension HTTPReply {
+    subscript(name: HTTPField.Name) -> String? { fields[name] }
+}

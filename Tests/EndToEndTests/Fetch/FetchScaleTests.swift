@@ -1,0 +1,77 @@
+import Foundation
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+/// A thousand clients at once; `scripts/test` runs it after the other tests, with nothing beside it.
+@Suite("/fetch for a thousand clients", .serialized)
+struct FetchScaleTests {
+    private static let clients = 1000
+
+    @Test("1,000 clients read one slow, large answer along: one origin request, first bytes before the last is sent")
+    func oneLargeAnswer() async throws {
+        let (first, second) = (pattern(512 << 10, seed: 1), pattern(1 << 20, seed: 2))
+        let everyoneHasBegun = Gate("every client has first bytes")
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.sendHead(
+                fields: [.contentLength: String(first.count + second.count), .cacheControl: "max-age=60"])
+            try connection.send(first)
+            try everyoneHasBegun.waitBlocking(limit: .seconds(60))
+            try connection.send(second)
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let begun = Counter("clients with first bytes")
+            let target = "/fetch/" + origin.url("/large")
+            async let damaged = concurrently(Self.clients) { _ in
+                try await HTTPClient(port: server.api.port, limit: .seconds(60)).withConnection { connection in
+                    try connection.sendRequest("GET", target)
+                    let head = try connection.readHead()
+                    guard head.status == 200, try connection.read(first.count) == first else { return true }
+                    begun.add()
+                    return try connection.read(second.count) != second
+                }
+            }
+            try await begun.wait(for: Self.clients, limit: .seconds(60))
+            // Nobody waited for the last byte, which the origin has not sent yet.
+            everyoneHasBegun.open()
+            #expect(try await damaged.allSatisfy { !$0 })
+            #expect(origin.requestCount == 1)
+        }
+    }
+
+    @Test("1,000 clients ask for what cannot be shared: each gets its own, none queues behind another")
+    func noQueueing() async throws {
+        // The time is the origin's own; nothing here waits for a ttl.
+        let origin = try ScriptedOrigin { request, connection in
+            let tick = Gate("some time at the origin")
+            try? tick.waitBlocking(limit: .milliseconds(300))
+            try connection.respond(fields: [.cacheControl: "private"], body: "for request \(request.index)")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let direct = try await Self.slowest(port: origin.port, target: "/a").time
+            let asked = origin.requestCount
+            let through = try await Self.slowest(port: server.api.port, target: "/fetch/" + origin.url("/b"))
+            #expect(origin.requestCount - asked == Self.clients)
+            #expect(Set(through.bodies).count == Self.clients)
+            #expect(through.time < direct * 3, "\(through.time) through Larder, \(direct) without")
+        }
+    }
+
+    /// The longest that any of the clients waited for its answer, and the answers.
+    private static func slowest(port: UInt16, target: String) async throws -> (time: Duration, bodies: [String]) {
+        let replies = try await concurrently(clients) { _ in
+            let start = ContinuousClock.now
+            let reply = try await HTTPClient(port: port, limit: .seconds(60)).request("GET", target)
+            return (ContinuousClock.now - start, reply.text)
+        }
+        return (replies.map(\.0).max() ?? .zero, replies.map(\.1))
+    }
+}
+
+/// Bytes that no other seed has.
+func pattern(_ count: Int, seed: Int) -> [UInt8] {
+    (0..<count).map { UInt8(truncatingIfNeeded: ($0 &* 31) ^ ($0 >> 8) ^ (seed &* 97)) }
+}
