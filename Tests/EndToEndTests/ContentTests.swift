@@ -69,6 +69,9 @@ struct ContentTests {
             #expect(notModified.status == 304)
             #expect(notModified["ETag"] == etag)
             #expect(notModified.body.isEmpty)
+            // RFC 9110 §8.6: the length of the body that is not sent, not 0.
+            let length = try await get([:]).body.count
+            #expect(notModified["Content-Length"] == String(length))
             #expect(try await get([.ifNoneMatch: "*"]).status == 304)
             #expect(try await get([.ifNoneMatch: "\"x\""]).status == 200)
             #expect(try await get([.ifMatch: etag]).status == 200)

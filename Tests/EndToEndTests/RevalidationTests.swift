@@ -28,6 +28,22 @@ struct RevalidationTests {
         }
     }
 
+    @Test("a 304 that names another version than the one that is held is not believed: the body is fetched")
+    func otherVersion() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            if request["If-None-Match"] != nil { return try connection.respond(304, fields: [.eTag: "\"2\""]) }
+            try connection.respond(fields: [.eTag: "\"\(request.index == 0 ? 1 : 2)\""], body: "body \(request.index)")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { server in
+            let call: JSON = ["url": .string(origin.url("/a")), "ttl": 20]
+            _ = try await server.download(call)
+            server.clock.advance(by: .seconds(30))
+            #expect(try await server.download(call).member("outcome") == "downloaded")
+            #expect(try await server.content(of: origin.url("/a")) == "body 2")
+        }
+    }
+
     /// RFC 9111 §4.3.4: the stored fields stay, but for those that the 304 has.
     @Test(
         "a 304 that states no freshness leaves it as it was stated before",

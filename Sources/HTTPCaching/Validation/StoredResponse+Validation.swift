@@ -19,15 +19,7 @@ extension StoredResponse {
     /// both state a modification date, that must be the same. A 304 without validators is about what was asked about.
     /// One that names something else is about nothing that is here: ask again without conditions.
     public func isConfirmed(by notModified: HTTPFields) -> Bool {
-        let held = Validators(fields)
-        let named = Validators(notModified)
-        if let tag = named.etag, let heldTag = held.etag {
-            return heldTag.matches(tag, comparison: tag.isWeak ? .weak : .strong)
-        }
-        if let modified = named.lastModified, let heldModified = held.lastModified {
-            return Timestamp(httpDate: modified, now: receivedAt) == Timestamp(httpDate: heldModified, now: receivedAt)
-        }
-        return named.isEmpty
+        Validators(fields).areConfirmed(by: notModified, now: receivedAt)
     }
 
     /// Takes what a 304 says anew (RFC 9111 §3.2, §4.3.4): each field of it replaces those of the same name, in place,

@@ -1,4 +1,5 @@
 import HTTPTypes
+import Primitives
 
 /// By what an origin can be asked whether a stored response is still right (RFC 9111 §4.3.1).
 public struct Validators: Hashable, Sendable {
@@ -31,5 +32,22 @@ public struct Validators: Hashable, Sendable {
         if let etag { fields[.ifNoneMatch] = etag.text }
         if let lastModified { fields[.ifModifiedSince] = lastModified }
         return fields
+    }
+
+    /// Whether a 304 to a request that was made conditional by these is about the response that has them (RFC 9111
+    /// §4.3.4): where both state an entity tag, it must be the same, and strong in both when it is in the 304; otherwise,
+    /// where both state a modification date, that must be the same. One without validators is about what was asked
+    /// about.
+    ///
+    /// - Parameter now: for two-digit years; see `Timestamp(httpDate:now:)`.
+    public func areConfirmed(by notModified: HTTPFields, now: Timestamp) -> Bool {
+        let named = Validators(notModified)
+        if let tag = named.etag, let etag {
+            return etag.matches(tag, comparison: tag.isWeak ? .weak : .strong)
+        }
+        if let modified = named.lastModified, let lastModified {
+            return Timestamp(httpDate: modified, now: now) == Timestamp(httpDate: lastModified, now: now)
+        }
+        return named.isEmpty
     }
 }

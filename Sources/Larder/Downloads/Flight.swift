@@ -207,13 +207,17 @@ final class Flight: OriginReceiver, Sendable {
     }
 
     private func revalidate(_ held: Entry, head: OriginHead) {
-        // A redirect may lead elsewhere by now, to something that is older than what is held, but not the same.
-        guard var record = OriginRecord(held.fields), record.url == head.effectiveURL else {
+        // A redirect may lead elsewhere by now, to something that is older than what is held, but not the same; and a 304
+        // that names another version says nothing about the one that is held.
+        let now = tools.clock.now()
+        let validators = Validators(etag: held.etag, lastModified: held.lastModified)
+        guard var record = OriginRecord(held.fields), record.url == head.effectiveURL,
+            validators.areConfirmed(by: head.fields, now: now)
+        else {
             fetchWhole()
             return
         }
         record.update(from: head.fields)
-        let now = tools.clock.now()
         var fields = record.freshness
         for name in [HTTPField.Name.date, .age] { fields[values: name] = head.fields[values: name] }
         var refresh = EntryRefresh(ttl: lifetime(fields, now: now))

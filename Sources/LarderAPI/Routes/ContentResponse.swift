@@ -30,7 +30,7 @@ struct ContentResponse {
         case .preconditionFailed:
             throw Problem(status: 412, detail: "the body is not the one that the request wants")
         case .notModified:
-            return Response(status: 304, fields: validatorFields(current))
+            return Response(status: 304, fields: validatorFields(current), body: .withheld(length: body.length))
         case .proceed: break
         }
         var fields = validatorFields(current)
