@@ -238,9 +238,9 @@ struct SinkTests {
     @Test("what a sink wants no more is thrown away, and the connection goes on", arguments: [true, false])
     func enough(isChunked: Bool) async throws {
         let sink = SatisfiedSink()
+        let bytes = pattern(500_000)
         try await withDaemon(Self.feeding { sink }) { daemon in
             let client = try RawClient(port: daemon.port)
-            let bytes = pattern(500_000)
             try client.send(isChunked ? Self.chunkedHead + "7a120\r\n" : Self.head(bytes.count))
             try client.send(bytes)
             if isChunked { try client.send("\r\n0\r\n\r\n") }

@@ -63,6 +63,8 @@ struct FetchRoutes: Sendable {
         guard let method = HTTPRequest.Method(rawValue: head.request.method) else {
             throw .invalid("the method is not a token")
         }
+        // RFC 9110 §9.3.6: it asks for a tunnel, not for a resource.
+        guard method != .connect else { throw .invalid("CONNECT opens no tunnel here") }
         return GatewayRequest(method: method, url: exact, fields: Self.forwarded(head.request.fields))
     }
 

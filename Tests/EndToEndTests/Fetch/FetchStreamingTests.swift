@@ -1,0 +1,196 @@
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+@Suite("/fetch: who reads along, who leaves, and what breaks")
+struct FetchStreamingTests {
+    private let half = pattern(100_000, seed: 1)
+
+    /// An origin that sends the second half of each body when the gate opens.
+    private func halfway(_ gate: Gate, fields: HTTPFields = [.cacheControl: "max-age=60"]) throws -> ScriptedOrigin {
+        try ScriptedOrigin { [half] _, connection in
+            var fields = fields
+            fields[.contentLength] = String(half.count * 2)
+            try connection.sendHead(fields: fields)
+            try connection.send(half)
+            try gate.waitBlocking()
+            try connection.send(half)
+        }
+    }
+
+    private func get(_ server: TestServer, _ url: String, _ fields: HTTPFields = [:]) async throws -> HTTPReply {
+        try await HTTPClient(port: server.api.port).request("GET", "/fetch/" + url, fields: fields)
+    }
+
+    @Test("the first client leaves in the middle: the answer is kept all the same")
+    func leaderLeaves() async throws {
+        let gate = Gate("second half")
+        let origin = try halfway(gate)
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            try await HTTPClient(port: server.api.port).withConnection { connection in
+                try connection.sendRequest("GET", "/fetch/" + origin.url("/a"))
+                _ = try connection.readHead()
+                _ = try connection.read(1_000)
+            }
+            gate.open()
+            let reply = try await get(server, origin.url("/a"))
+            #expect(reply.body == half + half)
+            #expect(origin.requestCount == 1)
+        }
+    }
+
+    @Test("who comes in the middle reads the beginning from the cache, a part too, and the rest as it comes")
+    func joins() async throws {
+        let gate = Gate("second half")
+        let origin = try halfway(gate)
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            async let first = get(server, origin.url("/a"))
+            try await origin.waitForRequests(1)
+            async let second = get(server, origin.url("/a"))
+            async let part = get(server, origin.url("/a"), [.range: "bytes=10-19"])
+            #expect(try await part.status == 206)
+            #expect(try await part.body == Array(half[10..<20]))
+            #expect(!gate.isOpen)
+            gate.open()
+            #expect(try await first.body == half + half)
+            let joined = try await second
+            #expect(joined.body == half + half)
+            #expect(joined["Cache-Status"]?.contains("collapsed") == true)
+            #expect(joined["Age"] != nil)
+            #expect(origin.requestCount == 1)
+        }
+    }
+
+    @Test("a body that breaks off reaches its client as far as it came, is seen to be broken, and is not kept")
+    func breaksOff() async throws {
+        let origin = try ScriptedOrigin { [half] _, connection in
+            try connection.sendHead(fields: [.contentLength: String(half.count * 2), .cacheControl: "max-age=60"])
+            try connection.send(half)
+            connection.close()
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            for count in 1...2 {
+                let received = try await HTTPClient(port: server.api.port).withConnection { connection in
+                    try connection.sendRequest("GET", "/fetch/" + origin.url("/a"))
+                    #expect(try connection.readHead()[.contentLength] == "200000")
+                    return try connection.readToEnd()
+                }
+                #expect(received == half)
+                #expect(origin.requestCount == count)
+            }
+            #expect(server.service.cache.totals.entries == 0)
+        }
+    }
+
+    @Test("what is purged while it streams answers its clients and is not kept (promise 3)")
+    func purged() async throws {
+        let gate = Gate("second half")
+        let origin = try halfway(gate)
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            async let reply = get(server, origin.url("/a"), [HTTPField.Name("Larder-Tags")!: "news"])
+            try await origin.waitForRequests(1)
+            #expect(try await server.client.request("DELETE", "/entries?tag=news").status == 200)
+            gate.open()
+            #expect(try await reply.body == half + half)
+            try await server.service.cache.flush()
+            #expect(server.service.cache.totals.entries == 0)
+            _ = try await get(server, origin.url("/a"))
+            #expect(origin.requestCount == 2)
+        }
+    }
+
+    @Test("a request for another variant does not wait for the one under way")
+    func otherVariant() async throws {
+        let gate = Gate("the answer in English")
+        let origin = try ScriptedOrigin { request, connection in
+            let language = request["Accept-Language"] ?? ""
+            let fields: HTTPFields = [.cacheControl: "max-age=60", .vary: "Accept-Language", .contentLength: "2"]
+            try connection.sendHead(fields: fields)
+            if language == "en" { try gate.waitBlocking() }
+            try connection.send(language)
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            async let english = get(server, origin.url("/a"), [.acceptLanguage: "en"])
+            try await origin.waitForRequests(1)
+            #expect(try await get(server, origin.url("/a"), [.acceptLanguage: "de"]).text == "de")
+            gate.open()
+            #expect(try await english.text == "en")
+            #expect(origin.requestCount == 2)
+        }
+    }
+
+    @Test("103 comes before the answer, to a client of HTTP/1.1 (RFC 8297)")
+    func earlyHints() async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.send("HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n")
+            try connection.respond(fields: [.cacheControl: "max-age=60"], body: "page")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let first = try await get(server, origin.url("/a"))
+            #expect(first.interim.map(\.status) == [103])
+            #expect(first.interim.first?["Link"] == "</style.css>; rel=preload")
+            #expect(first.text == "page")
+            try await server.service.cache.flush()
+            #expect(try await get(server, origin.url("/a")).interim.isEmpty)
+            #expect(origin.requestCount == 1)
+        }
+    }
+
+    @Test("a stale answer is served at once and brought up to date behind it (RFC 5861 §3)")
+    func staleWhileRevalidate() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            try connection.respond(
+                fields: [.cacheControl: "max-age=10, stale-while-revalidate=60"], body: "\(request.index)")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            #expect(try await get(server, origin.url("/a")).text == "0")
+            try await server.service.cache.flush()
+            server.clock.advance(by: .seconds(20))
+            #expect(try await get(server, origin.url("/a")).text == "0")
+            try await origin.waitForRequests(2)
+            // Until it is stored, the stale one is served, or the new one read along; nobody asks the origin again.
+            var texts: [String] = []
+            while texts.last != "1", texts.count < 10_000 { texts.append(try await get(server, origin.url("/a")).text) }
+            #expect(texts.last == "1")
+            #expect(origin.requestCount == 2)
+        }
+    }
+
+    @Test("a body goes to the origin while it comes, and an early answer comes back", arguments: [true, false])
+    func upload(isEarly: Bool) async throws {
+        let begun = Gate("the first bytes are at the origin")
+        let listener = try Listener { stream, _ in
+            while let line = try? stream.readLine(), !line.isEmpty {}
+            guard (try? stream.read(1)) != nil else { return }
+            begun.open()
+            if isEarly { return (try? stream.send("HTTP/1.1 413 No\r\nContent-Length: 5\r\n\r\nlarge")) ?? () }
+            var count = 1
+            while count < 300_000, let some = try? stream.readSome(), !some.isEmpty { count += some.count }
+            try? stream.send("HTTP/1.1 201 Created\r\nContent-Length: 6\r\n\r\n\(count)")
+        }
+        defer { listener.stop() }
+        let body = pattern(300_000, seed: 3)
+        try await TestServer.with { (server) async throws in
+            let reply = try await HTTPClient(port: server.api.port).withConnection { connection in
+                try connection.send(
+                    "PUT /fetch/http://127.0.0.1:\(listener.port)/a HTTP/1.1\r\nHost: x\r\nContent-Length: 300000\r\n\r\n"
+                )
+                try connection.send(body[..<1_000])
+                // The rest is not sent before the origin has the beginning.
+                try begun.waitBlocking()
+                try connection.send(body[1_000...])
+                return try connection.readReply()
+            }
+            #expect(reply.status == (isEarly ? 413 : 201))
+            #expect(reply.text == (isEarly ? "large" : "300000"))
+        }
+    }
+}
