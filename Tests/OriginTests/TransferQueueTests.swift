@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Origin
@@ -84,7 +85,7 @@ import Testing
 
     @Test("ten thousand random steps keep the limits, lose nobody and keep each host's order")
     func randomSteps() {
-        var generator = SplitMix(state: 42)
+        var generator = SplitMix64(seed: 42)
         var queue = TransferQueue(limit: 8, limitPerHost: 3)
         var waiting: [String: [UInt64]] = [:]
         var running: [UInt64: String] = [:]
@@ -124,18 +125,5 @@ import Testing
             #expect(!couldRun, "somebody waits who could run")
         }
         #expect(queue.waitingCount == waiting.values.reduce(0) { $0 + $1.count })
-    }
-}
-
-/// Random numbers that are the same in every run.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        value = (value ^ (value >> 27)) &* 0x94d0_49bb_1331_11eb
-        return value ^ (value >> 31)
     }
 }

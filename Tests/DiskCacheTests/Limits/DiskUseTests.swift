@@ -16,7 +16,7 @@ struct DiskUseTests {
         let fixture = try CacheFixture { $0.diskLimit = Self.limit }
         try await fixture.withCache { cache async throws in
             let body = Array(longText(length).utf8)
-            var generator = SplitMix(state: UInt64(length))
+            var generator = SplitMix64(seed: UInt64(length))
             // Twice as many as fit.
             let count = Int(Self.limit) * 2 / (length + 512)
             for start in stride(from: 0, to: count, by: 250) {
@@ -53,18 +53,5 @@ struct DiskUseTests {
             try #require(lstat(directory + "/" + file, &raw) == 0)
             return sum + Int64(raw.st_blocks) * 512
         }
-    }
-}
-
-/// Numbers that are the same in every run.
-private struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

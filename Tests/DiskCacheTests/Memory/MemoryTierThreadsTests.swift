@@ -1,5 +1,6 @@
 import Dispatch
 import Primitives
+import TestSupport
 import Testing
 
 @testable import DiskCache

@@ -1,3 +1,5 @@
+import TestSupport
+
 /// Bodies that tell what they are: a name and a version fix every byte, so that half of one, or a mix of two, shows.
 enum CrashBody {
     /// The body of a name in a version: from a few bytes to some 200 KiB, so that it lands in the index or in a file.
@@ -22,20 +24,5 @@ enum CrashBody {
             make(name: name, version: version) == body
         else { return nil }
         return version
-    }
-}
-
-/// Sebastiano Vigna's SplitMix64: small, seeded, the same everywhere.
-struct SplitMix64: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
     }
 }
