@@ -97,6 +97,12 @@ final class Index: Sendable {
         }
     }
 
+    /// Writes into the database file what readers let it of the log, and cuts the file to its pages; for the writer's
+    /// thread. It is done sooner or later anyway, so that a failure is none.
+    func checkpoint() {
+        try? writing.writeWithoutTransaction { _ = try $0.checkpoint(.passive) }
+    }
+
     /// Writes everything into the database file itself and closes all connections; the writer's thread calls it last.
     func close(checkpoint: Bool) {
         for queue in reading + [listing] { try? queue.close() }
@@ -115,6 +121,10 @@ final class Index: Sendable {
         configuration.label = "larder.index.writer"
         configuration.busyMode = .timeout(5)
         configuration.prepareDatabase { db in
+            // It can be chosen only as long as nothing is in the file, and WAL mode writes there. Later it would only write.
+            if try Int.fetchOne(db, sql: "PRAGMA page_count") == 0 {
+                try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
+            }
             try db.execute(
                 sql: """
                     PRAGMA journal_mode = WAL;

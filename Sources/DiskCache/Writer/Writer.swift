@@ -129,7 +129,7 @@ final class Writer: Sendable {
 
     private func run(_ loop: WriterLoop) {
         while true {
-            let (operations, mustFlush, isLast) = next(orSleep: !loop.wantsEviction)
+            let (operations, mustFlush, isLast) = next(orSleep: !loop.hasUpkeep)
             var jobs = operations.map { WriterLoop.Job(work: $0.work, finish: $0.finish, makesRoom: $0.makesRoom) }
             if mustFlush || isLast {
                 let limit = isLast ? Int.max : Self.flushLimit
@@ -142,7 +142,7 @@ final class Writer: Sendable {
             }
             if !jobs.isEmpty { loop.run(jobs) }
             if isLast || loop.isCrashed { break }
-            if loop.wantsEviction { loop.evictSome() }
+            loop.upkeep()
         }
         queue.withLock { $0.isClosed = true }
         parts.index.close(checkpoint: !loop.isCrashed)

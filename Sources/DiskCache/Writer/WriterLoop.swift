@@ -18,6 +18,7 @@ final class WriterLoop: @unchecked Sendable {
     private let parts: CacheParts
     private var totals: Totals
     private let eviction: Eviction
+    private let shrinking: IndexShrinking
     /// A test stopped everything; see ``CrashPoint``.
     private(set) var isCrashed = false
     /// Whether the last transaction failed because the index is not at its place any more.
@@ -26,11 +27,17 @@ final class WriterLoop: @unchecked Sendable {
     /// A loop that knows what the index says now.
     init(_ parts: CacheParts) throws(DiskCacheError) {
         self.parts = parts
-        let totals = try mappingErrors { try parts.index.writing.writeWithoutTransaction { try Totals($0) } }
+        let eviction = Eviction(limit: parts.configuration.diskLimit)
+        self.eviction = eviction
+        let (totals, shrinking) = try mappingErrors {
+            try parts.index.writing.writeWithoutTransaction {
+                (try Totals($0), try IndexShrinking($0, headRoom: eviction.headRoom))
+            }
+        }
+        self.shrinking = shrinking
         self.totals = totals
         parts.budget.commit(used: totals.diskBytes, pinned: totals.pinnedBytes)
         parts.totals.withLock { $0 = totals.snapshot }
-        eviction = Eviction(limit: parts.configuration.diskLimit)
     }
 
     /// Runs the jobs in one transaction or, if that fails, each in its own.
@@ -68,12 +75,14 @@ final class WriterLoop: @unchecked Sendable {
         try parts.index.writing.writeWithoutTransaction { db in
             try db.beginTransaction(.immediate)
             let context = WriteContext(parts, db: db, totals: totals)
+            let freePages: Int64
             do {
                 for (number, job) in jobs.enumerated() {
                     failures[number] = try run(job, in: context, isAlone: jobs.count == 1)
                 }
                 try context.reach(.beforeCommit)
                 try context.totals.save(db)
+                freePages = try IndexShrinking.freePages(db)
                 // What is acknowledged must be there after a restart. Last, to leave a removal little time to slip through.
                 try parts.index.checkPlace()
                 try db.commit()
@@ -87,6 +96,7 @@ final class WriterLoop: @unchecked Sendable {
             }
             try context.reach(.afterCommit)
             totals = context.totals
+            shrinking.committed(freePages: freePages)
             parts.budget.commit(used: totals.diskBytes, pinned: totals.pinnedBytes)
             parts.totals.withLock { $0 = totals.snapshot }
             return context
@@ -135,13 +145,22 @@ final class WriterLoop: @unchecked Sendable {
 
     // MARK: - Head-room
 
+    /// Whether there is something to do when nobody wants anything.
+    var hasUpkeep: Bool { wantsEviction || wantsShrinking }
+
+    /// Does some of it.
+    func upkeep() {
+        if wantsEviction { evictSome() }
+        if wantsShrinking { shrinkSome() }
+    }
+
     /// Whether so little room is left that some should be made before anybody needs it.
-    var wantsEviction: Bool {
+    private var wantsEviction: Bool {
         !isCrashed && eviction.isWanted(excess: parts.budget.excess(), used: parts.budget.used)
     }
 
     /// Makes some room, in one small step.
-    func evictSome() {
+    private func evictSome() {
         let (eviction, excess) = (eviction, parts.budget.excess(with: eviction.headRoom))
         var evicted = 0
         run([
@@ -151,5 +170,18 @@ final class WriterLoop: @unchecked Sendable {
                 finish: { error in if error != nil { evicted = 0 } }, makesRoom: true)
         ])
         eviction.stepEnded(evicted: evicted, used: parts.budget.used)
+    }
+
+    /// Whether the index has more free pages than the next entries need.
+    private var wantsShrinking: Bool { !isCrashed && shrinking.isWanted }
+
+    /// Gives some of them back, and cuts the file once that was enough.
+    private func shrinkSome() {
+        run([
+            Job(
+                work: { context in try IndexShrinking.step(context.index.db) },
+                finish: { [shrinking] error in if error != nil { shrinking.stepFailed() } }, makesRoom: true)
+        ])
+        if !wantsShrinking { parts.index.checkpoint() }
     }
 }

@@ -46,9 +46,42 @@ struct DiskUseTests {
         #expect(size <= Self.limit * 11 / 10)
     }
 
-    /// The blocks of all files below a directory, in bytes, but for the ballast.
+    @Test("stays under the limit when files take the place of bodies in the index")
+    func inlineThenFiles() async throws {
+        let limit: Int64 = 32 << 20
+        let fixture = try CacheFixture { $0.diskLimit = limit }
+        try await fixture.withCache { cache async throws in
+            for (count, length) in [(2500, 16_000), (1200, 40_000)] {
+                let body = longText(length)
+                for number in 0..<count {
+                    fixture.clock.advance(by: .seconds(1))
+                    try await cache.store(body, url: "http://h/\(length)/\(number)", ttl: .seconds(1_000_000))
+                }
+                try await cache.flush()
+                #expect(try Self.size(of: fixture.namespace) <= limit * 11 / 10)
+            }
+            #expect(try cache.findings() == [])
+        }
+    }
+
+    @Test("goes back after a purge, step by step")
+    func purge() async throws {
+        let fixture = try CacheFixture { $0.diskLimit = 32 << 20 }
+        try await fixture.withCache { cache async throws in
+            let body = longText(16_000)
+            for number in 0..<1200 { try await cache.store(body, url: "http://h/\(number)") }
+            #expect(try Self.size(of: fixture.namespace) >= 8 << 20)
+            try await cache.remove(matching: .all)
+            try await poll("the room is given back") { try Self.size(of: fixture.namespace) <= 4 << 20 }
+        }
+    }
+
+    /// The blocks of all files below a directory, in bytes, but for the ballast and the index's log.
     private static func size(of directory: String) throws -> Int64 {
-        try files(below: directory).filter { $0 != "ballast" }.reduce(0) { sum, file in
+        let counted = files(below: directory).filter {
+            $0 != "ballast" && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm")
+        }
+        return try counted.reduce(0) { sum, file in
             var raw = stat()
             try #require(lstat(directory + "/" + file, &raw) == 0)
             return sum + Int64(raw.st_blocks) * 512
