@@ -30,6 +30,24 @@ struct ClockTests {
         #expect(try cache.keys() == ["a", "c", "d", "e"])
         try await store("f")
         #expect(try cache.keys() == ["a", "d", "e", "f"])
+        // Used now, although it is the oldest entry, and the clock is still far behind.
+        fixture.clock.advance(by: .seconds(1))
+        cache.recordHit(try #require(try cache.entry(for: "a")))
+        for key in ["g", "h", "i"] { try await store(key) }
+        #expect(try cache.keys() == ["a", "g", "h", "i"])
+    }
+
+    @Test("is not outrun by what is handed out until its time has come")
+    func pace() {
+        let wall = ManualClock()
+        let clock = AccessClock(wall, notBefore: wall.now() + .seconds(10))
+        let first = clock.now()
+        for _ in 0..<1000 { _ = clock.now() }
+        #expect(clock.now() == first)
+        wall.advance(by: .milliseconds(1))
+        #expect(clock.now() == first + .milliseconds(1))
+        wall.advance(by: .seconds(20))
+        #expect(clock.now() == wall.now())
     }
 
     @Test("does not keep what was stored or slid before it fresh until its time has come", arguments: [true, false])
