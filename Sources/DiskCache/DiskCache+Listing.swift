@@ -29,7 +29,7 @@ extension DiskCache {
         var rows: [EntryRow] = []
         let settled = try parts.access.ifSettled { () throws(DiskCacheError) in
             rows = try parts.reader.rows(query, limit: limit + 1)
-            return rows.prefix(limit).map { $0.entry.applying(parts.access.pending($0.entry.key)) }
+            return rows.prefix(limit).map { current($0.entry) }
         }
         var entries = settled ?? []
         if settled == nil {

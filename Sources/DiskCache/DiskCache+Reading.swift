@@ -74,7 +74,7 @@ extension DiskCache {
         let md5 = CacheKey.url(canonical: url).text
         var found: [Entry] = []
         for row in try parts.reader.variants(ofMD5: md5, limit: limit) where row.entry.url == url {
-            found.append(row.entry.applying(parts.access.pending(row.entry.key)))
+            found.append(current(row.entry))
         }
         return found
     }
@@ -111,7 +111,7 @@ extension DiskCache {
     ///
     /// When it claims to stay fresh for longer than its ttl from now, it was stored, or slid, under a clock that was ahead
     /// and has been set right. It would stay fresh until that clock's time has come; instead, its ttl counts from now.
-    private func current(_ entry: Entry) -> Entry {
+    func current(_ entry: Entry) -> Entry {
         let entry = entry.applying(parts.access.pending(entry.key))
         return entry.expiryDate > parts.clock.now() + entry.ttl + Self.clockTolerance ? slide(entry) : entry
     }

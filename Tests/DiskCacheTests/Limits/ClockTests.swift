@@ -63,6 +63,7 @@ struct ClockTests {
             try await cache.flush()
             fixture.clock.advance(by: .seconds(-86_400))
             let expiry = fixture.clock.now() + .seconds(20)
+            #expect(try cache.list().entries.map(\.expiryDate) == [expiry])
             #expect(try cache.entry(for: "k")?.expiryDate == expiry)
             #expect(try await cache.stored("k")?.entry.expiryDate == expiry)
             fixture.clock.advance(by: .seconds(21))
