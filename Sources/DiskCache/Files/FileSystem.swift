@@ -29,11 +29,15 @@ enum FileSystem {
         if unlink(path) != 0 { try? FileManager.default.removeItem(atPath: path) }
     }
 
-    /// Whether a file in that directory can grow: whether neither the disk nor a quota is full.
+    /// Whether a file in that directory can grow, as far as the disk and quotas go: `false` only when one of them is full,
+    /// not when the disk cannot be written for another reason.
     static func hasRoom(in directory: String) -> Bool {
         let path = directory + "/room"
-        guard let file = try? FileDescriptor(opening: path, O_RDWR | O_CREAT | O_TRUNC, mode: 0o600) else {
-            return false
+        let file: FileDescriptor
+        do {
+            file = try FileDescriptor(opening: path, O_RDWR | O_CREAT | O_TRUNC, mode: 0o600)
+        } catch {
+            return error != .noSpace
         }
         defer { unlink(path) }
         let code = posix_fallocate(file.number, 0, 64 << 10)
