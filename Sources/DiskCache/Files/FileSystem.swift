@@ -32,7 +32,7 @@ enum FileSystem {
     /// Whether a file in that directory can grow, as far as the disk and quotas go: `false` only when one of them is full,
     /// not when the disk cannot be written for another reason.
     static func hasRoom(in directory: String) -> Bool {
-        let path = directory + "/room"
+        let path = roomProbe(in: directory)
         let file: FileDescriptor
         do {
             file = try FileDescriptor(opening: path, O_RDWR | O_CREAT | O_TRUNC, mode: 0o600)
@@ -43,6 +43,10 @@ enum FileSystem {
         let code = posix_fallocate(file.number, 0, 64 << 10)
         return code != ENOSPC && code != EDQUOT
     }
+
+    /// The file by which ``hasRoom(in:)`` finds out. Should the process be killed meanwhile, the next start removes it, as
+    /// it does every `.part`.
+    static func roomProbe(in directory: String) -> String { directory + "/room.part" }
 
     /// Removes a directory if it is empty; whether it is gone. One that is not there is as good.
     @discardableResult

@@ -14,4 +14,14 @@ struct RoomTests {
         #expect(FileSystem.hasRoom(in: temporary.path("missing")))
         #expect(try FileSystem.names(in: temporary.path) == [])
     }
+
+    @Test("a file that was to show it is gone after the next start when the process was killed meanwhile")
+    func leftBehind() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { _ in }
+        let probe = FileSystem.roomProbe(in: fixture.namespace + "/incoming")
+        try Data(count: 65_536).write(to: URL(fileURLWithPath: probe))
+        try await fixture.withCache { _ in }
+        #expect(FileSystem.status(of: probe) == nil)
+    }
 }
