@@ -105,6 +105,11 @@ struct SealedBody: Sendable {
         }
     }
 
+    /// How many bytes of the body go into the index.
+    var indexBytes: Int64 {
+        if case .bytes = content { length } else { 0 }
+    }
+
     /// Removes the unpublished file, if there is one. An open body stays readable.
     func removePart() {
         if case .file(_, let part) = content { FileSystem.unlink(part) }

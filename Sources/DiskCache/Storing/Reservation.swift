@@ -127,7 +127,7 @@ public final class Reservation: Sendable {
         let store = StoreOperation(
             key: key, kind: kind, url: url, flight: flight, body: body, metadata: metadata, condition: condition)
         submit(
-            { context in try store.run(context) },
+            bodyBytes: body.indexBytes, { context in try store.run(context) },
             completion: { result in
                 // Unless it was published, the file is still where it was received.
                 body.removePart()
@@ -249,7 +249,7 @@ public final class Reservation: Sendable {
     }
 
     private func submit(
-        _ work: @escaping @Sendable (WriteContext) throws -> PublishOutcome,
+        bodyBytes: Int64 = 0, _ work: @escaping @Sendable (WriteContext) throws -> PublishOutcome,
         completion: @escaping @Sendable (Result<PublishOutcome, DiskCacheError>) -> Void
     ) {
         let (parts, flight) = (parts, flight)
@@ -257,7 +257,7 @@ public final class Reservation: Sendable {
             defer { state.reserved = 0 }
             return state.reserved
         }
-        writer.submit(work) { result in
+        writer.submit(bodyBytes: bodyBytes, work) { result in
             if reserved > 0 { parts.budget.release(reserved) }
             parts.flights.end(flight)
             completion(result)

@@ -8,10 +8,10 @@ import Primitives
 ///
 /// Invariants:
 /// - `queue` is guarded by its lock; everything else that changes is touched by the thread alone.
-/// - All that waits, up to ``groupLimit`` operations, shares a transaction, and each has a savepoint in it: one that
-///   fails takes nothing of the others with it. When the transaction itself fails, all of it is undone and each
-///   operation runs again in a transaction of its own. So an operation may run twice and must have no effect outside
-///   its ``WriteContext``.
+/// - All that waits, up to ``groupLimit`` operations with ``groupBodyBytes`` of bodies, shares a transaction, and each
+///   has a savepoint in it: one that fails takes nothing of the others with it. When the transaction itself fails, all
+///   of it is undone and each operation runs again in a transaction of its own. So an operation may run twice and must
+///   have no effect outside its ``WriteContext``.
 /// - Completions run on this thread after the commit and must not wait for it.
 final class Writer: Sendable {
     /// Something to do in a transaction. `finish` gets `nil` once it is durable.
@@ -19,6 +19,7 @@ final class Writer: Sendable {
         var work: @Sendable (WriteContext) throws -> Void
         var finish: @Sendable (DiskCacheError?) -> Void
         var makesRoom: Bool
+        var bodyBytes: Int64
     }
 
     private struct Queue {
@@ -28,10 +29,24 @@ final class Writer: Sendable {
         var isClosed = false
         /// Whether the thread waits on `wake`, or is about to.
         var isSleeping = false
+
+        /// How many operations share the next transaction.
+        var groupCount: Int {
+            var bytes: Int64 = 0
+            let group = operations.prefix(groupLimit)
+            let end = group.firstIndex { operation in
+                bytes += operation.bodyBytes
+                return bytes > groupBodyBytes
+            }
+            // One is never too long alone.
+            return end.map { max($0, 1) } ?? group.count
+        }
     }
 
     /// The most operations in one transaction.
     private static let groupLimit = 256
+    /// The most bytes of bodies that one transaction puts into the index, and so into its log.
+    private static let groupBodyBytes: Int64 = 8 << 20
     /// The most hits and slides that are written down in one transaction.
     private static let flushLimit = 4096
     /// How long hits and slides may stay in memory.
@@ -58,9 +73,11 @@ final class Writer: Sendable {
     /// Runs `work` in a transaction, then calls `completion` on this thread: after the commit, with what `work`
     /// returned, or with what went wrong. Once closed it calls it at once, on the caller's thread.
     ///
-    /// - Parameter makesRoom: whether the work removes something, so that on a full disk it may have the ballast.
+    /// - Parameters:
+    ///   - makesRoom: whether the work removes something, so that on a full disk it may have the ballast.
+    ///   - bodyBytes: the length of the body that the work puts into the index, in bytes.
     func submit<Value: Sendable>(
-        makesRoom: Bool = false,
+        makesRoom: Bool = false, bodyBytes: Int64 = 0,
         _ work: @escaping @Sendable (WriteContext) throws -> Value,
         completion: @escaping @Sendable (Result<Value, DiskCacheError>) -> Void
     ) {
@@ -72,7 +89,7 @@ final class Writer: Sendable {
             finish: { error in
                 if let error { return completion(.failure(error)) }
                 completion(box.take().map { .success($0) } ?? .failure(.closed))
-            }, makesRoom: makesRoom)
+            }, makesRoom: makesRoom, bodyBytes: bodyBytes)
         let (isClosed, mustWake) = queue.withLock { queue in
             if queue.isClosed { return (true, false) }
             queue.operations.append(operation)
@@ -83,7 +100,7 @@ final class Writer: Sendable {
         if mustWake { wake.signal() }
     }
 
-    /// ``submit(makesRoom:_:completion:)``, and waits for the outcome. Never from the writer's own thread.
+    /// ``submit(makesRoom:bodyBytes:_:completion:)``, and waits for the outcome. Never from the writer's own thread.
     func perform<Value: Sendable>(
         makesRoom: Bool = false,
         _ work: @escaping @Sendable (WriteContext) throws -> Value
@@ -154,13 +171,14 @@ final class Writer: Sendable {
         while true {
             let (found, deadline) = queue.withLock { queue in
                 let mustFlush = queue.flushDeadline.map { $0 <= .now() } ?? false
-                let isLast = queue.isClosed && queue.operations.count <= Self.groupLimit
+                let groupCount = queue.groupCount
+                let isLast = queue.isClosed && queue.operations.count == groupCount
                 if queue.operations.isEmpty && !mustFlush && !isLast && maySleep {
                     queue.isSleeping = true
                     return (Optional<([Operation], Bool, Bool)>.none, queue.flushDeadline)
                 }
-                let group = Array(queue.operations.prefix(Self.groupLimit))
-                queue.operations.removeFirst(group.count)
+                let group = Array(queue.operations.prefix(groupCount))
+                queue.operations.removeFirst(groupCount)
                 if mustFlush { queue.flushDeadline = nil }
                 return ((group, mustFlush, isLast), nil)
             }
