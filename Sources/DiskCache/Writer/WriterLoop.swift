@@ -138,6 +138,8 @@ final class WriterLoop: @unchecked Sendable {
             isIndexLost = true
             return error
         }
+        // It may have been put back.
+        isIndexLost = false
         let failure = parts.index.notice(error)
         // SQLite knows no quotas, and its shared memory no full disk: to it either is an I/O error.
         return failure.isIndexIO && !FileSystem.hasRoom(in: parts.bodies.incoming) ? .noSpace : failure

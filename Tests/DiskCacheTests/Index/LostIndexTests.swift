@@ -67,6 +67,42 @@ struct LostIndexTests {
         try await fixture.withCache { cache async throws in #expect(try await cache.text(key: "k") == "1") }
     }
 
+    @Test("and put back makes no group of writes fail for what one of them does")
+    func groupAfterPutBack() async throws {
+        let fixture = try CacheFixture()
+        let failures = Locked(0)
+        let cache = try fixture.open(crashHook: { point in
+            guard point == .beforeCommit else { return }
+            let fails = failures.withLock { failures in
+                defer { failures = max(failures - 1, 0) }
+                return failures > 0
+            }
+            if fails { throw DiskCacheError.noSpace }
+        })
+        defer { cache.close() }
+        #expect(FileSystem.rename(fixture.namespace, to: fixture.namespace + "-away") == 0)
+        await #expect(throws: DiskCacheError.self) { try await cache.store("1", key: "k") }
+        #expect(FileSystem.rename(fixture.namespace + "-away", to: fixture.namespace) == 0)
+
+        let gate = Gate("group")
+        try await cache.holdWriter(until: gate)
+        let results = Recorder<Bool>()
+        let done = Counter()
+        for key in ["a", "b"] {
+            let reservation = cache.reserve(try .data(key), kind: .data)
+            try reservation.receive(Array("1".utf8))
+            reservation.publish(EntryMetadata(ttl: .seconds(100))) { result in
+                results.append((try? result.get()) != nil)
+                done.add()
+            }
+        }
+        // What held the writer up, and the two in one transaction.
+        failures.withLock { $0 = 2 }
+        gate.open()
+        try await done.wait(for: 2)
+        #expect(results.elements == [true, true])
+    }
+
     @Test("does no harm to the one that stands at its place", arguments: Layout.allCases)
     func successor(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout) { $0.inlineLimit = 10 }
