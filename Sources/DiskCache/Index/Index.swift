@@ -104,6 +104,9 @@ final class Index: Sendable {
     }
 
     /// Writes everything into the database file itself and closes all connections; the writer's thread calls it last.
+    ///
+    /// Another index that stands at the path by now is safe: before SQLite removes a log by its name it holds the inode of
+    /// the database file against what is at the path (`databaseIsUnmoved` in its `pager.c`).
     func close(checkpoint: Bool) {
         for queue in reading + [listing] { try? queue.close() }
         if checkpoint {
