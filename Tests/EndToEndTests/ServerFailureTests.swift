@@ -57,6 +57,21 @@ struct ServerFailureTests {
         #expect(try await larder.stop() == .status(0))
     }
 
+    @Test("an index that was taken away is 500, logged, with no promise that asking again helps, and not ready")
+    func lostIndex() async throws {
+        let directory = try TemporaryDirectory()
+        let larder = try await LarderProcess(directory: directory.path("cache"))
+        try FileManager.default.removeItem(atPath: directory.path("cache/default/index.sqlite"))
+        let reply = try await larder.client.request("PUT", "/entries/note/content", text: "hi")
+        #expect(reply.status == 500)
+        #expect(reply.fields[.retryAfter] == nil)
+        let failed = larder.logLines("request failed")
+        #expect(failed.map { $0["operation"] } == ["putContent"])
+        #expect(failed.first?["reason"]?.stringValue?.contains("restart") == true)
+        #expect(try await larder.client.request("GET", "/readyz").status == 503)
+        #expect(try await larder.stop() == .status(0))
+    }
+
     @Test("a file where the cache wants a directory is 500 with the system's words, and logged with the operation")
     func brokenDirectory() async throws {
         let directory = try TemporaryDirectory()

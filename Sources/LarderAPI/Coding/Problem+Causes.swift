@@ -79,8 +79,9 @@ extension Problem {
             self.init(
                 status: 412, detail: "the entry is not in the state that the request wants")
         case .closed: self = .stopping
-        case .indexLost: self.init(status: 503, detail: error.description)
-        case .inUse, .newerFormat, .invalidNamespace, .versionChanged, .reservationEnded, .fileSystem, .index:
+        // Not 503, which asks the client to try again in a second: an operator has to do something first.
+        case .indexLost, .inUse, .newerFormat, .invalidNamespace, .versionChanged, .reservationEnded, .fileSystem,
+            .index:
             self.init(status: 500, detail: error.description)
         }
     }
