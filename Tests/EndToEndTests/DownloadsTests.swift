@@ -127,7 +127,7 @@ struct DownloadsTests {
         }
     }
 
-    @Test("the list has those that run first, then the latest end, and no more than its limit")
+    @Test("the list has those that run first, then the latest end, no more than its limit, and says if there are more")
     func limit() async throws {
         let gate = Gate("the slow one")
         let origin = try ScriptedOrigin { request, connection in
@@ -136,13 +136,16 @@ struct DownloadsTests {
         }
         defer { origin.stop() }
         try await TestServer.with { (server) async throws in
+            let ended = 101
             func listed(_ query: String) async throws -> [String] {
-                let downloads = try await server.get("/downloads" + query).member("downloads")?.arrayValue ?? []
+                let list = try await server.get("/downloads" + query)
+                let downloads = try list.member("downloads")?.arrayValue ?? []
+                #expect(try list.member("more") == .bool(downloads.count < ended + 1), "\(query)")
                 return downloads.compactMap { $0["url"]?.stringValue?.split(separator: "/").last.map(String.init) }
             }
             async let slow = server.download(["url": .string(origin.url("/slow"))])
             try await origin.waitForRequests(1)
-            for number in 0..<101 { _ = try await server.download(["url": .string(origin.url("/\(number)"))]) }
+            for number in 0..<ended { _ = try await server.download(["url": .string(origin.url("/\(number)"))]) }
             #expect(try await listed("?limit=3") == ["slow", "100", "99"])
             #expect(try await listed("?limit=1") == ["slow"])
             #expect(try await listed("").count == 100)

@@ -79,8 +79,10 @@ struct DownloadRoutes: Sendable {
             call.respond(
                 Result { () throws(Problem) in
                     var downloads: [JSON] = []
-                    for status in service.downloads.statuses(limit: limit) { downloads.append(try json(status)) }
-                    return .json(["downloads": .array(downloads)])
+                    // One more than is shown tells whether there are more.
+                    let statuses = service.downloads.statuses(limit: limit + 1)
+                    for status in statuses.prefix(limit) { downloads.append(try json(status)) }
+                    return .json(["downloads": .array(downloads), "more": .bool(statuses.count > limit)])
                 })
         }
     }
