@@ -35,7 +35,7 @@ public struct OriginRequest: Sendable {
     /// The most bytes a body may have, counted as they are delivered (decoded); no limit by default. Of several content
     /// codings none may give more, either.
     public var sizeLimit = Int64.max
-    /// Whether content codings are asked for (gzip, br, zstd) and undone (these, and deflate; at most five, one over the
+    /// Whether content codings are asked for (gzip, br, zstd) and undone (these, and deflate; at most two, one over the
     /// other); `true` by default. A body that cannot be decoded to its end fails with
     /// ``OriginError/Kind/contentCoding(_:)``; one without a byte is empty, whatever its `Content-Encoding`. With
     /// `false` nothing is asked for, and the body is delivered as it was sent.

@@ -8,8 +8,9 @@ final class ContentDecoding {
     /// What the decoded body, or the body between two codings, is longer than the limit.
     struct TooLong: Error {}
 
-    /// How many codings a body may have; libcurl's limit, too.
-    static let limit = 5
+    /// How many codings a body may have. Each takes a window of its own; more than one is a server's mistake already, and
+    /// two of them have been seen (what is in gzip is put in gzip once more on its way).
+    static let limit = 2
 
     private struct Step {
         let decoder: any ContentDecoder

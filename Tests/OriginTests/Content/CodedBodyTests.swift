@@ -30,10 +30,10 @@ import Testing
 
     @Test("several codings, over several lines and in any case, are undone in reverse")
     func severalCodings() async throws {
-        let body = Coded.zstd(Coded.gzip(Coded.gzip(Coded.hello)))
+        let body = Coded.zstd(Coded.gzip(Coded.hello))
         let origin = try ScriptedOrigin { _, connection in
             var fields: HTTPFields = [.contentLength: String(body.count)]
-            fields.append(HTTPField(name: .contentEncoding, value: "GZIP, x-gzip"))
+            fields.append(HTTPField(name: .contentEncoding, value: "x-GZIP"))
             fields.append(HTTPField(name: .contentEncoding, value: "identity, Zstd"))
             try connection.sendHead(fields: fields)
             try connection.send(body)
@@ -97,7 +97,7 @@ import Testing
         arguments: [
             ("gzip", Array("this is no gzip".utf8), "it is not valid gzip: incorrect header check"),
             ("x-unknown", [1, 2, 3], "its content coding \"x-unknown\" is not known"),
-            ("gzip,gzip,gzip,gzip,gzip,gzip", [1], "it has more than 5 content codings"),
+            ("br, br, br", [1], "it has more than 2 content codings"),
             ("br", [0x3b, 0x3b], "it goes on after the end of its br stream"),
         ])
     func refused(coding: String, body: [UInt8], words: String) async throws {

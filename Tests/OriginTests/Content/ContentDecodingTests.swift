@@ -154,16 +154,15 @@ import Testing
         #expect(ContentCoding.names(in: fields) == expected)
     }
 
-    @Test("a coding that is not known is refused by its name, more than five are refused by their number")
+    @Test("a coding that is not known is refused by its name, more than two are refused by their number")
     func refused() throws {
         #expect(throws: ContentCodingError.unknown("compress")) {
             try ContentDecoding(names: ["gzip", "compress"], sizeLimit: .max)
         }
-        #expect(throws: ContentCodingError.tooMany(limit: 5)) {
-            try ContentDecoding(names: Array(repeating: "gzip", count: 6), sizeLimit: .max)
+        #expect(throws: ContentCodingError.tooMany(limit: 2)) {
+            try ContentDecoding(names: ["br", "br", "br"], sizeLimit: .max)
         }
-        var coded = Coded.hello
-        for _ in 0..<5 { coded = Coded.gzip(coded) }
-        #expect(try decode([coded[...]], Array(repeating: "x-gzip", count: 5)) == Coded.hello)
+        let twice = Coded.gzip(Coded.gzip(Coded.hello))
+        #expect(try decode([twice[...]], ["x-gzip", "gzip"]) == Coded.hello)
     }
 }
