@@ -32,8 +32,8 @@ public struct OriginRequest: Sendable {
     /// waiting for `100 Continue`. A final answer with a status from 300 on ends it (``OriginUpload`` is closed), as does
     /// the end of the transfer; after another the sending goes on, and the transfer ends when both are complete.
     public var body: OriginUpload?
-    /// The most bytes a body may have, counted as they are delivered (decoded); no limit by default. Of several content
-    /// codings none may give more, either.
+    /// The most bytes a body may have, counted as they are delivered (decoded); no limit by default. Nor may
+    /// it be longer in its content codings, however little it decodes to, or between two of them.
     public var sizeLimit = Int64.max
     /// Whether content codings are asked for (gzip, br, zstd) and undone (these, and deflate; at most two, one over the
     /// other); `true` by default. A body that cannot be decoded to its end fails with

@@ -5,7 +5,7 @@ import HTTPTypes
 /// It is made for a body's first byte: an empty body is empty whatever its `Content-Encoding` says, as it is for other
 /// clients, because servers put the field on answers without a body, too.
 final class ContentDecoding {
-    /// What the decoded body, or the body between two codings, is longer than the limit.
+    /// The body, as it comes, decoded or between two codings, is longer than the limit.
     struct TooLong: Error {}
 
     /// How many codings a body may have. Each takes a window of its own; more than one is a server's mistake already, and
@@ -19,10 +19,11 @@ final class ContentDecoding {
 
     private var steps: [Step]
     private let sizeLimit: Int64
+    private var codedCount: Int64 = 0
 
     /// - Parameters:
     ///   - names: of the codings, as ``ContentCoding/names(in:)`` gives them.
-    ///   - sizeLimit: how many bytes each coding may give.
+    ///   - sizeLimit: how many bytes the body may have as it comes, and how many each coding may give.
     ///
     /// Throws ``ContentCodingError`` when one is not known, or there are too many.
     init(names: [String], sizeLimit: Int64) throws(ContentCodingError) {
@@ -38,6 +39,9 @@ final class ContentDecoding {
     /// Decodes the next bytes and hands on all that they give. Throws ``ContentCodingError``, ``TooLong``, and what
     /// `output` throws.
     func decode(_ bytes: UnsafeRawBufferPointer, into output: (UnsafeRawBufferPointer) throws -> Void) throws {
+        // What decodes to nothing, one empty gzip member after the other, could go on for ever.
+        codedCount += Int64(bytes.count)
+        guard codedCount <= sizeLimit else { throw TooLong() }
         try decode(bytes, from: 0, into: output)
     }
 

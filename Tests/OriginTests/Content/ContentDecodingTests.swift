@@ -132,6 +132,25 @@ import Testing
         #expect(try decode([Coded.zstd(Coded.long)[...]], ["zstd"], limit: 200_000).count == 200_000)
     }
 
+    @Test("a body that decodes to nothing, however long it is, stops at the limit, too")
+    func endlessNothing() throws {
+        let member = Coded.gzip([])
+        let skipped: [UInt8] = [0x50, 0x2a, 0x4d, 0x18, 0, 0, 0, 0]
+        // In br, metadata of no bytes: first behind the size of the window, at last before the end (RFC 7932 §9).
+        let bodies = [
+            ("gzip", [member], member, [member]), ("zstd", [skipped], skipped, [Coded.zstd([])]),
+            ("br", [[0x0c]], [0x06], [[0x03]]),
+        ]
+        for (coding, first, next, last) in bodies {
+            let pieces = (first + Array(repeating: next, count: 1000) + last).map { $0[...] }
+            let byteCount = Int64(pieces.joined().count)
+            #expect(try decode(pieces, [coding], limit: byteCount) == [], "\(coding)")
+            #expect(throws: ContentDecoding.TooLong.self, "\(coding)") {
+                try decode(pieces, [coding], limit: byteCount - 1)
+            }
+        }
+    }
+
     @Test("a zstd window over 8 MiB is refused (RFC 9659 §3)")
     func window() throws {
         var frame = Coded.zstdBomb(blockCount: 1)
