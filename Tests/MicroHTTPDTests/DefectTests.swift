@@ -139,3 +139,16 @@ struct DefectTests {
         #expect(LayoutProbe.isLayoutKnown)
     }
 }
+    @Test("where libmicrohttpd's layout is not known, the daemon says so, and what it cannot tell is no defect")
+    func unknownLayout() async throws {
+        try await withDaemon(Self.handler, configure: { $0.isLayoutKnown = false }) { daemon in
+            #expect(!daemon.checksHeads)
+            for (head, status) in [("X: y\nZ: z", 200), ("X: a\0b", 200), ("X: a\u{1}b", 400), ("Space : a", 400)] {
+                let client = try RawClient(port: daemon.port)
+                try client.send("GET / HTTP/1.1\r\nHost: h\r\n\(head)\r\n\r\n")
+                #expect(try client.answer().status == status, "\(head.debugDescription)")
+            }
+        }
+        #expect(Daemon(handler: Self.handler).checksHeads)
+    }
+

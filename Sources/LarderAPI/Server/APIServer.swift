@@ -9,6 +9,7 @@ public final class APIServer: Sendable {
     private let daemon: Daemon
     private let draining: DrainFlag
     private let allRoutes: [Route]
+    private let logger: Logger
 
     /// A server that is not started yet.
     ///
@@ -26,6 +27,7 @@ public final class APIServer: Sendable {
             service: service, requestMetrics: { metrics.write(into: &$0) }, isDraining: { draining.isSet })
         allRoutes = apiRoutes + serviceRoutes.routes
         self.draining = draining
+        self.logger = logger
         var configuration = Daemon.Configuration()
         configuration.host = service.configuration.host
         configuration.port = service.configuration.port
@@ -42,6 +44,9 @@ public final class APIServer: Sendable {
     /// Begins to listen; throws ``MicroHTTPD/DaemonError`` when the address cannot be used.
     public func start() throws {
         try daemon.start()
+        if !daemon.checksHeads {
+            logger.warning("this libmicrohttpd is not known: some malformed requests are taken for well-formed ones")
+        }
     }
 
     /// The port in use, after ``start()``.

@@ -49,6 +49,9 @@ extension Daemon {
         /// aborts the process.
         public var log: @Sendable (String) -> Void = { _ in }
 
+        /// ``LayoutProbe/isLayoutKnown``, at hand for every request; a test may pretend.
+        var isLayoutKnown = LayoutProbe.isLayoutKnown
+
         /// A configuration with the defaults.
         public init() {}
 

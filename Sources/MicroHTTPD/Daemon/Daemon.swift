@@ -51,6 +51,12 @@ public final class Daemon: Sendable {
     /// The port that the daemon listens on; 0 before the start and after the stop.
     public var port: UInt16 { running?.port ?? 0 }
 
+    /// Whether all of a request's head is checked; before the start, too. Where `false`, the libmicrohttpd that is
+    /// loaded is not one that this was made for: a NUL, a folded line or a bare line feed in a head, which it hides, is
+    /// no ``Request/defect`` then, so others may read the same request differently. Whoever runs the daemon should be
+    /// told.
+    public var checksHeads: Bool { configuration.isLayoutKnown }
+
     /// How many clients are connected.
     public var connectionCount: Int { running?.core.registry.count ?? 0 }
 

@@ -15,9 +15,6 @@ final class DaemonCore: Sendable {
     /// How long after a request the next one's head must be complete, in milliseconds; `nil` is no limit.
     let idleMilliseconds: Int64?
 
-    /// ``LayoutProbe/isLayoutKnown``, at hand for every request.
-    let isLayoutKnown = LayoutProbe.isLayoutKnown
-
     /// Whether every answer says that the connection closes after it.
     let isDraining = Atomic<Bool>(false)
 

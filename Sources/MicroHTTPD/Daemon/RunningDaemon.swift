@@ -28,10 +28,6 @@ final class RunningDaemon: @unchecked Sendable {
             log(line)
         }
         let core = try DaemonCore(configuration: configuration, handler: handler)
-        if !core.isLayoutKnown {
-            configuration.log(
-                "this libmicrohttpd is not the one known: some malformed requests cannot be told from others")
-        }
 
         options = .allocate(capacity: 1)
         options.initialize(

@@ -68,7 +68,9 @@ extension Request {
             cmhd_each_field(connection.handle, appendFieldLine, &writer)
             header.pointee.lines = start..<writer.count
             writer.layout.finish(headCount: wireLength)
-            if !writer.layout.isGapless, connection.core.isLayoutKnown { header.pointee.note(.malformedHead) }
+            if !writer.layout.isGapless, connection.core.configuration.isLayoutKnown {
+                header.pointee.note(.malformedHead)
+            }
             if !target.isVisible || !UnsafeRawBufferPointer(start: line.method, count: methodLength).isToken {
                 header.pointee.note(.malformedHead)
             }
