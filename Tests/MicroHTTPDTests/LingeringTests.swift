@@ -5,6 +5,24 @@ import Testing
 
 @Suite("Lingering sockets")
 struct LingeringTests {
+    /// Refuses what is defective, or has a body.
+    private static let handler = Handler { request in
+        if request.defect == nil, !request.hasBody { return .accept(.none) { $0.respond(Response()) } }
+        return .refuse(Response(status: request.defect?.status ?? 413, text: "refused"))
+    }
+
+    @Test("a client that was refused for a length beyond all numbers may send on, and sees its answer")
+    func invalidLength() async throws {
+        try await withDaemon(Self.handler) { daemon in
+            let client = try RawClient(port: daemon.port)
+            try client.request("PUT", "/", fields: ["Content-Length: 9223372036854775808"])
+            #expect(try client.answer().status == 400)
+            #expect(try client.isAtEnd())
+            try client.send([UInt8](repeating: 0x78, count: 8 << 20))
+            #expect(daemon.connectionCount == 1)
+        }
+    }
+
     @Test("a client that was refused and neither sends nor closes is closed after five seconds, its place free again")
     func silence() throws {
         let registry = ConnectionRegistry()

@@ -29,7 +29,7 @@ final class Connection: @unchecked Sendable {
 
     /// Whether the client was given up on, and nothing that it still sends is worth reading.
     private let isCutOff = Atomic<Bool>(false)
-    /// Whether a request has a body that is not complete.
+    /// Whether a request has, or may have, a body that is not complete.
     private var isBodyIncomplete = false
 
     /// The socket, or -1 once it may be closed.
@@ -94,7 +94,8 @@ final class Connection: @unchecked Sendable {
         isBusy.store(true, ordering: .relaxed)
         let request = Request(
             connection: self, target: UnsafeRawBufferPointer(rebasing: target[..<targetCount]), line: line)
-        isBodyIncomplete = request.hasBody
+        // With a defect nobody knows where the request ends.
+        isBodyIncomplete = request.hasBody || request.defect != nil
         setBodyClock(request)
         switch core.handler.receive(request) {
         case .refuse(let response):
