@@ -23,10 +23,28 @@ struct LingeringTests {
         }
     }
 
+    @Test("beyond the limit of sockets that linger, another is not taken")
+    func limit() throws {
+        let registry = ConnectionRegistry()
+        let sockets = LingeringSockets(watch: try SocketWatch(), registry: registry, limit: 1)
+        var pair: [Int32] = [-1, -1]
+        #expect(socketpair(AF_UNIX, 1, 0, &pair) == 0)
+        defer { pair.forEach { close($0) } }
+        registry.expectOne()
+        registry.expectOne()
+        #expect(sockets.add(pair[0], id: 7))
+        #expect(!sockets.add(pair[1], id: 8))
+        sockets.closeAll()
+        #expect(registry.count == 1)
+        #expect(sockets.add(pair[1], id: 8))
+        sockets.closeAll()
+        #expect(registry.count == 0)
+    }
+
     @Test("a client that was refused and neither sends nor closes is closed after five seconds, its place free again")
     func silence() throws {
         let registry = ConnectionRegistry()
-        let sockets = LingeringSockets(watch: try SocketWatch(), registry: registry)
+        let sockets = LingeringSockets(watch: try SocketWatch(), registry: registry, limit: 10)
         var pair: [Int32] = [-1, -1]
         #expect(socketpair(AF_UNIX, 1, 0, &pair) == 0)
         defer { close(pair[1]) }

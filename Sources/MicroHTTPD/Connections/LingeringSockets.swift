@@ -8,7 +8,8 @@ import Primitives
 ///
 /// The limits are those of nginx (`lingering_time`, `lingering_timeout`): there is none for the bytes, because throwing
 /// them away costs next to nothing, while a client is only sure to see its answer when it could send all that it wanted.
-/// A socket counts as a connection meanwhile.
+/// A socket counts as a connection meanwhile, but not as one of its client's address: so that no client takes the places
+/// of all others this way, there is a limit for their number.
 ///
 /// Invariants: the lock guards the table. A descriptor in it is open, and whoever takes it out closes it.
 final class LingeringSockets: Sendable {
@@ -19,29 +20,38 @@ final class LingeringSockets: Sendable {
     }
 
     /// How long a client may go on sending, in milliseconds.
-    private static let limit: Int64 = 30_000
+    private static let timeLimit: Int64 = 30_000
     /// How long it may send nothing.
     private static let silenceLimit: Int64 = 5000
 
     private let table = Locked<[UInt64: Socket]>([:])
     private let watch: SocketWatch
     private let registry: ConnectionRegistry
+    private let countLimit: Int
 
-    init(watch: SocketWatch, registry: ConnectionRegistry) {
+    /// - Parameter limit: how many there may be.
+    init(watch: SocketWatch, registry: ConnectionRegistry, limit: Int) {
         self.watch = watch
         self.registry = registry
+        countLimit = limit
     }
 
     /// Keeps the socket of a connection that libmicrohttpd is about to close, through a descriptor of its own. False, and
-    /// nothing done, when that cannot be had.
+    /// nothing done, when that cannot be had, or there are as many as there may be.
     func add(_ descriptor: Int32, id: UInt64) -> Bool {
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else { return false }
-        watch.remove(descriptor)
         let now = MonotonicClock.milliseconds()
-        table.withLock {
-            $0[id] = Socket(descriptor: copy, end: now + Self.limit, silenceEnd: now + Self.silenceLimit)
+        let isTaken = table.withLock { table in
+            guard table.count < countLimit else { return false }
+            table[id] = Socket(descriptor: copy, end: now + Self.timeLimit, silenceEnd: now + Self.silenceLimit)
+            return true
         }
+        guard isTaken else {
+            close(copy)
+            return false
+        }
+        watch.remove(descriptor)
         // Nobody else takes it out before the first event.
         if watch.addForReading(copy, id: id) { return true }
         table.withLock { _ = $0.removeValue(forKey: id) }

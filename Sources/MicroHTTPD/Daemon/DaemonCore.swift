@@ -22,7 +22,8 @@ final class DaemonCore: Sendable {
         self.configuration = configuration
         self.handler = handler
         sockets = try SocketWatch()
-        lingering = LingeringSockets(watch: sockets, registry: registry)
+        lingering = LingeringSockets(
+            watch: sockets, registry: registry, limit: max(1, configuration.effectiveConnectionLimit / 8))
         requestMilliseconds = configuration.requestDeadline.map { max(1, $0.milliseconds) }
         let idle = configuration.inactivityTimeout.milliseconds
         idleMilliseconds = idle > 0 ? requestMilliseconds.map { $0 + idle } : nil
