@@ -23,6 +23,27 @@ struct LingeringTests {
         }
     }
 
+    @Test("a stop does not reset who was just refused and still sends")
+    func stop() async throws {
+        let daemon = Daemon(handler: Self.handler)
+        try daemon.start()
+        let port = daemon.port
+        let client = try await blocking {
+            let client = try RawClient(port: port)
+            try client.request("PUT", "/", fields: ["Content-Length: \(64 << 20)"])
+            #expect(try client.isAtEnd() == false)
+            return Connected(client)
+        }
+        async let stopped: Void = daemon.stop(deadline: .seconds(20))
+        try await blocking { [client] in
+            #expect(eventually { (try? RawClient(port: port)) == nil })
+            try client.client.send([UInt8](repeating: 0x78, count: 64 << 20))
+            #expect(try client.client.answer().status == 413)
+            client.client.halfClose()
+        }
+        await stopped
+    }
+
     @Test("beyond the limit of sockets that linger, another is not taken")
     func limit() throws {
         let registry = ConnectionRegistry()

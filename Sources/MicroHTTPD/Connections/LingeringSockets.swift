@@ -77,6 +77,11 @@ final class LingeringSockets: Sendable {
         end(table.withLock { $0.filter { min($0.value.end, $0.value.silenceEnd) < now }.map(\.key) })
     }
 
+    /// Whether there are none.
+    var isEmpty: Bool {
+        table.withLock { $0.isEmpty }
+    }
+
     /// Closes all of them; the watcher's thread has ended.
     func closeAll() {
         end(table.withLock { Array($0.keys) })

@@ -78,6 +78,8 @@ final class RunningDaemon: @unchecked Sendable {
         core.suspensions.hangUpAll()
         while !core.suspensions.isEmpty { usleep(200) }
         MHD_stop_daemon(daemon)
+        // Who was refused a moment ago may not have seen it yet.
+        while !core.lingering.isEmpty, MonotonicClock.milliseconds() < end { usleep(2000) }
         core.sockets.stop()
         watcherThread.join()
         core.lingering.closeAll()
