@@ -52,6 +52,18 @@ struct DefectTests {
         ("/ HTTP/1.2\r\n\r\n", .host),
         ("/ HTTP/1.1\r\nHost: h\r\nhOST: h\r\n\r\n", .host),
         ("/ HTTP/1.0\r\nHost: h\r\nHost: i\r\n\r\n", .host),
+        ("/ HTTP/1.1\r\nHost: a b/c\r\n\r\n", .host),
+        ("/ HTTP/1.1\r\nHost: h/\r\n\r\n", .host),
+        ("/ HTTP/1.1\r\nHost: h, i\r\n\r\n", .host),
+        ("/ HTTP/1.1\r\nHost: user@h\r\n\r\n", .host),
+        ("/ HTTP/1.1\r\nHost: h:8x\r\n\r\n", .host),
+        ("/ HTTP/1.1\r\nHost: ::1\r\n\r\n", .host),
+        ("/ HTTP/1.1\r\nHost: [::1\r\n\r\n", .host),
+        ("/ HTTP/1.1\r\nHost: []\r\n\r\n", .host),
+        ("/ HTTP/1.1\r\nHost: [::1]x\r\n\r\n", .host),
+        ("/ HTTP/1.0\r\nHost: h?\r\n\r\n", .host),
+        // §6.1.
+        ("/ HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", .ambiguousLength),
         // §6.3.
         ("/ HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n", .ambiguousLength),
         ("/ HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", .ambiguousLength),
@@ -103,6 +115,9 @@ struct DefectTests {
         "GET / HTTP/1.0\r\n\r\n",
         "\r\nGET / HTTP/1.1\r\nHost:\r\n\r\n",
         "DELETE /a%00?b=c&d&&=e HTTP/1.1\r\nhost:h:80\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: [2001:db8::1]:8080\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: [::1]\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a_b-c.%41.example:\r\n\r\n",
         "GET http://h/a?b?c HTTP/1.1\r\nHost: h\r\nX: \t a\tb ü \t\r\nX:\r\nY:  \r\nCookie: a=b; c\r\n\r\n",
         "OPTIONS * HTTP/1.1\r\nA!#$%&'*+-.^_`|~9: \"(),/:;<=>?@[\\]{}\r\nHost: h\r\n\r\n",
         "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhe\n\0\r",
@@ -134,11 +149,6 @@ struct DefectTests {
         }
     }
 
-    @Test("the libmicrohttpd that is loaded lays heads out as the look for gaps expects")
-    func layout() {
-        #expect(LayoutProbe.isLayoutKnown)
-    }
-}
     @Test("where libmicrohttpd's layout is not known, the daemon says so, and what it cannot tell is no defect")
     func unknownLayout() async throws {
         try await withDaemon(Self.handler, configure: { $0.isLayoutKnown = false }) { daemon in
@@ -152,3 +162,8 @@ struct DefectTests {
         #expect(Daemon(handler: Self.handler).checksHeads)
     }
 
+    @Test("the libmicrohttpd that is loaded lays heads out as the look for gaps expects")
+    func layout() {
+        #expect(LayoutProbe.isLayoutKnown)
+    }
+}

@@ -31,12 +31,29 @@ extension UnsafeRawBufferPointer {
         return others == 0
     }
 
+    /// Whether the bytes are a host with or without a port, as `Host` has them (RFC 9110 §7.2, RFC 3986 §3.2.2): also
+    /// nothing at all, which stands for a target without a host.
+    var isHostAndPort: Bool {
+        var rest = self[...]
+        if rest.first == UInt8(ascii: "[") {
+            guard let end = rest.firstIndex(of: UInt8(ascii: "]")) else { return false }
+            let address = rest[1..<end]
+            guard !address.isEmpty, address.allSatisfy({ $0.isHostCharacter || $0 == UInt8(ascii: ":") }) else {
+                return false
+            }
+            rest = rest[(end + 1)...]
+        } else {
+            rest = rest.drop { $0.isHostCharacter || $0 == UInt8(ascii: "%") }
+        }
+        return rest.isEmpty || (rest.first == UInt8(ascii: ":") && rest.dropFirst().allSatisfy(\.isDigit))
+    }
+
     /// The number that the bytes write in decimal digits; `nil` when they do not, or it does not fit.
     var decimal: Int64? {
         guard !isEmpty else { return nil }
         var number: Int64 = 0
         for byte in self {
-            guard byte >= 0x30, byte <= 0x39 else { return nil }
+            guard byte.isDigit else { return nil }
             let (product, overflow) = number.multipliedReportingOverflow(by: 10)
             let (sum, overflow2) = product.addingReportingOverflow(Int64(byte - 0x30))
             if overflow || overflow2 { return nil }
@@ -62,6 +79,18 @@ extension UInt8 {
     /// The lower-case letter for an upper-case one, anything else as it is.
     var lowercased: UInt8 {
         self >= 0x41 && self <= 0x5a ? self | 0x20 : self
+    }
+
+    /// Whether the byte is a decimal digit.
+    var isDigit: Bool { self >= 0x30 && self <= 0x39 }
+
+    /// Whether the byte may stand in a host's name as it is (unreserved and sub-delims, RFC 3986 §2).
+    var isHostCharacter: Bool {
+        switch self {
+        case 0x30...0x39, 0x41...0x5a, 0x61...0x7a: true
+        case 0x21, 0x24, 0x26...0x2e, 0x3b, 0x3d, 0x5f, 0x7e: true
+        default: false
+        }
     }
 
     /// Whether the byte may stand in a token, as a field's name is one (RFC 9110 §5.6.2).

@@ -6,11 +6,11 @@ extension Request {
         /// room left for the head of an answer. A refusal is sent all the same (RFC 6585 §5).
         case headTooLarge
         /// The length of the body could be understood differently by others: several lengths, a length beside a transfer
-        /// coding, a coding other than `chunked` (RFC 9112 §6.3).
+        /// coding, a coding other than `chunked` (RFC 9112 §6.3), or one in HTTP/1.0 (§6.1).
         case ambiguousLength
         /// A `Content-Length` that is not a number, or not one that a file can have.
         case invalidLength
-        /// No `Host`, which HTTP/1.1 demands, or several (RFC 9112 §3.2).
+        /// No `Host`, which HTTP/1.1 demands, several, or one that is not a host with or without a port (RFC 9112 §3.2).
         case host
         /// Something in the head that its grammar does not allow (RFC 9112 §2 to §5): a NUL or another control character, a
         /// bare CR or LF, a folded line, a space before a colon, a name that is not a token, spaces in a row in the
@@ -31,7 +31,7 @@ extension Request {
             case .headTooLarge: "the head of the request is too large; send fewer or shorter fields"
             case .ambiguousLength: "the length of the body is ambiguous; send one Content-Length, or chunked"
             case .invalidLength: "the Content-Length is not a number, or too large a one"
-            case .host: "HTTP/1.1 has one Host field in each request"
+            case .host: "HTTP/1.1 has one Host field in each request, with a host and perhaps a port"
             case .malformedHead:
                 "the head of the request is malformed: a control character, a bare line feed, a folded line, white space "
                     + "where none may be, or an illegal name"

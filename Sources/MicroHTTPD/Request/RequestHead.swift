@@ -74,12 +74,13 @@ extension Request {
             if !target.isVisible || !UnsafeRawBufferPointer(start: line.method, count: methodLength).isToken {
                 header.pointee.note(.malformedHead)
             }
-            // HTTP/1.1 and what comes after it.
-            let needsHost = memcmp(line.version, "HTTP/1.0", min(8, versionLength)) != 0
-            if writer.hostCount > 1 || (needsHost && writer.hostCount == 0) { header.pointee.note(.host) }
+            // Before HTTP/1.1, and what comes after it.
+            let isOld = memcmp(line.version, "HTTP/1.0", min(8, versionLength)) == 0
+            if writer.hostCount > 1 || (!isOld && writer.hostCount == 0) { header.pointee.note(.host) }
             if header.pointee.hasTransferEncoding {
                 header.pointee.declaredLength = -1
-                if header.pointee.hasContentLength { header.pointee.note(.ambiguousLength) }
+                // HTTP/1.0 knows no transfer codings, and whoever passed the request on may not have, either (RFC 9112 §6.1).
+                if header.pointee.hasContentLength || isOld { header.pointee.note(.ambiguousLength) }
             }
             if header.pointee.memory > connection.core.configuration.connectionMemory / 2 {
                 header.pointee.defect = .headTooLarge
@@ -140,6 +141,7 @@ private struct HeadWriter {
             header.pointee.hasTransferEncoding = true
         } else if name.count == 4, name.equalsIgnoringCase("host") {
             hostCount += 1
+            if !value.isHostAndPort { header.pointee.note(.host) }
         } else if name.count == 6, name.equalsIgnoringCase("cookie") {
             // libmicrohttpd takes a copy apart.
             header.pointee.memory += value.count
