@@ -1,5 +1,5 @@
-import Foundation
 import HTTPTypes
+import Primitives
 
 // Answers as bytes, for what libmicrohttpd cannot send.
 
@@ -29,22 +29,9 @@ extension Response {
         }
         return withExtendedLifetime(self) {
             var bytes = Self.wireHead(status: status, reason: "", fields: fields)
-            if fields[.date] == nil { bytes += Array("Date: \(Self.date())\r\n".utf8) }
+            if fields[.date] == nil { bytes += Array("Date: \(SystemClock().now().httpDate)\r\n".utf8) }
             bytes += Array("Content-Length: \(content.count)\r\nConnection: close\r\n\r\n".utf8)
             return isHead ? bytes : bytes + content
         }
-    }
-
-    /// The time now, as RFC 9110 §5.6.7 has it.
-    private static func date() -> String {
-        var seconds = time(nil)
-        var parts = tm()
-        gmtime_r(&seconds, &parts)
-        let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
-        let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-        func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
-        return
-            "\(days[Int(parts.tm_wday)]), \(two(parts.tm_mday)) \(months[Int(parts.tm_mon)]) \(parts.tm_year + 1900) "
-            + "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec)) GMT"
     }
 }
