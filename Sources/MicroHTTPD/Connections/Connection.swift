@@ -102,7 +102,8 @@ final class Connection: @unchecked Sendable {
             // Answered on the first call: libmicrohttpd closes the connection after it, the body unread.
             deadline.store(.max, ordering: .relaxed)
             if request.defect == .headTooLarge, let bytes = response.wireForm(toHead: request.isHead) {
-                // libmicrohttpd would close the connection without a word if its memory had no room for this.
+                // libmicrohttpd would close the connection without a word if its memory had no room for this. It does not
+                // know of it, and logs "Application reported internal error, closing connection." for the `false`.
                 _ = sendWhole(bytes)
                 return false
             }
