@@ -45,8 +45,8 @@ struct LogOutput: LogHandler {
             line = line.replacing("\r", with: "\\r").replacing("\n", with: "\\n")
         }
         line += "\n"
-        // One write a line, so that lines of several threads do not mix. Where nobody reads, or the disk is full, the line
-        // is lost and the server goes on.
+        // One write a line, so that lines of several threads do not mix. Where nobody reads, or the disk is full, the
+        // line is lost and the server goes on.
         try? FileHandle.standardError.write(contentsOf: Data(line.utf8))
     }
 }

@@ -39,8 +39,8 @@ struct ServeCommand: AsyncParsableCommand {
 
 /// What a server wants of its process.
 private enum ProcessLimits {
-    /// Ignores SIGPIPE (a reader of the log that went away is no reason to end), and raises the soft limit of open files
-    /// to the hard one: each download takes a socket and a file, each client a socket.
+    /// Ignores SIGPIPE (a reader of the log that went away is no reason to end), and raises the soft limit of open
+    /// files to the hard one: each download takes a socket and a file, each client a socket.
     static func prepare() {
         signal(SIGPIPE, SIG_IGN)
         var limit = rlimit()

@@ -30,8 +30,8 @@ extension OriginClient {
         /// The `User-Agent`, unless a request brings its own.
         public var userAgent = "Larder"
 
-        /// Answers that stand for DNS, as `CURLOPT_RESOLVE` takes them (`host:port:address,address`): how tests see what
-        /// happens when a name has several addresses. The address policy holds for these as for any other.
+        /// Answers that stand for DNS, as `CURLOPT_RESOLVE` takes them (`host:port:address,address`): how tests see
+        /// what happens when a name has several addresses. The address policy holds for these as for any other.
         var lookUps: [String] = []
 
         /// The defaults.

@@ -4,10 +4,10 @@ import Primitives
 
 /// Fetches from origins over HTTP/1.1, HTTP/2 and FTP: libcurl's multi interface on one thread of its own.
 ///
-/// It sends any method and body, follows redirects, undoes content codings, keeps connections for the next transfer, connects only where the
-/// address policy lets it, holds every limit of its configuration, and sends again what failed before any byte of an
-/// answer came. It knows no caching: any status is a success here. Proxies, cookies, `.netrc` and HSTS are not used,
-/// whatever the environment says.
+/// It sends any method and body, follows redirects, undoes content codings, keeps connections for the next transfer,
+/// connects only where the address policy lets it, holds every limit of its configuration, and sends again what failed
+/// before any byte of an answer came. It knows no caching: any status is a success here. Proxies, cookies, `.netrc` and
+/// HSTS are not used, whatever the environment says.
 public final class OriginClient: Sendable {
     /// What can be in ``Configuration/schemes``.
     public static let possibleSchemes: Set<String> = ["http", "https", "ftp"]

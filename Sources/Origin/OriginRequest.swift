@@ -2,19 +2,19 @@ import HTTPTypes
 
 /// A request to an origin; a `GET` by default.
 public struct OriginRequest: Sendable {
-    /// An absolute URL, which is sent byte for byte as it is (but for its fragment, which no request has). It says where
-    /// to connect, and, without a ``requestTarget``, what to ask for.
+    /// An absolute URL, which is sent byte for byte as it is (but for its fragment, which no request has). It says
+    /// where to connect, and, without a ``requestTarget``, what to ask for.
     public var url: String
     /// The method, as it is sent; `GET` by default. `CONNECT` is refused, for FTP everything but `GET`.
     ///
     /// Only the idempotent ones (`GET`, `HEAD`, `OPTIONS`, `TRACE`, `PUT`, `DELETE`) are sent again after a failure
-    /// (``RetryPolicy``, RFC 9110 §9.2.2), others only when the connection could not be opened; they have a connection of
-    /// their own, because one that is used again may turn out to be closed only when the request is under way.
+    /// (``RetryPolicy``, RFC 9110 §9.2.2), others only when the connection could not be opened; they have a connection
+    /// of their own, because one that is used again may turn out to be closed only when the request is under way.
     public var method: HTTPRequest.Method = .get
     /// The target of the request line, byte for byte: `*`, or a path and query for what a URL parser changes, such as a
-    /// bare `?` at the end. It holds for the first request, not for those that redirects lead to, and not for FTP. `nil`,
-    /// the default, for that of the URL. It starts with `/` and has neither spaces nor control characters, else the
-    /// request is refused.
+    /// bare `?` at the end. It holds for the first request, not for those that redirects lead to, and not for FTP.
+    /// `nil`, the default, for that of the URL. It starts with `/` and has neither spaces nor control characters, else
+    /// the request is refused.
     public var requestTarget: String?
     /// Fields to send, in order; one beside those of ``addsDefaultFields`` takes the other's place. None by default.
     /// Values go out byte for byte, empty ones too.
@@ -24,13 +24,14 @@ public struct OriginRequest: Sendable {
     /// A redirect to another scheme, host or port gets only those that say nothing about who asks: `Accept` and its
     /// kin, `Cache-Control`, `Pragma`, `User-Agent`, `Range` and the conditional ones (RFC 9110 §15.4).
     public var fields: HTTPFields = [:]
-    /// Whether `User-Agent`, `Accept`, and with ``decodesContent`` `Accept-Encoding`, are sent when ``fields`` has none;
-    /// `true` by default. With `false` nothing is added to the fields but `Host` and the framing of a body.
+    /// Whether `User-Agent`, `Accept`, and with ``decodesContent`` `Accept-Encoding`, are sent when ``fields`` has
+    /// none; `true` by default. With `false` nothing is added to the fields but `Host` and the framing of a body.
     public var addsDefaultFields = true
-    /// The content to send; `nil`, the default, for none. `HEAD` with content is refused. It can be sent once: the request is sent again after a failure
-    /// only when not one byte of it was taken. It goes out at once, over HTTP/1.1 and a connection of its own, without
-    /// waiting for `100 Continue`. A final answer with a status from 300 on ends it (``OriginUpload`` is closed), as does
-    /// the end of the transfer; after another the sending goes on, and the transfer ends when both are complete.
+    /// The content to send; `nil`, the default, for none. `HEAD` with content is refused. It can be sent once: the
+    /// request is sent again after a failure only when not one byte of it was taken. It goes out at once, over HTTP/1.1
+    /// and a connection of its own, without waiting for `100 Continue`. A final answer with a status from 300 on ends
+    /// it (``OriginUpload`` is closed), as does the end of the transfer; after another the sending goes on, and the
+    /// transfer ends when both are complete.
     public var body: OriginUpload?
     /// The most bytes a body may have, counted as they are delivered (decoded); no limit by default. Nor may
     /// it be longer in its content codings, however little it decodes to, or between two of them.

@@ -20,10 +20,10 @@ public final class OriginTransfer: Sendable {
         inbox.append(.cancel(id))
     }
 
-    /// Stops the delivery of the body, from any thread: what is being delivered in this moment is the last, with content
-    /// codings as much as it gives. The head still comes, and so does the end of a transfer that has no more bytes. The
-    /// origin is held back by its connection being full; that is not a stall, but the limit for the transfer as a whole
-    /// goes on counting.
+    /// Stops the delivery of the body, from any thread: what is being delivered in this moment is the last, with
+    /// content codings as much as it gives. The head still comes, and so does the end of a transfer that has no more
+    /// bytes. The origin is held back by its connection being full; that is not a stall, but the limit for the transfer
+    /// as a whole goes on counting.
     ///
     /// Over HTTP/2 other transfers of the same connection may wait, too.
     public func pause() {

@@ -4,8 +4,8 @@ import Primitives
 ///
 /// Writing never blocks. ``write(_:)`` takes what it is given and says whether there is room for more; a producer that
 /// is told there is none asks ``onRoom(_:)`` to be called when there is. So at most the high-water mark and one more
-/// write are in memory, however slow the origin. When the producer is slower, sending is paused, which is no stall; that
-/// the origin has closed the connection meanwhile may be found out only by the next write.
+/// write are in memory, however slow the origin. When the producer is slower, sending is paused, which is no stall;
+/// that the origin has closed the connection meanwhile may be found out only by the next write.
 ///
 /// Invariants: `state` is locked; callbacks and wake-ups happen after the lock is released. `isAwaited` is set exactly
 /// while libcurl waits for bytes, and whoever takes it back wakes the transfer: one wake-up for many writes.

@@ -4,7 +4,8 @@ import Primitives
 /// For how long an origin says that its response stays fresh in a shared cache (RFC 9111 §4.2.1), and how much of that
 /// had passed when it arrived (§4.2.3).
 ///
-/// Only what is stated counts; there is no heuristic here. `no-store`, `no-cache` and the like are for ``CacheControl``.
+/// Only what is stated counts; there is no heuristic here. `no-store`, `no-cache` and the like are for
+/// ``CacheControl``.
 public struct FreshnessLifetime: Hashable, Sendable {
     /// The stated lifetime, from when the origin made the response; zero when it was stale at once or what is stated
     /// cannot be read. At most ``DeltaSeconds/maximum``.

@@ -65,7 +65,8 @@ extension StoredResponse {
     ///
     /// - Parameters:
     ///   - newer: what came later, a 206.
-    ///   - held: what the caller now has in one piece, at least one byte. The whole length makes it a complete response of status 200.
+    ///   - held: what the caller now has in one piece, at least one byte. The whole length makes it a complete response
+    ///     of status 200.
     public func combined(with newer: StoredResponse, holding held: Range<Int64>) -> StoredResponse? {
         let mine = StrongValidators(fields, receivedAt: receivedAt)
         guard [200, 206].contains(status), newer.status == 206,
@@ -92,8 +93,8 @@ extension StoredResponse {
         return whole
     }
 
-    /// Whether another stored part has bytes of the same representation: strong validators say so, and the lengths agree
-    /// (RFC 9111 §3.4).
+    /// Whether another stored part has bytes of the same representation: strong validators say so, and the lengths
+    /// agree (RFC 9111 §3.4).
     public func isSameRepresentation(as other: StoredResponse) -> Bool {
         let mine = StrongValidators(fields, receivedAt: receivedAt)
         return !mine.isEmpty && mine.matches(StrongValidators(other.fields, receivedAt: other.receivedAt))

@@ -5,8 +5,8 @@ import Yams
 enum ConfigurationFile {
     /// The values given for each option, by ``Setting/name``. A file without content gives none.
     ///
-    /// - Throws: ``ConfigurationError``, one line that names the file and the place in it: when it cannot be read, is not
-    ///   YAML, has an option twice or one that is not known, or a value of the wrong shape.
+    /// - Throws: ``ConfigurationError``, one line that names the file and the place in it: when it cannot be read, is
+    ///   not YAML, has an option twice or one that is not known, or a value of the wrong shape.
     static func values(at path: String) throws(ConfigurationError) -> [String: [String]] {
         guard let node = try node(at: path), node.null == nil else { return [:] }
         guard let mapping = node.mapping else {

@@ -27,8 +27,8 @@ extension DownloadError {
         }
     }
 
-    /// Whether an older entry may stand in for the answer, as `staleIfError` asks: the origin failed, and it was neither
-    /// a refusal of ours nor somebody's wish (RFC 5861 §4).
+    /// Whether an older entry may stand in for the answer, as `staleIfError` asks: the origin failed, and it was
+    /// neither a refusal of ours nor somebody's wish (RFC 5861 §4).
     var allowsStale: Bool {
         switch self {
         case .originStatus, .transferFailed, .tooLarge, .timedOut, .noSpace, .storage: true

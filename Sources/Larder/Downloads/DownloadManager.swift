@@ -54,8 +54,8 @@ public final class DownloadManager: Sendable {
 
     /// Answers a request, at once or later.
     ///
-    /// - Returns: the caller's place when it must wait; `nil` when the completion was, or is about to be, called without
-    ///   the origin. Give it to ``leave(_:)`` when the caller is gone.
+    /// - Returns: the caller's place when it must wait; `nil` when the completion was, or is about to be, called
+    ///   without the origin. Give it to ``leave(_:)`` when the caller is gone.
     @discardableResult
     public func download(_ request: DownloadRequest, completion: @escaping Completion) -> Place? {
         download(request, key: request.key, completion)

@@ -26,15 +26,15 @@ public struct DownloadStatus: Sendable {
     public var startDate: Timestamp
     /// When it ended; `nil` while it runs.
     public var endDate: Timestamp?
-    /// The ``Entry/version`` of what it made; `nil` unless it succeeded. The entry itself lives in the cache only: it may
-    /// be changed, replaced or removed at any time. See ``DownloadManager/entry(of:)``.
+    /// The ``Entry/version`` of what it made; `nil` unless it succeeded. The entry itself lives in the cache only: it
+    /// may be changed, replaced or removed at any time. See ``DownloadManager/entry(of:)``.
     public var entryVersion: Int64?
     /// Why it failed; `nil` unless it did.
     public var error: DownloadError?
 }
 
-/// The downloads that ended lately, one a key, the oldest forgotten first: bounded in number, in age and, since URLs are
-/// as long as callers make them, in bytes. No lock: its owner has one.
+/// The downloads that ended lately, one a key, the oldest forgotten first: bounded in number, in age and, since URLs
+/// are as long as callers make them, in bytes. No lock: its owner has one.
 struct EndedDownloads {
     /// How long an ended download is remembered.
     static let lifetime: Duration = .seconds(600)

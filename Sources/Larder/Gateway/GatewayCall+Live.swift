@@ -35,7 +35,8 @@ extension GatewayCall {
         _ = live(shared, status, now: now, isOwn: false)
     }
 
-    /// - Returns: whether the call was answered; not when conditions and ranges do not apply, and it is the caller's own.
+    /// - Returns: whether the call was answered; not when conditions and ranges do not apply, and it is the caller's
+    ///   own.
     private func live(_ shared: FetchFlight.Shared, _ status: CacheStatus, now: Timestamp, isOwn: Bool) -> Bool {
         var status = status
         let head = shared.head

@@ -9,8 +9,9 @@ extension GatewayCall {
     /// The fields of the request to the origin.
     ///
     /// A request whose answer may be kept asks for all of it and without conditions but our own: Larder answers ranges
-    /// and conditions itself, from what it gets. Only where nothing can be kept they are the origin's affair, and a range
-    /// is when nothing of the resource is held: who wants the end of a long body should not wait for its beginning.
+    /// and conditions itself, from what it gets. Only where nothing can be kept they are the origin's affair, and a
+    /// range is when nothing of the resource is held: who wants the end of a long body should not wait for its
+    /// beginning.
     func originFields(validating held: StoredResponse?, isShared: Bool) -> HTTPFields {
         var fields = request.fields
         if request.isCacheable, isShared || held != nil {

@@ -10,7 +10,8 @@ public final class GatewayUpload: Sendable {
         pipe = OriginUpload(length: length)
     }
 
-    /// Takes the next bytes, and says whether more should come. Bytes that the origin does not want any more are dropped.
+    /// Takes the next bytes, and says whether more should come. Bytes that the origin does not want any more are
+    /// dropped.
     public func write(_ bytes: SharedBytes) -> ConsumerRoom {
         switch pipe.write(bytes) {
         case .room: .room

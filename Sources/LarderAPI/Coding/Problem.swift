@@ -7,8 +7,8 @@ struct Problem: Error, Sendable {
     var status: Int
     /// What went wrong this time and what to do about it.
     var detail: String
-    /// The field to blame: a JSON Pointer (RFC 6901) into the body; for a parameter of the query or the path `/` and its
-    /// name.
+    /// The field to blame: a JSON Pointer (RFC 6901) into the body; for a parameter of the query or the path `/` and
+    /// its name.
     var pointer: String?
     /// Members beside the standard ones: `originStatus`, `curlCode`, `limit`.
     var extensions: [JSON.Member] = []

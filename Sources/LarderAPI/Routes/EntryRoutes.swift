@@ -171,7 +171,8 @@ struct EntryRoutes: Sendable {
 }
 
 extension DispatchQueue {
-    /// Some listings look at many entries: they take turns on a thread of their own, not on one that serves connections.
+    /// Some listings look at many entries: they take turns on a thread of their own, not on one that serves
+    /// connections.
     static let listings = DispatchQueue(label: "larder.listings")
 }
 

@@ -11,7 +11,8 @@ extension StoredBody {
             return range.count == bytes.count
                 ? .bytes(bytes) : .slice(bytes, Int(range.lowerBound)..<Int(range.upperBound))
         case .file(let file):
-            // The response closes its descriptor when it was sent, which may be long after the cache has closed its own.
+            // The response closes its descriptor when it was sent, which may be long after the cache has closed its
+            // own.
             let descriptor = fcntl(file.descriptor, F_DUPFD_CLOEXEC, 0)
             guard descriptor >= 0 else {
                 throw Problem(status: 503, detail: "the server has no more file descriptors")

@@ -1,5 +1,5 @@
-/// When a client must be done with a request's body: after a grace, it must have made a minimum rate on average. The time
-/// in which nothing was read from it does not count.
+/// When a client must be done with a request's body: after a grace, it must have made a minimum rate on average. The
+/// time in which nothing was read from it does not count.
 ///
 /// All times are in milliseconds of the ``MonotonicClock``.
 struct BodyClock {

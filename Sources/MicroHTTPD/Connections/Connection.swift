@@ -5,9 +5,10 @@ import Synchronization
 
 /// One client's TCP connection, for as long as libmicrohttpd serves it: its deadlines, and the request that is on it.
 ///
-/// Invariants: every method not said to be called from anywhere is called on the one libmicrohttpd thread that serves the connection, so
-/// the variables without a lock are that thread's own. The watcher's thread uses the atomics and calls ``shutDown()``
-/// and ``showEnd()``; `openDescriptor` is locked, because the kernel gives a closed number to the next connection.
+/// Invariants: every method not said to be called from anywhere is called on the one libmicrohttpd thread that serves
+/// the connection, so the variables without a lock are that thread's own. The watcher's thread uses the atomics and
+/// calls ``shutDown()`` and ``showEnd()``; `openDescriptor` is locked, because the kernel gives a closed number to the
+/// next connection.
 ///
 /// `@unchecked Sendable` is safe for these reasons.
 final class Connection: @unchecked Sendable {
@@ -40,7 +41,8 @@ final class Connection: @unchecked Sendable {
     private var targetCount = 0
 
     private var exchange: Exchange?
-    /// `nil` when the body may take as long as it likes. While the connection is suspended, of whoever is about to resume it.
+    /// `nil` when the body may take as long as it likes. While the connection is suspended, of whoever is about to
+    /// resume it.
     private var bodyClock: BodyClock?
 
     init(handle: OpaquePointer, core: DaemonCore) {
@@ -59,8 +61,8 @@ final class Connection: @unchecked Sendable {
 
     // MARK: From libmicrohttpd
 
-    /// Copies the target, which is cut up in place after this call, and ends it at its `?`: nobody looks at the arguments
-    /// that libmicrohttpd would find there, but each would take a record of the connection's memory.
+    /// Copies the target, which is cut up in place after this call, and ends it at its `?`: nobody looks at the
+    /// arguments that libmicrohttpd would find there, but each would take a record of the connection's memory.
     func receiveTarget(_ text: UnsafeMutablePointer<CChar>?) {
         targetCount = text.map { strlen($0) } ?? 0
         if targetCount > target.count || target.count > 4096 {
@@ -102,8 +104,8 @@ final class Connection: @unchecked Sendable {
             // Answered on the first call: libmicrohttpd closes the connection after it, the body unread.
             deadline.store(.max, ordering: .relaxed)
             if request.defect == .headTooLarge, let bytes = response.wireForm(toHead: request.isHead) {
-                // libmicrohttpd would close the connection without a word if its memory had no room for this. It does not
-                // know of it, and logs "Application reported internal error, closing connection." for the `false`.
+                // libmicrohttpd would close the connection without a word if its memory had no room for this. It does
+                // not know of it, and logs "Application reported internal error, closing connection." for the `false`.
                 _ = sendWhole(bytes)
                 return false
             }
@@ -128,8 +130,8 @@ final class Connection: @unchecked Sendable {
         ended?.end()
     }
 
-    /// The descriptor is about to be closed. Whether the client may have more to send, so that closing it would reset the
-    /// connection before the client has seen its answer.
+    /// The descriptor is about to be closed. Whether the client may have more to send, so that closing it would reset
+    /// the connection before the client has seen its answer.
     func close() -> Bool {
         openDescriptor.withLock { $0 = -1 }
         if isCutOff.load(ordering: .relaxed) { return false }
@@ -151,8 +153,8 @@ final class Connection: @unchecked Sendable {
 
     /// Has libmicrohttpd see that the client has closed its sending side. Its epoll is edge-triggered, and what it read
     /// last ends its interest until the next edge: a hang-up that came together with the last bytes is never seen, and
-    /// the rest of an unfinished request waited for until a deadline. Closing the receiving side, too, changes nothing for
-    /// either party (a complete request is answered as ever), but it makes a new edge.
+    /// the rest of an unfinished request waited for until a deadline. Closing the receiving side, too, changes nothing
+    /// for either party (a complete request is answered as ever), but it makes a new edge.
     ///
     /// False, and nothing done, while there is something to read: the edge would be lost as the first one was.
     func showEnd() -> Bool {
@@ -168,8 +170,8 @@ final class Connection: @unchecked Sendable {
     // MARK: For the exchange
 
     /// Writes to the socket past libmicrohttpd, or, when there is no room in it, does nothing and says so. To be called
-    /// where the connection cannot be closed meanwhile, and while libmicrohttpd has a request and no answer to it: then it
-    /// writes nothing itself, and all that it wrote before is in the socket already.
+    /// where the connection cannot be closed meanwhile, and while libmicrohttpd has a request and no answer to it: then
+    /// it writes nothing itself, and all that it wrote before is in the socket already.
     func sendWhole(_ bytes: [UInt8]) -> Bool {
         let count = bytes.withUnsafeBytes {
             send(descriptor, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))

@@ -2,14 +2,14 @@ import CMicroHTTPD
 import Foundation
 import Primitives
 
-/// Sockets that were answered and closed for sending while their clients may still be sending: what comes is thrown away
-/// until the client closes, too. Closing such a socket at once makes the kernel answer the next bytes with a reset, which
-/// can cost the client the answer (RFC 9112 §9.6).
+/// Sockets that were answered and closed for sending while their clients may still be sending: what comes is thrown
+/// away until the client closes, too. Closing such a socket at once makes the kernel answer the next bytes with a
+/// reset, which can cost the client the answer (RFC 9112 §9.6).
 ///
 /// The limits are those of nginx (`lingering_time`, `lingering_timeout`): there is none for the bytes, because throwing
-/// them away costs next to nothing, while a client is only sure to see its answer when it could send all that it wanted.
-/// A socket counts as a connection meanwhile, but not as one of its client's address: so that no client takes the places
-/// of all others this way, there is a limit for their number.
+/// them away costs next to nothing, while a client is only sure to see its answer when it could send all that it
+/// wanted. A socket counts as a connection meanwhile, but not as one of its client's address: so that no client takes
+/// the places of all others this way, there is a limit for their number.
 ///
 /// Invariants: the lock guards the table. A descriptor in it is open, and whoever takes it out closes it.
 final class LingeringSockets: Sendable {
@@ -36,8 +36,8 @@ final class LingeringSockets: Sendable {
         countLimit = limit
     }
 
-    /// Keeps the socket of a connection that libmicrohttpd is about to close, through a descriptor of its own. False, and
-    /// nothing done, when that cannot be had, or there are as many as there may be.
+    /// Keeps the socket of a connection that libmicrohttpd is about to close, through a descriptor of its own. False,
+    /// and nothing done, when that cannot be had, or there are as many as there may be.
     func add(_ descriptor: Int32, id: UInt64) -> Bool {
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else { return false }

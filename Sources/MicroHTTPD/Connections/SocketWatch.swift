@@ -45,7 +45,8 @@ final class SocketWatch: Sendable {
         _ = control(EPOLL_CTL_DEL, descriptor, 0, 0)
     }
 
-    /// Waits for events, at most `timeout` milliseconds (-1: for ever), and shows their numbers. False after ``stop()``.
+    /// Waits for events, at most `timeout` milliseconds (-1: for ever), and shows their numbers. False after
+    /// ``stop()``.
     func wait(timeout: Int32, _ body: (UInt64) -> Void) -> Bool {
         withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 64) { events in
             let count = epoll_wait(epoll, events.baseAddress, Int32(events.count), timeout)

@@ -3,23 +3,23 @@ import Primitives
 
 /// Somebody who waits with a suspended connection.
 protocol SuspensionOwner: AnyObject, Sendable {
-    /// The client has gone, or the daemon gives up: resume the connection at once. Called on the watcher's thread, or on
-    /// the one that stops the daemon; also while ``Suspensions/suspend(_:owner:)`` has not returned yet, and then maybe
-    /// by it. It may come more than once.
+    /// The client has gone, or the daemon gives up: resume the connection at once. Called on the watcher's thread, or
+    /// on the one that stops the daemon; also while ``Suspensions/suspend(_:owner:)`` has not returned yet, and then
+    /// maybe by it. It may come more than once.
     func clientLeft()
 }
 
 /// The right, and the duty, to resume one suspended connection once.
 ///
-/// `@unchecked Sendable`: `MHD_resume_connection` may be called from any thread, and the connection cannot go away while
-/// it is suspended.
+/// `@unchecked Sendable`: `MHD_resume_connection` may be called from any thread, and the connection cannot go away
+/// while it is suspended.
 struct Suspension: @unchecked Sendable {
     fileprivate let id: UInt64
     fileprivate let handle: OpaquePointer
 }
 
-/// The connections that are suspended, by their numbers: libmicrohttpd itself does not notice a client that leaves while
-/// its connection is suspended.
+/// The connections that are suspended, by their numbers: libmicrohttpd itself does not notice a client that leaves
+/// while its connection is suspended.
 ///
 /// Invariants, all under the one lock:
 /// - Whoever suspends a connection is in `waiting` from before `MHD_suspend_connection` until it is resumed, and in

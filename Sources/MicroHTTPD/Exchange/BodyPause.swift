@@ -2,8 +2,8 @@ import Primitives
 
 /// A connection that is not read from, because the sink of its request's body has no room.
 ///
-/// Invariants: `phase` is locked; whoever takes it out of `waiting` has the duty to resume the connection, after the lock
-/// is released.
+/// Invariants: `phase` is locked; whoever takes it out of `waiting` has the duty to resume the connection, after the
+/// lock is released.
 final class BodyPause: SuspensionOwner {
     private enum Phase {
         /// The connection is about to be suspended.

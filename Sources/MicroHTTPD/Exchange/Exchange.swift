@@ -7,9 +7,9 @@ import Primitives
 /// Every exchange that is handed to a handler must be answered by ``respond(_:)``, once, from any thread; dropping it
 /// leaves its client waiting.
 ///
-/// Invariants: `receiver`, `pause` and `action` belong to the connection's thread; `action` is there until the body is complete.
-/// `receivedBody` is written before the handler gets the exchange and never after. `state` is locked; whoever takes it
-/// out of `suspended` has the duty to resume the connection, after the lock is released.
+/// Invariants: `receiver`, `pause` and `action` belong to the connection's thread; `action` is there until the body is
+/// complete. `receivedBody` is written before the handler gets the exchange and never after. `state` is locked; whoever
+/// takes it out of `suspended` has the duty to resume the connection, after the lock is released.
 ///
 /// `@unchecked Sendable` is safe for these reasons.
 public final class Exchange: @unchecked Sendable {
@@ -105,13 +105,14 @@ public final class Exchange: @unchecked Sendable {
         }
     }
 
-    /// Sends an interim response (RFC 9110 §15.2), such as 102 or 103, ahead of the answer. From any thread, any number of
-    /// times. Whether it was sent: not to a client of HTTP/1.0, which knows no such thing, not after ``respond(_:)``, and not
-    /// when the client is so far behind with reading that there is no room for it. It costs a system call.
+    /// Sends an interim response (RFC 9110 §15.2), such as 102 or 103, ahead of the answer. From any thread, any number
+    /// of times. Whether it was sent: not to a client of HTTP/1.0, which knows no such thing, not after
+    /// ``respond(_:)``, and not when the client is so far behind with reading that there is no room for it. It costs a
+    /// system call.
     ///
-    /// libmicrohttpd has no call for it, so it is written to the socket, which nothing else writes to meanwhile: libmicrohttpd
-    /// begins with a request only when the kernel has taken the last byte of the answer before it, and with the answer only
-    /// after ``respond(_:)``.
+    /// libmicrohttpd has no call for it, so it is written to the socket, which nothing else writes to meanwhile:
+    /// libmicrohttpd begins with a request only when the kernel has taken the last byte of the answer before it, and
+    /// with the answer only after ``respond(_:)``.
     ///
     /// - Parameters:
     ///   - status: 102 to 199. (100 is libmicrohttpd's business, and 101 changes the protocol.)
@@ -131,9 +132,9 @@ public final class Exchange: @unchecked Sendable {
         }
     }
 
-    /// Has `action` called once, if the client goes away before ``respond(_:)``, or the daemon gives up on the exchange;
-    /// at once if that has happened already. The exchange is over then. It is called on a thread of the daemon's, which
-    /// must not be kept waiting. A client that has only closed its sending side counts as gone.
+    /// Has `action` called once, if the client goes away before ``respond(_:)``, or the daemon gives up on the
+    /// exchange; at once if that has happened already. The exchange is over then. It is called on a thread of the
+    /// daemon's, which must not be kept waiting. A client that has only closed its sending side counts as gone.
     ///
     /// A client is only watched while its exchange waits, after the handler has returned.
     public func onHangUp(_ action: @escaping @Sendable () -> Void) {

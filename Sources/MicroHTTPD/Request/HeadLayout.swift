@@ -1,9 +1,9 @@
 /// Follows the parts of a request's head through libmicrohttpd's memory, to find what it leaves out when it shows them.
 ///
-/// libmicrohttpd 0.9.75 reads a head into one buffer, writes zeros over the separators and hands out pointers into it. So
-/// each part of a well-formed head starts right behind the one before: a gap tells of a NUL (where libmicrohttpd cuts a
-/// target or value), a bare LF as the end of a line, a folded line, a line without a name, or spaces in a row. Pointers
-/// are only compared, and never followed.
+/// libmicrohttpd 0.9.75 reads a head into one buffer, writes zeros over the separators and hands out pointers into it.
+/// So each part of a well-formed head starts right behind the one before: a gap tells of a NUL (where libmicrohttpd
+/// cuts a target or value), a bare LF as the end of a line, a folded line, a line without a name, or spaces in a row.
+/// Pointers are only compared, and never followed.
 ///
 /// Nothing promises that it stays so: ``LayoutProbe`` looks at how this libmicrohttpd does it.
 struct HeadLayout {

@@ -47,8 +47,8 @@ public struct Request: @unchecked Sendable {
     /// How many bytes the head had on the wire, its empty line included.
     public var headLength: Int { head.header.wireLength }
 
-    /// Why the request must be refused; `nil` when nothing is wrong with it. A handler that accepts it all the same does
-    /// so at its own risk.
+    /// Why the request must be refused; `nil` when nothing is wrong with it. A handler that accepts it all the same
+    /// does so at its own risk.
     public var defect: Defect? { head.header.defect }
 
     /// Whether the method is `HEAD`: the answer has no body.

@@ -1,20 +1,21 @@
 extension Request {
-    /// Why a request must be refused, with ``Reception/refuse(_:)``: what follows it on its connection may not be what it
-    /// seems, or others could understand it differently.
+    /// Why a request must be refused, with ``Reception/refuse(_:)``: what follows it on its connection may not be what
+    /// it seems, or others could understand it differently.
     public enum Defect: Hashable, Sendable {
-        /// With the bookkeeping it takes more than half of ``Daemon/Configuration/connectionMemory``, and there may be no
-        /// room left for the head of an answer. A refusal is sent all the same (RFC 6585 §5).
+        /// With the bookkeeping it takes more than half of ``Daemon/Configuration/connectionMemory``, and there may be
+        /// no room left for the head of an answer. A refusal is sent all the same (RFC 6585 §5).
         case headTooLarge
-        /// The length of the body could be understood differently by others: several lengths, a length beside a transfer
-        /// coding, a coding other than `chunked` (RFC 9112 §6.3), or one in HTTP/1.0 (§6.1).
+        /// The length of the body could be understood differently by others: several lengths, a length beside a
+        /// transfer coding, a coding other than `chunked` (RFC 9112 §6.3), or one in HTTP/1.0 (§6.1).
         case ambiguousLength
         /// A `Content-Length` that is not a number, or not one that a file can have.
         case invalidLength
-        /// No `Host`, which HTTP/1.1 demands, several, or one that is not a host with or without a port (RFC 9112 §3.2).
+        /// No `Host`, which HTTP/1.1 demands, several, or one that is not a host with or without a port (RFC 9112
+        /// §3.2).
         case host
-        /// Something in the head that its grammar does not allow (RFC 9112 §2 to §5): a NUL or another control character, a
-        /// bare CR or LF, a folded line, a space before a colon, a name that is not a token, spaces in a row in the
-        /// request line.
+        /// Something in the head that its grammar does not allow (RFC 9112 §2 to §5): a NUL or another control
+        /// character, a bare CR or LF, a folded line, a space before a colon, a name that is not a token, spaces in a
+        /// row in the request line.
         case malformedHead
 
         /// The status code that says so.

@@ -79,7 +79,8 @@ extension Request {
             if writer.hostCount > 1 || (!isOld && writer.hostCount == 0) { header.pointee.note(.host) }
             if header.pointee.hasTransferEncoding {
                 header.pointee.declaredLength = -1
-                // HTTP/1.0 knows no transfer codings, and whoever passed the request on may not have, either (RFC 9112 §6.1).
+                // HTTP/1.0 knows no transfer codings, and whoever passed the request on may not have, either (RFC 9112
+                // §6.1).
                 if header.pointee.hasContentLength || isOld { header.pointee.note(.ambiguousLength) }
             }
             if header.pointee.memory > connection.core.configuration.connectionMemory / 2 {

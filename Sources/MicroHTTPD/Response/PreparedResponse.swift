@@ -30,8 +30,8 @@ struct PreparedResponse: @unchecked Sendable {
 }
 
 extension Response {
-    /// Files up to this size are read whole, which is faster than block by block (libmicrohttpd sends them with the head
-    /// in one call). Larger ones are read in blocks of this size.
+    /// Files up to this size are read whole, which is faster than block by block (libmicrohttpd sends them with the
+    /// head in one call). Larger ones are read in blocks of this size.
     private static let fileBlock = 256 * 1024
     /// What libmicrohttpd asks of a stream at once, when its length is known.
     private static let streamBlock = 64 * 1024

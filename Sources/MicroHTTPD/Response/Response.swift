@@ -5,9 +5,9 @@ import Primitives
 /// An answer. It never changes, and one `Response` may be sent any number of times, by several threads at once: what
 /// libmicrohttpd needs to send it is made once. (A ``Body/stream(_:length:)`` can be sent once.)
 ///
-/// `Date`, `Content-Length`, `Transfer-Encoding` and the reason phrase are libmicrohttpd's business. To `HEAD`, and with
-/// 204 and 304, no body is sent; for `HEAD` and 304 the `Content-Length` is that of the body which is given, so give a
-/// 304 the body of the 200, or ``Body/withheld(length:)``.
+/// `Date`, `Content-Length`, `Transfer-Encoding` and the reason phrase are libmicrohttpd's business. To `HEAD`, and
+/// with 204 and 304, no body is sent; for `HEAD` and 304 the `Content-Length` is that of the body which is given, so
+/// give a 304 the body of the 200, or ``Body/withheld(length:)``.
 public final class Response: Sendable {
     /// What follows the head.
     public enum Body: Sendable {
@@ -43,10 +43,10 @@ public final class Response: Sendable {
 
     /// An answer with this status (200 unless told), these fields, in this order, and this body (none unless told).
     ///
-    /// Fields that HTTP does not allow are left out rather than sent: a name that is not a token, a value with a control
-    /// character but tab, or an empty one (libmicrohttpd cannot send those). So are those that are not the caller's to
-    /// set: `Content-Length`, `Transfer-Encoding`, and everything in `Connection` but `close`. A status outside of
-    /// 200...999 is a programmer error.
+    /// Fields that HTTP does not allow are left out rather than sent: a name that is not a token, a value with a
+    /// control character but tab, or an empty one (libmicrohttpd cannot send those). So are those that are not the
+    /// caller's to set: `Content-Length`, `Transfer-Encoding`, and everything in `Connection` but `close`. A status
+    /// outside of 200...999 is a programmer error.
     public init(status: Int = 200, fields: HTTPFields = [:], body: Body = .empty) {
         precondition((200...999).contains(status), "\(status) is not a final status code")
         if case .slice(let bytes, let range) = body {

@@ -147,8 +147,8 @@ public final class ResponseStream: Sendable {
         precondition(isFirst, "a stream can be sent only once")
     }
 
-    /// libmicrohttpd wants bytes, on the connection's thread: how many there are, or how it ends. 0, with the connection
-    /// suspended, when there are none yet.
+    /// libmicrohttpd wants bytes, on the connection's thread: how many there are, or how it ends. 0, with the
+    /// connection suspended, when there are none yet.
     func read(into target: UnsafeMutableRawBufferPointer) -> Int {
         enum Step {
             case bytes(Int, roomAction: (@Sendable () -> Void)?)

@@ -18,8 +18,8 @@ public struct Router<Value: Sendable>: Sendable {
     /// What a look-up finds.
     public enum Match: Sendable {
         /// The route's value, the parameters by name, and what `*` stands for (`nil` without one), and the
-        /// pattern that matched. All of it as it stands in the text that was looked up: in a ``Request/target`` bytes that
-        /// are not UTF-8 are U+FFFD, and only ``Request/withTarget(_:)`` shows those.
+        /// pattern that matched. All of it as it stands in the text that was looked up: in a ``Request/target`` bytes
+        /// that are not UTF-8 are U+FFFD, and only ``Request/withTarget(_:)`` shows those.
         case found(Value, parameters: [Substring: Substring], rest: Substring?, pattern: String)
         /// The path is known, but not with this method; `allow` are those that it has, sorted, as `Allow` lists them.
         case methodNotAllowed(allow: [String])
@@ -51,8 +51,8 @@ public struct Router<Value: Sendable>: Sendable {
 
     /// Declares a route. A method that the pattern has already, or a broken pattern, is a programmer error.
     ///
-    /// - Parameter method: as it is sent, in that case of letters; or ``anyMethod``, for all that the pattern has no other
-    ///   route for.
+    /// - Parameter method: as it is sent, in that case of letters; or ``anyMethod``, for all that the pattern has no
+    ///   other route for.
     public mutating func add(_ method: String, _ pattern: String, _ value: Value) {
         let pattern = RoutePattern(pattern)
         var place = 0
@@ -65,8 +65,8 @@ public struct Router<Value: Sendable>: Sendable {
         routes.append(route)
     }
 
-    /// Looks up a request's target. `HEAD` finds the route of `GET`, unless it has one of its own. A pattern with a route
-    /// for ``anyMethod`` is never ``Match/methodNotAllowed(allow:)``.
+    /// Looks up a request's target. `HEAD` finds the route of `GET`, unless it has one of its own. A pattern with a
+    /// route for ``anyMethod`` is never ``Match/methodNotAllowed(allow:)``.
     public func match(method: String, target: some StringProtocol) -> Match {
         let target = Substring(target)
         guard target.utf8.first == UInt8(ascii: "/") else { return .notFound }

@@ -3,8 +3,8 @@ import Primitives
 /// One address, one range or one host name that the address policy lets through, on one port or all: what
 /// `--allow-origin` takes.
 ///
-/// `10.1.2.3`, `10.0.0.0/8`, `::1`, `fc00::/7`, `files.internal`, each with `:port` if need be; an IPv6 address or range
-/// that has a port stands in brackets: `[::1]:8080`, `[fc00::/7]:443`.
+/// `10.1.2.3`, `10.0.0.0/8`, `::1`, `fc00::/7`, `files.internal`, each with `:port` if need be; an IPv6 address or
+/// range that has a port stands in brackets: `[::1]:8080`, `[fc00::/7]:443`.
 public struct AddressRule: Hashable, Sendable, CustomStringConvertible {
     /// What a rule names.
     public enum Target: Hashable, Sendable {

@@ -8,8 +8,8 @@ final class ContentDecoding {
     /// The body, as it comes, decoded or between two codings, is longer than the limit.
     struct TooLong: Error {}
 
-    /// How many codings a body may have. Each takes a window of its own; more than one is a server's mistake already, and
-    /// two of them have been seen (what is in gzip is put in gzip once more on its way).
+    /// How many codings a body may have. Each takes a window of its own; more than one is a server's mistake already,
+    /// and two of them have been seen (what is in gzip is put in gzip once more on its way).
     static let limit = 2
 
     private struct Step {

@@ -5,7 +5,8 @@ import Primitives
 /// One of libcurl's easy handles, with the options every transfer has; for one try.
 ///
 /// It is not used again: after a failed look-up, and after a transfer that shared its HTTP/2 connection, 7.88 leaves a
-/// buffer on the handle, which then refuses options for ever after. Connections and look-ups belong to the multi handle.
+/// buffer on the handle, which then refuses options for ever after. Connections and look-ups belong to the multi
+/// handle.
 ///
 /// Confined to the client's thread. The user data of its callbacks is not retained: whoever it is lives as long as the
 /// handle.

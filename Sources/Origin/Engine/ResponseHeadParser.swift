@@ -4,8 +4,8 @@ import HTTPTypes
 /// RFC 9110 and 9112 do not: what two readers may understand differently must not enter a cache.
 ///
 /// A pure state machine: lines in, heads out. Where the RFCs let a client be lenient it is: a line may end in a bare LF
-/// (RFC 9112 §2.2), folded lines are joined with a space (§5.2), repeated equal lengths are one (RFC 9110 §8.6), control
-/// characters other than CR and NUL become spaces (§5.5).
+/// (RFC 9112 §2.2), folded lines are joined with a space (§5.2), repeated equal lengths are one (RFC 9110 §8.6),
+/// control characters other than CR and NUL become spaces (§5.5).
 struct ResponseHeadParser {
     /// The head of one response, an interim one too.
     struct Head: Equatable {
@@ -125,8 +125,8 @@ struct ResponseHeadParser {
         switch name {
         case .contentLength: try readLength(value)
         case .transferEncoding:
-            // No request has a TE, so there can be no other (RFC 9110 §10.1.4). libcurl would decode gzip, too, and take
-            // a stream that ends too early for complete.
+            // No request has a TE, so there can be no other (RFC 9110 §10.1.4). libcurl would decode gzip, too, and
+            // take a stream that ends too early for complete.
             guard !head.isChunked, String(decoding: value, as: UTF8.self).lowercased() == "chunked" else {
                 throw Malformed(reason: "it has a transfer coding other than chunked")
             }

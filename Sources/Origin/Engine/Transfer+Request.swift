@@ -5,8 +5,8 @@ extension Transfer {
     /// The options of an HTTP request: its method, target, fields and body.
     func configureRequest(_ handle: EasyHandle, _ configuration: OriginClient.Configuration) {
         var fields = fields
-        // The framing of a body that is not there, or is another, would have the origin wait for bytes, or take the next
-        // request for them.
+        // The framing of a body that is not there, or is another, would have the origin wait for bytes, or take the
+        // next request for them.
         fields[.contentLength] = nil
         fields[.transferEncoding] = nil
         var unaided: [HTTPField.Name] = []
@@ -27,8 +27,8 @@ extension Transfer {
             handle.set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
         }
         if request.body != nil || !request.method.isIdempotent {
-            // When a connection that is used again turns out to be closed, libcurl sends the request once more by itself,
-            // also one that must not be, and of a body only the part that it had not read yet.
+            // When a connection that is used again turns out to be closed, libcurl sends the request once more by
+            // itself, also one that must not be, and of a body only the part that it had not read yet.
             handle.set(CURLOPT_FRESH_CONNECT, 1)
             handle.set(CURLOPT_FORBID_REUSE, 1)
         }
@@ -51,8 +51,8 @@ extension Transfer {
         } else {
             fields[.transferEncoding] = "chunked"
         }
-        // libcurl would wait for 100, and send the request again by itself after 417; it would make chunks of what is in
-        // chunks already (see `OriginUpload`).
+        // libcurl would wait for 100, and send the request again by itself after 417; it would make chunks of what is
+        // in chunks already (see `OriginUpload`).
         return [.expect, .transferEncoding]
     }
 }

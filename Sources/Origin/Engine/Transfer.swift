@@ -50,8 +50,8 @@ final class Transfer {
     // The current try; `begin` resets it.
     private(set) var phase = Phase.idle
     private(set) var lastProgress: Instant
-    /// Whether libcurl was told to pause, because a body is held back or more of the request's is awaited: who waits for
-    /// whom is then not for the origin to end.
+    /// Whether libcurl was told to pause, because a body is held back or more of the request's is awaited: who waits
+    /// for whom is then not for the origin to end.
     private(set) var isHolding = false
     private var parser = ResponseHeadParser(allowsHTTP2: false)
     /// Where the answer that is being received redirects to.
@@ -195,8 +195,8 @@ final class Transfer {
         }
     }
 
-    /// Lets libcurl go on with what it was told to hold; who still has to wait is told to hold it again. The receiver may
-    /// be called from within. Returns what libcurl says.
+    /// Lets libcurl go on with what it was told to hold; who still has to wait is told to hold it again. The receiver
+    /// may be called from within. Returns what libcurl says.
     func goOn() -> CURLcode {
         guard isHolding, let handle else { return CURLE_OK }
         isHolding = false

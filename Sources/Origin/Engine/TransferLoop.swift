@@ -4,9 +4,9 @@ import Primitives
 
 /// The client's thread: libcurl's multi handle, everything that waits, and everybody's time limits.
 ///
-/// Invariant: whatever is in here belongs to this one thread, libcurl's handles included; other threads reach it through
-/// the inbox only. A transfer is in `transfers` from its start to the call of `originDidFinish`, and nowhere else
-/// without being there; its handle is in the multi handle exactly while it is in `active`.
+/// Invariant: whatever is in here belongs to this one thread, libcurl's handles included; other threads reach it
+/// through the inbox only. A transfer is in `transfers` from its start to the call of `originDidFinish`, and nowhere
+/// else without being there; its handle is in the multi handle exactly while it is in `active`.
 final class TransferLoop {
     private let configuration: OriginClient.Configuration
     private let inbox: Inbox

@@ -1,8 +1,8 @@
 /// Who may run: at most so many transfers in all, and so many of one host. The others wait; those of one host in order
 /// of arrival, and the hosts take turns, so that a long line for one never holds up another.
 ///
-/// A plain value: it knows transfers by number and hosts by name, starts nothing and locks nothing. Every operation takes
-/// constant time, amortised.
+/// A plain value: it knows transfers by number and hosts by name, starts nothing and locks nothing. Every operation
+/// takes constant time, amortised.
 struct TransferQueue {
     // Taken out of the table while it is changed, so that its array is not copied.
     private struct Line {

@@ -1,5 +1,5 @@
-/// Tells whether bytes that come in pieces are one JSON text (RFC 8259), without building anything: a body of a gigabyte
-/// is checked while it passes by.
+/// Tells whether bytes that come in pieces are one JSON text (RFC 8259), without building anything: a body of a
+/// gigabyte is checked while it passes by.
 ///
 /// Feed it the pieces in order, then ask ``finish()``. It accepts what `JSON(parsing:)` accepts, but for objects with
 /// two members of one name and lone surrogates in escapes, which RFC 8259 lets pass. Nesting deeper than

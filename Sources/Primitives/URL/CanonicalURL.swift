@@ -1,11 +1,12 @@
 import CCurl
 
-/// An absolute URL in the one spelling that Larder uses for it: what an entry is keyed by, and what is sent to the origin.
+/// An absolute URL in the one spelling that Larder uses for it: what an entry is keyed by, and what is sent to the
+/// origin.
 ///
 /// Scheme and host are lower-case (the host in punycode), a default port is dropped, the path is at least `/`; in the
-/// path percent-escapes are upper-case, unreserved characters are not escaped, non-ASCII is, and *then* dot segments are
-/// resolved; the fragment is dropped. The case of path and query is kept. The URL's own query stays as it is (only what
-/// no URL may contain, non-ASCII, is escaped); parameters come after it. See RFC 3986 §6.2.2 and §6.2.3.
+/// path percent-escapes are upper-case, unreserved characters are not escaped, non-ASCII is, and *then* dot segments
+/// are resolved; the fragment is dropped. The case of path and query is kept. The URL's own query stays as it is (only
+/// what no URL may contain, non-ASCII, is escaped); parameters come after it. See RFC 3986 §6.2.2 and §6.2.3.
 ///
 /// Splitting is done by libcurl's own URL parser, so what is checked here is what will be fetched.
 public struct CanonicalURL: Hashable, Sendable {
@@ -85,8 +86,8 @@ public struct CanonicalURL: Hashable, Sendable {
         guard !authority.contains(UInt8(ascii: "\\")) else { throw .badHost }
     }
 
-    /// Whether a host, after its escapes were undone, is a name of letters, digits, `-`, `.` and `_`, or an IPv6 address
-    /// in brackets.
+    /// Whether a host, after its escapes were undone, is a name of letters, digits, `-`, `.` and `_`, or an IPv6
+    /// address in brackets.
     ///
     /// libcurl lets more pass, a `%` among it; the canonical URL would then be decoded once more and name another host.
     static func isHost(_ host: String) -> Bool {

@@ -54,8 +54,8 @@ enum CurlURL {
     }
 }
 
-/// libcurl hands host names to libidn2 in the locale's encoding; in the "C" locale of a Swift process every name that is
-/// not ASCII would be refused. This sets a UTF-8 locale for the calling thread, for as long as a call takes.
+/// libcurl hands host names to libidn2 in the locale's encoding; in the "C" locale of a Swift process every name that
+/// is not ASCII would be refused. This sets a UTF-8 locale for the calling thread, for as long as a call takes.
 private enum UTF8Locale {
     /// Never freed and never changed after it was made, which makes sharing the pointer safe.
     nonisolated(unsafe) private static let locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nil)

@@ -51,7 +51,8 @@ public struct URLParameters: Hashable, Sendable {
         }
     }
 
-    /// `a=1&b=x+y`: sorted by name and then value in UTF-8 bytes, as application/x-www-form-urlencoded (WHATWG URL §5.2).
+    /// `a=1&b=x+y`: sorted by name and then value in UTF-8 bytes, as application/x-www-form-urlencoded (WHATWG URL
+    /// §5.2).
     public var formEncoded: String {
         let sorted = pairs.sorted { left, right in
             left.name.utf8.elementsEqual(right.name.utf8)

@@ -43,8 +43,8 @@ private final class CrashRun: Sendable {
         self.layout = layout
         directory = try TemporaryDirectory("larder-crash")
         let ledger = ledger
-        // Of some bodies the second half never comes, so that each kill finds downloads unfinished. Not of those of every
-        // worker: somebody has to go on.
+        // Of some bodies the second half never comes, so that each kill finds downloads unfinished. Not of those of
+        // every worker: somebody has to go on.
         origin = try ScriptedOrigin { request, connection in
             let name = String(request.target.dropFirst(3))
             let body = CrashBody.make(name: name, version: ledger.pendingVersion(name) ?? 0)

@@ -27,8 +27,8 @@ struct JSONSchema: Sendable {
     /// Compiles a schema.
     ///
     /// - Parameter document: what references such as `#/components/schemas/Entry` lead into.
-    /// - Throws: ``Fault`` on an unknown keyword or format, a malformed argument, or a reference to nothing; wherever it
-    ///   stands, behind references too.
+    /// - Throws: ``Fault`` on an unknown keyword or format, a malformed argument, or a reference to nothing; wherever
+    ///   it stands, behind references too.
     init(_ schema: JSONValue, in document: JSONValue) throws {
         var compiler = SchemaCompiler(document: document)
         rules = try compiler.compile(schema, at: "#")

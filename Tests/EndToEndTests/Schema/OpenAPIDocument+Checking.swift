@@ -22,8 +22,8 @@ extension OpenAPIDocument {
     ///
     /// - A path that is not documented must answer the shared response `NotFound`, a method that is not,
     ///   `MethodNotAllowed`, with exactly the documented methods in `Allow` (and HEAD wherever there is GET).
-    /// - Status, required fields, field values, media type and body of the answer must be documented. Where the document
-    ///   has a `default`, any status may also be as that says: somebody else's answer, passed on.
+    /// - Status, required fields, field values, media type and body of the answer must be documented. Where the
+    ///   document has a `default`, any status may also be as that says: somebody else's answer, passed on.
     /// - Of a request that succeeded, the query parameters and the JSON body must be documented too.
     func violations(of exchange: Exchange) throws -> [String] {
         let path = String(exchange.target.prefix { $0 != "?" })
@@ -108,8 +108,8 @@ extension OpenAPIDocument {
         return violations + Self.violations(inBody: exchange.requestBody, media, schema).map { "request body: \($0)" }
     }
 
-    /// JSON is parsed and held against the schema, newline-delimited JSON line by line; other text is a string. Bodies of
-    /// forms and of any type (`*/*`) are not looked into.
+    /// JSON is parsed and held against the schema, newline-delimited JSON line by line; other text is a string. Bodies
+    /// of forms and of any type (`*/*`) are not looked into.
     private static func violations(inBody body: [UInt8], _ media: MediaType, _ schema: JSONSchema) -> [String] {
         func judge(_ text: some Sequence<UInt8>) -> [String] {
             guard let value = try? JSONValue(parsing: text) else { return ["it is not JSON"] }
@@ -151,8 +151,8 @@ struct MediaType: Equatable, Sendable {
         essence == "*/*" || (essence == other.essence && parameters.allSatisfy(other.parameters.contains))
     }
 
-    /// The documented media type that covers a Content-Type, an exact one rather than a wildcard. A missing Content-Type
-    /// is covered by the wildcard only.
+    /// The documented media type that covers a Content-Type, an exact one rather than a wildcard. A missing
+    /// Content-Type is covered by the wildcard only.
     static func find(_ contentType: String?, in content: [String: JSONSchema]) -> (MediaType, JSONSchema)? {
         let actual = MediaType(contentType ?? "")
         return content.map { (MediaType($0.key), $0.value) }

@@ -23,8 +23,8 @@ struct OpenAPIDocument: Sendable {
         /// What somebody else answers and this call passes on; `nil` when all answers are the server's own.
         let passedOn: Response?
 
-        /// Whether the last parameter of the path is all that is left of the target, slashes and query included. OpenAPI
-        /// has no word for that: the parameter says `x-rest-of-target: true`.
+        /// Whether the last parameter of the path is all that is left of the target, slashes and query included.
+        /// OpenAPI has no word for that: the parameter says `x-rest-of-target: true`.
         var takesRest: Bool { parameters.contains(where: \.isRest) }
 
         /// The path as a router writes it: `/entries/:key/content`, `/fetch/*`.
@@ -117,8 +117,8 @@ struct OpenAPIDocument: Sendable {
         self.operations = operations.sorted { ($0.path, $0.method) < ($1.path, $1.method) }
     }
 
-    /// The operation for a method and a target; literal segments win over parameters. A `HEAD` that is not documented by
-    /// itself is the path's `GET` (RFC 9110 §9.3.2).
+    /// The operation for a method and a target; literal segments win over parameters. A `HEAD` that is not documented
+    /// by itself is the path's `GET` (RFC 9110 §9.3.2).
     func operation(method: String, target: String) -> Operation? {
         let candidates = self.operations(at: target)
         return candidates.first { $0.method == method } ?? candidates.first { method == "HEAD" && $0.method == "GET" }

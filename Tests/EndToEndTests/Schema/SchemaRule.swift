@@ -58,8 +58,8 @@ enum SchemaType: String, Sendable {
 struct SchemaCompiler {
     /// What references lead into.
     let document: JSONValue
-    /// The rules behind each reference that was met. A reference that is being compiled is there too, and empty, so that
-    /// a schema may contain itself.
+    /// The rules behind each reference that was met. A reference that is being compiled is there too, and empty, so
+    /// that a schema may contain itself.
     private(set) var definitions: [String: [SchemaRule]] = [:]
 
     /// Keywords that say something to a reader and demand nothing.
@@ -89,8 +89,8 @@ struct SchemaCompiler {
         return rules
     }
 
-    /// The rules of one keyword; none when it only annotates, or when another keyword's rule takes it in. `nil` when its
-    /// argument is malformed.
+    /// The rules of one keyword; none when it only annotates, or when another keyword's rule takes it in. `nil` when
+    /// its argument is malformed.
     private mutating func compile(
         _ keyword: String, _ argument: JSONValue, among siblings: [String: JSONValue], at path: String
     ) throws -> [SchemaRule]? {
