@@ -1,5 +1,7 @@
 #pragma once
 #include <brotli/decode.h>
+// For malloc_usable_size, which Swift's module of the C library leaves out.
+#include <malloc.h>
 #include <zlib.h>
 #include <zstd.h>
 

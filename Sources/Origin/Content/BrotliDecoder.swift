@@ -1,17 +1,36 @@
 import CCompression
+import Glibc
 
 /// br (RFC 7932), over libbrotlidec. Confined to one thread at a time.
 final class BrotliDecoder: ContentDecoder {
     private let state: OpaquePointer
+    /// How much it holds: the library does not say, so it is counted where it asks for it.
+    private let held: UnsafeMutablePointer<Int>
 
     init() {
-        guard let state = BrotliDecoderCreateInstance(nil, nil, nil) else { fatalError("brotli is out of memory") }
+        held = .allocate(capacity: 1)
+        held.initialize(to: 0)
+        let allocate: brotli_alloc_func = { held, size in
+            let memory = malloc(size)
+            held?.assumingMemoryBound(to: Int.self).pointee += malloc_usable_size(memory)
+            return memory
+        }
+        let release: brotli_free_func = { held, memory in
+            held?.assumingMemoryBound(to: Int.self).pointee -= malloc_usable_size(memory)
+            free(memory)
+        }
+        guard let state = BrotliDecoderCreateInstance(allocate, release, held) else {
+            fatalError("brotli is out of memory")
+        }
         self.state = state
     }
 
     deinit {
         BrotliDecoderDestroyInstance(state)
+        held.deallocate()
     }
+
+    var memorySize: Int { held.pointee }
 
     func decode(_ bytes: UnsafeRawBufferPointer, into output: (UnsafeRawBufferPointer) throws -> Void) throws {
         guard !bytes.isEmpty else { return }

@@ -9,6 +9,9 @@ protocol ContentDecoder: AnyObject {
     /// Throws ``ContentCodingError``, and what `output` throws. After that it is not called again.
     func decode(_ bytes: UnsafeRawBufferPointer, into output: (UnsafeRawBufferPointer) throws -> Void) throws
 
+    /// How many bytes of memory it holds, about.
+    var memorySize: Int { get }
+
     /// There are no more bytes. Throws ``ContentCodingError`` when the coded stream has not come to its end.
     func finish() throws(ContentCodingError)
 }
@@ -29,6 +32,9 @@ struct ContentCodingError: Error, Equatable {
     static func tooMany(limit: Int) -> Self {
         Self(reason: "it has more than \(limit) content codings")
     }
+
+    /// The bodies that are being decoded take all the memory that they may.
+    static let noMemory = Self(reason: "the memory for decoding is used up; try again when fewer bodies are under way")
 
     /// The decoder found something that cannot be; `words` are the library's.
     static func corrupt(_ coding: ContentCoding, _ words: String) -> Self {

@@ -20,20 +20,28 @@ final class ContentDecoding {
     private var steps: [Step]
     private let sizeLimit: Int64
     private var codedCount: Int64 = 0
+    private let memory: DecoderMemory
+    private var heldMemory = 0
 
     /// - Parameters:
     ///   - names: of the codings, as ``ContentCoding/names(in:)`` gives them.
     ///   - sizeLimit: how many bytes the body may have as it comes, and how many each coding may give.
+    ///   - memory: what the decoders' memory counts against.
     ///
     /// Throws ``ContentCodingError`` when one is not known, or there are too many.
-    init(names: [String], sizeLimit: Int64) throws(ContentCodingError) {
+    init(names: [String], sizeLimit: Int64, memory: DecoderMemory = .shared) throws(ContentCodingError) {
         guard names.count <= Self.limit else { throw .tooMany(limit: Self.limit) }
         self.sizeLimit = sizeLimit
+        self.memory = memory
         steps = []
         for name in names.reversed() {
             guard let coding = ContentCoding(name: name) else { throw .unknown(name) }
             steps.append(Step(decoder: coding.makeDecoder()))
         }
+    }
+
+    deinit {
+        _ = memory.add(-heldMemory)
     }
 
     /// Decodes the next bytes and hands on all that they give. Throws ``ContentCodingError``, ``TooLong``, and what
@@ -43,11 +51,19 @@ final class ContentDecoding {
         codedCount += Int64(bytes.count)
         guard codedCount <= sizeLimit else { throw TooLong() }
         try decode(bytes, from: 0, into: output)
+        try countMemory()
     }
 
     /// There are no more bytes. Throws ``ContentCodingError`` when something is missing.
     func finish() throws(ContentCodingError) {
         for step in steps { try step.decoder.finish() }
+    }
+
+    private func countMemory() throws(ContentCodingError) {
+        let more = steps.reduce(-heldMemory) { $0 + $1.decoder.memorySize }
+        guard more != 0 else { return }
+        heldMemory += more
+        guard memory.add(more) || more < 0 else { throw .noMemory }
     }
 
     private func decode(

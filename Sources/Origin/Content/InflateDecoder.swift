@@ -19,6 +19,9 @@ final class InflateDecoder: ContentDecoder {
         stream.deallocate()
     }
 
+    /// A window of 32 KiB, and what zlib.h says that it takes beside it.
+    var memorySize: Int { isOpen ? 39 << 10 : 0 }
+
     func decode(_ bytes: UnsafeRawBufferPointer, into output: (UnsafeRawBufferPointer) throws -> Void) throws {
         guard let first = bytes.first else { return }
         if !isOpen { open(first) }

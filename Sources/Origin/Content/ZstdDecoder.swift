@@ -18,6 +18,8 @@ final class ZstdDecoder: ContentDecoder {
         ZSTD_freeDCtx(context)
     }
 
+    var memorySize: Int { ZSTD_sizeof_DCtx(context) }
+
     func decode(_ bytes: UnsafeRawBufferPointer, into output: (UnsafeRawBufferPointer) throws -> Void) throws {
         guard !bytes.isEmpty else { return }
         var input = ZSTD_inBuffer(src: bytes.baseAddress, size: bytes.count, pos: 0)
