@@ -21,7 +21,7 @@ struct FetchRoutes: Sendable {
 
     /// The URL is the rest of the target, byte for byte; what is for Larder stands in fields of its own.
     private func fetchPath(_ head: Endpoint.Head) throws(Problem) -> Endpoint.Plan {
-        let target = head.request.withTarget { String(decoding: $0.dropFirst(Self.prefix.utf8.count), as: UTF8.self) }
+        let target = head.request.withTarget { Self.text(of: $0.dropFirst(Self.prefix.utf8.count)) }
         var request = try gatewayRequest(head, url: target, pointer: nil)
         if let text = head.request.field("Larder-TTL") {
             guard let ttl = TTL(text) else { throw .invalidTTL(text, pointer: "/Larder-TTL") }
@@ -38,6 +38,19 @@ struct FetchRoutes: Sendable {
             request.tags = try Tags.check(tags, pointer: "/Larder-Tags")
         }
         return plan(request, head)
+    }
+
+    /// Bytes that no URL may have are escaped each for itself: they need not be UTF-8, and two targets must not become one.
+    private static func text(of target: Slice<UnsafeRawBufferPointer>) -> String {
+        var text = ""
+        for byte in target {
+            if byte < 0x80 {
+                text.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                text += "%" + [byte].hex.uppercased()
+            }
+        }
+        return text
     }
 
     private func fetchQuery(_ head: Endpoint.Head) throws(Problem) -> Endpoint.Plan {

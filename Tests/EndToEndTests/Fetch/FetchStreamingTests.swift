@@ -164,6 +164,25 @@ struct FetchStreamingTests {
         }
     }
 
+    @Test("targets that differ in bytes that are not UTF-8 are different URLs")
+    func bytes() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            try connection.respond(fields: [.cacheControl: "max-age=60"], body: request.target)
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            for byte in [UInt8(0xFE), 0xFF] {
+                let reply = try await HTTPClient(port: server.api.port).withConnection { connection in
+                    try connection.send(
+                        Array("GET /fetch/\(origin.url("/"))".utf8) + [byte]
+                            + Array(" HTTP/1.1\r\nHost: x\r\n\r\n".utf8))
+                    return try connection.readReply()
+                }
+                #expect(reply.text == "/%" + [byte].hex.uppercased())
+            }
+        }
+    }
+
     @Test("a body goes to the origin while it comes, and an early answer comes back", arguments: [true, false])
     func upload(isEarly: Bool) async throws {
         let begun = Gate("the first bytes are at the origin")
