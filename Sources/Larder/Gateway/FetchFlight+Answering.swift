@@ -184,7 +184,7 @@ extension FetchFlight: OriginReceiver {
         }
         let waiters = state.withLock { state in
             defer { state.waiters = [] }
-            state.phase = .answered(nil)
+            state.phase = .ended
             return state.waiters
         }
         for waiter in waiters {
@@ -194,7 +194,9 @@ extension FetchFlight: OriginReceiver {
                 gateway.goAlone(waiter.call)
             }
         }
+        // Nobody waits for the rest of it.
         cancel()
+        end()
         return true
     }
 }
