@@ -35,6 +35,8 @@ struct ContentResponse {
         }
         var fields = validatorFields(current)
         fields[.contentType] = type ?? entry.contentType ?? "application/octet-stream"
+        // A body that /fetch stored is as its origin sent it.
+        fields[fields: .contentEncoding] = entry.contentEncoding
         fields[.acceptRanges] = "bytes"
         fields[.xContentTypeOptions] = "nosniff"
         fields[.contentSecurityPolicy] = "sandbox; default-src 'none'"
@@ -68,6 +70,12 @@ struct ContentResponse {
 }
 
 extension Entry {
+    /// How the body is encoded (RFC 9110 §8.4): only that of a response can be, others were decoded.
+    fileprivate var contentEncoding: [HTTPField] {
+        guard kind == .response, let head = fields.flatMap({ StoredResponse(text: $0) }) else { return [] }
+        return Array(head.fields[fields: .contentEncoding])
+    }
+
     /// The validators of the body as this server hands it out: a strong tag made from the digest, whatever the origin's
     /// is, since the body may have been decoded.
     func representation(now: Timestamp) -> SelectedRepresentation {

@@ -32,4 +32,22 @@ struct FetchWireTests {
             #expect(server.service.gateway.flightCount == 0)
         }
     }
+
+    @Test("/entries/<key>/content of a stored gzip body says that it is gzip (RFC 9110 §8.4)")
+    func contentEncoding() async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.respond(
+                fields: [.cacheControl: "max-age=60", .contentEncoding: "gzip"], body: "coded")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            _ = try await fetch(server, "/fetch/" + origin.url("/a"))
+            let entry = try #require(
+                try await server.get("/entries").member("entries")?.arrayValue?.first)
+            let key = try #require(entry["key"]?.stringValue)
+            let content = try await server.get("/entries/\(key.percentEncoded)/content")
+            #expect(content.text == "coded")
+            #expect(content["Content-Encoding"] == "gzip")
+        }
+    }
 }
