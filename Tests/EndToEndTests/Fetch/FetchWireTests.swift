@@ -17,19 +17,125 @@ struct FetchWireTests {
         return reply
     }
 
-    @Test("a request to the origin is over once a stale answer stood in for its error (RFC 5861 §4)")
-    func staleAnswerEndsTheFlight() async throws {
+    @Test(
+        "the target goes to the origin byte for byte",
+        arguments: [
+            "/", "/?", "//", "//a//b", "/a%2Fb", "/a%2fb", "/../a", "/a/./b/..", "/%7Eu", "/~u",
+            "/?a=1&&b", "/?q=a?b/c",
+            "/a;b=c", "/%00", "/!$'()*,=:@",
+        ])
+    func target(_ target: String) async throws {
+        let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            #expect(try await fetch(server, "/fetch/" + origin.url(target)).status == 200)
+            #expect(origin.requests.map(\.target) == [target])
+        }
+    }
+
+    @Test("a client that folds slashes gets the same: http:/host")
+    func foldedSlashes() async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.respond(fields: [.cacheControl: "max-age=60"], body: "x")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            #expect(try await fetch(server, "/fetch/" + origin.url("/a")).status == 200)
+            #expect(try await fetch(server, "/fetch/http:/127.0.0.1:\(origin.port)/a").text == "x")
+            #expect(origin.requestCount == 1)
+        }
+    }
+
+    @Test(
+        "lines come back in their order, with the bytes and the case that they had (RFC 9110 §5.3, §5.5)"
+    )
+    func lines() async throws {
+        let head =
+            "X-Bytes: caf\u{e9}\r\nSet-Cookie: a=1\r\nx-LOWER: 1\r\nSet-Cookie: b=2\r\nCache-Control: max-age=60\r\n"
+        let origin = try ScriptedOrigin { _, connection in
+            let text = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\(head)\r\nx"
+            try connection.send(text.unicodeScalars.map { UInt8($0.value) })
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            for _ in 0..<2 {
+                let reply = try await fetch(server, "/fetch/" + origin.url("/a"))
+                let names = ["X-Bytes", "Set-Cookie", "x-LOWER", "Cache-Control"]
+                #expect(
+                    reply.fields.map(\.name.rawName).filter(names.contains)
+                        == ["X-Bytes", "Set-Cookie", "x-LOWER", "Set-Cookie", "Cache-Control"])
+                #expect(reply.fields[values: .setCookie] == ["a=1", "b=2"])
+                let bytes = reply.fields.first { $0.name.rawName == "X-Bytes" }?.withUnsafeBytesOfValue {
+                    Array($0)
+                }
+                #expect(bytes == [0x63, 0x61, 0x66, 0xe9])
+            }
+            #expect(origin.requestCount == 1)
+        }
+    }
+
+    @Test("GET /fetch?url= is the same, with ttl and updateExpiry")
+    func query() async throws {
         let origin = try ScriptedOrigin { request, connection in
-            let fields: HTTPFields = [.cacheControl: "max-age=60, stale-if-error=60"]
-            try connection.respond(request.index == 0 ? 200 : 503, fields: fields, body: "\(request.index)")
+            try connection.respond(
+                fields: [.cacheControl: "no-store"], body: "\(request.target) \(request.index)")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let target = "/fetch?url=\(origin.url("/a?b=c%2F").percentEncoded)&ttl=60&updateExpiry=true"
+            for _ in 0..<3 {
+                #expect(try await fetch(server, target).text == "/a?b=c%2F 0")
+                server.clock.advance(by: .seconds(50))
+            }
+            server.clock.advance(by: .seconds(20))
+            #expect(try await fetch(server, target).text == "/a?b=c%2F 1")
+        }
+    }
+
+    @Test("every variant is an entry of its own, and DELETE /entries/<md5> removes all of them")
+    func variants() async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.respond(
+                fields: [.cacheControl: "max-age=60", .vary: "Accept-Language"], body: "x")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let url = origin.url("/a")
+            for language in ["en", "de"] {
+                _ = try await fetch(server, "/fetch/" + url, [.acceptLanguage: language])
+            }
+            let entries = try #require(
+                try await server.get("/entries?kind=response").member("entries")?.arrayValue)
+            #expect(entries.count == 2)
+            #expect(entries.allSatisfy { $0["url"]?.stringValue == url && $0["kind"] == "response" })
+            #expect(entries.allSatisfy { $0["key"]?.stringValue?.hasPrefix(md5(url)) == true })
+            #expect(
+                try await server.client.request("DELETE", "/entries/\(md5(url))").json == ["removed": 2])
+            #expect(try await server.get("/entries").member("entries") == [])
+        }
+    }
+
+    @Test("PATCH of a response's ttl and tags counts for every client")
+    func patch() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            try connection.respond(fields: [.cacheControl: "max-age=60"], body: "\(request.index)")
         }
         defer { origin.stop() }
         try await TestServer.with { (server) async throws in
             let target = "/fetch/" + origin.url("/a")
-            _ = try await fetch(server, target)
-            server.clock.advance(by: .seconds(61))
+            _ = try await fetch(server, target, [HTTPField.Name("Larder-Tags")!: "a, b"])
+            let entry = try #require(
+                try await server.get("/entries?tag=b").member("entries")?.arrayValue?.first)
+            let key = try #require(entry["key"]?.stringValue)
+            let changed = try await server.client.request(
+                "PATCH", "/entries/\(key.percentEncoded)", fields: [.contentType: "application/json"],
+                text: #"{"ttl": 600, "tags": ["c"]}"#)
+            #expect(changed.status == 200)
+            #expect(try await server.get("/entries?tag=c").member("entries")?.arrayValue?.count == 1)
+            server.clock.advance(by: .seconds(500))
             #expect(try await fetch(server, target).text == "0")
-            #expect(server.service.gateway.flightCount == 0)
+            server.clock.advance(by: .seconds(101))
+            #expect(try await fetch(server, target).text == "1")
         }
     }
 
@@ -48,6 +154,48 @@ struct FetchWireTests {
             let content = try await server.get("/entries/\(key.percentEncoded)/content")
             #expect(content.text == "coded")
             #expect(content["Content-Encoding"] == "gzip")
+        }
+    }
+
+    @Test(
+        "what a browser would show as a page is put into a sandbox",
+        arguments: ["document", "iframe", "image"])
+    func page(destination: String) async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.respond(fields: [.contentType: "text/html"], body: "x")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let reply = try await fetch(
+                server, "/fetch/" + origin.url("/"), [HTTPField.Name("Sec-Fetch-Dest")!: destination])
+            let isSandboxed = reply["Content-Security-Policy"]?.hasPrefix("sandbox") == true
+            #expect(isSandboxed == (destination != "image"))
+        }
+    }
+
+    @Test("addresses that are not allowed are refused with 403")
+    func refused() async throws {
+        let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
+        defer { origin.stop() }
+        try await TestServer.with(configure: { $0.allowedOrigins = [] }) { (server) async throws in
+            #expect(try await fetch(server, "/fetch/" + origin.url("/")).status == 403)
+            #expect(origin.requestCount == 0)
+        }
+    }
+
+    @Test("a request to the origin is over once a stale answer stood in for its error (RFC 5861 §4)")
+    func staleAnswerEndsTheFlight() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            let fields: HTTPFields = [.cacheControl: "max-age=60, stale-if-error=60"]
+            try connection.respond(request.index == 0 ? 200 : 503, fields: fields, body: "\(request.index)")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let target = "/fetch/" + origin.url("/a")
+            _ = try await fetch(server, target)
+            server.clock.advance(by: .seconds(61))
+            #expect(try await fetch(server, target).text == "0")
+            #expect(server.service.gateway.flightCount == 0)
         }
     }
 }

@@ -1,0 +1,86 @@
+import Foundation
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+/// Performs the rows of a table, one after another, with one origin and one Larder.
+final class ExchangeRun: Sendable {
+    private let origin: ScriptedOrigin
+    private let server: TestServer
+    private let script: Script
+
+    /// What the origin answers next.
+    private final class Script: Sendable {
+        let next = Locked(Exchange.Answer())
+    }
+
+    private init(_ origin: ScriptedOrigin, _ server: TestServer, _ script: Script) {
+        (self.origin, self.server, self.script) = (origin, server, script)
+    }
+
+    static func perform(_ rows: [Exchange]) async throws {
+        let script = Script()
+        let origin = try ScriptedOrigin { request, connection in
+            let answer = script.next.withLock { $0 }
+            if answer.isLost { return connection.close() }
+            let path = String(request.target.prefix { $0 != "~" })
+            let url = "http://\(request["Host"] ?? "")\(path)"
+            let fields = HTTPFields(
+                lines: answer.lines.map { $0.replacing("{path}", with: path).replacing("{url}", with: url) }
+            )
+            try connection.respond(
+                answer.status, fields: fields, body: answer.body ?? "body \(request.index + 1)")
+        }
+        defer { origin.stop() }
+        try await TestServer.with(clock: ManualClock(ExchangeTable.start)) { (server) async throws in
+            let run = ExchangeRun(origin, server, script)
+            for (number, row) in rows.enumerated() { try await run.perform(row, number: number) }
+        }
+    }
+
+    private func perform(_ row: Exchange, number: Int) async throws {
+        server.clock.set(ExchangeTable.start)
+        origin.forgetRequests()
+        let url = origin.url("/\(number)")
+        _ = try await send(row.asked, to: url, whichAnswers: row.first)
+        for step in row.meanwhile {
+            server.clock.advance(by: .seconds(step.seconds))
+            _ = try await send(step.ask, to: url, whichAnswers: step.answer)
+        }
+        server.clock.advance(by: .seconds(row.seconds))
+        let asked = origin.requestCount
+        let reply = try await send(row.then, to: url, whichAnswers: row.second)
+        let verdict = ExchangeVerdict(row: row, reply: reply, requests: origin.requests, asked: asked)
+        for complaint in verdict.complaints {
+            Issue.record(
+                "\(row.name)\n\(complaint)\n\(reply.head)\(reply.text)", sourceLocation: row.sourceLocation)
+        }
+    }
+
+    /// Sends a request, and waits until what came of it is stored.
+    private func send(_ ask: Exchange.Ask, to url: String, whichAnswers next: Exchange.Answer)
+        async throws -> HTTPReply
+    {
+        script.next.withLock { $0 = next }
+        let reply = try await HTTPClient(port: server.api.port).request(
+            ask.method, "/fetch/" + url + (ask.suffix.isEmpty ? "" : "~" + ask.suffix),
+            fields: HTTPFields(lines: ask.lines), body: Array(ask.body.utf8))
+        try await poll("the flight to land", every: .milliseconds(1)) {
+            server.service.gateway.flightCount == 0
+        }
+        try await server.service.cache.flush()
+        return reply
+    }
+}
+
+extension HTTPFields {
+    /// The fields of lines as they stand in a message.
+    init(lines: [String]) {
+        self.init()
+        for line in lines {
+            let parts = line.split(separator: ":", maxSplits: 1)
+            append(HTTPField(name: HTTPField.Name(String(parts[0]))!, value: String(parts[1].trimmingPrefix(" "))))
+        }
+    }
+}
