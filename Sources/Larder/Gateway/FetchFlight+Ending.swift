@@ -92,9 +92,10 @@ extension FetchFlight {
                 waiter.call.mayHaveStale(held, onError: .unreachable, now: now)
             {
                 gateway.serve(held, to: waiter.call, as: .staleAfter(.unreachable))
+            } else if let held, error.allowsStale, Freshness(of: held.head).forbidsStale {
+                waiter.call.fail(.cannotValidate(error))
             } else {
-                // What might have stood in was there, and must not.
-                waiter.call.fail(held != nil && error.allowsStale ? .cannotValidate(error) : .origin(error))
+                waiter.call.fail(.origin(error))
             }
         }
     }

@@ -58,7 +58,7 @@ public struct GatewayError: Error, Sendable {
         case notCached
         /// The origin could not be asked, or failed before the head of its answer was there.
         case origin(DownloadError)
-        /// The same, and what is held must not be used without asking (RFC 9111 §5.2.2.2).
+        /// The same, and it forbids that what is held is used without asking (RFC 9111 §5.2.2.2).
         case cannotValidate(DownloadError)
     }
 

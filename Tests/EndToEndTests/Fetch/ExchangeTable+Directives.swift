@@ -29,7 +29,7 @@ extension ExchangeTable {
         row("9111 §5.2.2.4: no-cache without a validator", ok(control("no-cache, max-age=3600")), is: .forwarded),
         row(
             "9111 §5.2.2.4: no-cache, and no origin", ok(control("no-cache, max-age=3600"), v1), now: nothing,
-            is: .failed(502)),
+            is: .failed(504)),
         row(
             "9111 §5.2.2.2: must-revalidate while fresh", ok(control("must-revalidate, max-age=60"), v1), after: 59,
             is: .hit),
@@ -38,16 +38,16 @@ extension ExchangeTable {
             now: same, is: .revalidated),
         row(
             "9111 §5.2.2.2: must-revalidate, and no origin", ok(control("must-revalidate, max-age=60"), v1), after: 60,
-            now: nothing, is: .failed(502)),
+            now: nothing, is: .failed(504)),
         row(
             "9111 §5.2.2.8: proxy-revalidate while fresh", ok(control("proxy-revalidate, max-age=60")), after: 59,
             is: .hit),
         row(
             "9111 §5.2.2.8: proxy-revalidate, and no origin", ok(control("proxy-revalidate, max-age=60"), v1),
-            after: 60, now: nothing, is: .failed(502)),
+            after: 60, now: nothing, is: .failed(504)),
         row(
             "9111 §5.2.2.10: s-maxage, and no origin", ok(control("s-maxage=60"), v1), after: 60, now: nothing,
-            is: .failed(502)),
+            is: .failed(504)),
         row(
             "9111 §5.2.2.3: must-understand goes before no-store",
             ok(control("must-understand, no-store, max-age=3600")), is: .hit),
