@@ -48,6 +48,13 @@ enum FileSystem {
     /// it does every `.part`.
     static func roomProbe(in directory: String) -> String { directory + "/room.part" }
 
+    /// How many bytes the volume of `path` has left for us; 0 when it cannot be asked.
+    static func freeBytes(at path: String) -> Int64 {
+        var volume = statvfs()
+        guard statvfs(path, &volume) == 0 else { return 0 }
+        return Int64(volume.f_bavail) * Int64(volume.f_frsize)
+    }
+
     /// Removes a directory if it is empty; whether it is gone. One that is not there is as good.
     @discardableResult
     static func removeDirectory(_ path: String) -> Bool {

@@ -56,6 +56,41 @@ final class Index: Sendable {
         if !isInPlace { throw .indexLost(path: path) }
     }
 
+    // MARK: - The log
+
+    /// Empties the log when it takes a good part of the room that is left: SQLite lets it grow to 16 MiB, which on a small
+    /// volume is all there is, and a log that is longer than what is left may never be emptied again. The writer's thread.
+    func keepLogShort() {
+        let length = logLength
+        if length > Self.leastLogLimit, length > FileSystem.freeBytes(at: path) / 4, canEmptyLog() { emptyLog() }
+    }
+
+    /// Whether there is a log, and room to write it into the database file: without, that would take all that is left and
+    /// the log would stay. The writer's thread, outside of a transaction.
+    ///
+    /// - Parameter reserve: how many bytes there will be besides those that are free.
+    func canEmptyLog(with reserve: Int64 = 0) -> Bool {
+        let sql = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+        guard logLength > 0, let file = FileSystem.status(of: path)?.identity.size,
+            let needed = try? writing.writeWithoutTransaction({ try Int64.fetchOne($0, sql: sql) })
+        else { return false }
+        return needed - file <= FileSystem.freeBytes(at: path) + reserve
+    }
+
+    /// Writes the log into the database file and gives its room back; whether it did, which readers may prevent. The
+    /// writer's thread, outside of a transaction.
+    @discardableResult
+    func emptyLog() -> Bool {
+        (try? writing.writeWithoutTransaction { try $0.checkpoint(.truncate) }) != nil
+    }
+
+    private var logLength: Int64 { FileSystem.status(of: path + "-wal")?.identity.size ?? 0 }
+
+    /// A log that is no longer than this is left alone: emptying it takes longer than filling it.
+    private static let leastLogLimit: Int64 = 256 << 10
+
+    // MARK: - Reading
+
     /// When an entry that may be evicted was last handed out; `nil` when there is none.
     func latestAccess() throws(DiskCacheError) -> Timestamp? {
         let sql = "SELECT max(lastAccess) FROM entries WHERE pinned = 0"

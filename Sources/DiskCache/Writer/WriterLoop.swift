@@ -40,8 +40,9 @@ final class WriterLoop: @unchecked Sendable {
         parts.totals.withLock { $0 = totals.snapshot }
     }
 
-    /// Runs the jobs in one transaction or, if that fails, each in its own.
-    func run(_ jobs: [Job]) {
+    /// Runs the jobs in one transaction or, if that fails, each in its own; and one that found the disk full once more,
+    /// unless this is its last try, when there is room to be had.
+    func run(_ jobs: [Job], isLastTry: Bool = false) {
         var failures = [DiskCacheError?](repeating: nil, count: jobs.count)
         do {
             let context = try transaction(jobs, &failures)
@@ -50,15 +51,15 @@ final class WriterLoop: @unchecked Sendable {
             for (job, failure) in zip(jobs, failures) { job.finish(failure) }
             context.journal.cleanUp()
             parts.bodies.clearIntents()
+            parts.index.keepLogShort()
             parts.bodies.ballast.restore()
         } catch is SimulatedCrash {
             isCrashed = true
             for job in jobs { job.finish(.closed) }
         } catch {
             let failure = notice(error)
-            // Removing something needs room first, too: for the index's log.
-            if failure == .noSpace, jobs.count == 1, jobs[0].makesRoom, parts.bodies.ballast.release() {
-                return run(jobs)
+            if failure == .noSpace, jobs.count == 1, !isLastTry, findRoom(for: jobs[0]) {
+                return run(jobs, isLastTry: true)
             }
             // An index that is gone, or locked by somebody else: trying once more for each job would help nobody.
             if jobs.count == 1 || failure.isBusy || isIndexLost {
@@ -67,6 +68,19 @@ final class WriterLoop: @unchecked Sendable {
                 for job in jobs { run([job]) }
             }
         }
+    }
+
+    /// Looks for room that a job can have on a full disk; whether there was any. The index's log has some to give back. And
+    /// removing something needs room first, too, for that log: only for that there is the ballast.
+    private func findRoom(for job: Job) -> Bool {
+        let (index, ballast) = (parts.index, parts.bodies.ballast)
+        let canEmptyLog = index.canEmptyLog(with: ballast.length)
+        guard canEmptyLog || job.makesRoom else { return false }
+        let hadBallast = ballast.release()
+        let isLogEmptied = canEmptyLog && index.emptyLog()
+        if job.makesRoom { return hadBallast || isLogEmptied }
+        ballast.restore()
+        return isLogEmptied
     }
 
     /// Runs the jobs and commits. What one of them throws is its failure; what this throws is everybody's, and all of
@@ -119,6 +133,8 @@ final class WriterLoop: @unchecked Sendable {
         } catch {
             // A full disk or an I/O error may have rolled everything back already.
             guard db.isInsideTransaction else { throw error }
+            // On a full disk each job is better off alone.
+            if DiskCacheError(error) == .noSpace { throw error }
             try db.execute(sql: "ROLLBACK TO job; RELEASE job")
             context.journal.undo(to: mark)
             context.totals = totals

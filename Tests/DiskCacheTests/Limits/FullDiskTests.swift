@@ -1,0 +1,65 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import DiskCache
+
+@Suite(
+    "A volume with little room",
+    .enabled(if: getuid() == 0, "only root can mount a small file system"))
+struct FullDiskTests {
+    /// Runs `body` with a cache directory on a volume of that size, if this machine lets us have one.
+    private static func withDisk(_ size: String, _ body: (SmallDisk, CacheDirectory) async throws -> Void) async throws
+    {
+        guard let disk = try SmallDisk(size: size) else {
+            return withKnownIssue("no small file system could be mounted") { Issue.record("mount failed") }
+        }
+        try await body(disk, try CacheDirectory(path: disk.mount.path("cache")))
+    }
+
+    private static func open(
+        _ directory: CacheDirectory, _ layout: Layout,
+        crashHook: @escaping @Sendable (CrashPoint) throws -> Void = { _ in }
+    ) throws -> DiskCache {
+        var configuration = DiskCache.Configuration()
+        configuration.layout = layout
+        return try DiskCache(
+            in: directory, configuration: configuration, clock: ManualClock(), log: { _ in }, crashHook: crashHook)
+    }
+
+    @Test("is not eaten up by the index's log", arguments: Layout.allCases)
+    func logStaysShort(_ layout: Layout) async throws {
+        try await Self.withDisk("10m") { _, directory in
+            let cache = try Self.open(directory, layout)
+            defer { cache.close() }
+            for number in 0..<600 { try await cache.store(longText(3000, "\(number)"), key: "k\(number % 50)") }
+            #expect(cache.totals.entries == 50)
+            #expect(try await cache.remove("k1"))
+            #expect(try await cache.remove(matching: .all) == 49)
+        }
+    }
+
+    @Test("filled by others: the log gives back what it took, for stores and for removals", arguments: Layout.allCases)
+    func logIsGivenBack(_ layout: Layout) async throws {
+        try await Self.withDisk("64m") { disk, directory in
+            let cache = try Self.open(directory, layout)
+            defer { cache.close() }
+            for number in 0..<150 { try await cache.store(longText(10_000, "\(number)"), key: "k\(number % 50)") }
+            try disk.fill()
+            for number in 0..<500 { _ = try await cache.update("k\(number % 50)", tags: ["t\(number / 50)"]) }
+            #expect(try await cache.remove(matching: .all) == 50)
+        }
+    }
+
+    @Test("has a smaller ballast, so that what others have filled can be emptied", arguments: Layout.allCases)
+    func smallBallast(_ layout: Layout) async throws {
+        try await Self.withDisk("8m") { disk, directory in
+            let cache = try Self.open(directory, layout)
+            defer { cache.close() }
+            for number in 0..<100 { try await cache.store(longText(3000, "\(number)"), key: "k\(number)") }
+            try disk.fill()
+            for number in 0..<10 { #expect(try await cache.remove("k\(number)")) }
+            #expect(try await cache.remove(matching: .all) == 90)
+        }
+    }
+}
