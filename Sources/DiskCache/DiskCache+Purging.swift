@@ -51,7 +51,7 @@ extension DiskCache {
             },
             completion: { [self] result in
                 switch result {
-                case .success(let purge): goOn(purge, removed: 0, completion)
+                case .success(let purge): goOn(purge, removed: 0, limit: Self.stepLimit, completion)
                 case .failure(let error): completion(.failure(error))
                 }
             })
@@ -73,12 +73,12 @@ extension DiskCache {
     /// Removes what is of no more use: expired, with nothing to revalidate it by, no stale allowance, and not pinned.
     /// ``maintain(completion:)`` does it too. `completion` gets the number of entries.
     public func sweepExpired(completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void) {
-        sweep(removed: 0, completion)
+        sweep(removed: 0, limit: Self.stepLimit, completion)
     }
 
     // MARK: - Steps
 
-    /// The most entries that go in one transaction.
+    /// The most entries that go in one transaction. On a full disk it is fewer: as many as there is room to log.
     private static let stepLimit = 1000
 
     /// A purge under way. It removes what had been published when it began; the marks in the flight table see to the
@@ -90,24 +90,27 @@ extension DiskCache {
     }
 
     private func goOn(
-        _ purge: Purge, removed: Int, _ completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void
+        _ purge: Purge, removed: Int, limit: Int,
+        _ completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void
     ) {
         step(
             { _ in
                 var query = EntryQuery(purge.filter, now: purge.now)
                 query.restrict("version <= ?", [purge.lastVersion])
                 return query
-            }, removed: removed, completion
-        ) { [self] in goOn(purge, removed: $0, completion) }
+            }, removed: removed, limit: limit, completion
+        ) { [self] in goOn(purge, removed: $0, limit: $1, completion) }
     }
 
-    private func sweep(removed: Int, _ completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void) {
+    private func sweep(
+        removed: Int, limit: Int, _ completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void
+    ) {
         step(
             { context in
                 try context.flushAccess()
                 return Self.sweepQuery(now: context.now)
-            }, removed: removed, completion
-        ) { [self] in sweep(removed: $0, completion) }
+            }, removed: removed, limit: limit, completion
+        ) { [self] in sweep(removed: $0, limit: $1, completion) }
     }
 
     /// What is expired and of no more use.
@@ -134,23 +137,25 @@ extension DiskCache {
         }
     }
 
-    /// Removes some of what the query finds; then there is more to do, or nothing.
+    /// Removes at most `limit` of what the query finds; then there is more to do, with a limit for it, or nothing.
     private func step(
-        _ query: @escaping @Sendable (WriteContext) throws -> EntryQuery, removed: Int,
+        _ query: @escaping @Sendable (WriteContext) throws -> EntryQuery, removed: Int, limit: Int,
         _ completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void,
-        more: @escaping @Sendable (Int) -> Void
+        more: @escaping @Sendable (_ removed: Int, _ limit: Int) -> Void
     ) {
         writer.submit(
             makesRoom: true,
             { context in
-                let rows = try context.index.rows(try query(context), limit: Self.stepLimit)
+                let rows = try context.index.rows(try query(context), limit: limit)
                 for row in rows { try context.remove(row) }
                 return rows.count
             },
             completion: { result in
                 switch result {
-                case .success(let count) where count == Self.stepLimit: more(removed + count)
+                case .success(let count) where count == limit: more(removed + count, min(limit * 2, Self.stepLimit))
                 case .success(let count): completion(.success(removed + count))
+                // Each entry that goes makes room for others to go.
+                case .failure(.noSpace) where limit > 1: more(removed, limit / 2)
                 case .failure(let error): completion(.failure(error))
                 }
             })

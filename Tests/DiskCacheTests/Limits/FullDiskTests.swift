@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import TestSupport
 import Testing
 
@@ -60,6 +61,36 @@ struct FullDiskTests {
             try disk.fill()
             for number in 0..<10 { #expect(try await cache.remove("k\(number)")) }
             #expect(try await cache.remove(matching: .all) == 90)
+        }
+    }
+
+    @Test("is purged after a kill that cost the ballast, in as small steps as it takes", arguments: Layout.allCases)
+    func purgeWithoutBallast(_ layout: Layout) async throws {
+        try await Self.withDisk("64m") { disk, directory in
+            let isKilled = Counter()
+            let first = try Self.open(directory, layout) { point in
+                if point == .afterCommit, isKilled.value > 0 { throw SimulatedCrash() }
+            }
+            try await fill(first, 3000)
+            try disk.fill()
+            #expect(try await first.remove(fillKey(0)))
+            // The last connection that closes would write the log into the database file, which a kill does not.
+            var readOnly = Configuration()
+            readOnly.readonly = true
+            let other = try DatabaseQueue(path: first.directory + "/index.sqlite", configuration: readOnly)
+            _ = try await other.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM entries") }
+            isKilled.add()
+            await #expect(throws: DiskCacheError.closed) { try await first.remove(fillKey(1)) }
+            first.close()
+            #expect(truncate(first.directory + "/ballast", 0) == 0)
+            try disk.fill(leaving: 200 << 10)
+
+            let cache = try Self.open(directory, layout)
+            defer { cache.close() }
+            try other.close()
+            #expect(try await cache.remove(matching: .all) == 2998)
+            try await cache.flush()
+            #expect(try cache.findings() == [])
         }
     }
 }

@@ -16,12 +16,13 @@ final class SmallDisk {
         _ = Self.run("umount", "-l", mount.path)
     }
 
-    /// Takes all the room that is left, as another program would.
-    func fill() throws {
+    /// Takes all the room that is left but for `rest` bytes, as another program would.
+    func fill(leaving rest: Int = 0) throws {
         let file = open(mount.path("filler"), O_WRONLY | O_CREAT, 0o600)
         defer { close(file) }
         let block = [UInt8](repeating: 1, count: 4096)
         while write(file, block, block.count) > 0 {}
+        ftruncate(file, lseek(file, 0, SEEK_END) - rest)
     }
 
     func resize(to size: String) -> Bool {
