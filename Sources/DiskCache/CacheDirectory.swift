@@ -4,11 +4,13 @@ import Primitives
 /// A cache directory that this process, and no other, works in.
 ///
 /// It is created with mode 0700 when it is missing, holds a `CACHEDIR.TAG` (so that backups skip it), a lock file, and
-/// one directory a namespace. The lock is an `flock`: it goes with the process, however that ends.
+/// one directory a namespace. The lock is an `flock`, of that file and of the directory itself: it goes with the process,
+/// however that ends, and nobody can remove it without the cache.
 public final class CacheDirectory: Sendable {
     /// The absolute path, without a slash at its end.
     public let path: String
-    private let lock: FileDescriptor
+    /// The lock file and the directory, both locked.
+    private let locks: [FileDescriptor]
 
     /// Creates the directory when it is missing, and takes its lock.
     ///
@@ -21,11 +23,16 @@ public final class CacheDirectory: Sendable {
         self.path = String(trimmed)
         try FileSystem.makeDirectories(self.path)
         let lockPath = self.path + "/lock"
-        lock = try FileDescriptor(opening: lockPath, O_RDWR | O_CREAT | O_CLOEXEC, mode: 0o600)
-        guard flock(lock.number, LOCK_EX | LOCK_NB) == 0 else {
+        let file = try FileDescriptor(opening: lockPath, O_RDWR | O_CREAT, mode: 0o600)
+        let directory = try FileDescriptor(opening: self.path, O_RDONLY | O_DIRECTORY)
+        locks = [file, directory]
+        for (lock, path) in [(file, lockPath), (directory, self.path)] {
+            if flock(lock.number, LOCK_EX | LOCK_NB) == 0 { continue }
             let code = errno
             if code == EWOULDBLOCK { throw .inUse(directory: self.path) }
-            throw .fileSystem(operation: "flock", path: lockPath, errno: code)
+            // NFS locks only what is open for writing, which a directory never is: there the file has to do.
+            if lock === directory, code == EBADF { continue }
+            throw .fileSystem(operation: "flock", path: path, errno: code)
         }
         try Self.writeTag(self.path + "/CACHEDIR.TAG")
     }
@@ -33,7 +40,7 @@ public final class CacheDirectory: Sendable {
     /// Gives the lock back before this object goes. Whoever works in the directory must be closed by then.
     public func unlock() {
         // Closing would not do at once: a child process that is just being started has a copy until it runs its program.
-        flock(lock.number, LOCK_UN)
+        for lock in locks { flock(lock.number, LOCK_UN) }
     }
 
     /// The names of the namespaces that have a directory here, sorted.

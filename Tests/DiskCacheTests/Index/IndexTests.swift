@@ -139,6 +139,16 @@ struct IndexTests {
         try await poll("the lock is free") { (try? CacheDirectory(path: temporary.path("deep/cache"))) != nil }
     }
 
+    @Test("a directory stays in use when the file \"lock\" is removed from it")
+    func lockRemoved() throws {
+        let temporary = try TemporaryDirectory()
+        let first = try CacheDirectory(path: temporary.path("cache"))
+        FileSystem.unlink(first.path + "/lock")
+        #expect(throws: DiskCacheError.inUse(directory: first.path)) { try CacheDirectory(path: first.path) }
+        first.unlock()
+        #expect(throws: Never.self) { try CacheDirectory(path: first.path) }
+    }
+
     @Test(
         "a namespace is a plain name", arguments: ["", "..", "a/b", "A", "a_b", "é", String(repeating: "a", count: 64)])
     func namespaceNames(_ name: String) throws {
