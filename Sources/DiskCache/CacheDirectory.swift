@@ -45,8 +45,21 @@ public final class CacheDirectory: Sendable {
 
     /// The names of the namespaces that have a directory here, sorted.
     public func namespaces() throws(DiskCacheError) -> [String] {
+        try Self.namespaces(in: path)
+    }
+
+    /// Whether there is a cache in that directory: at least one namespace. Changes nothing and takes no lock.
+    public static func isCache(at path: String) -> Bool {
+        (try? namespaces(in: path))?.isEmpty == false
+    }
+
+    /// Directories that have the name of one and something that only a namespace has; others may be anybody's.
+    private static func namespaces(in path: String) throws(DiskCacheError) -> [String] {
         try FileSystem.names(in: path)
-            .filter { Self.isNamespace($0) && FileSystem.status(of: path + "/" + $0)?.isDirectory == true }
+            .filter { name in
+                isNamespace(name)
+                    && ["index.sqlite", "incoming"].contains { FileSystem.status(of: "\(path)/\(name)/\($0)") != nil }
+            }
             .sorted()
     }
 

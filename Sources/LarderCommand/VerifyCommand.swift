@@ -34,8 +34,8 @@ struct VerifyCommand: ParsableCommand {
     }
 
     private func verify(_ path: String) throws -> Int {
-        guard FileManager.default.fileExists(atPath: path) else {
-            throw ValidationError("\(path) does not exist; name the cache directory with --directory")
+        guard CacheDirectory.isCache(at: path) else {
+            throw ValidationError("there is no cache in \(path); name the cache directory with --directory")
         }
         let directory = try CacheDirectory(path: path)
         var findings = 0

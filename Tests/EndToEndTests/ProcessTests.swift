@@ -165,6 +165,18 @@ struct ProcessTests {
         }
     }
 
+    @Test("verify refuses a directory that is no cache, and leaves it as it is")
+    func verifyForeignDirectory() async throws {
+        let directory = try TemporaryDirectory()
+        try directory.write("mine", to: "thesis.txt")
+        for path in [directory.path, directory.path("missing")] {
+            let verify = try ChildProcess(LarderProcess.executable, ["verify", "--directory", path])
+            #expect(try await verify.wait() == .status(64))
+            #expect(verify.output.contains("there is no cache in \(path)"), "\(verify.output)")
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["thesis.txt"])
+    }
+
     @Test("an option that is wrong is refused with its name and what was expected")
     func options() async throws {
         for (arguments, words) in [

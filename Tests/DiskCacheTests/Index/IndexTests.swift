@@ -149,6 +149,21 @@ struct IndexTests {
         #expect(throws: Never.self) { try CacheDirectory(path: first.path) }
     }
 
+    @Test("directories that are none of ours are no namespaces, and what holds only them is no cache")
+    func foreignDirectory() throws {
+        let temporary = try TemporaryDirectory()
+        try FileSystem.makeDirectories(temporary.path("music"))
+        try temporary.write("mine", to: "thesis.txt")
+        #expect(!CacheDirectory.isCache(at: temporary.path))
+        #expect(!CacheDirectory.isCache(at: temporary.path("missing")))
+        #expect(files(below: temporary.path) == ["thesis.txt"])
+        let directory = try CacheDirectory(path: temporary.path)
+        #expect(try directory.namespaces() == [])
+        try DiskCache(in: directory, configuration: DiskCache.Configuration()).close()
+        #expect(try directory.namespaces() == ["default"])
+        #expect(CacheDirectory.isCache(at: temporary.path))
+    }
+
     @Test(
         "a namespace is a plain name", arguments: ["", "..", "a/b", "A", "a_b", "é", String(repeating: "a", count: 64)])
     func namespaceNames(_ name: String) throws {
