@@ -17,7 +17,7 @@ final class BodyStore: Sendable {
     /// `incoming/` in it.
     let incoming: String
     private let numbers = Atomic<Int64>(0)
-    private let intents: FileDescriptor
+    private let intents: Locked<FileDescriptor>
     /// Room for the index when the disk is full: `ballast` in the namespace's directory.
     let ballast: Ballast
 
@@ -25,7 +25,7 @@ final class BodyStore: Sendable {
         self.directory = directory
         incoming = directory + "/incoming"
         try FileSystem.makeDirectories(incoming)
-        intents = try FileDescriptor(opening: incoming + "/intents", O_RDWR | O_CREAT | O_APPEND, mode: 0o600)
+        intents = Locked(try Self.openIntents(in: incoming))
         ballast = try Ballast(path: directory + "/ballast")
     }
 
@@ -54,10 +54,43 @@ final class BodyStore: Sendable {
         }
     }
 
+    // MARK: - incoming/
+
+    /// Creates the file of a body that begins to be received. Throws what opening threw.
+    func createPart(_ path: String) throws(DiskCacheError) -> FileDescriptor {
+        let flags = O_RDWR | O_CREAT | O_EXCL
+        do {
+            return try FileDescriptor(opening: path, flags, mode: 0o600)
+        } catch {
+            guard case .fileSystem(_, _, ENOENT) = error else { throw error }
+            restoreIncoming()
+            return try FileDescriptor(opening: path, flags, mode: 0o600)
+        }
+    }
+
+    /// Makes a system call that moves a body into `incoming/`; once more if that had gone. 0, or the error number.
+    func movingIn(_ call: () -> Int32) -> Int32 {
+        let code = call()
+        guard code == ENOENT else { return code }
+        restoreIncoming()
+        return call()
+    }
+
+    /// Makes `incoming/` anew if somebody removed it; never the namespace's own directory. Any thread.
+    private func restoreIncoming() {
+        guard FileSystem.makeDirectory(incoming) == 0, let file = try? Self.openIntents(in: incoming) else { return }
+        intents.withLock { $0 = file }
+    }
+
     // MARK: - Intents
+
+    private static func openIntents(in incoming: String) throws(DiskCacheError) -> FileDescriptor {
+        try FileDescriptor(opening: incoming + "/intents", O_RDWR | O_CREAT | O_APPEND, mode: 0o600)
+    }
 
     /// Notes that a body will be at `path`: if the process ends before the entry is committed, the next start removes it.
     func noteIntent(_ path: String) throws(DiskCacheError) {
+        let intents = intents.withLock { $0 }
         var line = Array(path.utf8)
         line.append(0)
         let size = intents.status()?.identity.size ?? 0
@@ -74,11 +107,12 @@ final class BodyStore: Sendable {
 
     /// Forgets the intents: what they were about is committed or undone.
     func clearIntents() {
-        ftruncate(intents.number, 0)
+        _ = intents.withLock { ftruncate($0.number, 0) }
     }
 
     /// The paths that were noted and not cleared.
     func notedIntents() throws(DiskCacheError) -> [String] {
+        let intents = intents.withLock { $0 }
         let name = incoming + "/intents"
         let size = Int(intents.status()?.identity.size ?? 0)
         let bytes = try SharedBytes(count: size) { target throws(DiskCacheError) in

@@ -8,6 +8,7 @@ import Primitives
 /// `@unchecked Sendable` because it has one owner at a time: ``Reservation`` hands it out under its lock, to one thread,
 /// and nobody else touches it until it is handed back.
 final class IncomingBody: @unchecked Sendable {
+    private let bodies: BodyStore
     private let partPath: String
     private let memoryLimit: Int64
     /// The bytes, for those who read along.
@@ -17,8 +18,9 @@ final class IncomingBody: @unchecked Sendable {
 
     /// A body that becomes a file once it is longer than `memoryLimit`; negative: at its first byte, or when it is
     /// sealed.
-    init(partPath: String, memoryLimit: Int64) {
-        self.partPath = partPath
+    init(in bodies: BodyStore, memoryLimit: Int64) {
+        self.bodies = bodies
+        partPath = bodies.newPartPath()
         self.memoryLimit = memoryLimit
     }
 
@@ -72,7 +74,7 @@ final class IncomingBody: @unchecked Sendable {
     }
 
     private func spill() throws(DiskCacheError) {
-        let file = try FileDescriptor(opening: partPath, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
+        let file = try bodies.createPart(partPath)
         do {
             try growing.move(to: file, path: partPath)
         } catch {

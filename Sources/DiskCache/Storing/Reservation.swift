@@ -37,7 +37,7 @@ public final class Reservation: Sendable {
         self.parts = parts
         self.writer = writer
         self.flight = parts.flights.begin(flight)
-        let body = IncomingBody(partPath: parts.bodies.newPartPath(), memoryLimit: parts.inlineLimit)
+        let body = IncomingBody(in: parts.bodies, memoryLimit: parts.inlineLimit)
         self.body = body.growing
         state = Locked(State(key: flight.key, phase: .idle(body)))
     }

@@ -33,7 +33,7 @@ extension WriteContext {
         // The body was taken away before, to make way for a directory.
         if FileSystem.status(of: place)?.isDirectory == true { return }
         let old = bodies.newOldPath(id: id)
-        let code = FileSystem.rename(place, to: old)
+        let code = bodies.movingIn { FileSystem.rename(place, to: old) }
         // Somebody removed the file, or what was above it: that is what was wanted.
         if code == ENOENT || code == ENOTDIR { return }
         guard code == 0 else { throw DiskCacheError.system("rename", place, code) }
@@ -76,7 +76,7 @@ extension WriteContext {
         // The body has gone, and others have been put below its place since: they are none of ours to take away.
         if FileSystem.status(of: place)?.isDirectory == true { return }
         let old = parts.bodies.newOldPath(id: id)
-        var code = FileSystem.link(place, to: old)
+        var code = parts.bodies.movingIn { FileSystem.link(place, to: old) }
         // A file system without hard links: for a moment the body is under its other name only.
         if code == EPERM || code == EOPNOTSUPP || code == EMLINK { code = FileSystem.rename(place, to: old) }
         if code == ENOENT || code == ENOTDIR { return }
@@ -141,7 +141,7 @@ extension WriteContext {
         // The body that is being replaced, of another URL with the same MD5.
         if row.id == id { return try setAside(path, id: id) }
         let old = parts.bodies.newOldPath(id: row.id)
-        let code = FileSystem.rename(place, to: old)
+        let code = parts.bodies.movingIn { FileSystem.rename(place, to: old) }
         guard code == 0 else { throw DiskCacheError.system("rename", place, code) }
         journal.onUndo { BodyStore.putBack(old, to: place) }
         journal.afterwards { FileSystem.unlink(old) }

@@ -179,4 +179,38 @@ struct PlacingTests {
         #expect(try other.entry(url: "http://h/long/a")?.localPath?.contains("QUrlCaches") == (layout == .hashed))
         #expect(try other.findings() == [])
     }
+
+    @Test(
+        "incoming/ is made anew when somebody removed it: bodies come in, are replaced and go",
+        arguments: Layout.allCases)
+    func incomingRemoved(_ layout: Layout) async throws {
+        let fixture = try CacheFixture(layout) { $0.inlineLimit = 10 }
+        let (first, second) = ("http://h/a", "http://h/b")
+        try await fixture.withCache { cache async throws in
+            func removeIncoming() throws { try FileManager.default.removeItem(atPath: fixture.namespace + "/incoming") }
+            try removeIncoming()
+            try await cache.store(longText(5000, "one"), url: first)
+            #expect(try await cache.text(url: first) == longText(5000, "one"))
+            try await cache.store(longText(5000, "other"), url: second)
+            let path = try #require(try cache.entry(url: first)?.localPath)
+            try removeIncoming()
+            #expect(try await cache.remove(CacheKey.url(canonical: first).text))
+            #expect(FileSystem.status(of: path) == nil)
+            // It was received before, and is placed afterwards.
+            let reservation = cache.reserve(.url(canonical: first), kind: .download, url: first)
+            try reservation.receive(Array(longText(5000, "two").utf8))
+            #expect(files(below: fixture.namespace).contains { $0.hasSuffix(".part") })
+            reservation.abandon()
+        }
+        let intents = fixture.namespace + "/incoming/intents"
+        let crashing = try fixture.open(crashHook: { if $0 == .bodyPlaced { throw SimulatedCrash() } })
+        try FileManager.default.removeItem(atPath: fixture.namespace + "/incoming")
+        await #expect(throws: DiskCacheError.self) { try await crashing.store(longText(5000, "new"), url: second) }
+        crashing.close()
+        #expect((FileSystem.status(of: intents)?.identity.size ?? 0) > 0)
+        try await fixture.withCache { cache async throws in
+            #expect(try await cache.text(url: second) == longText(5000, "other"))
+            #expect(try cache.findings() == [])
+        }
+    }
 }
