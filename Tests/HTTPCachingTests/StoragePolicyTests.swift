@@ -220,6 +220,10 @@ struct StoragePolicyTests {
             (["Content-Range: bytes 4-0/10", "ETag: \"a\""], .partial),
             (["Content-Range: lines 0-4/10", "ETag: \"a\""], .partial),
             (["Content-Range: bytes */10", "ETag: \"a\""], .partial),
+            // RFC 9110 §15.3.7: the content is the range, no more and no less.
+            (["Content-Range: bytes 0-4/10", "ETag: \"a\"", "Content-Length: 5"], nil),
+            (["Content-Range: bytes 0-4/10", "ETag: \"a\"", "Content-Length: 3"], .partial),
+            (["Content-Range: bytes 0-4/10", "ETag: \"a\"", "Content-Length: 10"], .partial),
             (["Content-Type: multipart/byteranges; boundary=x", "ETag: \"a\""], .partial),
         ] as [([String], PassReason?)])
     func parts(lines: [String], expected: PassReason?) {

@@ -25,7 +25,8 @@ public enum PassReason: String, Hashable, Sendable {
     case status
     /// `must-understand` beside a status that is not understood (RFC 9111 §5.2.2.3).
     case mustUnderstand = "must-understand"
-    /// A 206 that does not say which bytes it has, or has several ranges (RFC 9110 §15.3.7).
+    /// A 206 that does not say which bytes it has, has several ranges, or has not as many bytes as its range
+    /// (RFC 9110 §15.3.7).
     case partial
     /// A 206 that no other part could be told to belong to (RFC 9111 §3.4).
     case partialWithoutStrongValidator = "partial-without-strong-validator"

@@ -27,6 +27,11 @@ public enum StoragePolicy {
         if answer.status == 206 {
             // §3.3, §3.4.
             guard let content = partialContent(answer.fields) else { return .pass(.partial) }
+            if let length = answer.fields[values: .contentLength].first,
+                Int64(digits: length) != Int64(content.range.count)
+            {
+                return .pass(.partial)
+            }
             guard !StrongValidators(answer.fields, receivedAt: answer.receivedAt).isEmpty else {
                 return .pass(.partialWithoutStrongValidator)
             }

@@ -44,7 +44,7 @@ extension Gateway {
         var bodies: [(range: Range<Int64>, body: StoredBody)] = []
         for part in held.parts {
             guard case .hit(let stored)? = try? tools.cache.load(part.entry.key, expectingURL: held.head.url),
-                stored.entry.version == part.entry.version
+                stored.entry.version == part.entry.version, stored.body.length == Int64(part.range.count)
             else { continue }
             bodies.append((part.range, stored.body))
         }
