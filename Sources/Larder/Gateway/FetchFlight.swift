@@ -115,7 +115,8 @@ final class FetchFlight: Sendable {
                 state.waiters.append(Waiter(number: number, call: call, isFollower: true))
                 return .waits(number: number, isFirst: number == 1)
             case .answered(let shared):
-                guard let shared else { return .refused }
+                // A part goes to each client as it comes.
+                guard let shared, shared.head.part == nil || call.hasSameRange(as: leader) else { return .refused }
                 return .reads(shared)
             case .ended:
                 return .refused

@@ -52,7 +52,12 @@ final class GatewayCall: Sendable {
     func isLike(_ other: GatewayCall) -> Bool {
         cacheRequest.authorization == other.cacheRequest.authorization
             && (request.ttl == nil) == (other.request.ttl == nil)
-            && request.fields[values: .range] == other.request.fields[values: .range]
+            && hasSameRange(as: other)
+    }
+
+    /// Whether what is sent for the other request's range is what this one asks for.
+    func hasSameRange(as other: GatewayCall) -> Bool {
+        request.fields[values: .range] == other.request.fields[values: .range]
     }
 
     /// Whether an answer that has just come, or is coming, may be its own (RFC 9111 §4).

@@ -57,6 +57,39 @@ struct FetchPartsTests {
         }
     }
 
+    @Test("a range within a part that is still coming gets its own bytes, not those of the part")
+    func comingPart() async throws {
+        let (hasHead, isAnswered) = (Gate("the first client has a head"), Gate("the second client has its answer"))
+        let origin = try ScriptedOrigin { request, connection in
+            let range = request.index == 0 ? 0...9 : 2...4
+            try connection.sendHead(
+                206,
+                fields: [
+                    .cacheControl: "max-age=60", .eTag: "\"v1\"", .contentLength: String(range.count),
+                    .contentRange: "bytes \(range.lowerBound)-\(range.upperBound)/36",
+                ])
+            if request.index == 0 { try isAnswered.waitBlocking() }
+            try connection.send(Array(Self.text.utf8)[range])
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let target = "/fetch/" + origin.url("/a")
+            let client = HTTPClient(port: server.api.port)
+            async let first = client.withConnection { connection in
+                try connection.sendRequest("GET", target, fields: [.range: "bytes=0-9"])
+                #expect(try connection.readHead().status == 206)
+                hasHead.open()
+                return try connection.read(10)
+            }
+            try await hasHead.wait()
+            let second = try await client.request("GET", target, fields: [.range: "bytes=2-4"])
+            isAnswered.open()
+            #expect(second.text == "234")
+            #expect(second[.contentRange] == "bytes 2-4/36")
+            #expect(try await first == Array("0123456789".utf8))
+        }
+    }
+
     @Test("parts of two versions are never put together")
     func versions() async throws {
         let origin = try origin(etag: { "\"v\($0.index)\"" })
