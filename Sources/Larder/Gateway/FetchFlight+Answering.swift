@@ -157,7 +157,8 @@ extension FetchFlight: OriginReceiver {
                 Shared(head: stored, key: $0.key.text, flow: flow, length: head.declaredLength)
             }
         }
-        if leader.request.isCacheable, isKeepable {
+        // What came for a request that wants an answer of its own says nothing about others.
+        if leader.mayWait, isKeepable {
             gateway.learn(of: url, isShareable: shared.map { leader.mayHave($0.head, now: now) } ?? false)
         }
         let waiters = state.withLock { state in

@@ -11,11 +11,12 @@ extension GatewayCall {
     /// A request whose answer may be kept asks for all of it and without conditions but our own: Larder answers ranges
     /// and conditions itself, from what it gets. Only where nothing can be kept they are the origin's affair, and a
     /// range is when nothing of the resource is held: who wants the end of a long body should not wait for its
-    /// beginning.
+    /// beginning. Preconditions always are: a part, or a body of unknown length, is sent on before Larder could tell
+    /// (RFC 9110 §13.1.1).
     func originFields(validating held: StoredResponse?, isShared: Bool) -> HTTPFields {
         var fields = request.fields
         if request.isCacheable, isShared || held != nil {
-            for name in [HTTPField.Name.ifNoneMatch, .ifModifiedSince, .ifMatch, .ifUnmodifiedSince] {
+            for name in [HTTPField.Name.ifNoneMatch, .ifModifiedSince] {
                 fields[fields: name] = []
             }
             if held != nil || asksForBeginning {

@@ -42,9 +42,10 @@ final class GatewayCall: Sendable {
     // MARK: - What it may have
 
     /// Whether it may have an answer that somebody else asked for: it has not waited in vain before, and nothing in it
-    /// wants an answer of its own.
+    /// wants an answer of its own. Preconditions do: where nothing is held, only the origin can say whether they hold.
     var mayWait: Bool {
         !state.withLock(\.isAlone) && request.isCacheable
+            && !request.fields.contains(.ifMatch) && !request.fields.contains(.ifUnmodifiedSince)
             && ReusePolicy.acceptsSharing(cacheRequest)
     }
 
