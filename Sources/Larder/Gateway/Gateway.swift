@@ -199,7 +199,11 @@ public final class Gateway: Sendable {
     /// Brings a stale response up to date behind the back of the client that got it, unless that is under way.
     private func refresh(_ held: HeldResponse, for call: GatewayCall) {
         var request = call.request
-        for name in [HTTPField.Name.range, .ifNoneMatch, .ifModifiedSince, .ifRange, .cacheControl] {
+        // HEAD would bring nothing to be stored.
+        request.method = .get
+        for name in [
+            HTTPField.Name.range, .ifRange, .ifNoneMatch, .ifModifiedSince, .ifMatch, .ifUnmodifiedSince, .cacheControl,
+        ] {
             request.fields[values: name] = []
         }
         let background = GatewayCall(request, interim: { _, _ in }, completion: { _ in })
