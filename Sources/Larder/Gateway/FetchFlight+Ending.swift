@@ -37,7 +37,7 @@ extension FetchFlight {
         tools.metrics.revalidated.increment()
         if held.head.update(from: answer, for: leader.cacheRequest) != nil {
             // For this request only: what is stored stays as it was.
-            return land(held)
+            return land(held, isStored: false)
         }
         let (entry, confirmed) = (held.entry, held.head)
         reservation.decide(CacheKey(entry.key) ?? reservation.key)
@@ -45,9 +45,9 @@ extension FetchFlight {
             [self] result in
             switch result {
             case .success(let outcome):
-                land(HeldResponse(entry: outcome.entry, head: confirmed))
+                land(HeldResponse(entry: outcome.entry, head: confirmed), isStored: true)
             case .failure(.versionChanged): fetchWhole()
-            case .failure: land(HeldResponse(entry: entry, head: confirmed))
+            case .failure: land(HeldResponse(entry: entry, head: confirmed), isStored: false)
             }
         }
     }
@@ -60,13 +60,13 @@ extension FetchFlight {
     }
 
     /// What the origin confirmed is served to everyone who may have it.
-    private func land(_ confirmed: HeldResponse) {
+    private func land(_ confirmed: HeldResponse, isStored: Bool) {
         let waiters = takeWaiters()
         end()
         let now = tools.clock.now()
         for waiter in waiters {
             if !waiter.isFollower || waiter.call.mayHave(confirmed.head, now: now) {
-                gateway.serve(confirmed, to: waiter.call, as: .revalidated)
+                gateway.serve(confirmed, to: waiter.call, as: .revalidated(isStored: isStored))
             } else {
                 gateway.dispatch(waiter.call)
             }

@@ -8,8 +8,8 @@ extension Gateway {
     enum Occasion: Sendable {
         /// It may be used without asking.
         case hit
-        /// The origin said that it is still right.
-        case revalidated
+        /// The origin said that it is still right; whether what it said is stored.
+        case revalidated(isStored: Bool)
         /// The origin failed, and it may stand in.
         case staleAfter(OriginFailure)
     }
@@ -109,10 +109,10 @@ extension Gateway {
         switch occasion {
         case .hit:
             status = CacheStatus(.hit)
-        case .revalidated:
+        case .revalidated(let isStored):
             status = CacheStatus(.forwarded(call.reason))
             status.forwardStatus = 304
-            status.isStored = true
+            status.isStored = isStored
             status.isCollapsed = call.isFollower ? true : nil
         case .staleAfter(let failure):
             status = CacheStatus(.forwarded(call.reason))

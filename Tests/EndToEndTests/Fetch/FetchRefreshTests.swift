@@ -26,4 +26,25 @@ struct FetchRefreshTests {
             #expect(origin.requests.map(\.method) == ["GET", "GET"])
         }
     }
+
+    @Test(
+        "Cache-Status says stored of a 304 only when what it says is stored (RFC 9211 §2.5)",
+        arguments: ["max-age=60", "no-store"])
+    func stored(cacheControl: String) async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            let fields: HTTPFields = [.eTag: "\"v1\"", .cacheControl: request.index == 0 ? "max-age=60" : cacheControl]
+            try connection.respond(request["If-None-Match"] == nil ? 200 : 304, fields: fields, body: "body")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let url = origin.url("/a")
+            _ = try await ask(server, "GET", url)
+            server.clock.advance(by: .seconds(61))
+            let reply = try await ask(server, "GET", url)
+            #expect(reply.text == "body")
+            let status = try #require(reply["Cache-Status"])
+            #expect(status.contains("fwd-status=304"))
+            #expect(status.contains("; stored") == (cacheControl != "no-store"), "\(status)")
+        }
+    }
 }
