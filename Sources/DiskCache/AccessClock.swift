@@ -1,12 +1,12 @@
 import Primitives
 
-/// When entries are handed out, for the order of eviction: the wall clock, but never earlier than it has been. After the
-/// wall clock was set back, what is new or in use would otherwise look older than all that was there before, and go
+/// When entries are handed out, for the order of eviction: the wall clock, but never earlier than it has been. After
+/// the wall clock was set back, what is new or in use would otherwise look older than all that was there before, and go
 /// first.
 ///
-/// Until the wall clock has caught up, a millisecond passes here whenever the wall clock has moved: so accesses keep the
-/// order in which they come. One for each access would do that too, but outrun the wall clock on a busy server, perhaps
-/// for ever.
+/// Until the wall clock has caught up, a millisecond passes here whenever the wall clock has moved: so accesses keep
+/// the order in which they come. One for each access would do that too, but outrun the wall clock on a busy server,
+/// perhaps for ever.
 final class AccessClock: Sendable {
     private struct State {
         /// The latest instant that was given out.

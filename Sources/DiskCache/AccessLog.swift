@@ -39,8 +39,8 @@ struct PendingAccess: Sendable, Equatable {
 }
 
 extension Entry {
-    /// The entry as it is with what is still to be written down. It does not matter whether the entry was read before or
-    /// after the commit of what a flush has written.
+    /// The entry as it is with what is still to be written down. It does not matter whether the entry was read before
+    /// or after the commit of what a flush has written.
     func applying(_ access: PendingAccess?) -> Entry {
         guard let access, access.version == version else { return self }
         var entry = self
@@ -57,10 +57,11 @@ extension Entry {
 /// Hits, last access and slides that are not in the index yet. Writing them at each hit would make a disk write of
 /// every read; the writer takes them once a second.
 ///
-/// What is shown of an entry is what was read of it (from the index, or from the memory tier) with what is asked for here
-/// *after* that. So nothing counts twice or is missed, although a flush may be committed at any moment:
-/// - A flush says how many hits an entry has with it *before* its commit (``wrote(_:hits:)``). Who asks earlier has read
-///   the entry without it, and adds what was noted; who asks later takes that number, whichever of the two was read.
+/// What is shown of an entry is what was read of it (from the index, or from the memory tier) with what is asked for
+/// here *after* that. So nothing counts twice or is missed, although a flush may be committed at any moment:
+/// - A flush says how many hits an entry has with it *before* its commit (``wrote(_:hits:)``). Who asks earlier has
+///   read the entry without it, and adds what was noted; who asks later takes that number, whichever of the two was
+///   read.
 /// - A flush that ends after the entry was read and before this is asked leaves nothing to be found. It counts up
 ///   `flushesEnded` first, and ``settled(_:)`` reads again.
 ///
@@ -129,8 +130,8 @@ final class AccessLog: Sendable {
         }
     }
 
-    /// What `read` returns, which reads an entry and asks for what is ``pending(_:)`` of it: `nil` when a flush has ended
-    /// meanwhile, so that it may have missed something.
+    /// What `read` returns, which reads an entry and asks for what is ``pending(_:)`` of it: `nil` when a flush has
+    /// ended meanwhile, so that it may have missed something.
     func ifSettled<Value>(
         _ read: () throws(DiskCacheError) -> Value
     ) throws(DiskCacheError) -> Value? {
@@ -139,8 +140,8 @@ final class AccessLog: Sendable {
         return flushesEnded.load(ordering: .acquiring) == before ? value : nil
     }
 
-    /// What `read` returns, which is short, reads an entry and asks for what is ``pending(_:)`` of it; once no flush ends
-    /// meanwhile.
+    /// What `read` returns, which is short, reads an entry and asks for what is ``pending(_:)`` of it; once no flush
+    /// ends meanwhile.
     func settled<Value>(_ read: () throws(DiskCacheError) -> Value) throws(DiskCacheError) -> Value {
         while true {
             if let value = try ifSettled(read) { return value }

@@ -4,8 +4,8 @@ import Primitives
 /// A cache directory that this process, and no other, works in.
 ///
 /// It is created with mode 0700 when it is missing, holds a `CACHEDIR.TAG` (so that backups skip it), a lock file, and
-/// one directory a namespace. The lock is an `flock`, of that file and of the directory itself: it goes with the process,
-/// however that ends, and nobody can remove it without the cache.
+/// one directory a namespace. The lock is an `flock`, of that file and of the directory itself: it goes with the
+/// process, however that ends, and nobody can remove it without the cache.
 public final class CacheDirectory: Sendable {
     /// The absolute path, without a slash at its end.
     public let path: String
@@ -39,7 +39,8 @@ public final class CacheDirectory: Sendable {
 
     /// Gives the lock back before this object goes. Whoever works in the directory must be closed by then.
     public func unlock() {
-        // Closing would not do at once: a child process that is just being started has a copy until it runs its program.
+        // Closing would not do at once: a child process that is just being started has a copy until it runs its
+        // program.
         for lock in locks { flock(lock.number, LOCK_UN) }
     }
 

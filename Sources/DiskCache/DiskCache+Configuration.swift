@@ -10,10 +10,10 @@ extension DiskCache {
         public var layout = Layout.hashed
         /// The longest body, in bytes, that is kept inside the index in the hashed layout; 0: every body is a file.
         public var inlineLimit: Int64 = 16 << 10
-        /// The most bytes that entries may take on disk, with their rows. On top of it come the index's log, and 4 MiB that
-        /// are kept for removing something when the disk is full. The log is begun anew once it has 16 MiB, but neither
-        /// within a transaction nor while somebody still reads from it: mostly it stays below 32 MiB, below 64 MiB when
-        /// thousands of entries are handed out within a second.
+        /// The most bytes that entries may take on disk, with their rows. On top of it come the index's log, and 4 MiB
+        /// that are kept for removing something when the disk is full. The log is begun anew once it has 16 MiB, but
+        /// neither within a transaction nor while somebody still reads from it: mostly it stays below 32 MiB, below 64
+        /// MiB when thousands of entries are handed out within a second.
         public var diskLimit: Int64 = 10 << 30
         /// The longest body, in bytes.
         public var entryLimit: Int64 = 1 << 30

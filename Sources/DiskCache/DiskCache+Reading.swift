@@ -35,8 +35,8 @@ extension DiskCache {
         return .needsVerification
     }
 
-    /// Finds out whether an entry's body is what it should be, however its file looks, by reading all of it; on a thread
-    /// for such work. The entry is kept when it is, and removed when it is not or when its file has gone.
+    /// Finds out whether an entry's body is what it should be, however its file looks, by reading all of it; on a
+    /// thread for such work. The entry is kept when it is, and removed when it is not or when its file has gone.
     ///
     /// `completion` gets the entry with its body, or `nil` when there is none (any more). It must not wait.
     public func verify(
@@ -68,8 +68,8 @@ extension DiskCache {
         }
     }
 
-    /// What is held of an origin's answers to exactly that URL: every variant, fresh or stale, at most `limit`. Bodies are
-    /// not looked at.
+    /// What is held of an origin's answers to exactly that URL: every variant, fresh or stale, at most `limit`. Bodies
+    /// are not looked at.
     public func responses(to url: String, limit: Int = 256) throws(DiskCacheError) -> [Entry] {
         let md5 = CacheKey.url(canonical: url).text
         var found: [Entry] = []
@@ -79,8 +79,8 @@ extension DiskCache {
         return found
     }
 
-    /// Notes that an entry was handed out. It costs no I/O; it is written down within a second, and what is read shows it
-    /// at once.
+    /// Notes that an entry was handed out. It costs no I/O; it is written down within a second, and what is read shows
+    /// it at once.
     public func recordHit(_ entry: Entry) {
         note(PendingAccess(version: entry.version, hits: 1, lastAccess: parts.accessClock.now()), for: entry.key)
     }
@@ -109,8 +109,9 @@ extension DiskCache {
 
     /// An entry that was read, with what is not written down yet.
     ///
-    /// When it claims to stay fresh for longer than its ttl from now, it was stored, or slid, under a clock that was ahead
-    /// and has been set right. It would stay fresh until that clock's time has come; instead, its ttl counts from now.
+    /// When it claims to stay fresh for longer than its ttl from now, it was stored, or slid, under a clock that was
+    /// ahead and has been set right. It would stay fresh until that clock's time has come; instead, its ttl counts from
+    /// now.
     func current(_ entry: Entry) -> Entry {
         let entry = entry.applying(parts.access.pending(entry.key))
         return entry.expiryDate > parts.clock.now() + entry.ttl + Self.clockTolerance ? slide(entry) : entry

@@ -4,8 +4,8 @@ import Primitives
 /// One namespace of the cache: entries with their bodies, on disk and in memory.
 ///
 /// Everything may be called on any thread. What reads is synchronous and short: at most one look-up in the index and
-/// one file of up to a mebibyte. What writes takes a completion, which is called once the change is durable (it survives
-/// `kill -9`), on the writer's thread: it must not wait.
+/// one file of up to a mebibyte. What writes takes a completion, which is called once the change is durable (it
+/// survives `kill -9`), on the writer's thread: it must not wait.
 ///
 /// - The writer's thread (``Writer``) makes every change on disk.
 /// - A body comes in through a ``Reservation``, whatever its kind.

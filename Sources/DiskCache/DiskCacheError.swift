@@ -32,8 +32,8 @@ public enum DiskCacheError: Error, Hashable, Sendable {
     case closed
     /// A system call failed.
     case fileSystem(operation: String, path: String, errno: Int32)
-    /// The index at that path, or a directory above it, was removed or replaced while it was open: what would be written
-    /// now would be gone at the next start.
+    /// The index at that path, or a directory above it, was removed or replaced while it was open: what would be
+    /// written now would be gone at the next start.
     case indexLost(path: String)
     /// SQLite failed, with its extended result code and words.
     case index(code: Int32, message: String)

@@ -19,8 +19,8 @@ public struct DiskCacheService: Sendable {
 
     // MARK: - JSON by URL and parameters
 
-    /// The JSON that was stored for, or downloaded from, a URL with parameters; `nil` when there is none, when it is not
-    /// fresh, or when the body is not JSON.
+    /// The JSON that was stored for, or downloaded from, a URL with parameters; `nil` when there is none, when it is
+    /// not fresh, or when the body is not JSON.
     ///
     /// Throws `InvalidURL`, and ``DiskCacheError`` as ``DiskCache/load(_:expectingURL:)`` does.
     public func json(for url: String, params: URLParameters = URLParameters()) async throws -> JSON? {

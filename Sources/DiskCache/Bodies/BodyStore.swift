@@ -88,7 +88,8 @@ final class BodyStore: Sendable {
         try FileDescriptor(opening: incoming + "/intents", O_RDWR | O_CREAT | O_APPEND, mode: 0o600)
     }
 
-    /// Notes that a body will be at `path`: if the process ends before the entry is committed, the next start removes it.
+    /// Notes that a body will be at `path`: if the process ends before the entry is committed, the next start removes
+    /// it.
     func noteIntent(_ path: String) throws(DiskCacheError) {
         let intents = intents.withLock { $0 }
         var line = Array(path.utf8)

@@ -2,11 +2,11 @@ import Crypto
 import Foundation
 import Primitives
 
-/// A body while it is being received: in memory up to a limit, then in `incoming/<n>.part`; its digest and whether it is
-/// JSON are worked out while it passes by.
+/// A body while it is being received: in memory up to a limit, then in `incoming/<n>.part`; its digest and whether it
+/// is JSON are worked out while it passes by.
 ///
-/// `@unchecked Sendable` because it has one owner at a time: ``Reservation`` hands it out under its lock, to one thread,
-/// and nobody else touches it until it is handed back.
+/// `@unchecked Sendable` because it has one owner at a time: ``Reservation`` hands it out under its lock, to one
+/// thread, and nobody else touches it until it is handed back.
 final class IncomingBody: @unchecked Sendable {
     private let bodies: BodyStore
     private let partPath: String

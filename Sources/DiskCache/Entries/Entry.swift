@@ -56,7 +56,8 @@ public struct Entry: Sendable {
     public internal(set) var expiryDate: Timestamp
     /// How often the entry was handed out since its body was published.
     public internal(set) var hits: Int64
-    /// When the entry was last handed out; when it was published, if never. It never goes back, even when the clock does.
+    /// When the entry was last handed out; when it was published, if never. It never goes back, even when the clock
+    /// does.
     public internal(set) var lastAccessDate: Timestamp
 
     init(_ record: Record, ttl: Duration, expiryDate: Timestamp, hits: Int64, lastAccessDate: Timestamp) {

@@ -29,8 +29,8 @@ public enum StoredBody: Sendable {
         }
     }
 
-    /// A copy of a part of it. Throws ``DiskCacheError/fileSystem(operation:path:errno:)``, also when the file is shorter
-    /// than the body.
+    /// A copy of a part of it. Throws ``DiskCacheError/fileSystem(operation:path:errno:)``, also when the file is
+    /// shorter than the body.
     public func read(_ range: Range<Int64>) throws(DiskCacheError) -> SharedBytes {
         switch self {
         case .bytes(let bytes):

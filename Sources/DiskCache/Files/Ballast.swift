@@ -1,16 +1,16 @@
 import Foundation
 
-/// A file that is there to be given up: with a full disk even a removal fails, because the index has to log it first. So
-/// some room is kept that nobody else can take, and used when the disk is full. Touched by the writer's thread alone,
-/// but for its making.
+/// A file that is there to be given up: with a full disk even a removal fails, because the index has to log it first.
+/// So some room is kept that nobody else can take, and used when the disk is full. Touched by the writer's thread
+/// alone, but for its making.
 final class Ballast: @unchecked Sendable {
     // @unchecked Sendable: what changes is set before the writer's thread starts, and only by that thread afterwards.
     private let file: FileDescriptor
     private let path: String
     /// How many bytes it takes now.
     private(set) var length: Int64 = 0
-    /// The most that it has taken. That much it takes again before anybody else does, or it would dwindle away on a disk
-    /// that stays full.
+    /// The most that it has taken. That much it takes again before anybody else does, or it would dwindle away on a
+    /// disk that stays full.
     private var claim: Int64 = 0
 
     /// The most bytes that it takes.

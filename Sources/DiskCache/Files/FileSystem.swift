@@ -29,8 +29,8 @@ enum FileSystem {
         if unlink(path) != 0 { try? FileManager.default.removeItem(atPath: path) }
     }
 
-    /// Whether a file in that directory can grow, as far as the disk and quotas go: `false` only when one of them is full,
-    /// not when the disk cannot be written for another reason.
+    /// Whether a file in that directory can grow, as far as the disk and quotas go: `false` only when one of them is
+    /// full, not when the disk cannot be written for another reason.
     static func hasRoom(in directory: String) -> Bool {
         let path = roomProbe(in: directory)
         let file: FileDescriptor
@@ -44,8 +44,8 @@ enum FileSystem {
         return code != ENOSPC && code != EDQUOT
     }
 
-    /// The file by which ``hasRoom(in:)`` finds out. Should the process be killed meanwhile, the next start removes it, as
-    /// it does every `.part`.
+    /// The file by which ``hasRoom(in:)`` finds out. Should the process be killed meanwhile, the next start removes it,
+    /// as it does every `.part`.
     static func roomProbe(in directory: String) -> String { directory + "/room.part" }
 
     /// How many bytes the volume of `path` has left for us; 0 when it cannot be asked.

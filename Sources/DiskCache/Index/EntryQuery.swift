@@ -14,8 +14,8 @@ struct EntryQuery {
 
     /// Entries that match `filter` at `now`.
     ///
-    /// - Parameter isKindCommon: whether so many entries are of the filter's kind that it is better tried row by row, in
-    ///   the order of the listing, than all of them looked up and sorted.
+    /// - Parameter isKindCommon: whether so many entries are of the filter's kind that it is better tried row by row,
+    ///   in the order of the listing, than all of them looked up and sorted.
     init(_ filter: EntryFilter, now: Timestamp, isKindCommon: Bool = false) {
         if let tag = filter.tag {
             tables = "tags JOIN entries ON entries.id = tags.id"
@@ -74,7 +74,8 @@ struct EntryQuery {
         }
     }
 
-    /// The first text, in the order of UTF-8 bytes, that comes after all that begin with `prefix`; `nil` when none does.
+    /// The first text, in the order of UTF-8 bytes, that comes after all that begin with `prefix`; `nil` when none
+    /// does.
     static func successor(ofPrefix prefix: String) -> String? {
         var scalars = Array(prefix.unicodeScalars)
         while let last = scalars.popLast() {

@@ -17,8 +17,8 @@ struct EntryRow: Sendable {
     /// What a row of `entries` is fixed to cost on top of its body, in bytes; about what it takes in table and indexes.
     private static let rowCost: Int64 = 512
 
-    /// What an entry counts against the disk limit: a file in whole blocks of 4,096 bytes or a body's pages of the index,
-    /// and the row with its texts.
+    /// What an entry counts against the disk limit: a file in whole blocks of 4,096 bytes or a body's pages of the
+    /// index, and the row with its texts.
     static func cost(of entry: Entry, isFile: Bool) -> Int64 {
         // Key, URL and host stand in the row and in an index.
         let repeated = entry.key.utf8.count + (entry.url?.utf8.count ?? 0) + (entry.record.host?.utf8.count ?? 0)
@@ -81,7 +81,8 @@ struct EntryRow: Sendable {
         self.identity = identity
     }
 
-    /// Whether the entry is of no more use once it has expired: nothing can make it fresh, and nobody may have it stale.
+    /// Whether the entry is of no more use once it has expired: nothing can make it fresh, and nobody may have it
+    /// stale.
     var isSweepable: Bool {
         !entry.hasValidator && entry.staleAllowance <= .zero && !entry.pinned
     }

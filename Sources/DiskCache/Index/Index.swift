@@ -58,15 +58,16 @@ final class Index: Sendable {
 
     // MARK: - The log
 
-    /// Empties the log when it takes a good part of the room that is left: SQLite lets it grow to 16 MiB, which on a small
-    /// volume is all there is, and a log that is longer than what is left may never be emptied again. The writer's thread.
+    /// Empties the log when it takes a good part of the room that is left: SQLite lets it grow to 16 MiB, which on a
+    /// small volume is all there is, and a log that is longer than what is left may never be emptied again. The
+    /// writer's thread.
     func keepLogShort() {
         let length = logLength
         if length > Self.leastLogLimit, length > FileSystem.freeBytes(at: path) / 4, canEmptyLog() { emptyLog() }
     }
 
-    /// Whether there is a log, and room to write it into the database file: without, that would take all that is left and
-    /// the log would stay. The writer's thread, outside of a transaction.
+    /// Whether there is a log, and room to write it into the database file: without, that would take all that is left
+    /// and the log would stay. The writer's thread, outside of a transaction.
     ///
     /// - Parameter reserve: how many bytes there will be besides those that are free.
     func canEmptyLog(with reserve: Int64 = 0) -> Bool {
@@ -140,8 +141,8 @@ final class Index: Sendable {
 
     /// Writes everything into the database file itself and closes all connections; the writer's thread calls it last.
     ///
-    /// Another index that stands at the path by now is safe: before SQLite removes a log by its name it holds the inode of
-    /// the database file against what is at the path (`databaseIsUnmoved` in its `pager.c`).
+    /// Another index that stands at the path by now is safe: before SQLite removes a log by its name it holds the inode
+    /// of the database file against what is at the path (`databaseIsUnmoved` in its `pager.c`).
     func close(checkpoint: Bool) {
         for queue in reading + [listing] { try? queue.close() }
         if checkpoint {
@@ -159,7 +160,8 @@ final class Index: Sendable {
         configuration.label = "larder.index.writer"
         configuration.busyMode = .timeout(5)
         configuration.prepareDatabase { db in
-            // It can be chosen only as long as nothing is in the file, and WAL mode writes there. Later it would only write.
+            // It can be chosen only as long as nothing is in the file, and WAL mode writes there. Later it would only
+            // write.
             if try Int.fetchOne(db, sql: "PRAGMA page_count") == 0 {
                 try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
             }

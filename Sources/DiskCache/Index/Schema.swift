@@ -10,8 +10,8 @@ import GRDB
 /// | `totals` | what there is of one kind, kept in the transactions that change it |
 /// | `counters` | `sequence`: the number of the last publish |
 ///
-/// Every index costs each store about a tenth, so there is none without a query that is made again and again, and none for
-/// what a person asks now and then and one look at every row can answer (the orders of length and hits):
+/// Every index costs each store about a tenth, so there is none without a query that is made again and again, and none
+/// for what a person asks now and then and one look at every row can answer (the orders of length and hits):
 ///
 /// | index | for |
 /// |---|---|

@@ -35,9 +35,9 @@ public struct CacheKey: Hashable, Sendable {
         CacheKey(text: MD5Name.of(url), form: .url)
     }
 
-    /// The key of what is downloaded from a canonical URL with request fields of the caller's: the MD5 of the URL and of
-    /// one line `name: value` for each field, separated by LF. Names are in lower case, values without the white space
-    /// around them, lines sorted by their bytes. Without fields it is the key of ``url(canonical:)``.
+    /// The key of what is downloaded from a canonical URL with request fields of the caller's: the MD5 of the URL and
+    /// of one line `name: value` for each field, separated by LF. Names are in lower case, values without the white
+    /// space around them, lines sorted by their bytes. Without fields it is the key of ``url(canonical:)``.
     ///
     /// Values must not contain LF, which no valid field value does (RFC 9110 §5.5).
     public static func url(canonical url: String, requestFields: [(name: String, value: String)]) -> CacheKey {
@@ -46,8 +46,8 @@ public struct CacheKey: Hashable, Sendable {
         return CacheKey(text: MD5Name.of(([url] + sorted).joined(separator: "\n")), form: .url)
     }
 
-    /// The key of one variant of what an origin answers to a URL: the URL's MD5, a dot, and 8 hexadecimal digits made of
-    /// `variant`, whatever tells the URL's variants apart.
+    /// The key of one variant of what an origin answers to a URL: the URL's MD5, a dot, and 8 hexadecimal digits made
+    /// of `variant`, whatever tells the URL's variants apart.
     public static func response(to url: String, variant: String) -> CacheKey {
         CacheKey(text: "\(MD5Name.of(url)).\(MD5Name.of(variant).prefix(variantLength))", form: .response)
     }

@@ -5,8 +5,8 @@
 ///
 /// 1. Every component has 1 to 255 bytes, is neither `.` nor `..`, and has no `/` and no NUL; the path has at most
 ///    ``maximumLength`` bytes and ``maximumDepth`` components. So it never leaves its root.
-/// 2. Two keys never get one path. A name that says exactly what the URL says is *plain*; wherever one cannot be, because
-///    it would be empty, too long, or could be read as something else, the file's name ends in `~` and the key.
+/// 2. Two keys never get one path. A name that says exactly what the URL says is *plain*; wherever one cannot be,
+///    because it would be empty, too long, or could be read as something else, the file's name ends in `~` and the key.
 /// 3. No directory's name ends in `~` and a key, so a file whose name does is never in the way of a directory.
 ///
 /// | in the URL | in the path |
@@ -23,7 +23,8 @@
 ///
 /// Percent-escapes stay as the canonical URL has them, so names that differ only after decoding differ here too.
 public enum ReadablePath {
-    /// The most bytes of a whole path: with a cache directory before it, and `~<key>` behind it, it stays under PATH_MAX.
+    /// The most bytes of a whole path: with a cache directory before it, and `~<key>` behind it, it stays under
+    /// PATH_MAX.
     public static let maximumLength = 3500
     /// The most components of a path, so that one URL cannot make directories by the thousand.
     public static let maximumDepth = 64

@@ -3,8 +3,8 @@ import Primitives
 /// How many bytes may be on disk, how many are, and how many are promised to bodies that are being received.
 ///
 /// Invariant: nothing is promised that would make `used + reserved` exceed the limit. (It may exceed it for the instant
-/// between a commit and the release of the promise that it fulfils, and when a cache is opened with a smaller limit than
-/// before.) `used` is set by the writer after each commit; `reserved` belongs to the reservations.
+/// between a commit and the release of the promise that it fulfils, and when a cache is opened with a smaller limit
+/// than before.) `used` is set by the writer after each commit; `reserved` belongs to the reservations.
 final class ByteBudget: Sendable {
     private struct State {
         var used: Int64 = 0
@@ -50,7 +50,8 @@ final class ByteBudget: Sendable {
         state.withLock { $0.reserved -= bytes }
     }
 
-    /// Says what committed entries take now, and those of them that are pinned. What was promised to them is still counted too, until it is released.
+    /// Says what committed entries take now, and those of them that are pinned. What was promised to them is still
+    /// counted too, until it is released.
     func commit(used: Int64, pinned: Int64) {
         state.withLock { ($0.used, $0.pinned) = (used, pinned) }
     }

@@ -2,8 +2,8 @@
 //
 // - `used` is at least the sum of all items' costs, and never more than `limit`: a cost is added before its item goes
 //   into a shard, and subtracted after the item left it.
-// - Each shard is guarded by a lock of its own. Nobody holds two locks at once, and nothing but table work happens under
-//   one: values are dropped after it was released, since dropping a body may take long or call back.
+// - Each shard is guarded by a lock of its own. Nobody holds two locks at once, and nothing but table work happens
+//   under one: values are dropped after it was released, since dropping a body may take long or call back.
 
 import Primitives
 import Synchronization
@@ -82,10 +82,11 @@ public final class MemoryTier<Value: Sendable>: Sendable {
         return isKept
     }
 
-    /// Changes the value of a key where it is, if it is there, and makes the tickets of readers void that may be about to
-    /// insert it unchanged. It does not count as a hit.
+    /// Changes the value of a key where it is, if it is there, and makes the tickets of readers void that may be about
+    /// to insert it unchanged. It does not count as a hit.
     ///
-    /// Call it after the change on disk is committed. `change` runs under a lock: it only sets what costs nothing to drop.
+    /// Call it after the change on disk is committed. `change` runs under a lock: it only sets what costs nothing to
+    /// drop.
     public func update(_ key: String, _ change: (inout Value) -> Void) {
         let key = ExactText(key)
         shards[shardIndex(of: key)].state.withLock { $0.update(key, change) }
@@ -108,8 +109,8 @@ public final class MemoryTier<Value: Sendable>: Sendable {
         }
     }
 
-    /// Gives memory back: evicts until what is left costs at most `target` bytes. Tickets stay valid, for what is on disk
-    /// has not changed.
+    /// Gives memory back: evicts until what is left costs at most `target` bytes. Tickets stay valid, for what is on
+    /// disk has not changed.
     public func trim(toBytes target: Int) {
         var index = 0
         while used.load(ordering: .relaxed) > target, evictOne(startingAt: index) { index += 1 }

@@ -18,9 +18,9 @@ final class Scrubber: Sendable {
         /// How many bytes of bodies, but for the last body.
         var bytes: Int64
 
-        /// So much that a pass over all entries ends within a day, when there is a step a minute: half a day's steps for
-        /// the rows, half for the bytes. What is small is looked at more often; and no step takes more than 10,000 rows
-        /// or 256 MiB (about 4 MiB/s), so that a pass over more than 7 million entries or 180 GiB takes longer.
+        /// So much that a pass over all entries ends within a day, when there is a step a minute: half a day's steps
+        /// for the rows, half for the bytes. What is small is looked at more often; and no step takes more than 10,000
+        /// rows or 256 MiB (about 4 MiB/s), so that a pass over more than 7 million entries or 180 GiB takes longer.
         init(for totals: CacheTotals) {
             rows = Int(min(max(totals.entries / 720 + 1, 200), 10_000))
             bytes = min(max(totals.bodyBytes / 720 + 1, 16 << 20), 256 << 20)
@@ -103,8 +103,8 @@ final class Scrubber: Sendable {
         progress.withLock { $0.tree = rest }
     }
 
-    /// Removes those of the files that are nobody's body. What was published since the tree was read is somebody's by the
-    /// time the writer looks. Returns how many were removed.
+    /// Removes those of the files that are nobody's body. What was published since the tree was read is somebody's by
+    /// the time the writer looks. Returns how many were removed.
     private func removeOrphans(_ paths: [String]) throws(DiskCacheError) -> Int {
         let known = try parts.reader.knownPaths(paths)
         let strangers = paths.filter { !known.contains(ExactText($0)) }

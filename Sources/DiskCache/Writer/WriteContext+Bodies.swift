@@ -130,7 +130,8 @@ extension WriteContext {
         }
     }
 
-    /// Moves the body at `path` to a name beside it, because a directory is needed there for the body of the entry `id`.
+    /// Moves the body at `path` to a name beside it, because a directory is needed there for the body of the entry
+    /// `id`.
     private func takeAway(_ path: String, for id: Int64) throws {
         let place = parts.bodies.absolute(path)
         guard let row = try index.row(forPath: path), let key = CacheKey(row.entry.key) else {

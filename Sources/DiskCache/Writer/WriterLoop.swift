@@ -70,8 +70,8 @@ final class WriterLoop: @unchecked Sendable {
         }
     }
 
-    /// Looks for room that a job can have on a full disk; whether there was any. The index's log has some to give back. And
-    /// removing something needs room first, too, for that log: only for that there is the ballast.
+    /// Looks for room that a job can have on a full disk; whether there was any. The index's log has some to give back.
+    /// And removing something needs room first, too, for that log: only for that there is the ballast.
     private func findRoom(for job: Job) -> Bool {
         let (index, ballast) = (parts.index, parts.bodies.ballast)
         let canEmptyLog = index.canEmptyLog(with: ballast.length)
@@ -97,7 +97,8 @@ final class WriterLoop: @unchecked Sendable {
                 try context.reach(.beforeCommit)
                 try context.totals.save(db)
                 freePages = try IndexShrinking.freePages(db)
-                // What is acknowledged must be there after a restart. Last, to leave a removal little time to slip through.
+                // What is acknowledged must be there after a restart. Last, to leave a removal little time to slip
+                // through.
                 try parts.index.checkPlace()
                 try db.commit()
             } catch {

@@ -35,9 +35,9 @@ public struct Validators: Hashable, Sendable {
     }
 
     /// Whether a 304 to a request that was made conditional by these is about the response that has them (RFC 9111
-    /// §4.3.4): where both state an entity tag, it must be the same, and strong in both when it is in the 304; otherwise,
-    /// where both state a modification date, that must be the same. One without validators is about what was asked
-    /// about.
+    /// §4.3.4): where both state an entity tag, it must be the same, and strong in both when it is in the 304;
+    /// otherwise, where both state a modification date, that must be the same. One without validators is about what was
+    /// asked about.
     ///
     /// - Parameter now: for two-digit years; see `Timestamp(httpDate:now:)`.
     public func areConfirmed(by notModified: HTTPFields, now: Timestamp) -> Bool {

@@ -207,8 +207,8 @@ final class Flight: OriginReceiver, Sendable {
     }
 
     private func revalidate(_ held: Entry, head: OriginHead) {
-        // A redirect may lead elsewhere by now, to something that is older than what is held, but not the same; and a 304
-        // that names another version says nothing about the one that is held.
+        // A redirect may lead elsewhere by now, to something that is older than what is held, but not the same; and a
+        // 304 that names another version says nothing about the one that is held.
         let now = tools.clock.now()
         let validators = Validators(etag: held.etag, lastModified: held.lastModified)
         guard var record = OriginRecord(held.fields), record.url == head.effectiveURL,

@@ -12,7 +12,8 @@ extension FetchFlight {
             (state.stored, state.reservation, state.requestedAt)
         }
         // RFC 9112 §8: a body that only the end of the connection ends, and that has no byte, is more likely a server
-        // that died than an empty resource: it is passed on and not kept. Nor is a part of another length than its range.
+        // that died than an empty resource: it is passed on and not kept. Nor is a part of another length than its
+        // range.
         guard let stored, let reservation, summary.byteCount > 0 || summary.framing.isFramed,
             stored.part.map({ Int64($0.count) == summary.byteCount }) ?? true
         else {

@@ -40,7 +40,8 @@ struct FetchRoutes: Sendable {
         return plan(request, head)
     }
 
-    /// Bytes that no URL may have are escaped each for itself: they need not be UTF-8, and two targets must not become one.
+    /// Bytes that no URL may have are escaped each for itself: they need not be UTF-8, and two targets must not become
+    /// one.
     private static func text(of target: Slice<UnsafeRawBufferPointer>) -> String {
         var text = ""
         for byte in target {

@@ -35,17 +35,18 @@ public enum BodyPolicy: Sendable {
     case sink(any BodySink)
 }
 
-/// Takes the body of a request piece by piece, on libmicrohttpd's thread, and says whether it can take more: a client is
-/// not read from faster than its body goes away.
+/// Takes the body of a request piece by piece, on libmicrohttpd's thread, and says whether it can take more: a client
+/// is not read from faster than its body goes away.
 public protocol BodySink: AnyObject, Sendable {
-    /// Takes the next bytes, which are valid during the call only; all of them, whatever it says. The first error ends the
-    /// calls: it is the exchange's ``ReceivedBody/failed(_:)``.
+    /// Takes the next bytes, which are valid during the call only; all of them, whatever it says. The first error ends
+    /// the calls: it is the exchange's ``ReceivedBody/failed(_:)``.
     func write(_ bytes: UnsafeRawBufferPointer) throws -> BodyRoom
 
-    /// Called after each write that said ``BodyRoom/full``, on the same thread: has `action` called once, from any thread,
-    /// as soon as there is room, or as soon as it is known that no more is wanted (the next write says so); at once if
-    /// that has happened already. Until then the connection is suspended, and neither the next bytes nor the exchange
-    /// come, even if the body was complete. An `action` that comes too late, after ``abandon()``, does nothing.
+    /// Called after each write that said ``BodyRoom/full``, on the same thread: has `action` called once, from any
+    /// thread, as soon as there is room, or as soon as it is known that no more is wanted (the next write says so); at
+    /// once if that has happened already. Until then the connection is suspended, and neither the next bytes nor the
+    /// exchange come, even if the body was complete. An `action` that comes too late, after ``abandon()``, does
+    /// nothing.
     ///
     /// Default: calls it at once, for sinks that are never full.
     func onRoom(_ action: @escaping @Sendable () -> Void)

@@ -135,7 +135,7 @@ public struct Router<Value: Sendable>: Sendable {
 
 extension Router where Value == Never {
     /// Declares a route for every method, unknown ones and lower-case ones included: `router.add(Router.anyMethod, …)`.
-    /// (A client may call a method that, too. It finds the same route.) `CONNECT` is among them: refuse it, because a 2xx to
-    /// it starts a tunnel and has no body (RFC 9110 §9.3.6).
+    /// (A client may call a method that, too. It finds the same route.) `CONNECT` is among them: refuse it, because a
+    /// 2xx to it starts a tunnel and has no body (RFC 9110 §9.3.6).
     public static var anyMethod: String { "*" }
 }
