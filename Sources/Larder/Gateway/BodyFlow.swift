@@ -7,9 +7,10 @@ import Primitives
 /// slow as it likes. What is not kept (or no more, because the disk is full or the body too long) is in memory until
 /// every client has it; then the slowest one sets the pace: beyond ``window`` the origin is told to wait.
 ///
-/// Invariants: all of `State` is under one lock; consumers, the origin and the disk are only called after it was
-/// released. A follower is called by the one thread that set its phase to `served`. `tail` begins at `tailStart`, is
-/// never behind what the slowest follower has, and is empty as long as everything is kept.
+/// Invariants: all of `State` is under one lock; consumers and the disk are only called after it was released, the
+/// origin under it, so that what it is told comes in order (the flight's lock and the transfer's come after this one).
+/// A follower is called by the one thread that set its phase to `served`. `tail` begins at `tailStart`, is never behind
+/// what the slowest follower has, and is empty as long as everything is kept.
 final class BodyFlow: Sendable {
     /// How many bytes that are not kept may wait in memory for the slowest client.
     static let window = 256 << 10
@@ -61,6 +62,9 @@ final class BodyFlow: Sendable {
         var end: End?
 
         var isKept: Bool { kept != nil && keptEnd == nil }
+
+        /// Whether it is not kept, and whoever wanted it has gone.
+        var isForNobody: Bool { !isKept && end == nil && followersSoFar > 0 && followers.isEmpty }
     }
 
     private let state: Locked<State>
@@ -90,7 +94,7 @@ final class BodyFlow: Sendable {
             !state.isKept || state.followers.values.contains { $0.phase == .waiting }
         }
         let copy = isWanted ? SharedBytes(copying: bytes) : nil
-        let (waiting, demand): ([Int], Demand?) = state.withLock { state in
+        let waiting: [Int] = state.withLock { state in
             let start = state.received
             state.received += count
             if !state.isKept, let copy {
@@ -102,9 +106,9 @@ final class BodyFlow: Sendable {
                 state.followers[number]?.phase = .served
                 waiting.append(number)
             }
-            return (waiting, Self.demandAfterReceiving(&state))
+            if let demand = Self.demandAfterReceiving(&state) { self.demand(demand) }
+            return waiting
         }
-        if let demand { self.demand(demand) }
         for number in waiting { serve(number, next: copy) }
     }
 
@@ -114,6 +118,7 @@ final class BodyFlow: Sendable {
             guard let kept = state.kept, state.keptEnd == nil else { return }
             state.keptEnd = min(kept.length, state.received)
             state.tailStart = state.received
+            if state.isForNobody { demand(.cancel) }
         }
     }
 
@@ -152,12 +157,19 @@ final class BodyFlow: Sendable {
         serve(number, next: nil)
     }
 
-    private func leave(_ number: Int) {
-        let demand: Demand? = state.withLock { state in
-            guard state.followers.removeValue(forKey: number) != nil else { return nil }
-            return Self.demandAfterLeaving(&state)
+    /// Somebody whom it was meant for does not read it.
+    func dismiss() {
+        state.withLock { state in
+            state.followersSoFar += 1
+            if let demand = Self.demandAfterLeaving(&state) { self.demand(demand) }
         }
-        if let demand { self.demand(demand) }
+    }
+
+    private func leave(_ number: Int) {
+        state.withLock { state in
+            guard state.followers.removeValue(forKey: number) != nil else { return }
+            if let demand = Self.demandAfterLeaving(&state) { self.demand(demand) }
+        }
     }
 
     /// What to do next for a follower in the phase `served`.
@@ -200,12 +212,12 @@ final class BodyFlow: Sendable {
 
     /// Whether to go on.
     private func give(_ bytes: SharedBytes, to number: Int) -> Bool {
-        let (consumer, demand): ((any BodyConsumer)?, Demand?) = state.withLock { state in
-            guard let follower = state.followers[number] else { return (nil, nil) }
+        let consumer: (any BodyConsumer)? = state.withLock { state in
+            guard let follower = state.followers[number] else { return nil }
             state.followers[number]?.offset = follower.offset + Int64(bytes.count)
-            return (follower.consumer, Self.demandAfterLeaving(&state))
+            if let demand = Self.demandAfterLeaving(&state) { self.demand(demand) }
+            return follower.consumer
         }
-        if let demand { self.demand(demand) }
         guard let consumer else { return false }
         switch consumer.take(bytes) {
         case .room: return true
@@ -269,6 +281,8 @@ final class BodyFlow: Sendable {
     }
 
     private static func tailStep(_ state: State, _ follower: Follower, end: Int64) -> Step {
+        // Who comes when keeping has ended, and what followed has gone to the others, cannot have all of it any more.
+        guard follower.offset >= state.tailStart else { return .breakOff(follower.consumer) }
         var start = state.tailStart
         for piece in state.tail {
             let next = start + Int64(piece.count)
@@ -279,13 +293,13 @@ final class BodyFlow: Sendable {
             }
             start = next
         }
-        // Nobody begins behind the tail's start.
         return .breakOff(follower.consumer)
     }
 
     // MARK: - Pace
 
     private static func demandAfterReceiving(_ state: inout State) -> Demand? {
+        if state.isForNobody { return .cancel }
         guard !state.isKept, !state.isPaused, state.received - state.tailStart > Int64(window) else { return nil }
         trim(&state)
         guard state.received - state.tailStart > Int64(window) else { return nil }
@@ -294,8 +308,8 @@ final class BodyFlow: Sendable {
     }
 
     private static func demandAfterLeaving(_ state: inout State) -> Demand? {
+        if state.isForNobody { return .cancel }
         guard !state.isKept, state.end == nil else { return nil }
-        guard !state.followers.isEmpty else { return .cancel }
         trim(&state)
         guard state.isPaused, state.received - state.tailStart <= Int64(window / 2) else { return nil }
         state.isPaused = false

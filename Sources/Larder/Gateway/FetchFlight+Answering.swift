@@ -32,11 +32,12 @@ extension FetchFlight: OriginReceiver {
         // Before its answer is seen, so that who asks after it gets nothing older.
         state.withLock { $0.phase = .answered(nil) }
         let groups = CacheGroups(invalidatedBy: answer.fields, method: leader.request.method)
+        // Its own invalidation must not keep its answer from being stored; somebody else's purge must.
+        let wasPurged = state.withLock(\.reservation)?.isPurged ?? true
         gateway.invalidate(urls, groups, of: leader.request.url) { [self] in
-            if leader.request.method == .post {
-                let reservation = tools.cache.reserve(responseTo: url, tags: leader.request.tags.sorted())
-                state.withLock { $0.reservation = reservation }
-            }
+            let reservation =
+                wasPurged ? nil : tools.cache.reserve(responseTo: url, tags: leader.request.tags.sorted())
+            state.withLock { $0.reservation = reservation }
             begin(answer, head)
         }
     }
@@ -44,15 +45,16 @@ extension FetchFlight: OriginReceiver {
     func originDidSend(_ bytes: UnsafeRawBufferPointer) throws {
         tools.metrics.receivedBytes.increment(by: bytes.count)
         let copy = UncheckedBytes(bytes)
-        let (reservation, flow, transfer) = state.withLock { state in
-            if state.flow == nil { state.early += copy.bytes }
-            return (state.stored == nil ? nil : state.reservation, state.flow, state.transfer)
+        let (reservation, flow): (Reservation?, BodyFlow?) = state.withLock { state in
+            guard let flow = state.flow else {
+                state.early += copy.bytes
+                // Under the lock, so that it comes before the one to go on.
+                state.transfer?.pause()
+                return (nil, nil)
+            }
+            return (state.stored == nil ? nil : state.reservation, flow)
         }
-        guard let flow else {
-            transfer?.pause()
-            return
-        }
-        take(bytes, reservation, flow)
+        if let flow { take(bytes, reservation, flow) }
     }
 
     private func take(_ bytes: UnsafeRawBufferPointer, _ reservation: Reservation?, _ flow: BodyFlow) {
@@ -75,6 +77,7 @@ extension FetchFlight: OriginReceiver {
             return (state.phase, nil, true)
         }
         if isEarly { return }
+        if case .ended = phase { return }
         switch (result, phase) {
         case (.success, .confirming): confirm()
         case (.success(let summary), .answered): complete(summary, flow)
@@ -95,14 +98,21 @@ extension FetchFlight: OriginReceiver {
         let (stored, pass) = keep(answer, head)
         let reservation = state.withLock(\.reservation)
         let flow = BodyFlow(kept: stored == nil ? nil : reservation?.body) { [weak self] demand in self?.obey(demand) }
-        let (early, end, transfer) = state.withLock { state in
-            defer { state.early = [] }
-            state.flow = flow
-            return (state.early, state.end.take(), state.transfer)
-        }
-        if !early.isEmpty {
+        // What came early goes first; only when there is no more of it the next bytes, and the end, come past it.
+        var end: Result<OriginSummary, OriginError>?
+        while true {
+            let early: [UInt8]? = state.withLock { state in
+                guard state.early.isEmpty else {
+                    defer { state.early = [] }
+                    return state.early
+                }
+                state.flow = flow
+                end = state.end.take()
+                state.transfer?.resume()
+                return nil
+            }
+            guard let early else { break }
             early.withUnsafeBytes { take($0, stored == nil ? nil : reservation, flow) }
-            transfer?.resume()
         }
         answerAll(answer, head, stored, pass, flow: flow)
         if let end { originDidFinish(end) }
@@ -171,6 +181,9 @@ extension FetchFlight: OriginReceiver {
                 waiter.call.answer(answer, shared, pass, flow: flow, length: head.declaredLength, now: now)
             } else if let shared, waiter.call.mayHave(shared.head, now: now) {
                 waiter.call.join(shared, now: now)
+            } else if shared != nil {
+                // Of another variant: whoever waits again would wait for a third.
+                gateway.goAlone(waiter.call)
             } else {
                 gateway.dispatch(waiter.call)
             }

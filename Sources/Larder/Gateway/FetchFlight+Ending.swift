@@ -23,7 +23,7 @@ extension FetchFlight {
         }
         flow?.complete()
         let metadata = leader.metadata(of: stored, from: requestedAt, to: tools.clock.now())
-        reservation.publish(metadata) { [self] _ in end() }
+        reservation.publish(metadata, expectedLength: summary.byteCount) { [self] _ in end() }
     }
 
     func confirm() {
@@ -69,7 +69,7 @@ extension FetchFlight {
             if !waiter.isFollower || waiter.call.mayHave(confirmed.head, now: now) {
                 gateway.serve(confirmed, to: waiter.call, as: .revalidated(isStored: isStored))
             } else {
-                gateway.dispatch(waiter.call)
+                gateway.goAlone(waiter.call)
             }
         }
     }

@@ -71,6 +71,8 @@ final class FetchFlight: Sendable {
         var flow: BodyFlow?
         var stored: StoredResponse?
         var requestedAt: Timestamp
+        /// Whether nobody may wait for its head any more.
+        var isPatienceOver = false
         /// How the transfer ended, when it did before it was known where its body goes.
         var end: Result<OriginSummary, OriginError>?
         /// What came of the body before it was known where it goes.
@@ -109,7 +111,9 @@ final class FetchFlight: Sendable {
             if state.reservation?.isPurged == true { return .refused }
             switch state.phase {
             case .waiting, .confirming:
-                guard isShared, call.request.method == .get, call.isLike(leader) else { return .refused }
+                guard isShared, !state.isPatienceOver, call.request.method == .get, call.isLike(leader) else {
+                    return .refused
+                }
                 let number = state.nextNumber
                 state.nextNumber += 1
                 state.waiters.append(Waiter(number: number, call: call, isFollower: true))
@@ -142,6 +146,7 @@ final class FetchFlight: Sendable {
     /// The followers have waited long enough for the head: each is on its own from now on.
     func releaseFollowers() {
         let followers: [Waiter] = state.withLock { state in
+            state.isPatienceOver = true
             guard case .waiting = state.phase else { return [] }
             let followers = state.waiters.filter(\.isFollower)
             state.waiters.removeAll(where: \.isFollower)
@@ -168,7 +173,7 @@ final class FetchFlight: Sendable {
 
     /// Notes that something may be stored, so that a purge from now on is noticed.
     func reserve() {
-        guard leader.request.isCacheable, isKeepable else { return }
+        guard isKeepable else { return }
         let reservation = tools.cache.reserve(responseTo: url, tags: leader.request.tags.sorted())
         state.withLock { $0.reservation = reservation }
     }

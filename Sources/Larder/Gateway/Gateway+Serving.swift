@@ -22,13 +22,11 @@ extension Gateway {
             case .hit(let stored):
                 answer(call, held, stored, occasion)
             case .absent:
-                call.reason = .miss
-                send(call, held: nil)
+                fetchInstead(call, .miss)
             case .needsVerification:
                 tools.cache.verify(held.entry.key) { [self] result in
                     guard let stored = (try? result.get()) ?? nil else {
-                        call.reason = .miss
-                        return send(call, held: nil)
+                        return fetchInstead(call, .miss)
                     }
                     answer(call, held, stored, occasion)
                 }
@@ -57,8 +55,7 @@ extension Gateway {
                     available: held.head.part == nil ? nil : ByteCoverage(bodies.map(\.range))))
         }
         guard let served, let sent = served.body(of: body) else {
-            call.reason = .partial
-            return send(call, held: nil)
+            return fetchInstead(call, .partial)
         }
         for part in held.parts { tools.cache.recordHit(part.entry) }
         answer(call, held, held.entry, served, sent, occasion)
@@ -76,10 +73,17 @@ extension Gateway {
         let served = served(
             held, to: call, .init(status: held.head.status, fields: held.head.fields, length: stored.body.length))
         guard let served, let sent = served.body(of: whole) else {
-            call.reason = .partial
-            return send(call, held: nil)
+            return fetchInstead(call, .partial)
         }
         answer(call, held, entry, served, sent, occasion)
+    }
+
+    /// The body is not what the index says. The origin is asked without a look into the cache, which would find it
+    /// again.
+    private func fetchInstead(_ call: GatewayCall, _ reason: ForwardReason) {
+        call.reason = reason
+        call.goAlone()
+        send(call, held: nil)
     }
 
     private func served(

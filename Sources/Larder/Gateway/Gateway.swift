@@ -144,7 +144,7 @@ public final class Gateway: Sendable {
     func send(_ call: GatewayCall, held: HeldResponse?, isValidating: Bool = false) {
         enum Role {
             case leads(FetchFlight)
-            case waits(FetchFlight, UInt64, isFirst: Bool)
+            case waits(FetchFlight, isFirst: Bool)
             case reads(FetchFlight.Shared)
             case refused
         }
@@ -156,7 +156,10 @@ public final class Gateway: Sendable {
             if isShared {
                 for flight in state.flights[url] ?? [] {
                     switch flight.admit(call) {
-                    case .waits(let number, let isFirst): return .waits(flight, number, isFirst: isFirst)
+                    case .waits(let number, let isFirst):
+                        // Here, so that it comes before any flight that it is sent on to.
+                        call.wait(for: flight, number: number)
+                        return .waits(flight, isFirst: isFirst)
                     case .reads(let shared): return .reads(shared)
                     case .refused: continue
                     }
@@ -173,9 +176,8 @@ public final class Gateway: Sendable {
         case .reads(let shared):
             tools.metrics.joins.increment()
             call.join(shared, now: now)
-        case .waits(let flight, let number, let isFirst):
+        case .waits(let flight, let isFirst):
             tools.metrics.joins.increment()
-            call.wait(for: flight, number: number)
             if isFirst {
                 queue.asyncAfter(deadline: .now() + patience.inSeconds) { [weak flight] in
                     flight?.releaseFollowers()
@@ -206,7 +208,9 @@ public final class Gateway: Sendable {
         ] {
             request.fields[values: name] = []
         }
-        let background = GatewayCall(request, interim: { _, _ in }, completion: { _ in })
+        let background = GatewayCall(request, interim: { _, _ in }) { result in
+            if case .success(let answer) = result, case .live(let live) = answer.body { live.dismiss() }
+        }
         let isUnderWay = state.withLock { $0.flights[request.url.string]?.isEmpty == false }
         if !isUnderWay { send(background, held: held, isValidating: !Validators(held.head.fields).isEmpty) }
     }

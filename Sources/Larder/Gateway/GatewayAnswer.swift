@@ -48,6 +48,11 @@ public struct LiveBody: Sendable {
     public func feed(_ consumer: any BodyConsumer) {
         flow.feed(consumer, from: range?.lowerBound ?? 0, to: range?.upperBound)
     }
+
+    /// Nobody will read it; in place of ``feed(_:)``.
+    public func dismiss() {
+        flow.dismiss()
+    }
 }
 
 /// Why there is no answer to pass on.

@@ -15,16 +15,20 @@ extension GatewayCall {
     ) {
         var status = CacheStatus(.forwarded(reason))
         status.detail = pass?.rawValue
-        if let shared, live(shared, status, now: now, isOwn: true) { return }
+        if let shared { return live(shared, status, now: now, isOwn: true) }
         var fields = answer.fields
         finish(&fields, status)
-        self.answer(GatewayAnswer(status: answer.status, fields: fields, body: whole(flow, answer.status, length)))
+        self.answer(
+            GatewayAnswer(status: answer.status, fields: fields, body: whole(flow, answer.status, length, isOwn: true)))
     }
 
     /// All of a body, where the method and the status have one.
-    private func whole(_ flow: BodyFlow, _ status: Int, _ length: Int64?) -> GatewayAnswer.Body {
-        request.method == .head || [204, 304].contains(status)
-            ? .withheld(length: length) : .live(LiveBody(flow: flow, range: nil, length: length))
+    private func whole(_ flow: BodyFlow, _ status: Int, _ length: Int64?, isOwn: Bool) -> GatewayAnswer.Body {
+        guard request.method == .head || [204, 304].contains(status) else {
+            return .live(LiveBody(flow: flow, range: nil, length: length))
+        }
+        if isOwn { flow.dismiss() }
+        return .withheld(length: length)
     }
 
     /// Reads along with the answer to somebody else's request.
@@ -32,12 +36,10 @@ extension GatewayCall {
         // All of it is there, and being stored at this moment: that is as good as a hit.
         var status = CacheStatus(shared.flow.isComplete ? .hit : .forwarded(reason))
         status.isCollapsed = true
-        _ = live(shared, status, now: now, isOwn: false)
+        live(shared, status, now: now, isOwn: false)
     }
 
-    /// - Returns: whether the call was answered; not when conditions and ranges do not apply, and it is the caller's
-    ///   own.
-    private func live(_ shared: FetchFlight.Shared, _ status: CacheStatus, now: Timestamp, isOwn: Bool) -> Bool {
+    private func live(_ shared: FetchFlight.Shared, _ status: CacheStatus, now: Timestamp, isOwn: Bool) {
         var status = status
         let head = shared.head
         status.isStored = isOwn
@@ -54,9 +56,10 @@ extension GatewayCall {
             if !isOwn { fields[.age] = String(age.components.seconds) }
             finish(&fields, status)
             answer(
-                GatewayAnswer(status: head.status, fields: fields, body: whole(shared.flow, head.status, shared.length))
-            )
-            return true
+                GatewayAnswer(
+                    status: head.status, fields: fields,
+                    body: whole(shared.flow, head.status, shared.length, isOwn: isOwn)))
+            return
         }
         var fields = served.fields
         // What comes straight from the origin is as old as the origin says.
@@ -69,8 +72,8 @@ extension GatewayCall {
                 .live(LiveBody(flow: shared.flow, range: range, length: Int64(range.count)))
             case .whole, .multipart: .live(LiveBody(flow: shared.flow, range: nil, length: length))
             }
+        if isOwn, case .withheld = body { shared.flow.dismiss() }
         answer(GatewayAnswer(status: served.status, fields: fields, body: body))
-        return true
     }
 
     /// The request's fields without a Range of several parts, which could not be sent as they come: RFC 9110 §14.2 lets

@@ -20,14 +20,15 @@ final class GatewayCall: Sendable {
         /// Where it waits.
         var flight: (FetchFlight, number: UInt64)?
         var hasLeft = false
+        /// Gone once the call was answered or its client has left: they keep much alive.
+        var onInterim: Interim?
+        var completion: Completion?
     }
 
     let request: GatewayRequest
     /// The request, as far as caching goes.
     let cacheRequest: CacheRequest
-    private let onInterim: Interim
-    private let completion: Completion
-    private let state = Locked(State())
+    private let state: Locked<State>
 
     init(_ request: GatewayRequest, interim: @escaping Interim, completion: @escaping Completion) {
         self.request = request
@@ -35,8 +36,7 @@ final class GatewayCall: Sendable {
         cacheRequest = CacheRequest(
             method: request.method, url: request.url.string, fields: request.fields, callerTTL: request.ttl,
             authorization: authorization)
-        onInterim = interim
-        self.completion = completion
+        state = Locked(State(onInterim: interim, completion: completion))
     }
 
     // MARK: - What it may have
@@ -91,6 +91,7 @@ final class GatewayCall: Sendable {
     /// It waits for a flight.
     func wait(for flight: FetchFlight, number: UInt64) {
         let hasLeft = state.withLock { state in
+            guard !state.isAnswered || state.hasLeft else { return false }
             state.flight = (flight, number)
             state.isFollower = number > 0
             return state.hasLeft
@@ -103,7 +104,8 @@ final class GatewayCall: Sendable {
         let flight = state.withLock { state in
             state.hasLeft = true
             state.isAnswered = true
-            return state.flight
+            (state.onInterim, state.completion) = (nil, nil)
+            return state.flight.take()
         }
         flight?.0.leave(flight?.number ?? 0)
     }
@@ -114,8 +116,7 @@ final class GatewayCall: Sendable {
     // MARK: - Its answer
 
     func interim(_ status: Int, _ fields: HTTPFields) {
-        guard !state.withLock(\.isAnswered) else { return }
-        onInterim(status, fields)
+        state.withLock(\.onInterim)?(status, fields)
     }
 
     func answer(_ answer: GatewayAnswer) {
@@ -135,13 +136,13 @@ final class GatewayCall: Sendable {
     }
 
     private func end(_ result: Result<GatewayAnswer, GatewayError>) {
-        let isFirst = state.withLock { state in
-            defer {
-                state.isAnswered = true
-                state.flight = nil
-            }
-            return !state.isAnswered
+        let completion = state.withLock { state in
+            state.isAnswered = true
+            state.flight = nil
+            state.onInterim = nil
+            return state.completion.take()
         }
-        if isFirst { completion(result) }
+        if let completion { return completion(result) }
+        if case .success(let answer) = result, case .live(let live) = answer.body { live.dismiss() }
     }
 }

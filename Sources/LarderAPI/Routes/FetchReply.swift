@@ -13,7 +13,12 @@ final class FetchReply: Sendable {
         var result: Result<GatewayAnswer, GatewayError>?
         var place: Gateway.Place?
         var hasLeft = false
+        var isAnswered = false
     }
+
+    /// What a connection's memory of 32 KiB has room for, of the heads of the request and of the answer together:
+    /// libmicrohttpd closes the connection without a word where it has not.
+    private static let headLimit = 30_000
 
     private let request: Request
     private let state = Locked(State())
@@ -31,13 +36,14 @@ final class FetchReply: Sendable {
             },
             completion: { [self] result in
                 let call = state.withLock { state in
-                    state.result = result
-                    return state.call
+                    (state.isAnswered, state.place) = (true, nil)
+                    if state.call == nil { state.result = result }
+                    return state.call.take()
                 }
                 if let call { respond(result, call) }
             })
         let hasLeft = state.withLock { state in
-            state.place = place
+            if !state.isAnswered { state.place = place }
             return state.hasLeft
         }
         if hasLeft { place.leave() }
@@ -46,8 +52,8 @@ final class FetchReply: Sendable {
     /// The request is complete, and its client waits.
     func begin(_ call: Call) {
         let result = state.withLock { state in
-            state.call = call
-            return state.result
+            if state.result == nil { state.call = call }
+            return state.result.take()
         }
         if let result { return respond(result, call) }
         call.exchange.onHangUp { [self] in leave() }
@@ -55,16 +61,27 @@ final class FetchReply: Sendable {
 
     /// The client is gone.
     func leave() {
-        let place = state.withLock { state in
+        let (place, result) = state.withLock { state in
             state.hasLeft = true
-            return state.place
+            return (state.place.take(), state.result.take())
         }
         place?.leave()
+        if case .success(let answer)? = result, case .live(let live) = answer.body { live.dismiss() }
     }
 
     private func respond(_ result: Result<GatewayAnswer, GatewayError>, _ call: Call) {
         switch result {
-        case .success(let answer): call.respond(answer.response(to: request))
+        case .success(let answer):
+            guard answer.headLength <= Self.headLimit - request.headLength else {
+                if case .live(let live) = answer.body { live.dismiss() }
+                return call.respond(
+                    Problem(
+                        status: 502,
+                        detail:
+                            "the head of the origin's answer has \(answer.headLength) bytes, more than can be passed on"
+                    ))
+            }
+            call.respond(answer.response(to: request))
         case .failure(let error): call.respond(Problem(error))
         }
     }
@@ -99,6 +116,11 @@ final class FetchUpload: BodySink {
 }
 
 extension GatewayAnswer {
+    /// About how many bytes the fields have on the wire.
+    fileprivate var headLength: Int {
+        fields.reduce(0) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 4 }
+    }
+
     /// The answer as the server sends it.
     func response(to request: Request) -> Response {
         var fields = fields

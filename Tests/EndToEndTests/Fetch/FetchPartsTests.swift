@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import Primitives
 import TestSupport
@@ -87,6 +88,31 @@ struct FetchPartsTests {
             #expect(second.text == "234")
             #expect(second[.contentRange] == "bytes 2-4/36")
             #expect(try await first == Array("0123456789".utf8))
+        }
+    }
+
+    @Test("a part whose file was touched is asked for anew, and does not send the server round in circles")
+    func touchedPart() async throws {
+        let whole = pattern(200_000, seed: 7)
+        let origin = try ScriptedOrigin { _, connection in
+            let fields: HTTPFields = [
+                .cacheControl: "max-age=60", .eTag: "\"v1\"", .contentRange: "bytes 0-99999/200000",
+            ]
+            try connection.respond(206, fields: fields, body: whole[..<100_000])
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            for count in 1...2 {
+                let reply = try await get(server, origin.url("/a"), [.range: "bytes=0-99999"])
+                #expect(reply.body == Array(whole[..<100_000]))
+                #expect(origin.requestCount == count)
+                try await server.service.cache.flush()
+                server.service.cache.trimMemory(toBytes: 0)
+                let entry = try #require(try server.service.cache.list().entries.first)
+                let path = try #require(entry.localPath)
+                try FileManager.default.setAttributes(
+                    [.modificationDate: Date(timeIntervalSince1970: Double(count))], ofItemAtPath: path)
+            }
         }
     }
 

@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import Primitives
 import TestSupport
@@ -161,6 +162,59 @@ struct FetchStreamingTests {
             while texts.last != "1", texts.count < 10_000 { texts.append(try await get(server, origin.url("/a")).text) }
             #expect(texts.last == "1")
             #expect(origin.requestCount == 2)
+        }
+    }
+
+    @Test("hits on a large body leave no descriptor behind")
+    func descriptors() async throws {
+        let body = pattern(4 << 20, seed: 5)
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.respond(fields: [.cacheControl: "max-age=60"], body: body)
+        }
+        defer { origin.stop() }
+        let directory = try TemporaryDirectory()
+        let larder = try await LarderProcess(directory: directory.path("cache"))
+        let target = "/fetch/" + origin.url("/large")
+        func descriptors() throws -> Int {
+            try FileManager.default.contentsOfDirectory(atPath: "/proc/\(larder.process.pid)/fd").count
+        }
+        for _ in 0..<3 { #expect(try await larder.client.request("GET", target).body == body) }
+        let before = try descriptors()
+        for _ in 0..<20 { #expect(try await larder.client.request("GET", target).body == body) }
+        try await poll("the descriptors to be closed") { try descriptors() <= before + 2 }
+        #expect(try await larder.stop() == .status(0))
+    }
+
+    @Test("a refresh behind a stale answer that turns out not to be kept ends, and the next one begins")
+    func refreshNotKept() async throws {
+        let large = pattern(1 << 20, seed: 6)
+        let origin = try ScriptedOrigin { request, connection in
+            let control = request.index == 0 ? "max-age=1, stale-while-revalidate=600" : "no-store"
+            try connection.respond(fields: [.cacheControl: control], body: large)
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            _ = try await get(server, origin.url("/a"))
+            try await server.service.cache.flush()
+            for count in 2...3 {
+                server.clock.advance(by: .seconds(10))
+                #expect(try await get(server, origin.url("/a")).body == large)
+                try await origin.waitForRequests(count)
+                try await poll("the refresh to end") { server.service.gateway.flightCount == 0 }
+            }
+        }
+    }
+
+    @Test("a head that no answer can hold is a 502 that says so", arguments: [28_000, 60_000])
+    func largeHead(count: Int) async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.respond(
+                fields: [HTTPField.Name("X-Large")!: String(repeating: "x", count: count)], body: "body")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let reply = try await get(server, origin.url("/a"))
+            #expect(reply.status == (count < 30_000 ? 200 : 502))
         }
     }
 
