@@ -10,16 +10,6 @@ import Primitives
 /// Invariants: `state` is locked; callbacks and wake-ups happen after the lock is released. `isAwaited` is set exactly
 /// while libcurl waits for bytes, and whoever takes it back wakes the transfer: one wake-up for many writes.
 public final class OriginUpload: Sendable {
-    /// What a write found.
-    public enum WriteResult: Sendable {
-        /// The bytes were taken, and there is room for more.
-        case room
-        /// The bytes were taken, and no more should be written before ``OriginUpload/onRoom(_:)`` calls back.
-        case full
-        /// Nobody wants the body any more, or it was finished: the bytes were dropped.
-        case closed
-    }
-
     private enum Phase {
         case open
         case finished
@@ -29,14 +19,13 @@ public final class OriginUpload: Sendable {
 
     private struct State {
         var phase = Phase.open
-        var queue = ChunkQueue()
+        var queue: BoundedQueue
         /// How many bytes were written, and whether libcurl was given any, framing included.
         var writtenCount: Int64 = 0
         var wasRead = false
         var isLastChunkSent = false
         var transfer: OriginTransfer?
         var isAwaited = false
-        var roomAction: (@Sendable () -> Void)?
 
         /// The transfer that has to be woken, when it waits.
         mutating func takeAwaiting() -> OriginTransfer? {
@@ -47,26 +36,25 @@ public final class OriginUpload: Sendable {
         /// The transfer that has to be ended, whether it waits or not.
         mutating func fail(_ words: String) -> OriginTransfer? {
             phase = .failed(words)
-            queue = ChunkQueue()
+            queue.removeAll()
             return transfer
         }
     }
 
     /// What the body is declared to be long, in bytes; `nil` when that is not known, and the body goes out in chunks.
     public let length: Int64?
-    private let highWaterMark: Int
-    private let state = Locked(State())
+    private let state: Locked<State>
 
     /// A body to be given to one ``OriginRequest``.
     ///
     /// - Parameters:
     ///   - length: its length in bytes, at least 0; `nil` when it is not known.
-    ///   - highWaterMark: how many bytes may wait before a write says ``WriteResult/full``; at half of it there is room
-    ///     again. Default 256 KiB.
+    ///   - highWaterMark: how many bytes may wait before a write says ``Primitives/Backpressure/full``; at half of it
+    ///     there is room again. Default 256 KiB.
     public init(length: Int64?, highWaterMark: Int = 256 * 1024) {
         precondition(length ?? 0 >= 0, "a body cannot be shorter than nothing")
         self.length = length
-        self.highWaterMark = max(1, highWaterMark)
+        state = Locked(State(queue: BoundedQueue(highWaterMark: highWaterMark)))
     }
 
     // MARK: For the producer
@@ -74,15 +62,14 @@ public final class OriginUpload: Sendable {
     /// Adds bytes, which are not copied. May be called before the transfer starts. Beyond the declared length the
     /// transfer fails, with ``OriginError/Kind/uploadBroken(_:)``.
     @discardableResult
-    public func write(_ bytes: SharedBytes) -> WriteResult {
-        let (result, transfer): (WriteResult, OriginTransfer?) = state.withLock { state in
+    public func write(_ bytes: SharedBytes) -> Backpressure {
+        let (result, transfer): (Backpressure, OriginTransfer?) = state.withLock { state in
             guard case .open = state.phase else { return (.closed, nil) }
             state.writtenCount += Int64(bytes.count)
             if let length, state.writtenCount > length {
                 return (.closed, state.fail("it is longer than its declared \(length) bytes"))
             }
-            state.queue.append(bytes)
-            let result = state.queue.count < highWaterMark ? WriteResult.room : .full
+            let result = state.queue.append(bytes)
             return (result, bytes.count > 0 ? state.takeAwaiting() : nil)
         }
         transfer?.wake()
@@ -93,11 +80,8 @@ public final class OriginUpload: Sendable {
     /// the client's thread, which must not be kept waiting. Only the last action that was given is called.
     public func onRoom(_ action: @escaping @Sendable () -> Void) {
         let isReady = state.withLock { state in
-            if case .open = state.phase, state.queue.count >= highWaterMark {
-                state.roomAction = action
-                return false
-            }
-            return true
+            guard case .open = state.phase else { return true }
+            return state.queue.hasRoom(orCall: action)
         }
         if isReady { action() }
     }
@@ -119,11 +103,12 @@ public final class OriginUpload: Sendable {
     /// The body cannot be completed: the transfer is broken off, so that the origin does not take it for whole, and
     /// fails with ``OriginError/Kind/uploadBroken(_:)``.
     public func fail() {
-        let transfer: OriginTransfer? = state.withLock { state in
-            guard case .open = state.phase else { return nil }
-            return state.fail("its producer gave up")
+        let (transfer, roomAction): (OriginTransfer?, (@Sendable () -> Void)?) = state.withLock { state in
+            guard case .open = state.phase else { return (nil, nil) }
+            return (state.fail("its producer gave up"), state.queue.takeRoomAction())
         }
         transfer?.wake()
+        roomAction?()
     }
 
     // MARK: For the transfer
@@ -182,7 +167,7 @@ public final class OriginUpload: Sendable {
                 let count =
                     length == nil ? Self.takeChunk(&state.queue, into: box.buffer) : state.queue.take(into: box.buffer)
                 return (
-                    .bytes(count), state.queue.count <= highWaterMark / 2 ? state.roomAction.take() : nil
+                    .bytes(count), state.queue.takeRoomAction()
                 )
             }
         }
@@ -194,14 +179,14 @@ public final class OriginUpload: Sendable {
     func close() {
         let roomAction = state.withLock { state in
             state.phase = .closed
-            state.queue = ChunkQueue()
+            state.queue.removeAll()
             state.transfer = nil
-            return state.roomAction.take()
+            return state.queue.takeRoomAction()
         }
         roomAction?()
     }
 
-    private static func takeChunk(_ queue: inout ChunkQueue, into target: UnsafeMutableRawBufferPointer) -> Int {
+    private static func takeChunk(_ queue: inout BoundedQueue, into target: UnsafeMutableRawBufferPointer) -> Int {
         // Eight digits, and a line end before and after the bytes: libcurl's buffer is always larger.
         let count = min(queue.count, target.count - 12)
         let size = Array("\(String(count, radix: 16))\r\n".utf8)

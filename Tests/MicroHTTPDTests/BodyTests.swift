@@ -17,7 +17,7 @@ final class RecordingSink: BodySink {
         self.limit = limit
     }
 
-    func write(_ bytes: UnsafeRawBufferPointer) throws -> BodyRoom {
+    func write(_ bytes: UnsafeRawBufferPointer) throws -> Backpressure {
         let copy = Array(bytes)
         let count = received.withLock { received in
             received += copy

@@ -16,7 +16,7 @@ private final class NarrowSink: BodySink {
         self.queue = queue
     }
 
-    func write(_ bytes: UnsafeRawBufferPointer) -> BodyRoom {
+    func write(_ bytes: UnsafeRawBufferPointer) -> Backpressure {
         let copy = Array(bytes)
         received.withLock { $0 += copy }
         writes.put(bytes.count)
@@ -37,9 +37,9 @@ private final class SatisfiedSink: BodySink {
     let writes = Mailbox<Int>()
     let abandoned = Mailbox<Void>()
 
-    func write(_ bytes: UnsafeRawBufferPointer) -> BodyRoom {
+    func write(_ bytes: UnsafeRawBufferPointer) -> Backpressure {
         writes.put(bytes.count)
-        return .enough
+        return .closed
     }
 
     func abandon() {

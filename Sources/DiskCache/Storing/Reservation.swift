@@ -259,8 +259,9 @@ public final class Reservation: Sendable {
         }
         writer.submit(bodyBytes: bodyBytes, work) { result in
             if reserved > 0 { parts.budget.release(reserved) }
-            parts.flights.end(flight)
             completion(result)
+            // After it: whoever finds this reservation until then must see that it was purged.
+            parts.flights.end(flight)
         }
     }
 

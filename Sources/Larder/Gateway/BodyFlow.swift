@@ -153,7 +153,7 @@ final class BodyFlow: Sendable {
                 offset: start, end: end, consumer: consumer, phase: .served)
             return state.followersSoFar
         }
-        consumer.whenClosed { [weak self] in self?.leave(number) }
+        consumer.onClose { [weak self] in self?.leave(number) }
         serve(number, next: nil)
     }
 
@@ -193,15 +193,15 @@ final class BodyFlow: Sendable {
             switch step {
             case .done: return
             case .complete(let consumer):
-                consumer.complete()
+                consumer.finish()
                 return leave(number)
             case .breakOff(let consumer):
-                consumer.breakOff()
+                consumer.fail()
                 return leave(number)
             case .give(let piece): bytes = piece
             case .read(let body, let offset, let count):
                 guard let piece = try? body.read(at: offset, upTo: count), piece.count > 0 else {
-                    state.withLock { $0.followers[number]?.consumer }?.breakOff()
+                    state.withLock { $0.followers[number]?.consumer }?.fail()
                     return leave(number)
                 }
                 bytes = piece
@@ -219,7 +219,7 @@ final class BodyFlow: Sendable {
             return follower.consumer
         }
         guard let consumer else { return false }
-        switch consumer.take(bytes) {
+        switch consumer.write(bytes) {
         case .room: return true
         case .closed:
             leave(number)
@@ -228,7 +228,7 @@ final class BodyFlow: Sendable {
             state.withLock { $0.followers[number]?.phase = .full }
             // Called back at once, the loop goes on: calling itself, it could go as deep as the body is long.
             let turn = Locked<Bool?>(nil)
-            consumer.whenRoom { [self] in
+            consumer.onRoom { [self] in
                 let isLater = turn.withLock { turn in
                     defer { turn = turn ?? true }
                     return turn != nil

@@ -45,10 +45,11 @@ extension FetchFlight {
         reservation.publishUnchanged(entry, leader.refresh(of: confirmed, from: requestedAt, to: tools.clock.now())) {
             [self] result in
             switch result {
-            case .success(let outcome):
-                land(HeldResponse(entry: outcome.entry, head: confirmed), isStored: true)
+            case .success(.stored(let entry)):
+                land(HeldResponse(entry: entry, head: confirmed), isStored: true)
             case .failure(.versionChanged): fetchWhole()
-            case .failure: land(HeldResponse(entry: entry, head: confirmed), isStored: false)
+            case .success(.notKept), .failure:
+                land(HeldResponse(entry: entry, head: confirmed), isStored: false)
             }
         }
     }

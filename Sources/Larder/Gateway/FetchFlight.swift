@@ -10,7 +10,7 @@ import Primitives
 /// its body along while it comes; the others are sent back to the ``Gateway``, to be on their own. As long as the
 /// answer is kept, the flight goes on without any client.
 ///
-/// Invariants: `state` is under one lock, and acted upon after. Phases only go forward. A waiter is in the list or was
+/// Invariants: `state` is under one lock, and acted upon after. Phases only go forward, but when a 304 confirms what is not held. A waiter is in the list or was
 /// answered, never both; nobody is added once the phase is `ended`. The origin's calls come one after another on its
 /// client's thread, the cache's on its writer's.
 final class FetchFlight: Sendable {
@@ -128,6 +128,11 @@ final class FetchFlight: Sendable {
         }
         guard case .reads(let shared) = admission else { return admission }
         return call.mayHave(shared.head, now: tools.clock.now()) ? admission : .refused
+    }
+
+    /// Whether it may bring that very response up to date.
+    func refreshes(_ held: HeldResponse) -> Bool {
+        state.withLock { $0.held?.entry.key } == held.entry.key
     }
 
     /// A client is gone. The flight goes on as long as somebody waits or the answer may be kept.

@@ -211,7 +211,9 @@ public final class Gateway: Sendable {
         let background = GatewayCall(request, interim: { _, _ in }) { result in
             if case .success(let answer) = result, case .live(let live) = answer.body { live.dismiss() }
         }
-        let isUnderWay = state.withLock { $0.flights[request.url.string]?.isEmpty == false }
+        let isUnderWay = state.withLock { state in
+            state.flights[request.url.string]?.contains { $0.refreshes(held) } == true
+        }
         if !isUnderWay { send(background, held: held, isValidating: !Validators(held.head.fields).isEmpty) }
     }
 

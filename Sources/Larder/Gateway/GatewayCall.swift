@@ -142,6 +142,8 @@ final class GatewayCall: Sendable {
             state.onInterim = nil
             return state.completion.take()
         }
+        // Whatever the origin has not taken of its body, nobody wants any more.
+        if case .failure = result { request.upload?.fail() }
         if let completion { return completion(result) }
         if case .success(let answer) = result, case .live(let live) = answer.body { live.dismiss() }
     }

@@ -12,16 +12,12 @@ public final class GatewayUpload: Sendable {
 
     /// Takes the next bytes, and says whether more should come. Bytes that the origin does not want any more are
     /// dropped.
-    public func write(_ bytes: SharedBytes) -> ConsumerRoom {
-        switch pipe.write(bytes) {
-        case .room: .room
-        case .full: .full
-        case .closed: .closed
-        }
+    public func write(_ bytes: SharedBytes) -> Backpressure {
+        pipe.write(bytes)
     }
 
     /// Calls `action` once, as soon as there is room; at once when there is.
-    public func whenRoom(_ action: @escaping @Sendable () -> Void) {
+    public func onRoom(_ action: @escaping @Sendable () -> Void) {
         pipe.onRoom(action)
     }
 
@@ -30,7 +26,8 @@ public final class GatewayUpload: Sendable {
         pipe.finish()
     }
 
-    /// The client went away before it had sent all: the origin must not take the rest for whole.
+    /// The client went away before it had sent all, and the origin must not take what it got for whole; or nobody will
+    /// ask the origin at all, and what is still written is dropped.
     public func fail() {
         pipe.fail()
     }

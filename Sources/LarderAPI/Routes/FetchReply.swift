@@ -97,16 +97,12 @@ final class FetchUpload: BodySink {
         self.reply = reply
     }
 
-    func write(_ bytes: UnsafeRawBufferPointer) throws -> BodyRoom {
-        switch upload.write(SharedBytes(copying: bytes)) {
-        case .room: .room
-        case .full: .full
-        case .closed: .enough
-        }
+    func write(_ bytes: UnsafeRawBufferPointer) throws -> Backpressure {
+        upload.write(SharedBytes(copying: bytes))
     }
 
     func onRoom(_ action: @escaping @Sendable () -> Void) {
-        upload.whenRoom(action)
+        upload.onRoom(action)
     }
 
     func abandon() {

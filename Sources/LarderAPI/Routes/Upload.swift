@@ -18,7 +18,7 @@ final class Upload: BodySink {
         self.condition = condition
     }
 
-    func write(_ bytes: UnsafeRawBufferPointer) throws -> BodyRoom {
+    func write(_ bytes: UnsafeRawBufferPointer) throws -> Backpressure {
         try reservation.receive(bytes)
         return .room
     }

@@ -69,7 +69,7 @@ struct BodyReceiver {
                 switch room {
                 case .room: return .next
                 case .full: return .wait(sink)
-                case .enough:
+                case .closed:
                     hasSinkEnough = true
                     return .next
                 }

@@ -38,14 +38,17 @@ public enum BodyPolicy: Sendable {
 /// Takes the body of a request piece by piece, on libmicrohttpd's thread, and says whether it can take more: a client
 /// is not read from faster than its body goes away.
 public protocol BodySink: AnyObject, Sendable {
-    /// Takes the next bytes, which are valid during the call only; all of them, whatever it says. The first error ends
-    /// the calls: it is the exchange's ``ReceivedBody/failed(_:)``.
-    func write(_ bytes: UnsafeRawBufferPointer) throws -> BodyRoom
+    /// Takes the next bytes, which are valid during the call only; all of them, unless it says
+    /// ``Primitives/Backpressure/closed``: then the rest is thrown away, up to ``Daemon/Configuration/discardLimit``,
+    /// and the exchange starts, as after any body. (It would gain nothing by starting earlier: libmicrohttpd takes an
+    /// answer before the body or after it, never in between.) The first error ends the calls: it is the exchange's
+    /// ``ReceivedBody/failed(_:)``.
+    func write(_ bytes: UnsafeRawBufferPointer) throws -> Backpressure
 
-    /// Called after each write that said ``BodyRoom/full``, on the same thread: has `action` called once, from any
-    /// thread, as soon as there is room, or as soon as it is known that no more is wanted (the next write says so); at
-    /// once if that has happened already. Until then the connection is suspended, and neither the next bytes nor the
-    /// exchange come, even if the body was complete. An `action` that comes too late, after ``abandon()``, does
+    /// Called after each write that said ``Primitives/Backpressure/full``, on the same thread: has `action` called once,
+    /// from any thread, as soon as there is room, or as soon as it is known that no more is wanted (the next write says
+    /// so); at once if that has happened already. Until then the connection is suspended, and neither the next bytes
+    /// nor the exchange come, even if the body was complete. An `action` that comes too late, after ``abandon()``, does
     /// nothing.
     ///
     /// Default: calls it at once, for sinks that are never full.
@@ -64,25 +67,13 @@ extension BodySink {
     }
 }
 
-/// What a ``BodySink`` says after it took a piece of a body.
-public enum BodyRoom: Sendable {
-    /// There is room for more.
-    case room
-    /// No more should come before ``BodySink/onRoom(_:)`` calls back.
-    case full
-    /// No more is wanted, and none will come: the rest is thrown away, up to ``Daemon/Configuration/discardLimit``, and
-    /// then the exchange starts, as after any body. It would gain nothing by starting earlier: libmicrohttpd takes an
-    /// answer before the body or after it, never in between.
-    case enough
-}
-
 /// What became of the body of a request.
 public enum ReceivedBody: Sendable {
     /// Nobody asked for it: ``BodyPolicy/none``.
     case none
     /// All of it, empty when there was none: ``BodyPolicy/memory(limit:)``.
     case memory([UInt8])
-    /// The sink took that many bytes: all of it, unless it said ``BodyRoom/enough``.
+    /// The sink took that many bytes: all of it, unless it said ``Primitives/Backpressure/closed``.
     case sunk(byteCount: Int64)
     /// It was, or said that it would be, longer than allowed.
     case tooLarge

@@ -24,16 +24,6 @@ import Primitives
 /// Invariants: `state` is locked; callbacks and resumptions happen after the lock is released. `waiting` is there
 /// exactly while the connection is suspended for want of bytes, and whoever takes it resumes the connection.
 public final class ResponseStream: Sendable {
-    /// What a write found.
-    public enum WriteResult: Sendable {
-        /// The bytes were taken, and there is room for more.
-        case room
-        /// The bytes were taken, and no more should be written before ``ResponseStream/onRoom(_:)`` calls back.
-        case full
-        /// The client has gone, or never wanted the body (`HEAD`), or the stream was finished: the bytes were dropped.
-        case closed
-    }
-
     private enum Phase {
         case open
         case finished
@@ -43,33 +33,30 @@ public final class ResponseStream: Sendable {
 
     private struct State {
         var phase = Phase.open
-        var queue = ChunkQueue()
+        var queue: BoundedQueue
         var connection: Connection?
         var waiting: Suspension?
-        var roomAction: (@Sendable () -> Void)?
         var closeActions: [@Sendable () -> Void] = []
     }
 
-    private let highWaterMark: Int
-    private let state = Locked(State())
+    private let state: Locked<State>
 
     /// A stream to be given to one ``Response``.
     ///
-    /// - Parameter highWaterMark: how many bytes may wait before a write says ``WriteResult/full``; at half of it there
-    ///   is room again. Default 256 KiB.
+    /// - Parameter highWaterMark: how many bytes may wait before a write says ``Primitives/Backpressure/full``; at half
+    ///   of it there is room again. Default 256 KiB.
     public init(highWaterMark: Int = 256 * 1024) {
-        self.highWaterMark = max(1, highWaterMark)
+        state = Locked(State(queue: BoundedQueue(highWaterMark: highWaterMark)))
     }
 
     // MARK: For the producer
 
     /// Adds bytes, which are not copied. May be called before the response is sent.
     @discardableResult
-    public func write(_ bytes: SharedBytes) -> WriteResult {
-        let (result, suspension): (WriteResult, Suspension?) = state.withLock { state in
+    public func write(_ bytes: SharedBytes) -> Backpressure {
+        let (result, suspension): (Backpressure, Suspension?) = state.withLock { state in
             guard case .open = state.phase else { return (.closed, nil) }
-            state.queue.append(bytes)
-            let result = state.queue.count < highWaterMark ? WriteResult.room : .full
+            let result = state.queue.append(bytes)
             return (result, state.queue.count > 0 ? state.waiting.take() : nil)
         }
         resume(suspension)
@@ -78,13 +65,13 @@ public final class ResponseStream: Sendable {
 
     /// Adds a copy of the bytes.
     @discardableResult
-    public func write(_ bytes: UnsafeRawBufferPointer) -> WriteResult {
+    public func write(_ bytes: UnsafeRawBufferPointer) -> Backpressure {
         write(SharedBytes(copying: bytes))
     }
 
     /// Adds a copy of the bytes.
     @discardableResult
-    public func write(_ bytes: some Sequence<UInt8>) -> WriteResult {
+    public func write(_ bytes: some Sequence<UInt8>) -> Backpressure {
         write(SharedBytes(bytes))
     }
 
@@ -92,11 +79,8 @@ public final class ResponseStream: Sendable {
     /// on libmicrohttpd's thread, which must not be kept waiting. Only the last action that was given is called.
     public func onRoom(_ action: @escaping @Sendable () -> Void) {
         let isReady = state.withLock { state in
-            if case .open = state.phase, state.queue.count >= highWaterMark {
-                state.roomAction = action
-                return false
-            }
-            return true
+            guard case .open = state.phase else { return true }
+            return state.queue.hasRoom(orCall: action)
         }
         if isReady { action() }
     }
@@ -169,7 +153,7 @@ public final class ResponseStream: Sendable {
                     return state.connection.map { .wait($0) } ?? .end(cmhd_end_with_error())
                 }
                 let count = state.queue.take(into: box.buffer)
-                return .bytes(count, roomAction: state.queue.count <= highWaterMark / 2 ? state.roomAction.take() : nil)
+                return .bytes(count, roomAction: state.queue.takeRoomAction())
             }
         }
         switch step {
@@ -200,13 +184,13 @@ public final class ResponseStream: Sendable {
     /// Nobody will read any more.
     func close() {
         var closeActions: [@Sendable () -> Void] = []
-        var queue = ChunkQueue()
+        var dropped = ChunkQueue()
         let (suspension, roomAction): (Suspension?, (@Sendable () -> Void)?) = state.withLock { state in
             if case .closed = state.phase { return (nil, nil) }
             state.phase = .closed
-            swap(&queue, &state.queue)
+            dropped = state.queue.removeAll()
             swap(&closeActions, &state.closeActions)
-            return (state.waiting.take(), state.roomAction.take())
+            return (state.waiting.take(), state.queue.takeRoomAction())
         }
         resume(suspension)
         roomAction?()

@@ -26,14 +26,14 @@ struct BodyFlowTests: Sendable {
         var received: [UInt8] { state.withLock { $0.received } }
         var end: End? { state.withLock { $0.end } }
 
-        func take(_ bytes: SharedBytes) -> ConsumerRoom {
+        func write(_ bytes: SharedBytes) -> Backpressure {
             state.withLock { state in
                 state.received += Array(bytes.bytes)
                 return state.received.count < state.room ? .room : .full
             }
         }
 
-        func whenRoom(_ action: @escaping @Sendable () -> Void) {
+        func onRoom(_ action: @escaping @Sendable () -> Void) {
             let isReady = state.withLock { state in
                 if state.received.count < state.room { return true }
                 state.roomAction = action
@@ -42,9 +42,9 @@ struct BodyFlowTests: Sendable {
             if isReady { action() }
         }
 
-        func whenClosed(_ action: @escaping @Sendable () -> Void) { state.withLock { $0.closeAction = action } }
-        func complete() { state.withLock { $0.end = .complete } }
-        func breakOff() { state.withLock { $0.end = .brokenOff } }
+        func onClose(_ action: @escaping @Sendable () -> Void) { state.withLock { $0.closeAction = action } }
+        func finish() { state.withLock { $0.end = .complete } }
+        func fail() { state.withLock { $0.end = .brokenOff } }
 
         func open(_ room: Int = .max) {
             let action = state.withLock { state in
