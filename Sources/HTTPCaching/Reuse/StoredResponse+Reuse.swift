@@ -4,7 +4,7 @@ import Primitives
 extension StoredResponse {
     /// Whether a request may have it at all: what only a caller's ttl allowed to be kept is for callers with a ttl and
     /// the same Authorization.
-    func isOpen(to request: CacheRequest) -> Bool {
+    public func isOpen(to request: CacheRequest) -> Bool {
         guard let grant, grant.isOnlyReason else { return true }
         return request.callerTTL != nil && grant.authorization == request.authorization
     }

@@ -7,8 +7,8 @@ import Primitives
 /// What the origin says.
 extension FetchFlight: OriginReceiver {
     func originDidAnswerInterim(_ head: OriginHead) {
-        let waiters = state.withLock { $0.waiters }
-        for waiter in waiters { waiter.call.interim(head.status, head.fields.endToEnd()) }
+        // Nobody knows yet whether others may have this answer.
+        leader.interim(head.status, head.fields.endToEnd())
     }
 
     func originDidAnswer(_ head: OriginHead) {

@@ -37,8 +37,8 @@ extension FetchFlight {
         guard held.head.isConfirmed(by: answer.fields) else { return fetchWhole() }
         tools.metrics.revalidated.increment()
         if held.head.update(from: answer, for: leader.cacheRequest) != nil {
-            // For this request only: what is stored stays as it was.
-            return land(held, isStored: false)
+            // For this request only: what is stored stays as it was, and nobody else may see what was said.
+            return land(held, isStored: false, isForAll: false)
         }
         let (entry, confirmed) = (held.entry, held.head)
         reservation.decide(CacheKey(entry.key) ?? reservation.key)
@@ -62,12 +62,12 @@ extension FetchFlight {
     }
 
     /// What the origin confirmed is served to everyone who may have it.
-    private func land(_ confirmed: HeldResponse, isStored: Bool) {
+    private func land(_ confirmed: HeldResponse, isStored: Bool, isForAll: Bool = true) {
         let waiters = takeWaiters()
         end()
         let now = tools.clock.now()
         for waiter in waiters {
-            if !waiter.isFollower || waiter.call.mayHave(confirmed.head, now: now) {
+            if !waiter.isFollower || (isForAll && waiter.call.mayHave(confirmed.head, now: now)) {
                 gateway.serve(confirmed, to: waiter.call, as: .revalidated(isStored: isStored))
             } else {
                 gateway.goAlone(waiter.call)

@@ -126,7 +126,7 @@ public final class Gateway: Sendable {
         if let index = ReusePolicy.select(call.cacheRequest, from: complete.map(\.head)) {
             return (complete[index], nil)
         }
-        let parts = all.filter { $0.head.part != nil }
+        let parts = all.filter { $0.head.part != nil && $0.head.isOpen(to: call.cacheRequest) }
         guard let index = ReusePolicy.select(call.cacheRequest, from: parts.map(\.head)) else {
             return (nil, all.first)
         }

@@ -1,0 +1,92 @@
+import HTTPTypes
+import TestSupport
+import Testing
+
+@Suite("/fetch: nobody gets what was somebody else's")
+struct FetchPrivacyTests {
+    private func get(_ server: TestServer, _ url: String, _ fields: HTTPFields = [:]) async throws -> HTTPReply {
+        try await HTTPClient(port: server.api.port).request("GET", "/fetch/" + url, fields: fields)
+    }
+
+    @Test("a part that only Authorization and a ttl allowed to be kept is never put together with open ones")
+    func partsOfOthers() async throws {
+        let body = Array("0123456789".utf8)
+        let origin = try ScriptedOrigin { request, connection in
+            let range = request["Range"]?.dropFirst("bytes=".count).split(separator: "-").compactMap { Int($0) } ?? []
+            guard range.count == 2, range[1] < 5 || request["Authorization"] != nil else {
+                return try connection.respond(403, body: "not yours")
+            }
+            try connection.respond(
+                206,
+                fields: [
+                    .cacheControl: "max-age=60", .eTag: "\"v1\"",
+                    .contentRange: "bytes \(range[0])-\(range[1])/\(body.count)",
+                ], body: body[range[0]...range[1]])
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let url = origin.url("/a")
+            let mine: HTTPFields = [.authorization: "Bearer alice", .init("Larder-TTL")!: "60"]
+            #expect(try await get(server, url, mine + [.range: "bytes=5-9"]).text == "56789")
+            try await server.waitForFlights()
+            #expect(try await get(server, url, [.range: "bytes=1-4"]).text == "1234")
+            try await server.waitForFlights()
+            #expect(try await get(server, url, [.range: "bytes=1-9"]).status == 403)
+            #expect(try await get(server, url, [.range: "bytes=2-3"]).text == "23")
+            #expect(origin.requestCount == 3)
+        }
+    }
+
+    @Test(
+        "what a 304 says to one client alone does not reach those who waited along (RFC 9111 §5.2.2.5, §5.2.2.7)",
+        arguments: ["private, max-age=60", "no-store, max-age=60"])
+    func confirmedForOne(cacheControl: String) async throws {
+        let gate = Gate("the first 304")
+        let origin = try ScriptedOrigin { request, connection in
+            guard request["If-None-Match"] != nil else {
+                return try connection.respond(
+                    fields: [.cacheControl: "max-age=10", .eTag: "\"v1\""], body: "for all")
+            }
+            if request.index == 1 { try gate.waitBlocking() }
+            try connection.respond(
+                304,
+                fields: [.cacheControl: cacheControl, .eTag: "\"v1\"", .setCookie: "id=\(request["Cookie"] ?? "")"])
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let url = origin.url("/a")
+            _ = try await get(server, url)
+            try await server.waitForFlights()
+            server.clock.advance(by: .seconds(20))
+            async let first = get(server, url, [.cookie: "alice"])
+            try await origin.waitForRequests(2)
+            async let second = get(server, url, [.cookie: "bob"])
+            try await poll("the second to wait") { server.service.metrics.joins.value == 1 }
+            gate.open()
+            #expect(try await first[.setCookie] == "id=alice")
+            #expect(try await second[.setCookie] == "id=bob")
+            #expect(try await second.text == "for all")
+        }
+    }
+
+    @Test("a 103 is for the client whose request caused it (RFC 8297 §2)")
+    func hintsOfOthers() async throws {
+        let gate = Gate("the hints")
+        let origin = try ScriptedOrigin { request, connection in
+            if request.index == 0 { try gate.waitBlocking() }
+            try connection.send("HTTP/1.1 103 Early Hints\r\nLink: </\(request["Cookie"] ?? "")>\r\n\r\n")
+            try connection.respond(fields: [.cacheControl: "private"], body: request["Cookie"] ?? "")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            async let first = get(server, origin.url("/a"), [.cookie: "alice"])
+            try await origin.waitForRequests(1)
+            async let second = get(server, origin.url("/a"), [.cookie: "bob"])
+            try await poll("the second to wait") { server.service.metrics.joins.value == 1 }
+            gate.open()
+            #expect(try await first.interim.compactMap { $0["Link"] } == ["</alice>"])
+            #expect(try await second.interim.compactMap { $0["Link"] } == ["</bob>"])
+            #expect(try await second.text == "bob")
+        }
+    }
+}
