@@ -106,12 +106,15 @@ final class FetchFlight: Sendable {
     // MARK: - Who asks meanwhile
 
     /// Adds somebody who asks for the same URL, when this flight may answer it.
-    func admit(_ call: GatewayCall) -> Admission {
+    ///
+    /// - Parameter known: an earlier response to the URL: by what it varies this one most likely will, too.
+    func admit(_ call: GatewayCall, knowing known: StoredResponse?) -> Admission {
         let admission: Admission = state.withLock { state in
             if state.reservation?.isPurged == true { return .refused }
             switch state.phase {
             case .waiting, .confirming:
-                guard isShared, !state.isPatienceOver, call.request.method == .get, call.isLike(leader) else {
+                guard isShared, !state.isPatienceOver, call.request.method == .get, call.isLike(leader, knowing: known)
+                else {
                     return .refused
                 }
                 let number = state.nextNumber

@@ -101,7 +101,7 @@ public final class Gateway: Sendable {
             send(call, held: held, isValidating: call.request.method == .get)
         case (.fetch(let reason), _):
             call.reason = reason
-            send(call, held: held)
+            send(call, held: held, anyOther: anyOther)
         case (.refuse, _):
             call.fail(.notCached)
         case (.serve, nil), (.serveStaleAndRevalidate, nil), (.revalidate, nil):
@@ -140,8 +140,13 @@ public final class Gateway: Sendable {
     /// A leader looks into the cache once more after its flight is in the table: between a miss and that moment another
     /// flight may have stored the answer and ended.
     ///
-    /// - Parameter isValidating: whether to ask by the validators of what is held, which then is complete.
-    func send(_ call: GatewayCall, held: HeldResponse?, isValidating: Bool = false) {
+    /// - Parameters:
+    ///   - held: what the request selects.
+    ///   - anyOther: when it selects nothing: another response to the URL, which tells by what it varies.
+    ///   - isValidating: whether to ask by the validators of what is held, which then is complete.
+    func send(
+        _ call: GatewayCall, held: HeldResponse?, anyOther: HeldResponse? = nil, isValidating: Bool = false
+    ) {
         enum Role {
             case leads(FetchFlight)
             case waits(FetchFlight, isFirst: Bool)
@@ -155,7 +160,7 @@ public final class Gateway: Sendable {
             let isShared = call.mayWait && state.unshared[url].map { $0 <= now } ?? true
             if isShared {
                 for flight in state.flights[url] ?? [] {
-                    switch flight.admit(call) {
+                    switch flight.admit(call, knowing: (held ?? anyOther)?.head) {
                     case .waits(let number, let isFirst):
                         // Here, so that it comes before any flight that it is sent on to.
                         call.wait(for: flight, number: number)

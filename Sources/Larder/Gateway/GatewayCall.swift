@@ -50,10 +50,15 @@ final class GatewayCall: Sendable {
     }
 
     /// Whether what the other request will bring is most likely right for this one too.
-    func isLike(_ other: GatewayCall) -> Bool {
+    ///
+    /// - Parameter known: an earlier response to the URL, which tells by what fields they vary.
+    func isLike(_ other: GatewayCall, knowing known: StoredResponse?) -> Bool {
         cacheRequest.authorization == other.cacheRequest.authorization
             && (request.ttl == nil) == (other.request.ttl == nil)
             && hasSameRange(as: other)
+            && (known.map { known in
+                SelectingFields(vary: known.fields, request: other.request.fields)?.matches(request.fields) ?? false
+            } ?? true)
     }
 
     /// Whether what is sent for the other request's range is what this one asks for.

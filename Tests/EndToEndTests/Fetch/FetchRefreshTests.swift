@@ -47,4 +47,29 @@ struct FetchRefreshTests {
             #expect(status.contains("; stored") == (cacheControl != "no-store"), "\(status)")
         }
     }
+
+    @Test("a stale variant is brought up to date at once, although another one is being fetched (RFC 5861 §3)")
+    func otherVariantUnderWay() async throws {
+        let gate = Gate("the answer in German")
+        let origin = try ScriptedOrigin { request, connection in
+            if request["Accept-Language"] == "de" { try gate.waitBlocking() }
+            try connection.respond(
+                fields: [.cacheControl: "max-age=10, stale-while-revalidate=60", .vary: "Accept-Language"],
+                body: "\(request["Accept-Language"] ?? "") \(request.index)")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let client = HTTPClient(port: server.api.port)
+            let target = "/fetch/" + origin.url("/a")
+            _ = try await client.request("GET", target, fields: [.acceptLanguage: "en"])
+            try await server.waitForFlights()
+            server.clock.advance(by: .seconds(20))
+            async let german = client.request("GET", target, fields: [.acceptLanguage: "de"])
+            try await origin.waitForRequests(2)
+            #expect(try await client.request("GET", target, fields: [.acceptLanguage: "en"]).text == "en 0")
+            try await origin.waitForRequests(3)
+            gate.open()
+            #expect(try await german.text == "de 1")
+        }
+    }
 }

@@ -266,4 +266,14 @@ struct FetchStreamingTests {
             #expect(reply.text == (isEarly ? "large" : "300000"))
         }
     }
+
+    @Test("a body that no origin will get is thrown away, and its client told")
+    func refusedUpload() async throws {
+        try await TestServer.with { (server) async throws in
+            server.service.gateway.stop()
+            let reply = try await HTTPClient(port: server.api.port)
+                .request("PUT", "/fetch/http://127.0.0.1:1/a", body: pattern(1 << 20, seed: 8))
+            #expect(reply.status == 503)
+        }
+    }
 }
