@@ -70,8 +70,8 @@ struct ExchangeVerdict {
         case .partial(let body): expect(requests: 0, status: 206, body: body, told: "larder; hit")
         case .preconditionFailed: expect(requests: 0, status: 412, body: "", told: "larder; hit")
         case .unsatisfiable: expect(requests: 0, status: 416, body: "", told: "larder; hit")
-        case .refused: expect(requests: 0, status: 504, body: nil, told: "")
-        case .failed(let status): expect(requests: nil, status: status, body: nil, told: "")
+        case .refused: expect(requests: 0, status: 504, body: nil, told: "larder; detail=only-if-cached")
+        case .failed(let status): expect(requests: nil, status: status, body: nil, told: "larder; fwd=")
         }
     }
 
