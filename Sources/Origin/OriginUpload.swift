@@ -111,6 +111,11 @@ public final class OriginUpload: Sendable {
         roomAction?()
     }
 
+    /// How many bytes the transfer has taken, and how many wait for it.
+    public var progress: (taken: Int64, waiting: Int) {
+        state.withLock { ($0.writtenCount - Int64($0.queue.count), $0.queue.count) }
+    }
+
     // MARK: For the transfer
 
     /// What libcurl gets when it asks for bytes.

@@ -16,10 +16,12 @@ public struct BoundedQueue: Sendable {
     /// How many bytes wait.
     public var count: Int { chunks.count }
 
+    private var isFull: Bool { chunks.count >= highWaterMark }
+
     /// Adds bytes at the end; they are not copied.
     public mutating func append(_ bytes: SharedBytes) -> Backpressure {
         chunks.append(bytes)
-        return chunks.count < highWaterMark ? .room : .full
+        return isFull ? .full : .room
     }
 
     /// Moves as much as there is, and as fits, from the front into `target`; returns how much.
@@ -30,7 +32,7 @@ public struct BoundedQueue: Sendable {
     /// Remembers what the producer is to be called with, instead of what it gave before; whether there is room already,
     /// so that nothing was remembered.
     public mutating func hasRoom(orCall action: @escaping @Sendable () -> Void) -> Bool {
-        guard chunks.count >= highWaterMark else { return true }
+        guard isFull else { return true }
         roomAction = action
         return false
     }

@@ -58,13 +58,14 @@ public enum ReusePolicy {
     ///
     /// - Parameters:
     ///   - expiry: see ``decide(_:_:expiry:coverage:now:)``.
+    ///   - coverage: see there.
     ///   - now: the time.
     public static func mayServeStale(
         _ request: CacheRequest, _ stored: StoredResponse, onError failure: OriginFailure, expiry: Timestamp? = nil,
-        now: Timestamp
+        coverage: ByteCoverage? = nil, now: Timestamp
     ) -> Bool {
         guard request.method == .get || request.method == .head, stored.isOpen(to: request),
-            stored.selection.matches(request.fields)
+            stored.selection.matches(request.fields), stored.covers(request, held: coverage, now: now)
         else { return false }
         return Candidate(stored, for: request, expiry: expiry, now: now)
             .mayServeStale(by: RequestDirectives(request.fields), onError: failure)

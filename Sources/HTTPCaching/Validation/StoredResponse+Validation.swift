@@ -38,7 +38,8 @@ extension StoredResponse {
         case .pass(let reason): return reason
         case .store(let stored):
             selection = stored.selection
-            grant = stored.grant
+            // A caller without a ttl of its own takes nothing from another's.
+            if request.callerTTL != nil { grant = stored.grant }
             return nil
         }
     }

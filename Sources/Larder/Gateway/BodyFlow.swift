@@ -81,6 +81,9 @@ final class BodyFlow: Sendable {
     /// How many clients read along.
     var followerCount: Int { state.withLock { $0.followers.count } }
 
+    /// Whether somebody reads, or has read or declined it.
+    var hasBeenRead: Bool { state.withLock { $0.followersSoFar > 0 } }
+
     /// Whether all of it has come.
     var isComplete: Bool { state.withLock { $0.end == .complete } }
 

@@ -1,4 +1,5 @@
 import DiskCache
+import Dispatch
 import HTTPCaching
 import HTTPTypes
 import Origin
@@ -38,7 +39,8 @@ extension FetchFlight: OriginReceiver {
             let reservation =
                 wasPurged ? nil : tools.cache.reserve(responseTo: url, tags: leader.request.tags.sorted())
             state.withLock { $0.reservation = reservation }
-            begin(answer, head)
+            // Not on the writer's thread: to store what came meanwhile may have to wait for it.
+            gateway.queue.async { [self] in begin(answer, head) }
         }
     }
 
@@ -48,8 +50,7 @@ extension FetchFlight: OriginReceiver {
         let (reservation, flow): (Reservation?, BodyFlow?) = state.withLock { state in
             guard let flow = state.flow else {
                 state.early += copy.bytes
-                // Under the lock, so that it comes before the one to go on.
-                state.transfer?.pause()
+                state.obey(.pause)
                 return (nil, nil)
             }
             return (state.stored == nil ? nil : state.reservation, flow)
@@ -97,7 +98,10 @@ extension FetchFlight: OriginReceiver {
     private func begin(_ answer: OriginAnswer, _ head: OriginHead) {
         let (stored, pass) = keep(answer, head)
         let reservation = state.withLock(\.reservation)
-        let flow = BodyFlow(kept: stored == nil ? nil : reservation?.body) { [weak self] demand in self?.obey(demand) }
+        let flow = BodyFlow(kept: stored == nil ? nil : reservation?.body) { [weak self] demand in
+            self?.obey(demand)
+            if demand == .pause { self?.watchForStandstill() }
+        }
         // What came early goes first; only when there is no more of it the next bytes, and the end, come past it.
         var end: Result<OriginSummary, OriginError>?
         while true {
@@ -108,7 +112,7 @@ extension FetchFlight: OriginReceiver {
                 }
                 state.flow = flow
                 end = state.end.take()
-                state.transfer?.resume()
+                state.obey(.resume)
                 return nil
             }
             guard let early else { break }
@@ -118,12 +122,15 @@ extension FetchFlight: OriginReceiver {
         if let end { originDidFinish(end) }
     }
 
-    private func obey(_ demand: BodyFlow.Demand) {
-        let transfer = state.withLock(\.transfer)
-        switch demand {
-        case .pause: transfer?.pause()
-        case .resume: transfer?.resume()
-        case .cancel: transfer?.cancel()
+    /// libmicrohttpd sends no answer before it has the whole request. So an origin that answers as it reads, at length,
+    /// stands still for ever: it is not read from because its answer has nowhere to go, and reads no more itself.
+    private func watchForStandstill() {
+        guard let pipe = leader.request.upload?.pipe else { return }
+        let before = pipe.progress
+        gateway.queue.asyncAfter(deadline: .now() + gateway.patience.inSeconds) { [weak self] in
+            guard let self, state.withLock(\.flow)?.hasBeenRead == false else { return }
+            let now = pipe.progress
+            now.waiting > 0 && now.taken == before.taken ? cancel() : watchForStandstill()
         }
     }
 
@@ -167,9 +174,9 @@ extension FetchFlight: OriginReceiver {
                 Shared(head: stored, key: $0.key.text, flow: flow, length: head.declaredLength)
             }
         }
-        // What came for a request that wants an answer of its own says nothing about others.
-        if leader.mayWait, isKeepable {
-            gateway.learn(of: url, isShareable: shared.map { leader.mayHave($0.head, now: now) } ?? false)
+        // What came for a request that wants an answer of its own, or answers its conditions, says nothing about others.
+        if leader.mayWait, isKeepable, ![304, 412].contains(answer.status) {
+            gateway.learn(of: leader, isShareable: shared.map { leader.mayHave($0.head, now: now) } ?? false)
         }
         let waiters = state.withLock { state in
             if case .waiting = state.phase { state.phase = .answered(shared) }
@@ -181,14 +188,14 @@ extension FetchFlight: OriginReceiver {
                 waiter.call.answer(answer, shared, pass, flow: flow, length: head.declaredLength, now: now)
             } else if let shared, waiter.call.mayHave(shared.head, now: now) {
                 waiter.call.join(shared, now: now)
-            } else if shared != nil {
-                // Of another variant: whoever waits again would wait for a third.
-                gateway.goAlone(waiter.call)
             } else {
-                gateway.dispatch(waiter.call)
+                gateway.sendBack(waiter.call)
             }
         }
-        if shared == nil, !waiters.contains(where: { !$0.isFollower }) { cancel() }
+        if !waiters.contains(where: { !$0.isFollower }) {
+            // Its client has left.
+            shared == nil ? cancel() : flow.dismiss()
+        }
     }
 
     func serveStale(_ held: HeldResponse, _ failure: OriginFailure) -> Bool {
@@ -205,7 +212,7 @@ extension FetchFlight: OriginReceiver {
             if waiter.call.mayHaveStale(held, onError: failure, now: now) {
                 gateway.serve(held, to: waiter.call, as: .staleAfter(failure))
             } else {
-                gateway.goAlone(waiter.call)
+                gateway.sendBack(waiter.call)
             }
         }
         // Nobody waits for the rest of it.

@@ -36,20 +36,21 @@ extension FetchFlight {
             receivedAt: tools.clock.now())
         guard held.head.isConfirmed(by: answer.fields) else { return fetchWhole() }
         tools.metrics.revalidated.increment()
-        if held.head.update(from: answer, for: leader.cacheRequest) != nil {
+        if held.update(from: answer, for: leader.cacheRequest) != nil {
             // For this request only: what is stored stays as it was, and nobody else may see what was said.
             return land(held, isStored: false, isForAll: false)
         }
-        let (entry, confirmed) = (held.entry, held.head)
-        reservation.decide(CacheKey(entry.key) ?? reservation.key)
-        reservation.publishUnchanged(entry, leader.refresh(of: confirmed, from: requestedAt, to: tools.clock.now())) {
-            [self] result in
+        let confirmed = held
+        reservation.decide(CacheKey(confirmed.entry.key) ?? reservation.key)
+        let refresh = leader.refresh(
+            of: confirmed.entry, confirmed.entryHead, from: requestedAt, to: tools.clock.now())
+        reservation.publishUnchanged(confirmed.entry, refresh) { [self] result in
             switch result {
             case .success(.stored(let entry)):
-                land(HeldResponse(entry: entry, head: confirmed), isStored: true)
+                land(confirmed.refreshed(entry), isStored: true)
             case .failure(.versionChanged): fetchWhole()
             case .success(.notKept), .failure:
-                land(HeldResponse(entry: entry, head: confirmed), isStored: false)
+                land(confirmed, isStored: false)
             }
         }
     }
@@ -70,7 +71,7 @@ extension FetchFlight {
             if !waiter.isFollower || (isForAll && waiter.call.mayHave(confirmed.head, now: now)) {
                 gateway.serve(confirmed, to: waiter.call, as: .revalidated(isStored: isStored))
             } else {
-                gateway.goAlone(waiter.call)
+                gateway.sendBack(waiter.call)
             }
         }
     }
@@ -78,9 +79,13 @@ extension FetchFlight {
     /// What was confirmed is not what is held any more: once more, without validators.
     private func fetchWhole() {
         state.withLock(\.reservation)?.abandon()
-        state.withLock { state in
+        let isPatienceOver = state.withLock { state in
             (state.held, state.head, state.phase) = (nil, nil, .waiting)
+            state.transfer = nil
+            if state.demand != .cancel { state.demand = nil }
+            return state.isPatienceOver
         }
+        if isPatienceOver { releaseFollowers() }
         reserve()
         depart()
     }

@@ -45,7 +45,8 @@ final class FetchFlight: Sendable {
     enum Admission {
         case waits(number: UInt64, isFirst: Bool)
         case reads(Shared)
-        case refused
+        /// The head of the answer, when it is there and may be shared, tells by what answers to the URL vary.
+        case refused(StoredResponse?)
     }
 
     enum Phase {
@@ -62,7 +63,8 @@ final class FetchFlight: Sendable {
         var waiters: [Waiter] = []
         var nextNumber: UInt64 = 1
         var transfer: OriginTransfer?
-        var isCancelled = false
+        /// What is wanted of the transfer, which may not be at hand yet.
+        var demand: BodyFlow.Demand?
         var reservation: Reservation?
         var held: HeldResponse?
         /// Whether the origin was asked by the validators of what is held.
@@ -77,6 +79,13 @@ final class FetchFlight: Sendable {
         var end: Result<OriginSummary, OriginError>?
         /// What came of the body before it was known where it goes.
         var early: [UInt8] = []
+
+        /// Tells the transfer what is wanted of it, now or as soon as it is at hand. Under the lock, so that it comes
+        /// in order.
+        mutating func obey(_ demand: BodyFlow.Demand) {
+            if self.demand != .cancel { self.demand = demand }
+            transfer?.obey(demand)
+        }
     }
 
     let leader: GatewayCall
@@ -110,12 +119,12 @@ final class FetchFlight: Sendable {
     /// - Parameter known: an earlier response to the URL: by what it varies this one most likely will, too.
     func admit(_ call: GatewayCall, knowing known: StoredResponse?) -> Admission {
         let admission: Admission = state.withLock { state in
-            if state.reservation?.isPurged == true { return .refused }
+            if state.reservation?.isPurged == true { return .refused(nil) }
             switch state.phase {
             case .waiting, .confirming:
                 guard isShared, !state.isPatienceOver, call.request.method == .get, call.isLike(leader, knowing: known)
                 else {
-                    return .refused
+                    return .refused(nil)
                 }
                 let number = state.nextNumber
                 state.nextNumber += 1
@@ -123,14 +132,21 @@ final class FetchFlight: Sendable {
                 return .waits(number: number, isFirst: number == 1)
             case .answered(let shared):
                 // A part goes to each client as it comes.
-                guard let shared, shared.head.part == nil || call.hasSameRange(as: leader) else { return .refused }
+                guard let shared, shared.head.part == nil || call.hasSameRange(as: leader) else {
+                    return .refused(shared?.head)
+                }
                 return .reads(shared)
             case .ended:
-                return .refused
+                return .refused(nil)
             }
         }
-        guard case .reads(let shared) = admission else { return admission }
-        return call.mayHave(shared.head, now: tools.clock.now()) ? admission : .refused
+        if case .reads(let shared) = admission, !call.mayHave(shared.head, now: tools.clock.now()) {
+            return .refused(shared.head)
+        }
+        if case .refused = admission { return admission }
+        // Tags unite.
+        if !call.request.tags.isEmpty { state.withLock(\.reservation)?.addTags(call.request.tags.sorted()) }
+        return admission
     }
 
     /// Whether it may bring that very response up to date.
@@ -140,15 +156,14 @@ final class FetchFlight: Sendable {
 
     /// A client is gone. The flight goes on as long as somebody waits or the answer may be kept.
     func leave(_ number: UInt64) {
-        let transfer: OriginTransfer? = state.withLock { state in
+        let isWanted = state.withLock { state in
             state.waiters.removeAll { $0.number == number }
             guard state.waiters.isEmpty, !leader.request.isCacheable || !isKeepable, case .waiting = state.phase else {
-                return nil
+                return true
             }
-            state.isCancelled = true
-            return state.transfer
+            return false
         }
-        transfer?.cancel()
+        if !isWanted { cancel() }
     }
 
     /// The followers have waited long enough for the head: each is on its own from now on.
@@ -165,11 +180,12 @@ final class FetchFlight: Sendable {
 
     /// Ends the flight, with an error for whoever waits.
     func cancel() {
-        let transfer = state.withLock { state in
-            state.isCancelled = true
-            return state.transfer
-        }
-        transfer?.cancel()
+        obey(.cancel)
+    }
+
+    /// Does what the readers of the body want.
+    func obey(_ demand: BodyFlow.Demand) {
+        state.withLock { $0.obey(demand) }
     }
 
     /// Whether its answer may be one that is kept, which its head will tell.
@@ -201,10 +217,19 @@ final class FetchFlight: Sendable {
         request.followsRedirects = false
         request.body = leader.request.upload?.pipe
         let transfer = tools.origin.fetch(request, receiver: self)
-        let isCancelled = state.withLock { state in
+        state.withLock { state in
             state.transfer = transfer
-            return state.isCancelled
+            if let demand = state.demand { transfer.obey(demand) }
         }
-        if isCancelled { transfer.cancel() }
+    }
+}
+
+extension OriginTransfer {
+    fileprivate func obey(_ demand: BodyFlow.Demand) {
+        switch demand {
+        case .pause: pause()
+        case .resume: resume()
+        case .cancel: cancel()
+        }
     }
 }

@@ -99,7 +99,13 @@ extension Gateway {
         _ call: GatewayCall, _ held: HeldResponse, _ entry: Entry, _ served: ServedResponse,
         _ body: GatewayAnswer.Body, _ occasion: Occasion
     ) {
-        if case .hit = occasion { tools.metrics.hits.increment() }
+        if case .hit = occasion {
+            tools.metrics.hits.increment()
+            // Tags unite. The writer does this before any purge that comes after the answer.
+            if !call.request.tags.isSubset(of: entry.tags) {
+                tools.cache.update(entry.key, addingTags: call.request.tags.sorted()) { _ in }
+            }
+        }
         var fields = served.fields
         status(of: held, entry, for: call, occasion, now: tools.clock.now()).append(to: &fields)
         Via.append(to: &fields)

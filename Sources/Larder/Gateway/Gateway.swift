@@ -16,23 +16,25 @@ import Primitives
 public final class Gateway: Sendable {
     /// The longest head that is kept, in bytes of its stored form.
     static let headLimit = 64 << 10
-    /// How long requests for a URL whose last answer could not be shared do not wait for one another.
+    /// How long requests do not wait for one another when the last such answer could not be shared.
     static let unsharedTime = Duration.seconds(10)
-    /// How many URLs that is known of.
+    /// How many kinds of requests that is known of.
     private static let hintLimit = 10_000
 
     struct State {
         var flights: [String: [FetchFlight]] = [:]
-        /// URLs whose answers cannot be shared, as far as is known, and until when that is believed.
-        var unshared: [String: Timestamp] = [:]
+        /// Requests whose answers cannot be shared, as far as is known, and until when that is believed: by
+        /// ``GatewayCall/sharingHash``.
+        var unshared: [Int: Timestamp] = [:]
         var isStopping = false
     }
 
     let tools: FetchFlight.Tools
     let heads = ParsedHeads()
     let state = Locked(State())
-    private let patience: Duration
-    private let queue = DispatchQueue(label: "larder.gateway")
+    let patience: Duration
+    /// For what has to happen later, or on another thread; some of it waits for room on disk.
+    let queue = DispatchQueue(label: "larder.gateway", attributes: .concurrent)
 
     /// - Parameter patience: how long a request waits for the head of an answer that another one asked for.
     init(tools: FetchFlight.Tools, patience: Duration = .seconds(10)) {
@@ -110,6 +112,12 @@ public final class Gateway: Sendable {
         }
     }
 
+    /// The caller has waited for an answer that is not for it. Others like it may be in the same place: one of them
+    /// asks for all. That is tried twice, for what is known of the URL by then may be wrong again.
+    func sendBack(_ call: GatewayCall) {
+        call.wasSentBack() ? goAlone(call) : dispatch(call)
+    }
+
     /// The caller has waited in vain: its request goes to the origin whatever else is under way.
     func goAlone(_ call: GatewayCall) {
         call.goAlone()
@@ -157,16 +165,17 @@ public final class Gateway: Sendable {
         let url = call.request.url.string
         let role: Role = state.withLock { state in
             guard !state.isStopping else { return .refused }
-            let isShared = call.mayWait && state.unshared[url].map { $0 <= now } ?? true
+            let isShared = call.mayWait && state.unshared[call.sharingHash].map { $0 <= now } ?? true
             if isShared {
+                var known = (held ?? anyOther)?.head
                 for flight in state.flights[url] ?? [] {
-                    switch flight.admit(call, knowing: (held ?? anyOther)?.head) {
+                    switch flight.admit(call, knowing: known) {
                     case .waits(let number, let isFirst):
                         // Here, so that it comes before any flight that it is sent on to.
                         call.wait(for: flight, number: number)
                         return .waits(flight, isFirst: isFirst)
                     case .reads(let shared): return .reads(shared)
-                    case .refused: continue
+                    case .refused(let head): known = known ?? head
                     }
                 }
             }
@@ -229,18 +238,18 @@ public final class Gateway: Sendable {
         }
     }
 
-    /// Remembers for a while whether answers to that URL can be shared: requests that cannot share one must not queue
+    /// Remembers for a while whether answers to such requests can be shared: those that cannot share one must not queue
     /// behind each other.
-    func learn(of url: String, isShareable: Bool) {
+    func learn(of call: GatewayCall, isShareable: Bool) {
         let now = tools.clock.now()
         state.withLock { state in
             if isShareable {
-                state.unshared[url] = nil
+                state.unshared[call.sharingHash] = nil
                 return
             }
             if state.unshared.count >= Self.hintLimit { state.unshared = state.unshared.filter { $0.value > now } }
             if state.unshared.count >= Self.hintLimit { state.unshared = [:] }
-            state.unshared[url] = now + Self.unsharedTime
+            state.unshared[call.sharingHash] = now + Self.unsharedTime
         }
     }
 
@@ -248,12 +257,12 @@ public final class Gateway: Sendable {
 
     /// Takes what the answer to HEAD says about a stored answer to GET (RFC 9111 §4.3.5).
     func compare(_ held: HeldResponse, with answer: OriginAnswer, _ call: GatewayCall) {
-        var head = held.head
+        var head = held.entryHead
         guard head.update(fromHEAD: answer, for: call.cacheRequest) != .unrelated else { return }
         let reservation = tools.cache.reserve(responseTo: head.url)
         reservation.decide(CacheKey(held.entry.key) ?? reservation.key)
         // Unless it was replaced meanwhile: then this is about another.
-        let refresh = call.refresh(of: head, from: answer.requestedAt, to: answer.receivedAt)
+        let refresh = call.refresh(of: held.entry, head, from: answer.requestedAt, to: answer.receivedAt)
         reservation.publishUnchanged(held.entry, refresh) { _ in }
     }
 

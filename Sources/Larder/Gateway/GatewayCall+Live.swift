@@ -18,8 +18,10 @@ extension GatewayCall {
         if let shared { return live(shared, status, now: now, isOwn: true) }
         var fields = answer.fields
         finish(&fields, status)
+        // A 304 states the length of the representation, not that of its own body (RFC 9110 §8.6).
+        let stated = answer.status == 304 ? answer.fields[.contentLength].flatMap { Int64($0) } ?? length : length
         self.answer(
-            GatewayAnswer(status: answer.status, fields: fields, body: whole(flow, answer.status, length, isOwn: true)))
+            GatewayAnswer(status: answer.status, fields: fields, body: whole(flow, answer.status, stated, isOwn: true)))
     }
 
     /// All of a body, where the method and the status have one.
@@ -47,11 +49,7 @@ extension GatewayCall {
             for: cacheRequest, expiry: head.expiryDate(callerTTL: request.ttl), now: now)
         status.key = shared.key
         let age = Freshness(of: head).currentAge(at: now)
-        guard head.part == nil, let length = shared.length,
-            let served = ServedResponse(
-                to: request.method, singleRange, from: .init(status: head.status, fields: head.fields, length: length),
-                age: age, now: now, boundary: "")
-        else {
+        guard let served = served(shared, age: age, now: now) else {
             var fields = head.fields
             if !isOwn { fields[.age] = String(age.components.seconds) }
             finish(&fields, status)
@@ -61,19 +59,36 @@ extension GatewayCall {
                     body: whole(shared.flow, head.status, shared.length, isOwn: isOwn)))
             return
         }
+        if served.status != head.status { status.forwardStatus = head.status }
         var fields = served.fields
         // What comes straight from the origin is as old as the origin says.
         if isOwn { fields[fields: .age] = head.fields[fields: .age] }
         finish(&fields, status)
         let body: GatewayAnswer.Body =
             switch served.body {
-            case .none: .withheld(length: served.withheldLength(of: length))
+            case .none: .withheld(length: served.withheldLength(of: shared.length ?? 0))
             case .range(let range):
                 .live(LiveBody(flow: shared.flow, range: range, length: Int64(range.count)))
-            case .whole, .multipart: .live(LiveBody(flow: shared.flow, range: nil, length: length))
+            case .whole, .multipart: .live(LiveBody(flow: shared.flow, range: nil, length: shared.length))
             }
         if isOwn, case .withheld = body { shared.flow.dismiss() }
         answer(GatewayAnswer(status: served.status, fields: fields, body: body))
+    }
+
+    /// What a request with conditions or a range gets of it; `nil`: it gets what comes, as it comes.
+    private func served(_ shared: FetchFlight.Shared, age: Duration, now: Timestamp) -> ServedResponse? {
+        let head = shared.head
+        guard head.part == nil else { return nil }
+        func served(_ request: HTTPFields, length: Int64) -> ServedResponse? {
+            ServedResponse(
+                to: self.request.method, request,
+                from: .init(status: head.status, fields: head.fields, length: length), age: age, now: now, boundary: "")
+        }
+        if let length = shared.length { return served(singleRange, length: length) }
+        // Ranges need a length; conditions do not.
+        var unranged = request.fields
+        unranged[fields: .range] = []
+        return served(unranged, length: 0).flatMap { [304, 412].contains($0.status) ? $0 : nil }
     }
 
     /// The request's fields without a Range of several parts, which could not be sent as they come: RFC 9110 §14.2 lets

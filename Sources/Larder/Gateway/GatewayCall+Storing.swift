@@ -9,19 +9,15 @@ extension GatewayCall {
     /// The fields of the request to the origin.
     ///
     /// A request whose answer may be kept asks for all of it and without conditions but our own: Larder answers ranges
-    /// and conditions itself, from what it gets. Only where nothing can be kept they are the origin's affair, and a
-    /// range is when nothing of the resource is held: who wants the end of a long body should not wait for its
-    /// beginning. Preconditions always are: a part, or a body of unknown length, is sent on before Larder could tell
-    /// (RFC 9110 §13.1.1).
+    /// and conditions itself, from what it gets. Only where nothing can be kept they are the origin's affair, and both
+    /// are when nothing of the resource is held and a range does not start at its beginning: who wants the end of a
+    /// long body should not wait for all of it, and a part that is sent on as it comes cannot become a 304 here.
+    /// Preconditions always are: a body of unknown length is sent on before Larder could tell (RFC 9110 §13.1.1).
     func originFields(validating held: StoredResponse?, isShared: Bool) -> HTTPFields {
         var fields = request.fields
-        if request.isCacheable, isShared || held != nil {
-            for name in [HTTPField.Name.ifNoneMatch, .ifModifiedSince] {
+        if request.isCacheable, held != nil || (isShared && asksForBeginning) {
+            for name in [HTTPField.Name.ifNoneMatch, .ifModifiedSince, .range, .ifRange] {
                 fields[fields: name] = []
-            }
-            if held != nil || asksForBeginning {
-                fields[fields: .range] = []
-                fields[fields: .ifRange] = []
             }
             for field in held.map({ Validators($0.fields).conditionalFields }) ?? [:] { fields.append(field) }
         }
@@ -51,11 +47,16 @@ extension GatewayCall {
         return metadata
     }
 
-    /// What a 304 changes of a held entry.
-    func refresh(of stored: StoredResponse, from start: Timestamp, to end: Timestamp) -> EntryRefresh {
+    /// What a 304 changes of a held entry, whose head it has made into `stored`.
+    func refresh(
+        of entry: Entry, _ stored: StoredResponse, from start: Timestamp, to end: Timestamp
+    ) -> EntryRefresh {
         let metadata = metadata(of: stored, from: start, to: end)
-        var refresh = EntryRefresh(ttl: metadata.ttl)
-        refresh.expiryDate = metadata.expiryDate
+        // What has a ttl of some caller's lives by that, too, whoever had it validated.
+        let keepsTTL =
+            stored.grant != nil && request.ttl == nil && entry.expiryDate > metadata.expiryDate ?? end
+        var refresh = EntryRefresh(ttl: keepsTTL ? entry.ttl : metadata.ttl)
+        refresh.expiryDate = keepsTTL ? entry.expiryDate : metadata.expiryDate
         refresh.contentType = metadata.contentType
         refresh.etag = metadata.etag
         refresh.lastModified = metadata.lastModified

@@ -16,6 +16,7 @@ final class GatewayCall: Sendable {
         var isAnswered = false
         var isAlone = false
         var isFollower = false
+        var timesSentBack = 0
         var reason = ForwardReason.uriMiss
         /// Where it waits.
         var flight: (FetchFlight, number: UInt64)?
@@ -32,11 +33,22 @@ final class GatewayCall: Sendable {
 
     init(_ request: GatewayRequest, interim: @escaping Interim, completion: @escaping Completion) {
         self.request = request
-        let authorization = request.fields[.authorization].map { SHA256.hash(data: Array($0.utf8)).hex }
+        let authorization = Self.digest(of: request.fields[fields: .authorization])
         cacheRequest = CacheRequest(
             method: request.method, url: request.url.string, fields: request.fields, callerTTL: request.ttl,
             authorization: authorization)
         state = Locked(State(onInterim: interim, completion: completion))
+    }
+
+    /// By the bytes: they need not be UTF-8, and as text two that differ could look the same.
+    private static func digest(of fields: [HTTPField]) -> String? {
+        guard !fields.isEmpty else { return nil }
+        var hash = SHA256()
+        for field in fields {
+            field.withUnsafeBytesOfValue { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) }
+            hash.update(data: [UInt8(ascii: "\n")])
+        }
+        return hash.finalize().hex
     }
 
     // MARK: - What it may have
@@ -61,6 +73,16 @@ final class GatewayCall: Sendable {
             } ?? true)
     }
 
+    /// The same for requests of which one answer may most likely serve all, unless it says otherwise.
+    var sharingHash: Int {
+        var hasher = Hasher()
+        hasher.combine(request.url.string)
+        hasher.combine(cacheRequest.authorization)
+        hasher.combine(request.ttl == nil)
+        hasher.combine(request.fields[values: .range])
+        return hasher.finalize()
+    }
+
     /// Whether what is sent for the other request's range is what this one asks for.
     func hasSameRange(as other: GatewayCall) -> Bool {
         request.fields[values: .range] == other.request.fields[values: .range]
@@ -77,12 +99,20 @@ final class GatewayCall: Sendable {
     /// Whether it may have a stored response that is stale, because the origin failed (RFC 9111 §4.2.4, RFC 5861 §4).
     func mayHaveStale(_ held: HeldResponse, onError failure: OriginFailure, now: Timestamp) -> Bool {
         ReusePolicy.mayServeStale(
-            cacheRequest, held.head, onError: failure, expiry: held.entry.expiryDate, now: now)
+            cacheRequest, held.head, onError: failure, expiry: held.entry.expiryDate, coverage: held.coverage, now: now)
     }
 
     /// From now on it waits for nobody.
     func goAlone() {
         state.withLock { $0.isAlone = true }
+    }
+
+    /// Whether it was so too often to wait once more; counts.
+    func wasSentBack() -> Bool {
+        state.withLock { state in
+            state.timesSentBack += 1
+            return state.timesSentBack > 2
+        }
     }
 
     // MARK: - Where it is

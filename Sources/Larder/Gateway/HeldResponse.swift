@@ -11,15 +11,19 @@ struct HeldResponse: Sendable {
     }
 
     /// The entry; of a response in parts that of the latest.
-    var entry: Entry
-    var head: StoredResponse
+    private(set) var entry: Entry
+    /// The head to answer with; of parts that have every byte that of the whole.
+    private(set) var head: StoredResponse
+    /// The head that is stored in the entry.
+    private(set) var entryHead: StoredResponse
     /// The parts of one that is not complete, in the order of their bytes; empty for one that is.
-    var parts: [Part] = []
+    private(set) var parts: [Part] = []
 
-    /// A response that is held whole.
+    /// A response that is held whole, or one part alone.
     init(entry: Entry, head: StoredResponse) {
         self.entry = entry
         self.head = head
+        entryHead = head
     }
 
     /// A part, with all of `others` that belong to the same representation (RFC 9111 §3.4).
@@ -37,6 +41,19 @@ struct HeldResponse: Sendable {
         }
     }
 
+    /// Takes what a 304 says; see ``HTTPCaching/StoredResponse/update(from:for:)``.
+    mutating func update(from notModified: OriginAnswer, for request: CacheRequest) -> PassReason? {
+        _ = entryHead.update(from: notModified, for: request)
+        return head.update(from: notModified, for: request)
+    }
+
+    /// The same with its entry as it is after a refresh, which leaves the body as it was.
+    func refreshed(_ entry: Entry) -> HeldResponse {
+        var refreshed = self
+        refreshed.entry = entry
+        return refreshed
+    }
+
     /// Which bytes are held of one in parts.
     var coverage: ByteCoverage? { parts.isEmpty ? nil : ByteCoverage(parts.map(\.range)) }
 }
@@ -50,19 +67,35 @@ final class ParsedHeads: Sendable {
         var head: StoredResponse
     }
 
-    /// How many are kept; then all are forgotten, which costs one parse each.
-    private static let limit = 16_384
+    private struct State {
+        var heads: [String: Parsed] = [:]
+        /// The sum of the texts' lengths.
+        var bytes = 0
+    }
 
-    private let heads = Locked<[String: Parsed]>([:])
+    /// How many bytes of text are kept; then all are forgotten, which costs one parse each.
+    private static let limit = 8 << 20
+
+    private let state = Locked(State())
 
     /// The head of an entry; `nil` when it has none that can be read, as another program's entries.
     func head(of entry: Entry) -> StoredResponse? {
         guard let text = entry.fields else { return nil }
-        if let known = heads.withLock({ $0[entry.key] }), known.text == text { return known.head }
+        if let known = state.withLock({ $0.heads[entry.key] }), known.text == text { return known.head }
         guard let head = StoredResponse(text: text) else { return nil }
-        heads.withLock { heads in
-            if heads.count >= Self.limit { heads.removeAll(keepingCapacity: true) }
-            heads[entry.key] = Parsed(text: text, head: head)
+        let length = entry.key.utf8.count + text.utf8.count
+        // Dropped after the lock is released.
+        let _: [String: Parsed] = state.withLock { state in
+            var forgotten: [String: Parsed] = [:]
+            if state.bytes + length > Self.limit {
+                swap(&forgotten, &state.heads)
+                state.bytes = 0
+            }
+            if let old = state.heads.updateValue(Parsed(text: text, head: head), forKey: entry.key) {
+                state.bytes -= entry.key.utf8.count + old.text.utf8.count
+            }
+            state.bytes += length
+            return forgotten
         }
         return head
     }

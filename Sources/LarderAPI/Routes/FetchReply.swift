@@ -35,12 +35,13 @@ final class FetchReply: Sendable {
                 state.withLock(\.call)?.exchange.sendInterim(status, fields: fields)
             },
             completion: { [self] result in
-                let call = state.withLock { state in
+                let (call, isForNobody) = state.withLock { state in
                     (state.isAnswered, state.place) = (true, nil)
-                    if state.call == nil { state.result = result }
-                    return state.call.take()
+                    if state.call == nil, !state.hasLeft { state.result = result }
+                    return (state.call.take(), state.hasLeft)
                 }
-                if let call { respond(result, call) }
+                if let call { return respond(result, call) }
+                if isForNobody { Self.dismiss(result) }
             })
         let hasLeft = state.withLock { state in
             if !state.isAnswered { state.place = place }
@@ -66,7 +67,11 @@ final class FetchReply: Sendable {
             return (state.place.take(), state.result.take())
         }
         place?.leave()
-        if case .success(let answer)? = result, case .live(let live) = answer.body { live.dismiss() }
+        if let result { Self.dismiss(result) }
+    }
+
+    private static func dismiss(_ result: Result<GatewayAnswer, GatewayError>) {
+        if case .success(let answer) = result, case .live(let live) = answer.body { live.dismiss() }
     }
 
     private func respond(_ result: Result<GatewayAnswer, GatewayError>, _ call: Call) {

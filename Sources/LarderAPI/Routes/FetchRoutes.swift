@@ -96,7 +96,14 @@ struct FetchRoutes: Sendable {
     private func plan(_ request: GatewayRequest, _ head: Endpoint.Head) -> Endpoint.Plan {
         let reply = FetchReply(request: head.request)
         guard head.request.hasBody else {
-            return Endpoint.Plan(body: .none) { [gateway = service.gateway] call in
+            var request = request
+            if head.request.declaredLength == 0, request.method != .get, request.method != .head {
+                // RFC 9110 §8.6: that there is nothing is said, too; servers ask for it.
+                let upload = GatewayUpload(length: 0)
+                upload.finish()
+                request.upload = upload
+            }
+            return Endpoint.Plan(body: .none) { [gateway = service.gateway, request] call in
                 reply.begin(call)
                 reply.start(request, gateway)
             }

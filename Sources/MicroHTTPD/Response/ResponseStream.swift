@@ -184,13 +184,13 @@ public final class ResponseStream: Sendable {
     /// Nobody will read any more.
     func close() {
         var closeActions: [@Sendable () -> Void] = []
-        var dropped = ChunkQueue()
-        let (suspension, roomAction): (Suspension?, (@Sendable () -> Void)?) = state.withLock { state in
-            if case .closed = state.phase { return (nil, nil) }
+        // The bytes are let go of after the lock is released.
+        let (_, suspension, roomAction): (ChunkQueue, Suspension?, (@Sendable () -> Void)?) = state.withLock { state in
+            if case .closed = state.phase { return (ChunkQueue(), nil, nil) }
             state.phase = .closed
-            dropped = state.queue.removeAll()
+            let dropped = state.queue.removeAll()
             swap(&closeActions, &state.closeActions)
-            return (state.waiting.take(), state.queue.takeRoomAction())
+            return (dropped, state.waiting.take(), state.queue.takeRoomAction())
         }
         resume(suspension)
         roomAction?()

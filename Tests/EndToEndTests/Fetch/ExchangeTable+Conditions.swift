@@ -12,6 +12,17 @@ extension ExchangeTable {
     static let conditions: [Exchange] = [
         row(
             "9110 §13.1.2: the tag that is stored", tagged, then: get(none("\"v1\"")), is: .notModified),
+        row(
+            "9211 §2.3: the tag of what had to be fetched whole", tagged, then: get(none("\"v1\""), at: "other"),
+            is: .forwarded, .status(304), .body(""), .tells("fwd-status=200")),
+        row(
+            "9110 §13.2.2: If-None-Match goes before Range, when nothing is held", tagged,
+            then: get(none("\"v1\""), "Range: bytes=1-2", at: "other"), now: notModified(v1), is: .forwarded,
+            .status(304), .body(""), .saw("If-None-Match", "\"v1\"")),
+        row(
+            "9110 §8.6: the length that the origin's 304 states", ok("Cache-Control: no-store", v1),
+            then: get(none("\"v1\"")), now: notModified(v1, "Content-Length: 1234"), is: .forwarded, .status(304),
+            .body(""), .field("Content-Length", ["1234"])),
         row("9110 §13.1.2: another tag", tagged, then: get(none("\"v2\"")), is: .hit),
         row("9110 §13.1.2: a weak tag", tagged, then: get(none("W/\"v1\"")), is: .notModified),
         row(

@@ -172,6 +172,9 @@ extension ExchangeTable {
             "Larder-TTL: but not for others", ok("Cache-Control: no-cache", v1), asked: get(ttl),
             now: notModified(),
             is: .revalidated),
+        row(
+            "Larder-TTL: stays when a caller without one has it validated", ok("Cache-Control: no-cache", v1),
+            asked: get(ttl), meanwhile: step(after: 1, get(), gets: notModified()), then: get(ttl), is: .hit),
         row("Larder-TTL: where nothing is stated", ok(), asked: get(ttl), then: get(ttl), is: .hit),
         row(
             "Larder-TTL: before a longer max-age", ok(hour), asked: get(ttl), after: 61, then: get(ttl),

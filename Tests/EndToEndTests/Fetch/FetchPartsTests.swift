@@ -17,7 +17,10 @@ struct FetchPartsTests {
             let body = Array(Self.text.utf8)
             guard let range = request["Range"]?.dropFirst("bytes=".count).split(separator: "-").compactMap({ Int($0) }),
                 range.count == 2
-            else { return try connection.respond(fields: fields, body: body) }
+            else {
+                if request["If-None-Match"] == fields[.eTag] { return try connection.respond(304, fields: fields) }
+                return try connection.respond(fields: fields, body: body)
+            }
             fields[.contentRange] = "bytes \(range[0])-\(range[1])/\(body.count)"
             try connection.respond(206, fields: fields, body: body[range[0]...range[1]])
         }
@@ -113,6 +116,36 @@ struct FetchPartsTests {
                 try FileManager.default.setAttributes(
                     [.modificationDate: Date(timeIntervalSince1970: Double(count))], ofItemAtPath: path)
             }
+        }
+    }
+
+    @Test(
+        "stale parts that a 304 or a HEAD confirms stay parts (RFC 9111 §4.3.4, §4.3.5)", arguments: [18, 36],
+        ["GET", "HEAD"])
+    func confirmed(held: Int, method: String) async throws {
+        let origin = try origin()
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let url = origin.url("/a")
+            _ = try await get(server, url, [.range: "bytes=2-9"])
+            _ = try await get(server, url, [.range: "bytes=0-1"])
+            _ = try await get(server, url, [.range: "bytes=10-\(held - 1)"])
+            server.clock.advance(by: .seconds(61))
+            if method == "HEAD" {
+                _ = try await HTTPClient(port: server.api.port).request("HEAD", "/fetch/" + url)
+                try await server.waitForFlights()
+            }
+            for _ in 0..<2 {
+                let across = try await get(server, url, [.range: "bytes=1-12"])
+                #expect(across.status == 206)
+                #expect(across.text == "123456789abc")
+                #expect(across[.contentRange] == "bytes 1-12/36")
+            }
+            #expect(origin.requestCount == 4)
+            let whole = try await get(server, url)
+            #expect(whole.status == 200)
+            #expect(whole.text == Self.text)
+            #expect(origin.requestCount == (held == 36 ? 4 : 5))
         }
     }
 

@@ -276,4 +276,36 @@ struct FetchStreamingTests {
             #expect(reply.status == 503)
         }
     }
+
+    @Test("If-None-Match is looked at when nothing tells how long the answer will be (RFC 9110 §13.1.2)")
+    func conditionWithoutLength() async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.startChunks(fields: [.cacheControl: "max-age=60", .eTag: "\"v1\""])
+            try connection.sendChunk("body")
+            try connection.endChunks()
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            #expect(try await get(server, origin.url("/a"), [.ifNoneMatch: "\"v1\""]).status == 304)
+            try await server.waitForFlights()
+            #expect(try await get(server, origin.url("/a")).text == "body")
+            #expect(origin.requestCount == 1)
+        }
+    }
+
+    @Test("an empty body is declared to the origin as it was to Larder (RFC 9110 §8.6)", arguments: ["POST", "PUT"])
+    func emptyUpload(method: String) async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            try connection.respond(body: "\(request["Content-Length"] ?? "none") \(request["Transfer-Encoding"] ?? "")")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let reply = try await HTTPClient(port: server.api.port).withConnection { connection in
+                try connection.send(
+                    "\(method) /fetch/\(origin.url("/a")) HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
+                return try connection.readReply()
+            }
+            #expect(reply.text == "0 ")
+        }
+    }
 }

@@ -1,6 +1,4 @@
-import DiskCache
 import HTTPTypes
-import Origin
 import Primitives
 import TestSupport
 import Testing
@@ -17,28 +15,18 @@ struct GatewayPatienceTests {
             try connection.respond(fields: [.cacheControl: "max-age=60"], body: "\(request.index)")
         }
         defer { origin.stop() }
-        let temporary = try TemporaryDirectory("larder-gateway")
-        let cache = try DiskCache(
-            in: try CacheDirectory(path: temporary.path("cache")), configuration: DiskCache.Configuration())
-        defer { cache.close() }
-        var configuration = OriginClient.Configuration()
-        configuration.addressPolicy = AddressPolicy(allowing: [try AddressRule("127.0.0.1")])
-        let client = OriginClient(configuration: configuration)
-        defer { client.shutDown() }
-        let gateway = Gateway(
-            tools: FetchFlight.Tools(
-                cache: cache, origin: client, clock: SystemClock(), metrics: ServiceMetrics(), entryLimit: 1 << 20),
-            patience: .milliseconds(50))
-        let request = GatewayRequest(method: .get, url: try ExactURL(origin.url("/a")), fields: [:])
-        let answered = Counter("answers")
-        gateway.fetch(request) { _ in answered.add() }
-        try await origin.waitForRequests(1)
-        for _ in 0..<3 { gateway.fetch(request) { _ in answered.add() } }
-        // The first of them that asks brings an answer for all; nobody waits for the one that hangs.
-        try await answered.wait(for: 3)
-        #expect(!hanging.isOpen)
-        hanging.open()
-        try await answered.wait(for: 4)
-        #expect(origin.requestCount >= 2)
+        try await TestGateway.with(patience: .milliseconds(50)) { (gateway) async throws in
+            let request = GatewayRequest(method: .get, url: try ExactURL(origin.url("/a")), fields: [:])
+            let answered = Counter("answers")
+            gateway.fetch(request) { _ in answered.add() }
+            try await origin.waitForRequests(1)
+            for _ in 0..<3 { gateway.fetch(request) { _ in answered.add() } }
+            // Each asks for itself; nobody waits for the one that hangs.
+            try await answered.wait(for: 3)
+            #expect(!hanging.isOpen)
+            hanging.open()
+            try await answered.wait(for: 4)
+            #expect(origin.requestCount == 4)
+        }
     }
 }

@@ -1,0 +1,130 @@
+import HTTPTypes
+import TestSupport
+import Testing
+
+@Suite("/fetch: who shares a request to the origin, and who does not")
+struct FetchSharingTests {
+    private func get(_ server: TestServer, _ url: String, _ fields: HTTPFields = [:]) async throws -> HTTPReply {
+        try await HTTPClient(port: server.api.port).request("GET", "/fetch/" + url, fields: fields)
+    }
+
+    @Test("a herd for two variants of a URL of which nothing is known makes two requests (RFC 9111 §4.1)")
+    func variants() async throws {
+        let gate = Gate("all clients to wait")
+        let origin = try ScriptedOrigin { request, connection in
+            try gate.waitBlocking()
+            try connection.respond(
+                fields: [.cacheControl: "max-age=60", .vary: "Accept-Language"], body: request["Accept-Language"] ?? "")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            try await withThrowingTaskGroup(of: Bool.self) { group in
+                for number in 0..<20 {
+                    let language = number % 2 == 0 ? "en" : "de"
+                    group.addTask {
+                        try await get(server, origin.url("/a"), [.acceptLanguage: language]).text == language
+                    }
+                }
+                try await poll("all but one to wait") { server.service.metrics.joins.value == 19 }
+                gate.open()
+                for try await isRight in group { #expect(isRight) }
+            }
+            #expect(origin.requestCount == 2)
+        }
+    }
+
+    @Test("that one caller's answer cannot be shared keeps nobody else from sharing")
+    func notForAuthorized() async throws {
+        let gate = Gate("the answer for all")
+        let origin = try ScriptedOrigin { request, connection in
+            if request["Authorization"] == nil { try gate.waitBlocking() }
+            try connection.respond(fields: [.cacheControl: "max-age=60"], body: "\(request.index)")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            #expect(try await get(server, origin.url("/a"), [.authorization: "Bearer alice"]).text == "0")
+            try await server.waitForFlights()
+            async let first = get(server, origin.url("/a"))
+            async let second = get(server, origin.url("/a"))
+            try await poll("one to wait for the other") { server.service.metrics.joins.value == 1 }
+            gate.open()
+            #expect(try await [first.text, second.text] == ["1", "1"])
+        }
+    }
+
+    @Test("a client's own 304 does not keep others from sharing, when an error did so before")
+    func notForConditional() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            switch (request.index, request["If-None-Match"]) {
+            case (0, _): try connection.respond(500, body: "")
+            case (_, "\"v1\""): try connection.respond(304, fields: [.eTag: "\"v1\""])
+            default: try connection.respond(fields: [.cacheControl: "max-age=60", .eTag: "\"v1\""], body: "body")
+            }
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            #expect(try await get(server, origin.url("/a")).status == 500)
+            server.clock.advance(by: .seconds(6))
+            #expect(try await get(server, origin.url("/a"), [.ifNoneMatch: "\"v1\""]).status == 304)
+            server.clock.advance(by: .seconds(6))
+            // Ten seconds after the error: what is asked for is the whole again.
+            #expect(try await get(server, origin.url("/a"), [.ifNoneMatch: "\"v1\""]).status == 304)
+            try await server.waitForFlights()
+            #expect(try await get(server, origin.url("/a")).text == "body")
+            #expect(origin.requestCount == 3)
+        }
+    }
+
+    @Test("tags of those who wait, read along or hit unite with those of the first")
+    func tags() async throws {
+        let (head, body) = (Gate("the head"), Gate("the body"))
+        let origin = try ScriptedOrigin { _, connection in
+            try head.waitBlocking()
+            try connection.sendHead(fields: [.cacheControl: "max-age=60", .contentLength: "4"])
+            try connection.send("bo")
+            try body.waitBlocking()
+            try connection.send("dy")
+        }
+        defer { origin.stop() }
+        let tags = HTTPField.Name("Larder-Tags")!
+        try await TestServer.with { (server) async throws in
+            let url = origin.url("/a")
+            async let first = get(server, url, [tags: "a"])
+            try await origin.waitForRequests(1)
+            async let second = get(server, url, [tags: "b"])
+            try await poll("the second to wait") { server.service.metrics.joins.value == 1 }
+            head.open()
+            async let third = get(server, url, [tags: "c"])
+            try await poll("the third to read along") { server.service.metrics.joins.value == 2 }
+            body.open()
+            #expect(try await [first.text, second.text, third.text] == ["body", "body", "body"])
+            try await server.waitForFlights()
+            #expect(try await get(server, url, [tags: "d"])["Cache-Status"]?.hasPrefix("larder; hit") == true)
+            try await server.service.cache.flush()
+            #expect(try server.service.cache.list().entries.map(\.tags) == [["a", "b", "c", "d"]])
+        }
+    }
+
+    @Test("an answer that is not kept after all, and that nobody reads, ends")
+    func unread() async throws {
+        let (isAsked, hasLeft, isOver) = (Gate("the request"), Gate("the client to leave"), Gate("the transfer's end"))
+        let origin = try ScriptedOrigin { _, connection in
+            isAsked.open()
+            try hasLeft.waitBlocking()
+            try connection.startChunks(fields: [.cacheControl: "max-age=60"])
+            defer { isOver.open() }
+            for seed in 0..<200 { try connection.sendChunk(pattern(64 << 10, seed: seed)) }
+        }
+        defer { origin.stop() }
+        try await TestServer.with(configure: { $0.entryLimit = 1 << 20 }) { (server) async throws in
+            try await HTTPClient(port: server.api.port).withConnection { connection in
+                try connection.sendRequest("GET", "/fetch/" + origin.url("/a"))
+                try isAsked.waitBlocking()
+            }
+            hasLeft.open()
+            try await isOver.wait()
+            try await server.waitForFlights()
+            #expect(server.service.cache.totals.entries == 0)
+        }
+    }
+}

@@ -1,0 +1,27 @@
+import DiskCache
+import Origin
+import Primitives
+import TestSupport
+
+@testable import Larder
+
+/// A gateway over a cache and a client of its own.
+enum TestGateway {
+    static func with<Result>(
+        patience: Duration, _ body: (Gateway) async throws -> Result
+    ) async throws -> Result {
+        let temporary = try TemporaryDirectory("larder-gateway")
+        let cache = try DiskCache(
+            in: try CacheDirectory(path: temporary.path("cache")), configuration: DiskCache.Configuration())
+        defer { cache.close() }
+        var configuration = OriginClient.Configuration()
+        configuration.addressPolicy = AddressPolicy(allowing: [try AddressRule("127.0.0.1")])
+        let client = OriginClient(configuration: configuration)
+        defer { client.shutDown() }
+        return try await body(
+            Gateway(
+                tools: FetchFlight.Tools(
+                    cache: cache, origin: client, clock: SystemClock(), metrics: ServiceMetrics(),
+                    entryLimit: 1 << 20), patience: patience))
+    }
+}
