@@ -30,10 +30,6 @@ public final class LarderService: Sendable {
     /// Requests through the gateway do not wait for downloads, nor downloads for them.
     private let gatewayOrigin: OriginClient
 
-    /// How many requests through the gateway may be at origins at once, at one host or at many: what cannot be shared
-    /// must not queue, so there is no lower limit a host.
-    static let gatewayTransferLimit = 4096
-
     /// Opens the cache directory, which takes its lock, and starts the client of the origins.
     ///
     /// - Parameters:
@@ -62,7 +58,8 @@ public final class LarderService: Sendable {
         }
         var originConfiguration = OriginClient.Configuration()
         originConfiguration.schemes = configuration.schemes
-        originConfiguration.maxTransfers = configuration.maxDownloads
+        let limits = TransferLimits(descriptors: DescriptorLimit.current, maxDownloads: configuration.maxDownloads)
+        originConfiguration.maxTransfers = limits.downloads
         originConfiguration.maxTransfersPerHost = configuration.maxDownloadsPerHost
         originConfiguration.certificateAuthorityFile = originAuthority
         do {
@@ -72,8 +69,8 @@ public final class LarderService: Sendable {
             throw ConfigurationError(description: "--allow-origin: \(error)")
         }
         origin = OriginClient(configuration: originConfiguration)
-        originConfiguration.maxTransfers = Self.gatewayTransferLimit
-        originConfiguration.maxTransfersPerHost = Self.gatewayTransferLimit
+        originConfiguration.maxTransfers = limits.gateway
+        originConfiguration.maxTransfersPerHost = limits.gateway
         gatewayOrigin = OriginClient(configuration: originConfiguration)
         downloads = DownloadManager(
             tools: Flight.Tools(

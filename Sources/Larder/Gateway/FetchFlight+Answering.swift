@@ -174,7 +174,7 @@ extension FetchFlight: OriginReceiver {
                 Shared(head: stored, key: $0.key.text, flow: flow, length: head.declaredLength)
             }
         }
-        // What came for a request that wants an answer of its own, or answers its conditions, says nothing about others.
+        // What came for a request that wants an answer of its own, or answers its conditions, tells nothing of others.
         if leader.mayWait, isKeepable, ![304, 412].contains(answer.status) {
             gateway.learn(of: leader, isShareable: shared.map { leader.mayHave($0.head, now: now) } ?? false)
         }

@@ -10,9 +10,10 @@ import Primitives
 /// its body along while it comes; the others are sent back to the ``Gateway``, to be on their own. As long as the
 /// answer is kept, the flight goes on without any client.
 ///
-/// Invariants: `state` is under one lock, and acted upon after. Phases only go forward, but when a 304 confirms what is not held. A waiter is in the list or was
-/// answered, never both; nobody is added once the phase is `ended`. The origin's calls come one after another on its
-/// client's thread, the cache's on its writer's.
+/// Invariants: `state` is under one lock, and acted upon after; only the transfer is told under it what to do. Phases
+/// only go forward, but when a 304 confirms what is not held. A waiter is in the list or was answered, never both;
+/// nobody is added once the phase is `ended`. The origin's calls come one after another on its client's thread, the
+/// cache's on its writer's.
 final class FetchFlight: Sendable {
     /// What all flights work with.
     struct Tools: Sendable {

@@ -1,4 +1,5 @@
 import Foundation
+import Primitives
 
 extension Daemon {
     /// What a daemon listens on, and what it allows its clients.
@@ -14,8 +15,7 @@ extension Daemon {
         public var threads = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 
         /// How many connections may be open at once. Beyond it new ones wait in the kernel's queue until others close.
-        /// Default 10,000. Whatever is asked, a quarter of the process's descriptors (at most 256) stays free for
-        /// other uses.
+        /// Default 10,000. Whatever is asked, half of the process's descriptors stays free for other uses.
         public var connectionLimit = 10_000
 
         /// How many connections one client address may have at once; more are reset. 0, the default, is no limit.
@@ -57,10 +57,7 @@ extension Daemon {
 
         /// ``connectionLimit``, as far as the process's limit of descriptors allows.
         var effectiveConnectionLimit: Int {
-            var limit = rlimit()
-            guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return connectionLimit }
-            let descriptors = Int(min(limit.rlim_cur, 1 << 30))
-            return max(1, min(connectionLimit, descriptors - min(256, descriptors / 4)))
+            max(1, min(connectionLimit, DescriptorLimit.current / 2))
         }
     }
 }

@@ -45,11 +45,11 @@ public protocol BodySink: AnyObject, Sendable {
     /// ``ReceivedBody/failed(_:)``.
     func write(_ bytes: UnsafeRawBufferPointer) throws -> Backpressure
 
-    /// Called after each write that said ``Primitives/Backpressure/full``, on the same thread: has `action` called once,
-    /// from any thread, as soon as there is room, or as soon as it is known that no more is wanted (the next write says
-    /// so); at once if that has happened already. Until then the connection is suspended, and neither the next bytes
-    /// nor the exchange come, even if the body was complete. An `action` that comes too late, after ``abandon()``, does
-    /// nothing.
+    /// Called after each write that said ``Primitives/Backpressure/full``, on the same thread: has `action` called
+    /// once, from any thread, as soon as there is room, or as soon as it is known that no more is wanted (the next
+    /// write says so); at once if that has happened already. Until then the connection is suspended, and neither the
+    /// next bytes nor the exchange come, even if the body was complete. An `action` that comes too late, after
+    /// ``abandon()``, does nothing.
     ///
     /// Default: calls it at once, for sinks that are never full.
     func onRoom(_ action: @escaping @Sendable () -> Void)

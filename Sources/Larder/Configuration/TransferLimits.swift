@@ -1,0 +1,17 @@
+/// How many requests to origins may be under way at once.
+///
+/// Each takes two descriptors, a socket and a file. Half of the process's are for clients' connections
+/// (`Daemon.Configuration.connectionLimit`); a quarter is for requests through the gateway and an eighth for downloads,
+/// so that origins that hang take nobody's hits; the rest is for everything else.
+struct TransferLimits: Equatable {
+    /// Through the gateway, at one host or at many: what cannot be shared must not queue, so there is no lower limit a
+    /// host. At most 4,096.
+    let gateway: Int
+    /// Downloads, at most as many as are configured.
+    let downloads: Int
+
+    init(descriptors: Int, maxDownloads: Int) {
+        gateway = max(1, min(4096, descriptors / 8))
+        downloads = max(1, min(maxDownloads, descriptors / 16))
+    }
+}

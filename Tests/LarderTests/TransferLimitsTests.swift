@@ -1,0 +1,27 @@
+import Testing
+
+@testable import Larder
+
+@Suite("How many requests to origins there may be")
+struct TransferLimitsTests {
+    @Test("with few descriptors, requests to origins that hang leave three of four for everybody else")
+    func few() {
+        let limits = TransferLimits(descriptors: 600, maxDownloads: 512)
+        #expect(2 * limits.gateway <= 600 / 4)
+        #expect(2 * limits.downloads <= 600 / 8)
+    }
+
+    @Test("with enough of them it is what is configured, and 4,096 through the gateway")
+    func enough() {
+        let limits = TransferLimits(descriptors: 1 << 20, maxDownloads: 512)
+        #expect(limits.gateway == 4096)
+        #expect(limits.downloads == 512)
+    }
+
+    @Test("there is always one")
+    func none() {
+        let limits = TransferLimits(descriptors: 3, maxDownloads: 512)
+        #expect(limits.gateway == 1)
+        #expect(limits.downloads == 1)
+    }
+}
