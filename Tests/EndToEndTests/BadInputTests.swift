@@ -132,6 +132,20 @@ struct BadInputTests {
     /// One server for the whole table: nothing in it changes anything.
     private static let server = SharedServer()
 
+    @Test(
+        "who is nearly right is told what is",
+        arguments: [
+            ("GET", "/entries/", "but at /entries"), ("POST", "/download/", "but at /download"),
+            ("PUT", "/entries/photo.jpg", "PUT /entries/photo.jpg/content"), ("GET", "/fetch/", "the URL is missing"),
+        ])
+    func hints(method: String, target: String, hint: String) async throws {
+        try await TestServer.with { (server) async throws in
+            let reply = try await HTTPClient(port: server.api.port).request(method, target)
+            #expect([404, 405].contains(reply.status))
+            #expect(reply.text.contains(hint), "\(reply.text)")
+        }
+    }
+
     @Test("a wrong method is 405 with what is allowed")
     func methods() async throws {
         try await Self.server.with { (server) async throws in

@@ -47,6 +47,10 @@ struct PartialReuseTests {
         #expect(fresh == (isServed ? .serve(age: .zero, isStale: false) : .fetch(.partial)))
         let stale = ReusePolicy.decide(Sample.request(request), part, now: Sample.now + .seconds(60))
         #expect(stale == (isServed ? .revalidate(reason: .stale, mayServeStaleOnError: true) : .fetch(.partial)))
+        // Nor does it stand in for an origin that fails.
+        let standsIn = ReusePolicy.mayServeStale(
+            Sample.request(request), part, onError: .unreachable, now: Sample.now + .seconds(60))
+        #expect(standsIn == isServed)
     }
 
     @Test("parts that are held together count together")

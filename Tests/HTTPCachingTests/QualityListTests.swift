@@ -109,6 +109,14 @@ struct QualityListTests {
         #expect(QualityList.normalised(name: name, lines: one) != QualityList.normalised(name: name, lines: other))
     }
 
+    @Test("quotes without an end are read in a time that grows with the length only", .timeLimit(.minutes(1)))
+    func openQuotes() {
+        let line = "\"" + String(repeating: "\\\"", count: 500_000)
+        #expect(QualityList.normalised(name: .foo, lines: [line]) == line)
+        // What is behind a quoted string that ends is looked at as before.
+        #expect(QualityList.normalised(name: .foo, lines: ["\"a,b\" , \"c ,d"]) == "\"a,b\", \"c, d")
+    }
+
     @Test("the form itself")
     func form() {
         func form(_ name: HTTPField.Name, _ lines: String...) -> String {

@@ -33,7 +33,6 @@ struct RequestTests {
             ("/a?b=c&d=%20+e?f&&=", "/a", "b=c&d=%20+e?f&&="),
             ("/fetch/https://h.example/x?y=1&z", "/fetch/https://h.example/x", "y=1&z"),
             ("/../a/./b", "/../a/./b", nil),
-            ("http://h.example/p?q", "http://h.example/p", "q"),
             ("*", "*", nil),
             ("/" + String(repeating: "long", count: 2000) + "?q", "/" + String(repeating: "long", count: 2000), "q"),
         ] as [(String, String, String?)])
@@ -41,6 +40,22 @@ struct RequestTests {
         let request = try await request("GET \(target) HTTP/1.1\r\nHost: test\r\n\r\n")
         #expect(request.target == target)
         #expect(request.withTarget { Array($0) } == Array(target.utf8))
+        #expect(request.path == path)
+        #expect(request.query == query)
+    }
+
+    @Test(
+        "a target in absolute form is accepted, and its path and query count (RFC 9112 §3.2.2)",
+        arguments: [
+            ("http://h.example/p?q", "/p", "q"),
+            ("HTTPS://h.example:8080/", "/", nil),
+            ("http://h.example", "/", nil),
+            ("http://h.example?q", "/", "q"),
+            ("http://h.example/fetch/http://o/a?b", "/fetch/http://o/a", "b"),
+        ] as [(String, String, String?)])
+    func absoluteForm(target: String, path: String, query: String?) async throws {
+        let request = try await request("GET \(target) HTTP/1.1\r\nHost: h.example\r\n\r\n")
+        #expect(request.target == path + (query.map { "?" + $0 } ?? ""))
         #expect(request.path == path)
         #expect(request.query == query)
     }

@@ -4,6 +4,9 @@
 struct FieldScanner {
     private let bytes: [UInt8]
     private var offset = 0
+    /// Whether a quote without an end was met. Then those behind it, which are escaped as seen from it, have none
+    /// either: to look for one at each of them would take a time that grows with the square of the length.
+    private var hasOpenQuote = false
 
     init(_ text: some StringProtocol) {
         bytes = Array(text.utf8)
@@ -52,7 +55,7 @@ struct FieldScanner {
 
     /// A quoted string, without its quotes and backslashes (§5.6.4). `nil` when it has no end.
     mutating func quotedString() -> String? {
-        guard current == UInt8(ascii: "\"") else { return nil }
+        guard current == UInt8(ascii: "\""), !hasOpenQuote else { return nil }
         var content: [UInt8] = []
         var index = offset + 1
         while index < bytes.count {
@@ -68,6 +71,7 @@ struct FieldScanner {
                 index += 1
             }
         }
+        hasOpenQuote = true
         return nil
     }
 

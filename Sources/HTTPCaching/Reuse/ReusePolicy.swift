@@ -10,8 +10,9 @@ public enum ReusePolicy {
         func made(_ response: StoredResponse) -> Timestamp {
             FreshnessLifetime.date(of: response.fields, receivedAt: response.receivedAt) ?? response.receivedAt
         }
+        var candidate = SelectingFields.Candidate(request.fields)
         return variants.indices.filter {
-            variants[$0].isOpen(to: request) && variants[$0].selection.matches(request.fields)
+            variants[$0].isOpen(to: request) && variants[$0].selection.matches(&candidate)
         }.max {
             (made(variants[$0]), variants[$0].receivedAt) < (made(variants[$1]), variants[$1].receivedAt)
         }

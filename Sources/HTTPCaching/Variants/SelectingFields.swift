@@ -31,7 +31,30 @@ public struct SelectingFields: Hashable, Sendable {
 
     /// Whether a request selects the answer: every field that is named is the same, or absent from both.
     public func matches(_ request: HTTPFields) -> Bool {
-        zip(names, values).allSatisfy { name, value in Self.value(of: name, in: request) == value }
+        var candidate = Candidate(request)
+        return matches(&candidate)
+    }
+
+    /// ``matches(_:)`` for a request that is held against many answers.
+    func matches(_ candidate: inout Candidate) -> Bool {
+        zip(names, values).allSatisfy { name, value in candidate.value(of: name) == value }
+    }
+
+    /// A request, with what was normalised of it already.
+    struct Candidate {
+        private let fields: HTTPFields
+        private var values: [String: String?] = [:]
+
+        init(_ fields: HTTPFields) {
+            self.fields = fields
+        }
+
+        fileprivate mutating func value(of name: String) -> String? {
+            if let known = values[name] { return known }
+            let value = SelectingFields.value(of: name, in: fields)
+            values.updateValue(value, forKey: name)
+            return value
+        }
     }
 
     /// One line for each field that is named, in one spelling only: `name:value`, or `name` for one that is absent.

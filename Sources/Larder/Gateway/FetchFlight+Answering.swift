@@ -26,7 +26,7 @@ extension FetchFlight: OriginReceiver {
                 return
             }
             if head.status >= 500, serveStale(held, .status(head.status)) { return }
-            if leader.request.method == .head { gateway.compare(held, with: answer, leader) }
+            if leader.request.method == .head { gateway.compare(held, with: answer, answer.with(head.fields), leader) }
         }
         let urls = Invalidation.urls(method: leader.request.method, url: url, answer: answer)
         guard !urls.isEmpty else { return begin(answer, head) }
@@ -84,6 +84,8 @@ extension FetchFlight: OriginReceiver {
         case (.success(let summary), .answered): complete(summary, flow)
         case (.success, _): fail(.transferFailed(code: 0, words: "the origin sent no answer"))
         case (.failure, .answered):
+            // First, so that nobody joins what is broken.
+            state.withLock { $0.phase = .ended }
             flow?.fail()
             stopKeeping()
             end()
@@ -138,9 +140,7 @@ extension FetchFlight: OriginReceiver {
     func keep(_ answer: OriginAnswer, _ head: OriginHead) -> (StoredResponse?, PassReason?) {
         guard let reservation = state.withLock(\.reservation) else { return (nil, nil) }
         // By all of its fields: a directive counts even when `Connection` names the field that it stands in.
-        var whole = answer
-        whole.fields = head.fields
-        switch StoragePolicy.decide(leader.cacheRequest, whole) {
+        switch StoragePolicy.decide(leader.cacheRequest, answer.with(head.fields)) {
         case .pass(let reason): return (nil, reason)
         case .store(var stored):
             stored.fields = answer.fields
@@ -219,6 +219,15 @@ extension FetchFlight: OriginReceiver {
         cancel()
         end()
         return true
+    }
+}
+
+extension OriginAnswer {
+    /// The same with other fields.
+    func with(_ fields: HTTPFields) -> OriginAnswer {
+        var answer = self
+        answer.fields = fields
+        return answer
     }
 }
 

@@ -36,7 +36,7 @@ extension FetchFlight {
             receivedAt: tools.clock.now())
         guard held.head.isConfirmed(by: answer.fields) else { return fetchWhole() }
         tools.metrics.revalidated.increment()
-        if held.update(from: answer, for: leader.cacheRequest) != nil {
+        if held.update(from: answer, answer.with(head.fields), for: leader.cacheRequest) != nil {
             // For this request only: what is stored stays as it was, and nobody else may see what was said.
             return land(held, isStored: false, isForAll: false)
         }

@@ -46,7 +46,7 @@ extension Gateway {
             else { continue }
             bodies.append((part.range, stored.body))
         }
-        let body = PartedBody(bodies)
+        let body = PartedBody(bodies, length: held.head.completeLength)
         let served = held.head.completeLength.flatMap { length in
             self.served(
                 held, to: call,
@@ -178,14 +178,16 @@ extension ServedResponse {
 /// Bodies that are parts of one, each with the place of its bytes in it; or one body that is all of it.
 struct PartedBody {
     private let parts: [(range: Range<Int64>, body: StoredBody)]
+    /// How long the whole is.
+    let length: Int64
 
-    /// - Parameter parts: in the order of their first bytes.
-    init(_ parts: [(range: Range<Int64>, body: StoredBody)]) {
+    /// - Parameters:
+    ///   - parts: in the order of their first bytes.
+    ///   - length: of the whole; `nil`: to where the last byte ends that is held.
+    init(_ parts: [(range: Range<Int64>, body: StoredBody)], length: Int64? = nil) {
         self.parts = parts
+        self.length = length ?? parts.map(\.range.upperBound).max() ?? 0
     }
-
-    /// Where the last byte that is held ends.
-    var length: Int64 { parts.map(\.range.upperBound).max() ?? 0 }
 
     /// The pieces that make up a range; `nil` when some byte of it is not held.
     func pieces(_ wanted: Range<Int64>) -> [GatewayAnswer.Piece]? {

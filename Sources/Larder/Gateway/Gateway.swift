@@ -256,9 +256,13 @@ public final class Gateway: Sendable {
     // MARK: - Changes
 
     /// Takes what the answer to HEAD says about a stored answer to GET (RFC 9111 §4.3.5).
-    func compare(_ held: HeldResponse, with answer: OriginAnswer, _ call: GatewayCall) {
-        var head = held.entryHead
-        guard head.update(fromHEAD: answer, for: call.cacheRequest) != .unrelated else { return }
+    ///
+    /// - Parameter whole: the answer with the fields that end at this hop; see ``HeldResponse/update(from:_:for:)``.
+    func compare(_ held: HeldResponse, with answer: OriginAnswer, _ whole: OriginAnswer, _ call: GatewayCall) {
+        var (head, judged) = (held.entryHead, held.entryHead)
+        guard judged.update(fromHEAD: whole, for: call.cacheRequest) != .unrelated,
+            head.update(fromHEAD: answer, for: call.cacheRequest) != .unrelated
+        else { return }
         let reservation = tools.cache.reserve(responseTo: head.url)
         reservation.decide(CacheKey(held.entry.key) ?? reservation.key)
         // Unless it was replaced meanwhile: then this is about another.

@@ -21,7 +21,7 @@ extension GatewayCall {
             }
             for field in held.map({ Validators($0.fields).conditionalFields }) ?? [:] { fields.append(field) }
         }
-        Via.append(to: &fields)
+        Via.append(to: &fields, version: request.version)
         return fields
     }
 

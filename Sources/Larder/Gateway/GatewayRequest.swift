@@ -16,6 +16,8 @@ public struct GatewayRequest: Sendable {
     public var updatesExpiry = false
     /// Tags for what is stored.
     public var tags: Set<String> = []
+    /// The version of HTTP that the client speaks, for Via: `1.0`, `1.1`.
+    public var version = "1.1"
     /// The body on its way; `nil` without one.
     public var upload: GatewayUpload?
 

@@ -42,9 +42,16 @@ struct HeldResponse: Sendable {
     }
 
     /// Takes what a 304 says; see ``HTTPCaching/StoredResponse/update(from:for:)``.
-    mutating func update(from notModified: OriginAnswer, for request: CacheRequest) -> PassReason? {
+    ///
+    /// - Parameter whole: the same with the fields that end at this hop: a directive counts even when `Connection`
+    ///   names the field that it stands in.
+    mutating func update(
+        from notModified: OriginAnswer, _ whole: OriginAnswer, for request: CacheRequest
+    ) -> PassReason? {
+        var judged = head
+        let reason = judged.update(from: whole, for: request)
         _ = entryHead.update(from: notModified, for: request)
-        return head.update(from: notModified, for: request)
+        return head.update(from: notModified, for: request) ?? reason
     }
 
     /// The same with its entry as it is after a refresh, which leaves the body as it was.

@@ -23,11 +23,11 @@ struct FetchRoutes: Sendable {
     private func fetchPath(_ head: Endpoint.Head) throws(Problem) -> Endpoint.Plan {
         let target = head.request.withTarget { Self.text(of: $0.dropFirst(Self.prefix.utf8.count)) }
         var request = try gatewayRequest(head, url: target, pointer: nil)
-        if let text = head.request.field("Larder-TTL") {
+        if let text = try Self.single("Larder-TTL", head) {
             guard let ttl = TTL(text) else { throw .invalidTTL(text, pointer: "/Larder-TTL") }
             request.ttl = ttl.duration
         }
-        if let text = head.request.field("Larder-Update-Expiry") {
+        if let text = try Self.single("Larder-Update-Expiry", head) {
             guard ["true", "false"].contains(text) else {
                 throw .invalid("\"\(text)\" is neither true nor false", pointer: "/Larder-Update-Expiry")
             }
@@ -38,6 +38,13 @@ struct FetchRoutes: Sendable {
             request.tags = try Tags.check(tags, pointer: "/Larder-Tags")
         }
         return plan(request, head)
+    }
+
+    /// The value of one of Larder's own fields, which may stand once.
+    private static func single(_ name: String, _ head: Endpoint.Head) throws(Problem) -> String? {
+        let values = HTTPField.Name(name).map { head.request.fields[values: $0] } ?? []
+        guard values.count < 2 else { throw .invalid("\(name) is there twice", pointer: "/" + name) }
+        return values.first
     }
 
     /// Bytes that no URL may have are escaped each for itself: they need not be UTF-8, and two targets must not become
@@ -79,7 +86,24 @@ struct FetchRoutes: Sendable {
         }
         // RFC 9110 §9.3.6: it asks for a tunnel, not for a resource.
         guard method != .connect else { throw .invalid("CONNECT opens no tunnel here") }
-        return GatewayRequest(method: method, url: exact, fields: Self.forwarded(head.request.fields))
+        var fields = Self.forwarded(head.request.fields)
+        try Self.countHop(&fields, method)
+        guard method != .head || !head.request.hasBody else { throw .invalid("HEAD has no body here") }
+        var request = GatewayRequest(method: method, url: exact, fields: fields)
+        request.version = String(head.request.version.trimmingPrefix("HTTP/"))
+        return request
+    }
+
+    /// RFC 9110 §7.6.2: Max-Forwards says how many servers more may pass TRACE or OPTIONS on.
+    private static func countHop(_ fields: inout HTTPFields, _ method: HTTPRequest.Method) throws(Problem) {
+        guard method == .trace || method == .options, let name = HTTPField.Name("Max-Forwards"),
+            let left = fields[values: name].first.flatMap({ UInt32($0) })
+        else { return }
+        guard left > 0 else {
+            throw Problem(
+                status: 501, detail: "\(method) ends here, as Max-Forwards says, and Larder has no answer to it")
+        }
+        fields[name] = String(left - 1)
     }
 
     /// What goes on to the origin: nothing of this connection, and nothing that is Larder's own.

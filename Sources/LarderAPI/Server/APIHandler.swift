@@ -34,14 +34,17 @@ final class APIHandler: RequestHandler {
             route = value
             rawParameters = parameters
         case .methodNotAllowed(let allow):
+            var detail = "\(request.path) has \(allow.joined(separator: ", "))"
+            if request.method == "PUT", isKnown(request.path + "/content", method: "PUT") {
+                detail += "; a body is stored with PUT \(request.path)/content"
+            }
             let problem = Problem(
-                status: 405, detail: "\(request.path) has \(allow.joined(separator: ", "))",
-                fields: [.allow: allow.joined(separator: ", ")])
+                status: 405, detail: detail, fields: [.allow: allow.joined(separator: ", ")])
             return answer(problem, to: request, operation: "none", since: start)
         case .notFound:
             return answer(
-                .notFound("there is nothing at this path; /openapi.yaml lists what there is"), to: request,
-                operation: "none", since: start)
+                .notFound(hint(for: request) + "; /openapi.yaml lists what there is"), to: request, operation: "none",
+                since: start)
         }
         do throws(Problem) {
             if route.isNamespaced { try Self.checkNamespace(of: request) }
@@ -59,6 +62,21 @@ final class APIHandler: RequestHandler {
         } catch {
             return answer(error, to: request, operation: route.endpoint.operation, since: start)
         }
+    }
+
+    /// What to say of a path that leads nowhere.
+    private func hint(for request: Request) -> String {
+        let path = request.path
+        if path == "/fetch/" { return "the URL is missing, as in /fetch/https://example.com/" }
+        guard path.hasSuffix("/"), isKnown(path.dropLast(), method: request.method) else {
+            return "there is nothing at this path"
+        }
+        return "there is nothing at \(path), but at \(path.dropLast())"
+    }
+
+    private func isKnown(_ path: some StringProtocol, method: String) -> Bool {
+        if case .notFound = router.match(method: method, target: path) { return false }
+        return true
     }
 
     /// Answers a request whose body nobody wants. One that is known to be large is not read: the answer comes before it
@@ -82,11 +100,12 @@ final class APIHandler: RequestHandler {
         return { status, detail in
             let duration = ContinuousClock.now - start
             metrics.record(operation: operation, status: status, duration: duration)
-            if status == 500 || status == 507 {
-                // The server's own trouble: an operator must see it without turning on a line for each request.
+            if let detail, status == 500 || status == 507 {
+                // The server's own trouble, not an origin's answer: an operator must see it without turning on a line
+                // for each request.
                 logger.error(
                     "request failed",
-                    metadata: ["operation": "\(operation)", "status": "\(status)", "reason": "\(detail ?? "")"])
+                    metadata: ["operation": "\(operation)", "status": "\(status)", "reason": "\(detail)"])
             }
             guard logsRequests else { return }
             // The query is left out: it may carry somebody's secret.

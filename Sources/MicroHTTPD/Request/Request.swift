@@ -14,7 +14,8 @@ public struct Request: @unchecked Sendable {
     public var method: String { text(head.header.method) }
 
     /// The request target, byte for byte as it was sent, its query included; bytes that are not UTF-8 are replaced
-    /// (``withTarget(_:)`` shows them). libmicrohttpd cuts a target at a NUL, which is a ``defect``.
+    /// (``withTarget(_:)`` shows them). Of one in absolute form, `http://host/path?query`, only what follows the
+    /// authority. libmicrohttpd cuts a target at a NUL, which is a ``defect``.
     public var target: String { text(head.header.target) }
 
     /// The target up to its first `?`, not decoded in any way.

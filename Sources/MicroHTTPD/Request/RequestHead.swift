@@ -56,14 +56,19 @@ extension Request {
                 header: header, bytes: UnsafeMutableRawBufferPointer(start: bytes, count: capacity),
                 layout: HeadLayout(
                     line: line, methodCount: methodLength, targetCount: target.count, versionCount: versionLength))
-            header.pointee.target = writer.append(target)
+            let shown = target.withoutAuthority ?? target
+            // With an authority and without a path it is the root that is meant.
+            let isRoot = target.count > shown.count && shown.first != UInt8(ascii: "/")
+            let slash = UnsafeRawBufferPointer(start: ("/" as StaticString).utf8Start, count: isRoot ? 1 : 0)
+            let root = writer.append(slash)
+            header.pointee.target = root.lowerBound..<writer.append(shown).upperBound
             header.pointee.method = writer.append(UnsafeRawBufferPointer(start: line.method, count: methodLength))
             header.pointee.version = writer.append(UnsafeRawBufferPointer(start: line.version, count: versionLength))
             header.pointee.wireLength = wireLength
             header.pointee.memory = wireLength + RequestHead.recordSize * recordCount
             header.pointee.isHead = methodLength == 4 && memcmp(line.method, "HEAD", 4) == 0
-            let question = target.baseAddress.flatMap { memchr($0, 0x3f, target.count) }
-            header.pointee.path = 0..<(question.map { UnsafeRawPointer($0) - target.baseAddress! } ?? target.count)
+            let question = shown.firstIndex(of: UInt8(ascii: "?"))
+            header.pointee.path = 0..<(question.map { root.count + $0 } ?? header.pointee.target.upperBound)
             let start = writer.count
             cmhd_each_field(connection.handle, appendFieldLine, &writer)
             header.pointee.lines = start..<writer.count

@@ -89,4 +89,30 @@ struct FetchPrivacyTests {
             #expect(try await second.text == "bob")
         }
     }
+
+    @Test("private counts in a 304 and a HEAD even when Connection names Cache-Control", arguments: ["GET", "HEAD"])
+    func hiddenPrivate(method: String) async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            guard request.index > 0 else {
+                return try connection.respond(fields: [.cacheControl: "max-age=10", .eTag: "\"v1\""], body: "body")
+            }
+            try connection.respond(
+                request["If-None-Match"] == nil ? 200 : 304,
+                fields: [
+                    .connection: "cache-control", .cacheControl: "private", .expires: "Fri, 01 Jan 2100 00:00:00 GMT",
+                    .eTag: "\"v1\"", .setCookie: "id=\(request.index)",
+                ], body: "body")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let url = origin.url("/a")
+            _ = try await get(server, url)
+            try await server.waitForFlights()
+            server.clock.advance(by: .seconds(20))
+            let client = HTTPClient(port: server.api.port)
+            #expect(try await client.request(method, "/fetch/" + url)[.setCookie] == "id=1")
+            try await server.waitForFlights()
+            #expect(try await get(server, url)[.setCookie] == "id=2")
+        }
+    }
 }

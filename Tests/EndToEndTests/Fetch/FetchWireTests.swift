@@ -198,4 +198,55 @@ struct FetchWireTests {
             #expect(server.service.gateway.flightCount == 0)
         }
     }
+
+    @Test("Larder's own fields may stand once")
+    func twice() async throws {
+        try await TestServer.with { (server) async throws in
+            let ttl = HTTPField.Name("Larder-TTL")!
+            var fields: HTTPFields = [ttl: "60"]
+            fields.append(HTTPField(name: ttl, value: "6000"))
+            let reply = try await fetch(server, "/fetch/http://127.0.0.1:1/", fields)
+            #expect(reply.status == 400)
+            #expect(try reply.json["pointer"] == "/Larder-TTL")
+        }
+    }
+
+    @Test("Max-Forwards counts the servers that may pass OPTIONS on (RFC 9110 §7.6.2)")
+    func maxForwards() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            try connection.respond(body: request["Max-Forwards"] ?? "")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let client = HTTPClient(port: server.api.port)
+            let name = HTTPField.Name("Max-Forwards")!
+            let target = "/fetch/" + origin.url("/")
+            #expect(try await client.request("OPTIONS", target, fields: [name: "5"]).text == "4")
+            #expect(try await client.request("OPTIONS", target, fields: [name: "0"]).status == 501)
+            #expect(try await client.request("GET", target, fields: [name: "0"]).text == "0")
+            #expect(origin.requestCount == 2)
+        }
+    }
+
+    @Test("Via says in which version of HTTP the request came (RFC 9110 §7.6.3)", arguments: ["1.0", "1.1"])
+    func via(version: String) async throws {
+        let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request["Via"] ?? "") }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let reply = try await HTTPClient(port: server.api.port).withConnection { connection in
+                try connection.send("GET /fetch/\(origin.url("/")) HTTP/\(version)\r\nHost: x\r\n\r\n")
+                return try connection.readReply()
+            }
+            #expect(reply.text == "\(version) larder")
+        }
+    }
+
+    @Test("a HEAD with a body is refused: nobody could pass it on")
+    func headWithBody() async throws {
+        try await TestServer.with { (server) async throws in
+            let reply = try await HTTPClient(port: server.api.port)
+                .request("HEAD", "/fetch/http://127.0.0.1:1/", body: [1])
+            #expect(reply.status == 400)
+        }
+    }
 }

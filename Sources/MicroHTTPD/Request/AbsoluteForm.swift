@@ -1,0 +1,15 @@
+extension UnsafeRawBufferPointer {
+    /// What is left of a request target in absolute form, `http://host/path?query`, without scheme and authority; `nil`
+    /// for one in another form. A server must accept it (RFC 9112 §3.2.2). It may begin with `?`, or be empty.
+    var withoutAuthority: UnsafeRawBufferPointer? {
+        for scheme in ["http://", "https://"] as [StaticString] {
+            let length = scheme.utf8CodeUnitCount
+            guard count > length, UnsafeRawBufferPointer(rebasing: self[..<length]).equalsIgnoringCase(scheme) else {
+                continue
+            }
+            let path = self[length...].firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }
+            return .init(rebasing: self[(path ?? count)...])
+        }
+        return nil
+    }
+}
