@@ -151,7 +151,6 @@ public final class OriginUpload: Sendable {
     /// The chunks are made here because libcurl, told that a body has ended, always writes the last chunk: a body that
     /// nobody wants any more could then not be left without one.
     func read(into target: UnsafeMutableRawBufferPointer) -> Reading {
-        let box = UncheckedBuffer(target)
         let (reading, roomAction): (Reading, (@Sendable () -> Void)?) = state.withLock { state in
             switch state.phase {
             case .closed: return (.end, nil)
@@ -162,7 +161,7 @@ public final class OriginUpload: Sendable {
                 state.isLastChunkSent = true
                 state.wasRead = true
                 let end = Array("0\r\n\r\n".utf8)
-                box.buffer.copyBytes(from: end)
+                target.copyBytes(from: end)
                 return (.bytes(end.count), nil)
             case .open where state.queue.count == 0:
                 state.isAwaited = true
@@ -170,7 +169,7 @@ public final class OriginUpload: Sendable {
             case .open, .finished:
                 state.wasRead = true
                 let count =
-                    length == nil ? Self.takeChunk(&state.queue, into: box.buffer) : state.queue.take(into: box.buffer)
+                    length == nil ? Self.takeChunk(&state.queue, into: target) : state.queue.take(into: target)
                 return (
                     .bytes(count), state.queue.takeRoomAction()
                 )
@@ -199,14 +198,5 @@ public final class OriginUpload: Sendable {
         _ = queue.take(into: .init(rebasing: target[size.count..<size.count + count]))
         UnsafeMutableRawBufferPointer(rebasing: target[(size.count + count)...]).copyBytes(from: [0x0d, 0x0a])
         return size.count + count + 2
-    }
-}
-
-/// Carries a buffer into a lock's closure, which is done with it when it returns: safe to be `@unchecked Sendable`.
-private struct UncheckedBuffer: @unchecked Sendable {
-    let buffer: UnsafeMutableRawBufferPointer
-
-    init(_ buffer: UnsafeMutableRawBufferPointer) {
-        self.buffer = buffer
     }
 }

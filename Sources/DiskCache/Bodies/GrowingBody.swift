@@ -76,12 +76,11 @@ public final class GrowingBody: Sendable {
             // Not under the lock: readers need not wait for the disk, and there is one writer at a time.
             try file.write(bytes, path: path)
         } else {
-            let copy = UncheckedBytes(bytes)
             state.withLock { state in
                 guard case .memory(var buffer) = state.content else { return }
                 // Taken out of the state while it grows, so that it is not copied.
                 state.content = .memory([])
-                buffer.append(contentsOf: copy.bytes)
+                buffer.append(contentsOf: bytes)
                 state.content = .memory(buffer)
             }
         }
@@ -101,14 +100,5 @@ public final class GrowingBody: Sendable {
         state.withLock { state in
             if case .file(_, let path) = state.content { path } else { "" }
         }
-    }
-}
-
-/// Carries a pointer into a lock's closure, which is done with it when it returns: safe to be `@unchecked Sendable`.
-private struct UncheckedBytes: @unchecked Sendable {
-    let bytes: UnsafeRawBufferPointer
-
-    init(_ bytes: UnsafeRawBufferPointer) {
-        self.bytes = bytes
     }
 }

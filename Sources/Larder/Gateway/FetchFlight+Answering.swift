@@ -46,10 +46,9 @@ extension FetchFlight: OriginReceiver {
 
     func originDidSend(_ bytes: UnsafeRawBufferPointer) throws {
         tools.metrics.receivedBytes.increment(by: bytes.count)
-        let copy = UncheckedBytes(bytes)
         let (reservation, flow): (Reservation?, BodyFlow?) = state.withLock { state in
             guard let flow = state.flow else {
-                state.early += copy.bytes
+                state.early += bytes
                 state.obey(.pause)
                 return (nil, nil)
             }
@@ -228,14 +227,5 @@ extension OriginAnswer {
         var answer = self
         answer.fields = fields
         return answer
-    }
-}
-
-/// Carries a pointer into a lock's closure, which is done with it when it returns: safe to be `@unchecked Sendable`.
-private struct UncheckedBytes: @unchecked Sendable {
-    let bytes: UnsafeRawBufferPointer
-
-    init(_ bytes: UnsafeRawBufferPointer) {
-        self.bytes = bytes
     }
 }

@@ -139,7 +139,6 @@ public final class ResponseStream: Sendable {
             case end(Int)
             case wait(Connection)
         }
-        let box = UncheckedBuffer(target)
         let step: Step = state.withLock { state in
             switch state.phase {
             case .closed:
@@ -152,7 +151,7 @@ public final class ResponseStream: Sendable {
                 guard state.queue.count > 0 else {
                     return state.connection.map { .wait($0) } ?? .end(cmhd_end_with_error())
                 }
-                let count = state.queue.take(into: box.buffer)
+                let count = state.queue.take(into: target)
                 return .bytes(count, roomAction: state.queue.takeRoomAction())
             }
         }
@@ -206,14 +205,5 @@ public final class ResponseStream: Sendable {
 extension ResponseStream: SuspensionOwner {
     func clientLeft() {
         close()
-    }
-}
-
-/// Carries a buffer into a lock's closure, which is done with it when it returns: safe to be `@unchecked Sendable`.
-private struct UncheckedBuffer: @unchecked Sendable {
-    let buffer: UnsafeMutableRawBufferPointer
-
-    init(_ buffer: UnsafeMutableRawBufferPointer) {
-        self.buffer = buffer
     }
 }
