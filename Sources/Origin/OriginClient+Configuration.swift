@@ -34,6 +34,9 @@ extension OriginClient {
         /// what happens when a name has several addresses. The address policy holds for these as for any other.
         var lookUps: [String] = []
 
+        /// The clock of all limits but ``connectTimeout``, which is libcurl's; a test may turn one of its own.
+        var now: @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
+
         /// The defaults.
         public init() {}
     }

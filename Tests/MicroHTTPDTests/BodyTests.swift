@@ -31,6 +31,9 @@ final class RecordingSink: BodySink {
     func abandon() {
         abandoned.put(())
     }
+
+    /// How many bytes came.
+    var count: Int { received.withLock { $0.count } }
 }
 
 @Suite("Request bodies")

@@ -1,8 +1,9 @@
 import Foundation
 import HTTPTypes
-import MicroHTTPD
 import Primitives
 import Testing
+
+@testable import MicroHTTPD
 
 @Suite("Connections")
 struct ConnectionTests {
@@ -147,62 +148,71 @@ struct ConnectionTests {
 
     @Test("a head that trickles is cut off at its deadline, and nobody else is")
     func slowHead() async throws {
-        let configure: (inout Daemon.Configuration) -> Void = { $0.requestDeadline = .milliseconds(300) }
+        let clock = ManualClock()
+        let configure: (inout Daemon.Configuration) -> Void = {
+            $0.threads = 1
+            $0.requestDeadline = .milliseconds(300)
+            $0.now = { clock.now() }
+        }
         try await withDaemon(Self.echo, configure: configure) { daemon in
-            let other = try RawClient(port: daemon.port)
-            try other.request("GET", "/")
-            #expect(try other.answer().status == 200)
             let slow = try RawClient(port: daemon.port)
-            let start = ContinuousClock.now
-            var isCut = false
-            // Every byte is activity, so the inactivity limit (a minute) never strikes.
-            for byte in "GET / HTTP/1.1\r\nHost: test\r\nX-Slow: " + String(repeating: "x", count: 10_000) {
-                do { try slow.send(String(byte)) } catch {
-                    isCut = true
-                    break
-                }
-                usleep(10_000)
+            let other = try RawClient(port: daemon.port)
+            // Once it is answered, the only thread of the daemon has been at whatever came before.
+            func ask(_ target: String) throws {
+                try other.request("GET", target)
+                #expect(try other.answer().text == target)
             }
-            let elapsed = ContinuousClock.now - start
-            #expect(isCut)
-            #expect(elapsed > .milliseconds(250) && elapsed < .seconds(5))
-            try other.request("GET", "/again")
-            #expect(try other.answer().text == "/again")
+            try ask("/first")
+            // Every byte is activity, so the inactivity limit (a minute) never strikes.
+            let head = "GET / HTTP/1.1\r\nHost: test\r\nX-Slow: " + String(repeating: "x", count: 100)
+            for byte in head.utf8.prefix(30) {
+                try slow.send([byte])
+                try ask("/meanwhile")
+                clock.advance(by: .milliseconds(10))
+            }
+            let late = try RawClient(port: daemon.port)
+            try late.send("GET /late HTTP/1.1\r\n")
+            try ask("/meanwhile")
+            // Deadlines are looked at every quarter of the limit.
+            clock.advance(by: .milliseconds(100))
+            #expect(try slow.isAtEnd())
+            try late.send("Host: test\r\n\r\n")
+            #expect(try late.answer().text == "/late")
+            try ask("/again")
         }
     }
 
-    @Test("a body that trickles is cut off once its average is too low, and its sink is told")
+    @Test("a body that trickles is cut off once its average is too low, and its sink is told; one that is fast is not")
     func slowBody() async throws {
-        let sink = RecordingSink()
-        let handler = Handler { _ in .accept(.sink(sink)) { $0.respond(Response(text: "whole")) } }
+        let (slowSink, steadySink) = (RecordingSink(), RecordingSink())
+        let handler = Handler { request in
+            .accept(.sink(request.path == "/slow" ? slowSink : steadySink)) { $0.respond(Response(text: "whole")) }
+        }
+        let clock = ManualClock()
         let configure: (inout Daemon.Configuration) -> Void = {
             $0.requestDeadline = .milliseconds(200)
             $0.minimumBodyRate = 1000
+            $0.now = { clock.now() }
         }
         try await withDaemon(handler, configure: configure) { daemon in
-            let slow = try RawClient(port: daemon.port)
-            try slow.send("PUT / HTTP/1.1\r\nHost: test\r\nContent-Length: 100000\r\n\r\n")
-            var isCut = false
-            for _ in 0..<1000 {
-                do { try slow.send("x") } catch {
-                    isCut = true
-                    break
-                }
-                usleep(10_000)
-            }
-            #expect(isCut)
-            _ = try sink.abandoned.wait()
-            #expect(eventually { daemon.connectionCount == 0 })
-
-            // Ten times the grace, but fast enough.
-            let steady = try RawClient(port: daemon.port)
-            try steady.send("PUT / HTTP/1.1\r\nHost: test\r\nContent-Length: 20000\r\n\r\n")
-            for _ in 0..<20 {
+            let (slow, steady) = (try RawClient(port: daemon.port), try RawClient(port: daemon.port))
+            // With the grace, this is enough for 1.8 seconds.
+            try slow.send("PUT /slow HTTP/1.1\r\nHost: test\r\nContent-Length: 100000\r\n\r\n")
+            try slow.send(pattern(1600))
+            try steady.send("PUT /steady HTTP/1.1\r\nHost: test\r\nContent-Length: 20000\r\n\r\n")
+            for tenth in 1...20 {
+                if tenth < 19 { try slow.send("x") }
                 try steady.send(pattern(1000))
-                usleep(100_000)
+                #expect(eventually { slowSink.count == 1600 + min(tenth, 18) && steadySink.count == 1000 * tenth })
+                clock.advance(by: .milliseconds(100))
+                guard tenth == 19 else { continue }
+                _ = try slowSink.abandoned.wait()
+                #expect(try slow.isAtEnd())
             }
             #expect(try steady.answer().text == "whole")
+            #expect(eventually { daemon.connectionCount == 1 })
         }
+        #expect(steadySink.abandoned.count == 0)
     }
 
     @Test("an idle connection is closed after the inactivity limit")

@@ -47,7 +47,8 @@ struct LingeringTests {
     @Test("beyond the limit of sockets that linger, another is not taken")
     func limit() throws {
         let registry = ConnectionRegistry()
-        let sockets = LingeringSockets(watch: try SocketWatch(), registry: registry, limit: 1)
+        let sockets = LingeringSockets(
+            watch: try SocketWatch(), registry: registry, limit: 1, now: MonotonicClock.milliseconds)
         var pair: [Int32] = [-1, -1]
         #expect(socketpair(AF_UNIX, 1, 0, &pair) == 0)
         defer { pair.forEach { close($0) } }
@@ -65,7 +66,8 @@ struct LingeringTests {
     @Test("a client that was refused and neither sends nor closes is closed after five seconds, its place free again")
     func silence() throws {
         let registry = ConnectionRegistry()
-        let sockets = LingeringSockets(watch: try SocketWatch(), registry: registry, limit: 10)
+        let sockets = LingeringSockets(
+            watch: try SocketWatch(), registry: registry, limit: 10, now: MonotonicClock.milliseconds)
         var pair: [Int32] = [-1, -1]
         #expect(socketpair(AF_UNIX, 1, 0, &pair) == 0)
         defer { close(pair[1]) }

@@ -1,7 +1,8 @@
 import Foundation
-import MicroHTTPD
 import Primitives
 import Testing
+
+@testable import MicroHTTPD
 
 /// Is full after each write, until the test, or a queue at once, makes room.
 private final class NarrowSink: BodySink {
@@ -212,16 +213,25 @@ struct SinkTests {
     @Test("a client is not cut off for what was not read from it, but for what it does not send afterwards")
     func deadline() async throws {
         let sink = NarrowSink()
+        let clock = ManualClock()
         let configure: (inout Daemon.Configuration) -> Void = {
+            $0.threads = 1
             $0.requestDeadline = .milliseconds(200)
             $0.minimumBodyRate = 1000
+            $0.now = { clock.now() }
         }
         try await withDaemon(Self.feeding { sink }, configure: configure) { daemon in
             let client = try RawClient(port: daemon.port)
             try client.send(Self.head(10) + "01234")
             let room = try sink.pauses.wait()[0]
-            // Well beyond the deadline and the interval at which it is looked at.
-            usleep(1_000_000)
+            // Who sends nothing is cut off: so the deadlines have been looked at, and the second look comes after the
+            // first has ended.
+            for _ in 0..<2 {
+                let silent = try RawClient(port: daemon.port)
+                try Self.comeRound(daemon)
+                clock.advance(by: .seconds(1))
+                #expect(try silent.isAtEnd())
+            }
             room()
             try client.send("56789")
             try sink.pauses.wait(for: 2)[1]()
@@ -230,6 +240,7 @@ struct SinkTests {
             // Nothing comes, so only the deadline that runs again can end it before the inactivity limit.
             try client.send(Self.head(10) + "01234")
             try sink.pauses.wait(for: 3)[2]()
+            clock.advance(by: .seconds(1))
             _ = try sink.abandoned.wait()
             #expect(try client.isAtEnd())
         }

@@ -86,9 +86,23 @@ final class Mailbox<Value: Sendable>: @unchecked Sendable {
 func eventually(_ condition: () -> Bool) -> Bool {
     for _ in 0..<4000 {
         if condition() { return true }
+        // Between two looks only: how long it is decides nothing.
         usleep(5000)
     }
     return false
+}
+
+/// A monotonic clock that stands still until a test turns it.
+final class ManualClock: Sendable {
+    private let milliseconds = Locked<Int64>(1_000_000)
+
+    /// Milliseconds, as a daemon's configuration asks for them.
+    func now() -> Int64 { milliseconds.withLock { $0 } }
+
+    /// Turns the clock on.
+    func advance(by duration: Duration) {
+        milliseconds.withLock { $0 += duration.milliseconds }
+    }
 }
 
 /// Bytes that are not all the same, so that a mix-up of places shows.

@@ -116,34 +116,57 @@ import Testing
 
     @Test("an origin that stops in the middle is timed out while receiving; one that trickles is not")
     func stallWithinAnswer() async throws {
+        let clock = ManualClock()
+        let gates = (0..<5).map { Gate("byte \($0 + 1)") }
         let origin = try ScriptedOrigin { request, connection in
             try connection.sendHead(fields: [.contentLength: "6"])
-            for _ in 0..<(request.target == "/stall" ? 3 : 6) {
-                try connection.send("x")
-                usleep(100_000)
+            if request.target == "/stall" {
+                try connection.send("xxx")
+                return connection.waitForHangUp()
             }
-            if request.target == "/stall" { connection.waitForHangUp() }
+            try connection.send(Array(repeating: Array("x".utf8), count: 6), gates: gates)
         }
-        let client = OriginClient(configuration: .local { $0.stallTimeout = .milliseconds(400) })
+        let client = OriginClient(
+            configuration: .local {
+                $0.stallTimeout = .milliseconds(40)
+                $0.now = { clock.monotonicNow() }
+            })
         let stalling = client.start(origin.url("/stall"))
-        #expect(try await client.get(origin.url("/trickle")).text == "xxxxxx")
-        guard case .timedOut(.receiving) = try await stalling.error().kind else {
-            Issue.record("\(stalling.results)")
-            return
+        let trickling = client.start(origin.url("/trickle"))
+        try await stalling.received.wait(for: 3)
+        for (number, gate) in gates.enumerated() {
+            try await trickling.received.wait(for: number + 1)
+            clock.advance(by: .milliseconds(30))
+            // 60 ms have passed for the one, 30 for the other: both were looked at.
+            if number == 1 {
+                guard case .timedOut(.receiving) = try await stalling.error().kind else {
+                    Issue.record("\(stalling.results)")
+                    return
+                }
+            }
+            gate.open()
         }
+        try await trickling.summary()
+        #expect(trickling.text == "xxxxxx")
         #expect(stalling.text == "xxx")
     }
 
     @Test("the total limit holds for a body that keeps coming")
     func total() async throws {
+        let clock = ManualClock()
         let origin = try ScriptedOrigin { _, connection in
             try connection.sendHead()
-            while true {
+            for _ in 0..<20 {
                 try connection.send("x")
-                usleep(20_000)
+                clock.advance(by: .milliseconds(20))
             }
+            connection.waitForHangUp()
         }
-        let client = OriginClient(configuration: .local { $0.totalTimeout = .milliseconds(300) })
+        let client = OriginClient(
+            configuration: .local {
+                $0.totalTimeout = .milliseconds(300)
+                $0.now = { clock.monotonicNow() }
+            })
         let error = try await client.failure(origin.url())
         guard case .timedOut(.total) = error.kind else {
             Issue.record("\(error.kind)")
@@ -153,9 +176,10 @@ import Testing
 
     @Test("the total limit holds over redirects that never end, to the same origin and to others", arguments: [1, 2])
     func totalOverRedirects(origins: Int) async throws {
+        let clock = ManualClock()
         let urls = Recorder<String>()
         let script: ScriptedOrigin.Script = { request, connection in
-            usleep(50_000)
+            clock.advance(by: .milliseconds(50))
             let next = urls.elements[(Int(request.target.dropFirst())! + 1) % origins]
             try connection.respond(302, fields: [.location: next + String((Int(request.target.dropFirst())! + 1))])
         }
@@ -165,6 +189,7 @@ import Testing
             configuration: .local {
                 $0.totalTimeout = .milliseconds(300)
                 $0.maxRedirects = 20
+                $0.now = { clock.monotonicNow() }
             })
         let error = try await client.failure(all[0].url("/0"))
         guard case .timedOut(.total) = error.kind else {

@@ -139,10 +139,11 @@ import Testing
 
     @Test("waiting for a turn does not count as time")
     func waitingIsFree() async throws {
+        let clock = ManualClock()
         let origin = try ScriptedOrigin { _, connection in
             try connection.sendHead(fields: [.contentLength: "4"])
             for _ in 0..<4 {
-                usleep(50_000)
+                clock.advance(by: .milliseconds(100))
                 try connection.send("x")
             }
         }
@@ -151,6 +152,7 @@ import Testing
                 $0.maxTransfersPerHost = 1
                 $0.stallTimeout = .milliseconds(500)
                 $0.totalTimeout = .milliseconds(600)
+                $0.now = { clock.monotonicNow() }
             })
         // One after the other: the last one waits longer than any limit.
         let collectors = (0..<5).map { client.start(origin.url("/\($0)")) }

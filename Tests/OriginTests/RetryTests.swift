@@ -72,7 +72,8 @@ import Testing
             let transfer = Transfer(
                 control: OriginTransfer(id: 1, inbox: inbox), request: OriginRequest(url: "http://127.0.0.1/"),
                 receiver: Collector(),
-                url: try OriginURL("http://127.0.0.1/"), configuration: .local, timer: LoopTimer())
+                url: try OriginURL("http://127.0.0.1/"), configuration: .local,
+                timer: LoopTimer { ContinuousClock.now })
             transfer.begin()
             transfer.willSendRequest()
             #expect(line.isEmpty || Array(line.utf8).withUnsafeBytes { transfer.receiveLine($0) })

@@ -1,7 +1,7 @@
 /// When a client must be done with a request's body: after a grace, it must have made a minimum rate on average. The
 /// time in which nothing was read from it does not count.
 ///
-/// All times are in milliseconds of the ``MonotonicClock``.
+/// All times are in milliseconds of ``DaemonCore/now()``.
 struct BodyClock {
     private let grace: Int64
     private let bytesPerSecond: Int64

@@ -21,7 +21,7 @@ final class Connection: @unchecked Sendable {
     /// The socket. Only to be used where the connection cannot be closed meanwhile: on its thread, or while suspended.
     let descriptor: Int32
 
-    /// When the client is cut off, in milliseconds of the ``MonotonicClock``; `Int64.max` is never.
+    /// When the client is cut off, in milliseconds of ``DaemonCore/now()``; `Int64.max` is never.
     let deadline: Atomic<Int64>
     /// Whether there is a request with a complete head and an incomplete answer.
     let isBusy = Atomic<Bool>(false)
@@ -52,7 +52,7 @@ final class Connection: @unchecked Sendable {
         descriptor = cmhd_descriptor(handle)
         openDescriptor = Locked(descriptor)
         remoteAddress = RemoteAddress(cmhd_client_address(handle))
-        deadline = Atomic(core.requestMilliseconds.map { MonotonicClock.milliseconds() + $0 } ?? .max)
+        deadline = Atomic(core.requestMilliseconds.map { core.now() + $0 } ?? .max)
     }
 
     deinit {
@@ -126,7 +126,7 @@ final class Connection: @unchecked Sendable {
         exchange = nil
         isBusy.store(false, ordering: .relaxed)
         deadline.store(
-            core.idleMilliseconds.map { MonotonicClock.milliseconds() + $0 } ?? .max, ordering: .relaxed)
+            core.idleMilliseconds.map { core.now() + $0 } ?? .max, ordering: .relaxed)
         ended?.end()
     }
 
@@ -190,13 +190,13 @@ final class Connection: @unchecked Sendable {
 
     /// Nothing of the body is read any more.
     func stopBodyClock() {
-        bodyClock?.stop(now: MonotonicClock.milliseconds())
+        bodyClock?.stop(now: core.now())
         deadline.store(.max, ordering: .relaxed)
     }
 
     /// The body is about to be read again: called before the connection is resumed, from any thread.
     func startBodyClock() {
-        bodyClock?.resume(now: MonotonicClock.milliseconds())
+        bodyClock?.resume(now: core.now())
         deadline.store(bodyClock?.deadline ?? .max, ordering: .relaxed)
     }
 
@@ -204,7 +204,7 @@ final class Connection: @unchecked Sendable {
         let rate = Int64(core.configuration.minimumBodyRate)
         bodyClock =
             if request.hasBody, let grace = core.requestMilliseconds, rate > 0 {
-                BodyClock(now: MonotonicClock.milliseconds(), grace: grace, bytesPerSecond: rate)
+                BodyClock(now: core.now(), grace: grace, bytesPerSecond: rate)
             } else {
                 nil
             }

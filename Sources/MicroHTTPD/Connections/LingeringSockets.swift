@@ -28,12 +28,15 @@ final class LingeringSockets: Sendable {
     private let watch: SocketWatch
     private let registry: ConnectionRegistry
     private let countLimit: Int
+    /// ``Daemon/Configuration/now``.
+    private let now: @Sendable () -> Int64
 
     /// - Parameter limit: how many there may be.
-    init(watch: SocketWatch, registry: ConnectionRegistry, limit: Int) {
+    init(watch: SocketWatch, registry: ConnectionRegistry, limit: Int, now: @escaping @Sendable () -> Int64) {
         self.watch = watch
         self.registry = registry
         countLimit = limit
+        self.now = now
     }
 
     /// Keeps the socket of a connection that libmicrohttpd is about to close, through a descriptor of its own. False,
@@ -41,7 +44,7 @@ final class LingeringSockets: Sendable {
     func add(_ descriptor: Int32, id: UInt64) -> Bool {
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else { return false }
-        let now = MonotonicClock.milliseconds()
+        let now = self.now()
         let isTaken = table.withLock { table in
             guard table.count < countLimit else { return false }
             table[id] = Socket(descriptor: copy, end: now + Self.timeLimit, silenceEnd: now + Self.silenceLimit)
@@ -65,7 +68,7 @@ final class LingeringSockets: Sendable {
         // With MSG_TRUNC the kernel copies nothing. Once an event, so that others have their turn.
         let count = recv(descriptor, nil, 1 << 20, Int32(MSG_TRUNC | MSG_DONTWAIT))
         if count > 0 {
-            let silenceEnd = MonotonicClock.milliseconds() + Self.silenceLimit
+            let silenceEnd = now() + Self.silenceLimit
             table.withLock { $0[id]?.silenceEnd = silenceEnd }
         } else if count == 0 || (errno != EAGAIN && errno != EINTR) {
             end([id])

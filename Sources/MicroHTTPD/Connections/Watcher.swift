@@ -23,7 +23,7 @@ struct Watcher {
     /// Watches until ``SocketWatch/stop()``.
     mutating func run() {
         while core.sockets.wait(timeout: timeout, { note($0) }) {
-            lookAround(now: MonotonicClock.milliseconds())
+            lookAround(now: core.now())
         }
     }
 

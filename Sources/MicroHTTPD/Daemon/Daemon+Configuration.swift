@@ -52,6 +52,10 @@ extension Daemon {
         /// ``LayoutProbe/isLayoutKnown``, at hand for every request; a test may pretend.
         var isLayoutKnown = LayoutProbe.isLayoutKnown
 
+        /// The clock of all deadlines but ``inactivityTimeout``, which is libmicrohttpd's, in milliseconds; a test may
+        /// turn one of its own.
+        var now: @Sendable () -> Int64 = { MonotonicClock.milliseconds() }
+
         /// A configuration with the defaults.
         public init() {}
 

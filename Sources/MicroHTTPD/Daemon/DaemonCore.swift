@@ -23,9 +23,13 @@ final class DaemonCore: Sendable {
         self.handler = handler
         sockets = try SocketWatch()
         lingering = LingeringSockets(
-            watch: sockets, registry: registry, limit: max(1, configuration.effectiveConnectionLimit / 8))
+            watch: sockets, registry: registry, limit: max(1, configuration.effectiveConnectionLimit / 8),
+            now: configuration.now)
         requestMilliseconds = configuration.requestDeadline.map { max(1, $0.milliseconds) }
         let idle = configuration.inactivityTimeout.milliseconds
         idleMilliseconds = idle > 0 ? requestMilliseconds.map { $0 + idle } : nil
     }
+
+    /// The time of ``Daemon/Configuration/now``, which every deadline is held against.
+    func now() -> Int64 { configuration.now() }
 }

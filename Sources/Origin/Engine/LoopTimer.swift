@@ -2,12 +2,17 @@
 final class LoopTimer {
     typealias Instant = ContinuousClock.Instant
 
-    private let clock = ContinuousClock()
+    private let clock: @Sendable () -> Instant
     /// No time limit or pause ends before this; `nil` when there is none.
     private(set) var next: Instant?
 
-    /// The monotonic clock's time.
-    var now: Instant { clock.now }
+    /// - Parameter clock: tells the time, which only goes forwards.
+    init(clock: @escaping @Sendable () -> Instant) {
+        self.clock = clock
+    }
+
+    /// The clock's time.
+    var now: Instant { clock() }
 
     /// Something may have to be done at this time.
     func note(_ deadline: Instant?) {

@@ -16,13 +16,14 @@ final class TransferLoop {
     private var queue: TransferQueue
     /// What the inbox shows of the queue; kept here so that its lock is taken only for a change.
     private var shownCounts = Inbox.Counts()
-    private let timer = LoopTimer()
+    private let timer: LoopTimer
     private let ftpSockets = FTPSockets()
 
     init(configuration: OriginClient.Configuration, inbox: Inbox, multi: UnsafeMutableRawPointer) {
         self.configuration = configuration
         self.inbox = inbox
         self.multi = multi
+        timer = LoopTimer(clock: configuration.now)
         queue = TransferQueue(limit: configuration.maxTransfers, limitPerHost: configuration.maxTransfersPerHost)
         // Connections that nobody uses stay open for the next transfer.
         larder_curl_multi_setopt_long(multi, CURLMOPT_MAXCONNECTS, configuration.maxTransfers)

@@ -19,6 +19,7 @@ final class Collector: OriginReceiver {
     let didAnswerInterim = Gate("interim head")
     let didAnswer = Gate("head")
     let didSend = Gate("first byte")
+    let received = Counter("bytes of the body")
     let didFinish = Gate("end of the transfer")
     private let state = Locked(State())
     private let refusesAnswer: Bool
@@ -60,6 +61,7 @@ final class Collector: OriginReceiver {
     func originDidSend(_ bytes: UnsafeRawBufferPointer) throws {
         state.withLock { $0.body += bytes }
         didSend.open()
+        received.add(bytes.count)
         if refusesBody { throw Refusal() }
     }
 

@@ -91,7 +91,8 @@ public final class Listener: Sendable {
                 switch errno {
                 case EINTR, ECONNABORTED: continue
                 case EMFILE, ENFILE:
-                    usleep(1000)
+                    // Nobody says when a descriptor is free, and the socket stays readable: look again soon.
+                    if (try? stopping.waitBlocking(limit: .milliseconds(1))) != nil { return }
                     continue
                 default: return
                 }

@@ -43,6 +43,7 @@ public func poll(
     let deadline = ContinuousClock.now + limit
     while try !condition() {
         guard ContinuousClock.now < deadline else { throw Gate.TimedOut(description: "\(what): not within \(limit)") }
+        // Between two looks only: how long it is decides nothing.
         try await Task.sleep(for: pause)
     }
 }

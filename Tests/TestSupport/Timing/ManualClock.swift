@@ -1,17 +1,25 @@
 import Primitives
 
-/// A wall clock that stands still until a test turns it.
+/// A clock that stands still until a test turns it: a wall clock, and a monotonic one that goes on by as much.
 public final class ManualClock: WallClock {
     private let instant: Locked<Timestamp>
+    private let start: Timestamp
+    private let monotonicStart = ContinuousClock.now
 
     /// A clock that shows `start`; 2026-01-01T00:00:00Z by default.
     public init(_ start: Timestamp = Timestamp(seconds: 1_767_225_600)) {
         instant = Locked(start)
+        self.start = start
     }
 
     /// The instant it was last turned to.
     public func now() -> Timestamp {
         instant.withLock { $0 }
+    }
+
+    /// The same instant as a monotonic clock shows it, which must not be turned back then.
+    public func monotonicNow() -> ContinuousClock.Instant {
+        monotonicStart + (now() - start)
     }
 
     /// Turns the clock to `now`, forwards or back.
