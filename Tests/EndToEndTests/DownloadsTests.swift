@@ -43,13 +43,7 @@ struct DownloadsTests {
 
     @Test("the first lines of a batch come while the last download still runs")
     func batchStreams() async throws {
-        let gate = Gate("the slow one")
-        let origin = try ScriptedOrigin { request, connection in
-            if request.target == "/slow" { try gate.waitBlocking() }
-            try connection.respond(body: request.target)
-        }
-        defer { origin.stop() }
-        try await TestServer.with { (server) async throws in
+        try await TestServer.withGatedOrigin(isHeld: { $0 == "/slow" }) { server, origin, gate in
             let batch: JSON = [["url": .string(origin.url("/slow"))], ["url": .string(origin.url("/fast"))]]
             let (first, rest) = try await server.client.withConnection { connection in
                 try connection.sendRequest(
@@ -129,13 +123,7 @@ struct DownloadsTests {
 
     @Test("the list has those that run first, then the latest end, no more than its limit, and says if there are more")
     func limit() async throws {
-        let gate = Gate("the slow one")
-        let origin = try ScriptedOrigin { request, connection in
-            if request.target == "/slow" { try gate.waitBlocking() }
-            try connection.respond(body: request.target)
-        }
-        defer { origin.stop() }
-        try await TestServer.with { (server) async throws in
+        try await TestServer.withGatedOrigin(isHeld: { $0 == "/slow" }) { server, origin, gate in
             let ended = 101
             func listed(_ query: String) async throws -> [String] {
                 let list = try await server.get("/downloads" + query)
@@ -203,13 +191,7 @@ struct DownloadsTests {
 
     @Test("when the client of a batch leaves, what runs goes on and what had not begun does not begin")
     func batchAbandoned() async throws {
-        let gate = Gate("the origin's answers")
-        let origin = try ScriptedOrigin { request, connection in
-            try gate.waitBlocking()
-            try connection.respond(body: request.target)
-        }
-        defer { origin.stop() }
-        try await TestServer.with(configure: { $0.maxDownloadsPerHost = 4 }) { server in
+        try await TestServer.withGatedOrigin(configure: { $0.maxDownloadsPerHost = 4 }) { server, origin, gate in
             let batch = JSON.array((0..<2000).map { ["url": .string(origin.url("/\($0)"))] })
             let connection = try await server.post(batch, to: "/downloads", connections: 1)[0]
             try await origin.waitForRequests(4)

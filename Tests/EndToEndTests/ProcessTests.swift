@@ -27,7 +27,10 @@ struct ProcessTests {
     )
     func drain() async throws {
         let gate = Gate("the origin's answer")
-        let origin = try ScriptedOrigin(answering: "late", after: gate)
+        let origin = try ScriptedOrigin { _, connection in
+            try gate.waitBlocking()
+            try connection.respond(body: "late")
+        }
         defer { origin.stop() }
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(

@@ -23,10 +23,7 @@ struct PurgeTests {
 
     @Test("a first download answers its waiters and is not kept", arguments: ways)
     func firstDownload(way: String) async throws {
-        let gate = Gate("the origin's answer")
-        let origin = try ScriptedOrigin(answering: "x", after: gate)
-        defer { origin.stop() }
-        try await TestServer.with { server in
+        try await TestServer.withGatedOrigin { server, origin, gate in
             let url = origin.url("/a")
             async let reply = server.download(["url": .string(url), "ttl": 60, "tags": ["t"]])
             try await origin.waitForRequests(1)

@@ -6,11 +6,20 @@ import Testing
 @testable import DiskCache
 
 @Suite("Query plans")
-struct QueryPlanTests {
+final class QueryPlanTests {
     private static let now = Timestamp(seconds: 1)
+    private let fixture: CacheFixture
+    private let cache: DiskCache
+
+    init() throws {
+        fixture = try CacheFixture()
+        cache = try fixture.open()
+    }
+
+    deinit { cache.close() }
 
     /// What SQLite says that it will do, a line a step.
-    private static func plan(_ cache: DiskCache, _ query: EntryQuery) throws -> [String] {
+    private func plan(_ query: EntryQuery) throws -> [String] {
         try cache.parts.index.list { db in
             let statement = try db.makeStatement(
                 sql: "EXPLAIN QUERY PLAN " + query.sql(EntryRow.columns) + " LIMIT 100")
@@ -33,26 +42,19 @@ struct QueryPlanTests {
 
     @Test("pages come in the order of an index, nothing is sorted but what is equal", arguments: [true, false])
     func pages(descending: Bool) async throws {
-        let fixture = try CacheFixture()
-        try await fixture.withCache { cache async throws in
-            for (filter, sort, index) in Self.ordered {
-                var sort = sort
-                sort.descending = descending
-                let steps = try Self.plan(
-                    cache, DiskCache.pageQuery(filter, sort: sort, now: Self.now, isKindCommon: true))
-                #expect(steps.contains { $0.contains("INDEX \(index)") }, "\(filter) \(sort): \(steps)")
-                #expect(!steps.contains { $0.hasPrefix("USE TEMP B-TREE FOR ORDER BY") }, "\(filter) \(sort): \(steps)")
-            }
+        for (filter, sort, index) in Self.ordered {
+            var sort = sort
+            sort.descending = descending
+            let steps = try plan(DiskCache.pageQuery(filter, sort: sort, now: Self.now, isKindCommon: true))
+            #expect(steps.contains { $0.contains("INDEX \(index)") }, "\(filter) \(sort): \(steps)")
+            #expect(!steps.contains { $0.hasPrefix("USE TEMP B-TREE FOR ORDER BY") }, "\(filter) \(sort): \(steps)")
         }
     }
 
     @Test("a page of a rare kind looks at that kind only")
     func rareKind() async throws {
-        let fixture = try CacheFixture()
-        try await fixture.withCache { cache async throws in
-            let query = DiskCache.pageQuery(EntryFilter(kind: .data), sort: .key, now: Self.now, isKindCommon: false)
-            #expect(try Self.plan(cache, query).first == "SEARCH entries USING INDEX entriesByKind (kind=?)")
-        }
+        let query = DiskCache.pageQuery(EntryFilter(kind: .data), sort: .key, now: Self.now, isKindCommon: false)
+        #expect(try plan(query).first == "SEARCH entries USING INDEX entriesByKind (kind=?)")
     }
 
     private static let searched: [(EntryFilter, String)] = [
@@ -64,54 +66,35 @@ struct QueryPlanTests {
 
     @Test("a purge looks at no entry that it does not mean")
     func purges() async throws {
-        let fixture = try CacheFixture()
-        try await fixture.withCache { cache async throws in
-            for (filter, index) in Self.searched {
-                var query = EntryQuery(filter, now: Self.now)
-                query.restrict("version <= ?", [1])
-                let steps = try Self.plan(cache, query)
-                #expect(steps.contains { $0.contains("SEARCH entries USING INDEX \(index)") }, "\(filter): \(steps)")
-                #expect(!steps.contains { $0.hasPrefix("SCAN") }, "\(filter): \(steps)")
-            }
+        for (filter, index) in Self.searched {
+            var query = EntryQuery(filter, now: Self.now)
+            query.restrict("version <= ?", [1])
+            let steps = try plan(query)
+            #expect(steps.contains { $0.contains("SEARCH entries USING INDEX \(index)") }, "\(filter): \(steps)")
+            #expect(!steps.contains { $0.hasPrefix("SCAN") }, "\(filter): \(steps)")
         }
     }
 
     @Test("eviction and sweep find what goes without looking at what stays")
     func upkeep() async throws {
-        let fixture = try CacheFixture()
-        try await fixture.withCache { cache async throws in
-            let plans = try Eviction.Order.allCases.map { try Self.plan(cache, $0.query(now: Self.now)) }
-            #expect(
-                plans == [
-                    ["SEARCH entries USING INDEX entriesByExpiry (expiry<?)"],
-                    ["SCAN entries USING INDEX entriesToEvict"],
-                ])
-            #expect(
-                try Self.plan(cache, DiskCache.sweepQuery(now: Self.now)) == [
-                    "SEARCH entries USING INDEX entriesToSweep (expiry<?)"
-                ])
-        }
+        let plans = try Eviction.Order.allCases.map { try plan($0.query(now: Self.now)) }
+        #expect(
+            plans == [
+                ["SEARCH entries USING INDEX entriesByExpiry (expiry<?)"], ["SCAN entries USING INDEX entriesToEvict"],
+            ])
+        let sweep = try plan(DiskCache.sweepQuery(now: Self.now))
+        #expect(sweep == ["SEARCH entries USING INDEX entriesToSweep (expiry<?)"])
     }
 
     @Test("the order of access holds what is pinned too")
     func pinnedInOrderOfAccess() async throws {
-        let fixture = try CacheFixture()
-        try await fixture.withCache { cache async throws in
-            for number in 0..<9 {
-                fixture.clock.advance(by: .seconds(1))
-                try await cache.store("x", key: "k\(number)", tags: ["t"]) { $0.pinned = number % 3 == 0 }
-            }
-            for filter in [EntryFilter.all, EntryFilter(tag: "t"), EntryFilter(kind: .data)] {
-                var keys: [String] = []
-                var cursor: String?
-                repeat {
-                    let page = try cache.list(
-                        filter, sort: EntrySort(.lastAccessDate, descending: true), limit: 2, cursor: cursor)
-                    keys += page.entries.map(\.key)
-                    cursor = page.nextCursor
-                } while cursor != nil
-                #expect(keys == (0..<9).reversed().map { "k\($0)" })
-            }
+        for number in 0..<9 {
+            fixture.clock.advance(by: .seconds(1))
+            try await cache.store("x", key: "k\(number)", tags: ["t"]) { $0.pinned = number % 3 == 0 }
+        }
+        for filter in [EntryFilter.all, EntryFilter(tag: "t"), EntryFilter(kind: .data)] {
+            let keys = try cache.keys(filter, sort: EntrySort(.lastAccessDate, descending: true), limit: 2)
+            #expect(keys == (0..<9).reversed().map { "k\($0)" })
         }
     }
 }

@@ -28,12 +28,26 @@ struct FullDiskTests {
             in: directory, configuration: configuration, clock: ManualClock(), log: { _ in }, crashHook: crashHook)
     }
 
+    /// The same with a cache in it.
+    private static func withCache(
+        _ size: String, _ layout: Layout, _ body: (SmallDisk, DiskCache) async throws -> Void
+    ) async throws {
+        try await withDisk(size) { disk, directory in
+            let cache = try open(directory, layout)
+            defer { cache.close() }
+            try await body(disk, cache)
+        }
+    }
+
+    /// Stores so many texts of that length, in turns under the keys `k0`, `k1`, … of which there are `keyCount`.
+    private static func store(_ count: Int, of length: Int, keyCount: Int, in cache: DiskCache) async throws {
+        for number in 0..<count { try await cache.store(longText(length, "\(number)"), key: "k\(number % keyCount)") }
+    }
+
     @Test("is not eaten up by the index's log", arguments: Layout.allCases)
     func logStaysShort(_ layout: Layout) async throws {
-        try await Self.withDisk("10m") { _, directory in
-            let cache = try Self.open(directory, layout)
-            defer { cache.close() }
-            for number in 0..<600 { try await cache.store(longText(3000, "\(number)"), key: "k\(number % 50)") }
+        try await Self.withCache("10m", layout) { _, cache in
+            try await Self.store(600, of: 3000, keyCount: 50, in: cache)
             #expect(cache.totals.entries == 50)
             #expect(try await cache.remove("k1"))
             #expect(try await cache.remove(matching: .all) == 49)
@@ -42,10 +56,8 @@ struct FullDiskTests {
 
     @Test("filled by others: the log gives back what it took, for stores and for removals", arguments: Layout.allCases)
     func logIsGivenBack(_ layout: Layout) async throws {
-        try await Self.withDisk("64m") { disk, directory in
-            let cache = try Self.open(directory, layout)
-            defer { cache.close() }
-            for number in 0..<150 { try await cache.store(longText(10_000, "\(number)"), key: "k\(number % 50)") }
+        try await Self.withCache("64m", layout) { disk, cache in
+            try await Self.store(150, of: 10_000, keyCount: 50, in: cache)
             try disk.fill()
             for number in 0..<500 { _ = try await cache.update("k\(number % 50)", tags: ["t\(number / 50)"]) }
             #expect(try await cache.remove(matching: .all) == 50)
@@ -54,10 +66,8 @@ struct FullDiskTests {
 
     @Test("has a smaller ballast, so that what others have filled can be emptied", arguments: Layout.allCases)
     func smallBallast(_ layout: Layout) async throws {
-        try await Self.withDisk("8m") { disk, directory in
-            let cache = try Self.open(directory, layout)
-            defer { cache.close() }
-            for number in 0..<100 { try await cache.store(longText(3000, "\(number)"), key: "k\(number)") }
+        try await Self.withCache("8m", layout) { disk, cache in
+            try await Self.store(100, of: 3000, keyCount: 100, in: cache)
             try disk.fill()
             for number in 0..<10 { #expect(try await cache.remove("k\(number)")) }
             #expect(try await cache.remove(matching: .all) == 90)

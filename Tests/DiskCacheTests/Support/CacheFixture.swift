@@ -94,12 +94,12 @@ extension DiskCache {
         return findings
     }
 
-    /// All keys, paged through.
-    func keys(limit: Int = 100) throws -> [String] {
+    /// All keys that a listing gives, paged through.
+    func keys(_ filter: EntryFilter = .all, sort: EntrySort = .key, limit: Int = 100) throws -> [String] {
         var keys: [String] = []
         var cursor: String?
         repeat {
-            let page = try list(limit: limit, cursor: cursor)
+            let page = try list(filter, sort: sort, limit: limit, cursor: cursor)
             keys += page.entries.map(\.key)
             cursor = page.nextCursor
         } while cursor != nil

@@ -1,9 +1,29 @@
 import HTTPTypes
+import Larder
 import Primitives
 import TestSupport
 import Testing
 
 extension TestServer {
+    /// Runs `body` with a server, and an origin that answers each request with its target: those that `isHeld` says,
+    /// all by default, not before the gate is open.
+    static func withGatedOrigin(
+        configure: (inout Configuration) -> Void = { _ in },
+        isHeld: @escaping @Sendable (_ target: String) -> Bool = { _ in true },
+        _ body: (TestServer, ScriptedOrigin, Gate) async throws -> Void
+    ) async throws {
+        let gate = Gate("the origin's answers")
+        let origin = try ScriptedOrigin { request, connection in
+            if isHeld(request.target) { try gate.waitBlocking() }
+            try connection.respond(body: request.target)
+        }
+        defer {
+            gate.open()
+            origin.stop()
+        }
+        try await with(configure: configure) { server in try await body(server, origin, gate) }
+    }
+
     /// Waits until so many callers wait for the download that began last.
     func waitForWaiters(_ count: Int) async throws {
         try await poll("\(count) waiters") { service.downloads.statuses(limit: 1).first?.waiters == count }
@@ -29,15 +49,5 @@ extension TestServer {
     /// The body that is held for a URL, fresh; the words of the problem when there is none.
     func content(of url: String, sourceLocation: SourceLocation = #_sourceLocation) async throws -> String {
         try await get("/entries/\(md5(url))/content", sourceLocation: sourceLocation).text
-    }
-}
-
-extension ScriptedOrigin {
-    /// An origin that answers every request with the same body, but not before the gate is open.
-    convenience init(answering body: String, after gate: Gate) throws {
-        try self.init { _, connection in
-            try gate.waitBlocking()
-            try connection.respond(body: body)
-        }
     }
 }
