@@ -13,17 +13,14 @@ extension DiskCache {
     public func reserve(
         _ key: CacheKey, kind: Entry.Kind, url: String? = nil, tags: [String] = []
     ) -> Reservation {
-        let flight = Flight(
-            key: key, kind: kind, url: url, host: url.map { URLParts($0).host }, tags: Set(tags.map(ExactText.init)))
-        return Reservation(flight, parts: parts, writer: writer)
+        Reservation(Flight(key: key, kind: kind, url: url, tags: tags), parts: parts, writer: writer)
     }
 
     /// Begins to receive an origin's answer to a URL, of which only its head will tell which variant it is: until
     /// ``Reservation/decide(_:)`` says so, a purge of any variant of the URL means it.
     public func reserve(responseTo url: String, tags: [String] = []) -> Reservation {
         let flight = Flight(
-            key: .response(to: url, variant: ""), kind: .response, url: url, host: URLParts(url).host,
-            tags: Set(tags.map(ExactText.init)), isVariantOpen: true)
+            key: .response(to: url, variant: ""), kind: .response, url: url, tags: tags, isVariantOpen: true)
         return Reservation(flight, parts: parts, writer: writer)
     }
 

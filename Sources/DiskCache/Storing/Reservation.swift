@@ -27,6 +27,7 @@ public final class Reservation: Sendable {
     private let kind: Entry.Kind
     private let url: String?
     private let flight: Int
+    private let purged: PurgeMark
     private let parts: CacheParts
     private let writer: Writer
     private let state: Locked<State>
@@ -34,6 +35,7 @@ public final class Reservation: Sendable {
     init(_ flight: Flight, parts: CacheParts, writer: Writer) {
         kind = flight.kind
         url = flight.url
+        purged = flight.purged
         self.parts = parts
         self.writer = writer
         self.flight = parts.flights.begin(flight)
@@ -52,8 +54,9 @@ public final class Reservation: Sendable {
     /// How many bytes have come.
     public var receivedBytes: Int64 { state.withLock { $0.length } }
 
-    /// Whether a purge has matched meanwhile: what is published will answer who waits for it, and not be kept.
-    public var isPurged: Bool { parts.flights.flight(flight)?.isPurged ?? false }
+    /// Whether a purge has matched meanwhile: what is published will answer who waits for it, and not be kept. It stays
+    /// as it is once the reservation has ended.
+    public var isPurged: Bool { purged.isSet }
 
     /// Says which variant of its URL a response is, before it is published; see
     /// ``DiskCache/reserve(responseTo:tags:)``.
@@ -259,9 +262,8 @@ public final class Reservation: Sendable {
         }
         writer.submit(bodyBytes: bodyBytes, work) { result in
             if reserved > 0 { parts.budget.release(reserved) }
-            completion(result)
-            // After it: whoever finds this reservation until then must see that it was purged.
             parts.flights.end(flight)
+            completion(result)
         }
     }
 

@@ -15,7 +15,7 @@ struct StoreOperation: Sendable {
         guard let flight = context.parts.flights.flight(flight) else { throw DiskCacheError.reservationEnded }
         let old = try context.index.row(forKey: key.text)
         if let condition, !condition(old?.entry) { throw DiskCacheError.conditionFailed }
-        if flight.isPurged {
+        if flight.purged.isSet {
             // What a purge of its key left behind is none of this entry's: it is as if there had never been one.
             let entry = entry(version: 0, path: nil, tags: flight.tags, replacing: nil, context)
             return .notKept(entry, body: body.stored)
@@ -74,7 +74,7 @@ struct RefreshOperation: Sendable {
 
     func run(_ context: WriteContext) throws -> PublishOutcome {
         guard let flight = context.parts.flights.flight(flight) else { throw DiskCacheError.reservationEnded }
-        if flight.isPurged { return .notKept(refreshed(entry, tags: flight.tags, now: context.now), body: nil) }
+        if flight.purged.isSet { return .notKept(refreshed(entry, tags: flight.tags, now: context.now), body: nil) }
         try context.flushAccess(only: entry.key)
         guard let row = try context.index.row(forKey: entry.key), row.entry.version == entry.version else {
             throw DiskCacheError.versionChanged

@@ -36,6 +36,7 @@ struct PurgingTests {
             #expect(entry.url == url)
             #expect(entry.tags == ["early", "late"])
             #expect(try StoredEntry(entry: entry, body: body).text() == text)
+            #expect(reservation.isPurged)
             #expect(try await cache.text(url: url) == nil)
             #expect(cache.totals.entries == 0)
             #expect(try cache.findings() == [])
@@ -86,6 +87,7 @@ struct PurgingTests {
                 return
             }
             #expect(refreshed.ttl == .seconds(50))
+            #expect(reservation.isPurged)
             #expect(try cache.entry(url: url) == nil)
         }
     }
