@@ -17,7 +17,8 @@ extension DiskCache {
             { context in
                 let row = try context.index.row(forKey: key)
                 if let condition, !condition(row?.entry) { throw DiskCacheError.conditionFailed }
-                context.parts.flights.purge(EntryFilter(key: key))
+                // By a key alone there is nothing to doubt.
+                _ = context.parts.flights.purge(PurgeScope.scopes(of: [EntryFilter(key: key)]))
                 guard let row else { return false }
                 try context.remove(row)
                 return true
@@ -40,28 +41,37 @@ extension DiskCache {
     public func remove(
         matching filter: EntryFilter, completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void
     ) {
-        writer.submit(
-            makesRoom: true,
-            { context in
-                // So that nothing counts as stale that was slid a moment ago.
-                if filter.state != nil { try context.flushAccess() }
-                context.parts.flights.purge(filter)
-                try Self.purgeRefreshes(of: filter, context)
-                return Purge(filter: filter, now: context.now, lastVersion: context.totals.sequence)
-            },
-            completion: { [self] result in
-                switch result {
-                case .success(let purge): goOn(purge, removed: 0, limit: Self.stepLimit, completion)
-                case .failure(let error): completion(.failure(error))
-                }
-            })
+        remove(matching: [filter], completion: completion)
+    }
+
+    /// Removes every entry that matches any of `filters`, as ``remove(matching:completion:)`` does for one: for all of
+    /// them at the same instant. Without filters nothing is removed.
+    ///
+    /// - Parameters:
+    ///   - filters: of which some match what is to be removed.
+    ///   - reservation: what is being received there will be kept all the same: an answer is not to be kept from
+    ///     being stored by what it itself makes invalid.
+    ///   - completion: see ``remove(matching:completion:)``.
+    public func remove(
+        matching filters: [EntryFilter], sparing reservation: Reservation? = nil,
+        completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void
+    ) {
+        purge(filters, sparing: reservation?.number(in: parts), limit: Self.stepLimit, completion)
     }
 
     /// ``remove(matching:completion:)``, and waits.
     @discardableResult
     public func remove(matching filter: EntryFilter) async throws(DiskCacheError) -> Int {
+        try await remove(matching: [filter])
+    }
+
+    /// ``remove(matching:sparing:completion:)``, and waits.
+    @discardableResult
+    public func remove(
+        matching filters: [EntryFilter], sparing reservation: Reservation? = nil
+    ) async throws(DiskCacheError) -> Int {
         try await withCheckedContinuation { continuation in
-            remove(matching: filter) { continuation.resume(returning: $0) }
+            remove(matching: filters, sparing: reservation) { continuation.resume(returning: $0) }
         }.get()
     }
 
@@ -81,36 +91,79 @@ extension DiskCache {
     /// The most entries that go in one transaction. On a full disk it is fewer: as many as there is room to log.
     private static let stepLimit = 1000
 
-    /// A purge under way. It removes what had been published when it began; the marks in the flight table see to the
-    /// rest.
+    /// A purge under way. It removes what had been published when it began; the marks of the flights see to the rest.
     private struct Purge: Sendable {
-        var filter: EntryFilter
+        var filters: [EntryFilter]
         var now: Timestamp
         var lastVersion: Int64
+
+        /// Removes at most `limit` entries; how many.
+        func step(_ context: WriteContext, limit: Int) throws -> Int {
+            var removed = 0
+            for filter in filters where removed < limit {
+                var query = EntryQuery(filter, now: now)
+                query.restrict("version <= ?", [lastVersion])
+                removed += try context.remove(query, limit: limit - removed)
+            }
+            return removed
+        }
+    }
+
+    /// Begins a purge, and goes on until it is done.
+    private func purge(
+        _ filters: [EntryFilter], sparing spared: Int?, limit: Int,
+        _ completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void
+    ) {
+        writer.submit(
+            makesRoom: true,
+            { context in
+                // So that nothing counts as stale that was slid a moment ago.
+                if filters.contains(where: { $0.state != nil }) { try context.flushAccess() }
+                try context.purgeFlights(filters, sparing: spared)
+                let purge = Purge(filters: filters, now: context.now, lastVersion: context.totals.sequence)
+                return (purge, try purge.step(context, limit: limit))
+            },
+            completion: { [self] result in
+                switch result {
+                case .success((let purge, let removed)):
+                    stepEnded(.success(removed), removed: 0, limit: limit, completion) { [self] in
+                        goOn(purge, removed: $0, limit: $1, completion)
+                    }
+                case .failure(let error):
+                    stepEnded(.failure(error), removed: 0, limit: limit, completion) { [self] in
+                        purge(filters, sparing: spared, limit: $1, completion)
+                    }
+                }
+            })
     }
 
     private func goOn(
         _ purge: Purge, removed: Int, limit: Int,
         _ completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void
     ) {
-        step(
-            { _ in
-                var query = EntryQuery(purge.filter, now: purge.now)
-                query.restrict("version <= ?", [purge.lastVersion])
-                return query
-            }, removed: removed, limit: limit, completion
-        ) { [self] in goOn(purge, removed: $0, limit: $1, completion) }
+        writer.submit(
+            makesRoom: true, { try purge.step($0, limit: limit) },
+            completion: { [self] result in
+                stepEnded(result, removed: removed, limit: limit, completion) { [self] in
+                    goOn(purge, removed: $0, limit: $1, completion)
+                }
+            })
     }
 
     private func sweep(
         removed: Int, limit: Int, _ completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void
     ) {
-        step(
+        writer.submit(
+            makesRoom: true,
             { context in
                 try context.flushAccess()
-                return Self.sweepQuery(now: context.now)
-            }, removed: removed, limit: limit, completion
-        ) { [self] in sweep(removed: $0, limit: $1, completion) }
+                return try context.remove(Self.sweepQuery(now: context.now), limit: limit)
+            },
+            completion: { [self] result in
+                stepEnded(result, removed: removed, limit: limit, completion) { [self] in
+                    sweep(removed: $0, limit: $1, completion)
+                }
+            })
     }
 
     /// What is expired and of no more use.
@@ -120,44 +173,45 @@ extension DiskCache {
         return query
     }
 
-    /// What is fetched to bring a held entry up to date must not bring it back when that entry is purged, by a tag that
-    /// only the entry has, or because it is stale.
-    private static func purgeRefreshes(of filter: EntryFilter, _ context: WriteContext) throws {
-        for (number, key, isVariantOpen) in context.parts.flights.fetches
-        where filter.key == nil || filter.key == key.text {
-            var held = filter
-            if isVariantOpen {
-                (held.md5, held.kind) = (key.md5Hex, filter.kind ?? .response)
-            } else {
-                held.key = key.text
-            }
-            if try !context.index.rows(EntryQuery(held, now: context.now), limit: 1).isEmpty {
-                context.parts.flights.purge(number)
-            }
+    /// A step that was to remove `limit` entries has ended: then there is more to do, with a limit for it, or nothing.
+    private func stepEnded(
+        _ result: Result<Int, DiskCacheError>, removed: Int, limit: Int,
+        _ completion: (Result<Int, DiskCacheError>) -> Void, more: (_ removed: Int, _ limit: Int) -> Void
+    ) {
+        switch result {
+        case .success(let count) where count == limit: more(removed + count, min(limit * 2, Self.stepLimit))
+        case .success(let count): completion(.success(removed + count))
+        // Each entry that goes makes room for others to go.
+        case .failure(.noSpace) where limit > 1: more(removed, limit / 2)
+        case .failure(let error): completion(.failure(error))
         }
     }
+}
 
-    /// Removes at most `limit` of what the query finds; then there is more to do, with a limit for it, or nothing.
-    private func step(
-        _ query: @escaping @Sendable (WriteContext) throws -> EntryQuery, removed: Int, limit: Int,
-        _ completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void,
-        more: @escaping @Sendable (_ removed: Int, _ limit: Int) -> Void
-    ) {
-        writer.submit(
-            makesRoom: true,
-            { context in
-                let rows = try context.index.rows(try query(context), limit: limit)
-                for row in rows { try context.remove(row) }
-                return rows.count
-            },
-            completion: { result in
-                switch result {
-                case .success(let count) where count == limit: more(removed + count, min(limit * 2, Self.stepLimit))
-                case .success(let count): completion(.success(removed + count))
-                // Each entry that goes makes room for others to go.
-                case .failure(.noSpace) where limit > 1: more(removed, limit / 2)
-                case .failure(let error): completion(.failure(error))
-                }
-            })
+extension WriteContext {
+    /// Removes what `query` finds, at most `limit`; how many.
+    fileprivate func remove(_ query: EntryQuery, limit: Int) throws -> Int {
+        let rows = try index.rows(query, limit: limit)
+        for row in rows { try remove(row) }
+        return rows.count
+    }
+
+    /// Marks what is being received and a purge means.
+    ///
+    /// What is fetched to bring a held entry up to date must not bring it back when that entry is purged, by a tag that
+    /// only the entry has, or because it is stale: only for these the index is asked, and once for all who fetch the
+    /// same.
+    fileprivate func purgeFlights(_ filters: [EntryFilter], sparing spared: Int?) throws {
+        var known: [ExactText: Bool] = [:]
+        for doubt in parts.flights.purge(PurgeScope.scopes(of: filters), sparing: spared) {
+            let (first, last) = doubt.heldKeys
+            // Who fetches the same from the same URL has the same scopes, too.
+            let question = ExactText("\(first) \(doubt.url ?? "")")
+            let isMeant =
+                try known[question]
+                ?? index.holds(from: first, to: last) { held in doubt.scopes.contains { $0.means(held, now: now) } }
+            known[question] = isMeant
+            if isMeant { doubt.purged.set() }
+        }
     }
 }

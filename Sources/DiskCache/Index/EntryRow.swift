@@ -107,7 +107,8 @@ struct EntryRow: Sendable {
         tags.isEmpty ? nil : JSON.array(tags.map(JSON.string)).text
     }
 
-    private static func tags(fromList text: String?) -> [String] {
+    /// The tags of such a text.
+    static func tags(fromList text: String?) -> [String] {
         guard let text, let array = try? JSON(parsing: text).arrayValue else { return [] }
         return array.compactMap(\.stringValue)
     }

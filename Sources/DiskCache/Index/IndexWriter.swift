@@ -32,12 +32,27 @@ struct IndexWriter {
         return try statement.first([id]) { row in try row.sharedBytes(at: 0) } ?? nil
     }
 
-    /// Rows that `query` selects, at most `limit`.
+    /// Rows that `query` selects, at most `limit`. Purges, sweep and eviction make a few hundred different statements
+    /// at most, and repeat them.
     func rows(_ query: EntryQuery, limit: Int) throws -> [EntryRow] {
-        let statement = try db.makeStatement(sql: query.sql(EntryRow.columns) + " LIMIT ?")
+        let statement = try db.cachedStatement(sql: query.sql(EntryRow.columns) + " LIMIT ?")
         let arguments = query.arguments + StatementArguments([limit])
         return try Array(Row.fetchCursor(statement, arguments: arguments).map { try entryRow($0) })
     }
+
+    /// Whether one of the entries under the keys from `first` to `last` is as `isWanted` says.
+    func holds(from first: String, to last: String, where isWanted: (HeldSummary) -> Bool) throws -> Bool {
+        let cursor = try Row.fetchCursor(try db.cachedStatement(sql: Self.heldStatement), arguments: [first, last])
+        while let row = try cursor.next() {
+            let held = HeldSummary(
+                kindCode: row[0], expiryDate: Timestamp(milliseconds: row[1]), tags: EntryRow.tags(fromList: row[2]))
+            if isWanted(held) { return true }
+        }
+        return false
+    }
+
+    /// See ``holds(from:to:where:)``.
+    static let heldStatement = "SELECT kind, expiry, tagList FROM entries WHERE key BETWEEN ? AND ?"
 
     private func row(where condition: String, _ arguments: StatementArguments) throws -> EntryRow? {
         let statement = try db.cachedStatement(sql: "SELECT \(EntryRow.columns) FROM entries WHERE \(condition)")

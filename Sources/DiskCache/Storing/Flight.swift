@@ -23,16 +23,31 @@ struct Flight: Sendable {
         self.isVariantOpen = isVariantOpen
     }
 
-    /// Whether a purge means it. What is being received is neither fresh nor stale.
-    func matches(_ filter: EntryFilter) -> Bool {
+    /// What a purge means by a scope of its filters.
+    enum Meaning {
+        case nothingOfIt
+        /// What is being received.
+        case it
+        /// Perhaps the entry that it is to bring up to date, by what only the index knows of that.
+        case perhapsHeld
+    }
+
+    /// What a purge means. What is being received is neither fresh nor stale, and has only the tags that are known.
+    func meaning(of scope: PurgeScope) -> Meaning {
+        guard isIn(scope.filter) else { return .nothingOfIt }
+        if scope.filter.state == nil, scope.tags.map({ !tags.isDisjoint(with: $0) }) ?? true { return .it }
+        // Only what comes from an origin brings anything up to date.
+        return kind == .download || kind == .response ? .perhapsHeld : .nothingOfIt
+    }
+
+    /// Whether a filter matches, whatever it says of tag and state.
+    private func isIn(_ filter: EntryFilter) -> Bool {
         func begins(_ text: String, _ prefix: String) -> Bool { text.utf8.starts(with: prefix.utf8) }
-        if filter.state != nil { return false }
+        if let kind = filter.kind, kind != self.kind { return false }
         if let key = filter.key, !names(key) { return false }
         if let md5 = filter.md5, self.key.form == .data || md5 != self.key.md5Hex { return false }
         if let url = filter.url, url != self.url { return false }
         if let host = filter.host, host != self.host { return false }
-        if let kind = filter.kind, kind != self.kind { return false }
-        if let tag = filter.tag, !tags.contains(ExactText(tag)) { return false }
         if let prefix = filter.prefix {
             let text = kind == .data ? key.text : url ?? ""
             if !begins(text, prefix) { return false }
@@ -45,6 +60,14 @@ struct Flight: Sendable {
         if ExactText(text) == ExactText(key.text) { return true }
         guard isVariantOpen, let other = CacheKey(text) else { return false }
         return other.form == .response && other.md5Hex == key.md5Hex
+    }
+}
+
+extension Flight {
+    /// The first and the last of the keys that the entry may have which it is to bring up to date.
+    var heldKeys: (first: String, last: String) {
+        // A slash is the character after the dot, and in no key.
+        isVariantOpen ? (key.md5Hex + ".", key.md5Hex + "/") : (key.text, key.text)
     }
 }
 

@@ -45,24 +45,37 @@ final class FlightTable: Sendable {
         state.withLock { $0.flights[number]?.tags.formUnion(tags.map(ExactText.init)) }
     }
 
-    /// What comes from origins and no purge has met yet, by number, with the key of the entry to be.
-    var fetches: [(number: Int, key: CacheKey, isVariantOpen: Bool)] {
-        state.withLock { state in
-            state.flights.filter { $0.value.kind == .download || $0.value.kind == .response }
-                .filter { !$0.value.purged.isSet }
-                .map { ($0.key, $0.value.key, $0.value.isVariantOpen) }
-        }
+    /// A flight of which only the index can tell whether a purge means it, by the entry that it is to bring up to date.
+    struct Doubt {
+        var purged: PurgeMark
+        var url: String?
+        /// See ``Flight/heldKeys``.
+        var heldKeys: (first: String, last: String)
+        /// What would mean it.
+        var scopes: [PurgeScope]
     }
 
-    /// A purge met this flight.
-    func purge(_ number: Int) {
-        state.withLock { $0.flights[number]?.purged.set() }
-    }
-
-    /// A purge began: marks what it means.
-    func purge(_ filter: EntryFilter) {
+    /// A purge began: marks what it means, but for the flight `spared`.
+    func purge(_ scopes: [PurgeScope], sparing spared: Int? = nil) -> [Doubt] {
         state.withLock { state in
-            for flight in state.flights.values where flight.matches(filter) { flight.purged.set() }
+            var doubts: [Doubt] = []
+            for (number, flight) in state.flights where number != spared && !flight.purged.isSet {
+                var doubtful: [PurgeScope] = []
+                scan: for scope in scopes {
+                    switch flight.meaning(of: scope) {
+                    case .nothingOfIt: break
+                    case .perhapsHeld: doubtful.append(scope)
+                    case .it:
+                        flight.purged.set()
+                        break scan
+                    }
+                }
+                if !doubtful.isEmpty, !flight.purged.isSet {
+                    doubts.append(
+                        Doubt(purged: flight.purged, url: flight.url, heldKeys: flight.heldKeys, scopes: doubtful))
+                }
+            }
+            return doubts
         }
     }
 }

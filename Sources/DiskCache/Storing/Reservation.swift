@@ -58,6 +58,9 @@ public final class Reservation: Sendable {
     /// as it is once the reservation has ended.
     public var isPurged: Bool { purged.isSet }
 
+    /// Its number among the flights of the cache with those parts; `nil` when it is another cache's.
+    func number(in parts: CacheParts) -> Int? { parts === self.parts ? flight : nil }
+
     /// Says which variant of its URL a response is, before it is published; see
     /// ``DiskCache/reserve(responseTo:tags:)``.
     public func decide(_ key: CacheKey) {

@@ -15,7 +15,7 @@ struct CrashTests {
         /// How many transactions there are until it is done.
         var transactions: Int {
             switch self {
-            case .purge, .replaceTwice, .removeThenStore: 2
+            case .replaceTwice, .removeThenStore: 2
             default: 1
             }
         }

@@ -20,10 +20,12 @@ final class QueryPlanTests {
 
     /// What SQLite says that it will do, a line a step.
     private func plan(_ query: EntryQuery) throws -> [String] {
+        try plan(of: query.sql(EntryRow.columns) + " LIMIT 100", query.arguments)
+    }
+
+    private func plan(of sql: String, _ arguments: StatementArguments) throws -> [String] {
         try cache.parts.index.list { db in
-            let statement = try db.makeStatement(
-                sql: "EXPLAIN QUERY PLAN " + query.sql(EntryRow.columns) + " LIMIT 100")
-            return try Row.fetchAll(statement, arguments: query.arguments).map { $0["detail"] }
+            try Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN " + sql, arguments: arguments).map { $0["detail"] }
         }
     }
 
@@ -73,6 +75,12 @@ final class QueryPlanTests {
             #expect(steps.contains { $0.contains("SEARCH entries USING INDEX \(index)") }, "\(filter): \(steps)")
             #expect(!steps.contains { $0.hasPrefix("SCAN") }, "\(filter): \(steps)")
         }
+    }
+
+    @Test("what a purge asks about the entry that is to be brought up to date is a look-up by key")
+    func heldEntries() throws {
+        let steps = try plan(of: IndexWriter.heldStatement, ["a", "b"])
+        #expect(steps == ["SEARCH entries USING INDEX sqlite_autoindex_entries_1 (key>? AND key<?)"])
     }
 
     @Test("eviction and sweep find what goes without looking at what stays")
