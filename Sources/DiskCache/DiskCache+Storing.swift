@@ -17,7 +17,7 @@ extension DiskCache {
     }
 
     /// Begins to receive an origin's answer to a URL, of which only its head will tell which variant it is: until
-    /// ``Reservation/decide(_:)`` says so, a purge of any variant of the URL means it.
+    /// ``Reservation/decide(_:tags:)`` says so, a purge of any variant of the URL means it.
     public func reserve(responseTo url: String, tags: [String] = []) -> Reservation {
         let flight = Flight(
             key: .response(to: url, variant: ""), kind: .response, url: url, tags: tags, isVariantOpen: true)

@@ -4,13 +4,15 @@ import Synchronization
 /// What is known of a body that is being received.
 struct Flight: Sendable {
     /// The key of the entry to be; of a response, before it is known which variant it is, the key of some variant.
-    var key: CacheKey
-    var kind: Entry.Kind
-    var url: String?
-    var host: String?
-    var tags: Set<ExactText>
+    private(set) var key: CacheKey
+    let kind: Entry.Kind
+    let url: String?
+    let host: String?
+    /// Those that are known by now; see ``add(_:)``.
+    private(set) var tags: Set<ExactText>
+    private var latePurges = LatePurges.ofTags([])
     /// Whether the key is not decided yet: then a purge of any variant means it.
-    var isVariantOpen = false
+    private(set) var isVariantOpen = false
     /// Whether a purge matched it meanwhile.
     let purged = PurgeMark()
 
@@ -23,6 +25,44 @@ struct Flight: Sendable {
         self.isVariantOpen = isVariantOpen
     }
 
+    /// Adds tags. A purge by one of them since the reservation meant it, though nobody knew.
+    mutating func add(_ more: [String]) {
+        let new = Set(more.map(ExactText.init)).subtracting(tags)
+        guard !new.isEmpty else { return }
+        tags.formUnion(new)
+        switch latePurges {
+        case .ofTags(let purged) where purged.isDisjoint(with: new): break
+        case .ofTags, .unknown: self.purged.set()
+        }
+    }
+
+    /// Decides the key, and all tags that the entry will have.
+    mutating func decide(_ key: CacheKey, tags: [String]) {
+        self.key = key
+        isVariantOpen = false
+        add(tags)
+        latePurges = .unknown
+    }
+
+    /// Purges since the reservation that would have meant it, had it had the tag.
+    private enum LatePurges {
+        /// By these tags.
+        case ofTags(Set<ExactText>)
+        /// By too many, or no more tags were expected: so by whatever tag may come.
+        case unknown
+
+        mutating func add(_ tags: Set<ExactText>) {
+            guard case .ofTags(let known) = self, !tags.isSubset(of: known) else { return }
+            // The first purge's set is shared by all who remember it.
+            let all = known.isEmpty ? tags : known.union(tags)
+            self = all.count > Flight.latePurgeLimit ? .unknown : .ofTags(all)
+        }
+    }
+
+    /// The most tags by which purges are remembered: what is being received while there are more, and gets a tag late,
+    /// is not kept.
+    static let latePurgeLimit = 256
+
     /// What a purge means by a scope of its filters.
     enum Meaning {
         case nothingOfIt
@@ -32,10 +72,14 @@ struct Flight: Sendable {
         case perhapsHeld
     }
 
-    /// What a purge means. What is being received is neither fresh nor stale, and has only the tags that are known.
-    func meaning(of scope: PurgeScope) -> Meaning {
+    /// A purge began: what it means. What is being received is neither fresh nor stale; tags that come later are held
+    /// against those of the purge then.
+    mutating func meet(_ scope: PurgeScope) -> Meaning {
         guard isIn(scope.filter) else { return .nothingOfIt }
-        if scope.filter.state == nil, scope.tags.map({ !tags.isDisjoint(with: $0) }) ?? true { return .it }
+        if scope.filter.state == nil {
+            guard let purgedTags = scope.tags, tags.isDisjoint(with: purgedTags) else { return .it }
+            latePurges.add(purgedTags)
+        }
         // Only what comes from an origin brings anything up to date.
         return kind == .download || kind == .response ? .perhapsHeld : .nothingOfIt
     }

@@ -4,7 +4,8 @@ import Primitives
 ///
 /// Why nothing that was purged comes back: a purge marks the flights that match on the writer's thread, before it
 /// removes the first entry, and publishing asks for the mark on the same thread. So a body was either published before
-/// the purge began, and is removed by it, or it is marked, or its reservation was made after the purge began.
+/// the purge began, and is removed by it, or it is marked, or its reservation was made after the purge began. What only
+/// a tag kept from matching, while its tags were not all known, remembers the purge: it is marked when the tag comes.
 final class FlightTable: Sendable {
     private struct State {
         var flights: [Int: Flight] = [:]
@@ -32,17 +33,14 @@ final class FlightTable: Sendable {
         state.withLock { $0.flights[number] }
     }
 
-    /// Decides the key of a flight; see ``Flight/isVariantOpen``.
-    func decide(_ key: CacheKey, of number: Int) {
-        state.withLock { state in
-            state.flights[number]?.key = key
-            state.flights[number]?.isVariantOpen = false
-        }
+    /// See ``Flight/decide(_:tags:)``.
+    func decide(_ key: CacheKey, tags: [String], of number: Int) {
+        state.withLock { $0.flights[number]?.decide(key, tags: tags) }
     }
 
-    /// Adds tags to a flight.
+    /// Adds tags to a flight; see ``Flight/add(_:)``.
     func add(_ tags: [String], to number: Int) {
-        state.withLock { $0.flights[number]?.tags.formUnion(tags.map(ExactText.init)) }
+        state.withLock { $0.flights[number]?.add(tags) }
     }
 
     /// A flight of which only the index can tell whether a purge means it, by the entry that it is to bring up to date.
@@ -59,23 +57,30 @@ final class FlightTable: Sendable {
     func purge(_ scopes: [PurgeScope], sparing spared: Int? = nil) -> [Doubt] {
         state.withLock { state in
             var doubts: [Doubt] = []
-            for (number, flight) in state.flights where number != spared && !flight.purged.isSet {
-                var doubtful: [PurgeScope] = []
-                scan: for scope in scopes {
-                    switch flight.meaning(of: scope) {
-                    case .nothingOfIt: break
-                    case .perhapsHeld: doubtful.append(scope)
-                    case .it:
-                        flight.purged.set()
-                        break scan
-                    }
-                }
-                if !doubtful.isEmpty, !flight.purged.isSet {
-                    doubts.append(
-                        Doubt(purged: flight.purged, url: flight.url, heldKeys: flight.heldKeys, scopes: doubtful))
-                }
+            // In place: taken out and put back, each flight would be copied with all that it remembers.
+            for index in state.flights.indices where state.flights.keys[index] != spared {
+                if let doubt = state.flights.values[index].meet(scopes) { doubts.append(doubt) }
             }
             return doubts
         }
+    }
+}
+
+extension Flight {
+    /// A purge began: marks it when that means it; when only the index can tell, that is returned.
+    fileprivate mutating func meet(_ scopes: [PurgeScope]) -> FlightTable.Doubt? {
+        if purged.isSet { return nil }
+        var doubtful: [PurgeScope] = []
+        for scope in scopes {
+            switch meet(scope) {
+            case .nothingOfIt: break
+            case .perhapsHeld: doubtful.append(scope)
+            case .it:
+                purged.set()
+                return nil
+            }
+        }
+        return doubtful.isEmpty
+            ? nil : FlightTable.Doubt(purged: purged, url: url, heldKeys: heldKeys, scopes: doubtful)
     }
 }

@@ -63,12 +63,17 @@ public final class Reservation: Sendable {
 
     /// Says which variant of its URL a response is, before it is published; see
     /// ``DiskCache/reserve(responseTo:tags:)``.
-    public func decide(_ key: CacheKey) {
+    ///
+    /// - Parameters:
+    ///   - key: of the entry to be.
+    ///   - tags: that the entry will have beside those that are known. From now on there should be no others: with one
+    ///     it counts as purged, for nobody has looked whether it was.
+    public func decide(_ key: CacheKey, tags: [String] = []) {
         state.withLock { $0.key = key }
-        parts.flights.decide(key, of: flight)
+        parts.flights.decide(key, tags: tags, of: flight)
     }
 
-    /// Adds tags to those that the entry will have.
+    /// Adds tags to those that the entry will have. When one of them was purged since the reservation, so is this.
     public func addTags(_ tags: [String]) {
         if !tags.isEmpty { parts.flights.add(tags, to: flight) }
     }
@@ -123,6 +128,7 @@ public final class Reservation: Sendable {
         _ metadata: EntryMetadata, expectedLength: Int64? = nil, condition: (@Sendable (Entry?) -> Bool)? = nil,
         completion: @escaping @Sendable (Result<PublishOutcome, DiskCacheError>) -> Void
     ) {
+        addTags(metadata.tags ?? [])
         let body: SealedBody
         do {
             body = try seal(expectedLength: expectedLength)
@@ -166,6 +172,7 @@ public final class Reservation: Sendable {
     ) {
         guard let body = take() else { return completion(.failure(.reservationEnded)) }
         body.discard()
+        addTags(refresh.tags ?? [])
         let operation = RefreshOperation(entry: entry, flight: flight, refresh: refresh)
         submit({ context in try operation.run(context) }, completion: completion)
     }

@@ -1,0 +1,118 @@
+import Primitives
+import TestSupport
+import Testing
+
+@testable import DiskCache
+
+@Suite("Purges by tags that are known late")
+struct LateTagTests {
+    private let url = "https://example.com/a"
+    private let mine = CacheKey.response(to: "https://example.com/a", variant: "mine")
+
+    @Test("a response that turns out to have a tag that was purged after its request left is not kept")
+    func lateTag() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            let early = cache.reserve(responseTo: url)
+            let other = cache.reserve(responseTo: url)
+            try await cache.remove(matching: EntryFilter(prefix: "https://example.com/", tag: "g", kind: .response))
+            let late = cache.reserve(responseTo: url)
+            for (reservation, tag) in [(early, "g"), (other, "h"), (late, "g")] {
+                #expect(!reservation.isPurged)
+                reservation.decide(mine, tags: [tag])
+            }
+            #expect(early.isPurged)
+            #expect(!other.isPurged)
+            #expect(!late.isPurged)
+            try early.receive(Array("early".utf8))
+            guard case .notKept = try await early.publish(EntryMetadata(ttl: .seconds(9))) else {
+                Issue.record("it was kept")
+                return
+            }
+            #expect(try cache.responses(to: url).isEmpty)
+        }
+    }
+
+    @Test("what a purge by tag did not mean apart from the tag is kept, whatever tags come")
+    func elsewhere() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            let reservation = cache.reserve(responseTo: url)
+            try await cache.remove(matching: [
+                EntryFilter(prefix: "https://example.org/", tag: "g"), EntryFilter(tag: "g", kind: .download),
+                EntryFilter(tag: "g", state: .stale),
+            ])
+            reservation.decide(mine, tags: ["g"])
+            #expect(!reservation.isPurged)
+        }
+    }
+
+    @Test("a tag that somebody who joins brings, or that comes with the metadata, counts too")
+    func otherKinds() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            let joined = cache.reserve(.url(canonical: url), kind: .download, url: url, tags: ["a"])
+            let stored = cache.reserve(try .data("k"), kind: .data)
+            try await cache.remove(matching: [EntryFilter(tag: "g"), EntryFilter(tag: "h")])
+            joined.addTags(["a", "b"])
+            #expect(!joined.isPurged)
+            joined.addTags(["h"])
+            #expect(joined.isPurged)
+            try stored.receive(Array("1".utf8))
+            var metadata = EntryMetadata(ttl: .seconds(9))
+            metadata.tags = ["g"]
+            guard case .notKept = try await stored.publish(metadata) else {
+                Issue.record("it was kept")
+                return
+            }
+            #expect(try await cache.text(key: "k") == nil)
+        }
+    }
+
+    @Test("after purges by more tags than are remembered a tag that comes late counts as purged, and no tag does not")
+    func tooMany() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            let reservations = (0..<4).map { _ in cache.reserve(responseTo: url, tags: ["early"]) }
+            func purge(_ numbers: Range<Int>) async throws {
+                try await cache.remove(matching: numbers.map { EntryFilter(tag: "t\($0)") })
+            }
+            try await purge(0..<200)
+            // The same ones again are no more.
+            try await purge(0..<Flight.latePurgeLimit)
+            reservations[0].decide(mine, tags: ["late", "early"])
+            try await purge(Flight.latePurgeLimit..<Flight.latePurgeLimit + 1)
+            reservations[1].decide(mine, tags: ["early"])
+            reservations[2].decide(mine, tags: ["late", "early"])
+            reservations[3].decide(mine)
+            #expect(reservations.map(\.isPurged) == [false, false, true, false])
+        }
+    }
+
+    @Test("once the key is decided purges go by the tags that are known, and another tag counts as purged")
+    func decided() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            let reservations = (0..<3).map { _ in cache.reserve(responseTo: url) }
+            for reservation in reservations { reservation.decide(mine, tags: ["g"]) }
+            reservations[1].addTags(["g"])
+            reservations[2].addTags(["h"])
+            #expect(reservations.map(\.isPurged) == [false, false, true])
+            try await cache.remove(matching: EntryFilter(tag: "g"))
+            #expect(reservations[0].isPurged)
+        }
+    }
+
+    @Test("a reservation that a purge spares is spared by its tags that come late, too")
+    func spared() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            let mine = cache.reserve(responseTo: url)
+            let other = cache.reserve(responseTo: url)
+            try await cache.remove(matching: [EntryFilter(tag: "g")], sparing: mine)
+            for reservation in [mine, other] { reservation.decide(self.mine, tags: ["g"]) }
+            #expect(!mine.isPurged)
+            #expect(other.isPurged)
+        }
+    }
+}
