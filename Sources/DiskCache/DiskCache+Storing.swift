@@ -49,7 +49,7 @@ extension DiskCache {
                     return nil
                 }
                 var record = row.entry.record
-                record.tags = united((tags ?? record.tags) + addingTags)
+                record.tags = TagUnion.tags(tags ?? record.tags, adding: addingTags)
                 record.pinned = pinned ?? record.pinned
                 if let fields { record.fields = fields(row.entry) }
                 let newTTL = ttl.map { max($0, .zero) }

@@ -36,6 +36,7 @@ public struct Entry: Sendable {
         var downloadEndDate: Timestamp?
         var createdDate: Timestamp
         var localPath: String?
+        /// In the order in which the entry got them.
         var tags: [String]
         var pinned: Bool
         var version: Int64
@@ -45,7 +46,13 @@ public struct Entry: Sendable {
 
     private final class Storage: Sendable {
         let record: Record
-        init(_ record: Record) { self.record = record }
+        /// The tags as they are shown.
+        let tags: [String]
+
+        init(_ record: Record) {
+            self.record = record
+            tags = record.tags.count < 2 ? record.tags : TagUnion.sorted(record.tags.map(ExactText.init))
+        }
     }
 
     private let storage: Storage
@@ -117,7 +124,7 @@ public struct Entry: Sendable {
     /// The absolute path of the body's file; `nil` when the body is in the index.
     public var localPath: String? { storage.record.localPath }
     /// The tags, sorted.
-    public var tags: [String] { storage.record.tags }
+    public var tags: [String] { storage.tags }
     /// Whether the entry is exempt from eviction.
     public var pinned: Bool { storage.record.pinned }
     /// A number that grows with every publish in the namespace: two bodies under one key never share it.

@@ -20,8 +20,12 @@ public struct EntryMetadata: Sendable {
     public var ttl: Duration
     /// When it stops being fresh, at most `ttl` after the publish; `nil`: then.
     public var expiryDate: Timestamp?
-    /// The tags; `nil`: those of the entry that is replaced. Tags of the reservation are added.
+    /// The tags; `nil`: those of the entry that is replaced, of which those that were held for longest go when they
+    /// would be too many. Tags of the reservation are added.
     public var tags: [String]?
+    /// Asked with the entry that is replaced: which of its tags are not taken over; `nil`: all are. For when `tags`
+    /// says nothing. It must not wait.
+    public var droppedTags: (@Sendable (Entry) -> [String])?
     /// Whether eviction spares the entry; `nil`: as the entry that is replaced, else not.
     public var pinned: Bool?
     /// For how long after its expiry the entry may be served stale: one with an allowance stays until room is needed.
@@ -51,8 +55,11 @@ public struct EntryRefresh: Sendable {
     public var downloadStartDate: Timestamp?
     /// When the answer was complete.
     public var downloadEndDate: Timestamp?
-    /// The tags that replace the entry's. Tags of the reservation are added.
+    /// The tags that replace the entry's; `nil`: it keeps its own, but for those that were held for longest when they
+    /// would be too many. Tags of the reservation are added.
     public var tags: [String]?
+    /// Asked with the entry: which of its tags it loses; `nil`: none. For when `tags` says nothing. It must not wait.
+    public var droppedTags: (@Sendable (Entry) -> [String])?
     /// Whether eviction spares the entry.
     public var pinned: Bool?
     /// For how long after its expiry the entry may be served stale.

@@ -55,7 +55,8 @@ struct StoreOperation: Sendable {
             lastModified: metadata.lastModified, digest: body.digest, isJSON: body.isJSON,
             downloadStartDate: metadata.downloadStartDate, downloadEndDate: metadata.downloadEndDate,
             createdDate: context.now, localPath: path.map(parts.bodies.absolute),
-            tags: united(metadata.tags ?? old?.tags ?? [], tags), pinned: metadata.pinned ?? old?.pinned ?? false,
+            tags: TagUnion.tags(stated: metadata.tags, held: old, dropping: metadata.droppedTags, adding: tags),
+            pinned: metadata.pinned ?? old?.pinned ?? false,
             version: version, staleAllowance: metadata.staleAllowance, fields: metadata.fields)
         let ttl = max(metadata.ttl, .zero)
         return Entry(
@@ -89,7 +90,7 @@ struct RefreshOperation: Sendable {
         record.contentType = refresh.contentType ?? record.contentType
         record.downloadStartDate = refresh.downloadStartDate ?? record.downloadStartDate
         record.downloadEndDate = refresh.downloadEndDate ?? record.downloadEndDate
-        record.tags = united(refresh.tags ?? record.tags, tags)
+        record.tags = TagUnion.tags(stated: refresh.tags, held: old, dropping: refresh.droppedTags, adding: tags)
         record.pinned = refresh.pinned ?? record.pinned
         record.staleAllowance = refresh.staleAllowance ?? record.staleAllowance
         record.fields = refresh.fields ?? record.fields
@@ -98,9 +99,4 @@ struct RefreshOperation: Sendable {
             record, ttl: ttl, expiryDate: refresh.expiryDate ?? now + ttl, hits: old.hits,
             lastAccessDate: old.lastAccessDate)
     }
-}
-
-/// Tags, each once, in the order of their bytes.
-func united(_ tags: [String], _ more: Set<ExactText> = []) -> [String] {
-    more.union(tags.map(ExactText.init)).map(\.text).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
 }

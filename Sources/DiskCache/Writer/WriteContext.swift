@@ -50,7 +50,7 @@ final class WriteContext {
         return entry
     }
 
-    /// Tags only unite, so somebody could go on adding them for ever.
+    /// Callers add tags, so somebody could go on adding them for ever.
     func checkTags(of entry: Entry) throws {
         guard entry.tags.count <= Entry.tagLimit else { throw DiskCacheError.tooManyTags(limit: Entry.tagLimit) }
     }

@@ -1,0 +1,78 @@
+import Primitives
+import TestSupport
+import Testing
+
+@testable import DiskCache
+
+@Suite("Tags of what replaces or refreshes an entry")
+struct TagTests {
+    private let url = "https://example.com/a"
+
+    @Test("a publish or refresh leaves the tags behind that it says, and a purge by them means it no more")
+    func dropped() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            try await cache.store("1", url: url, tags: ["caller", "old", "stays"])
+            let second = try await cache.store("2", url: url, tags: ["new"]) {
+                $0.droppedTags = { entry in
+                    #expect(entry.tags == ["caller", "old", "stays"])
+                    return ["old", "never held"]
+                }
+            }
+            #expect(second.tags == ["caller", "new", "stays"])
+            // What the new one has it does not lose.
+            var refresh = EntryRefresh(ttl: .seconds(9))
+            refresh.droppedTags = { $0.tags.filter { $0 != "caller" } }
+            let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url)
+            reservation.addTags(["newer", "stays"])
+            let refreshed = try await reservation.publishUnchanged(second, refresh).entry
+            #expect(refreshed.tags == ["caller", "newer", "stays"])
+            #expect(try await cache.remove(matching: [EntryFilter(tag: "old"), EntryFilter(tag: "new")]) == 0)
+            #expect(try await cache.remove(matching: EntryFilter(tag: "newer")) == 1)
+        }
+    }
+
+    @Test("a new tag with each body never becomes too many: those go that were held for longest")
+    func accumulating() async throws {
+        let fixture = try CacheFixture()
+        let limit = Entry.tagLimit
+        // Their order is not that of their bytes.
+        func tag(_ number: Int) -> String { "t\((number * 7919) % 1009)" }
+        func tags(_ numbers: Range<Int>) -> Set<String> { Set(numbers.map(tag)) }
+        try await fixture.withCache { cache async throws in
+            for number in 0..<limit { try await cache.store("\(number)", url: url, tags: [tag(number)]) }
+            let full = try await cache.store("x", url: url, tags: [tag(limit), tag(limit + 1)])
+            #expect(Set(full.tags) == tags(2..<limit + 2))
+            #expect(full.tags == full.tags.sorted())
+        }
+        try await fixture.withCache { cache async throws in
+            let entry = try #require(try cache.entry(url: url))
+            // One that it has already is held anew.
+            let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url, tags: [tag(2)])
+            let refreshed = try await reservation.publishUnchanged(entry, EntryRefresh(ttl: .seconds(9))).entry
+            #expect(Set(refreshed.tags) == tags(2..<limit + 2))
+            let last = try await cache.store("y", url: url, tags: [tag(limit + 2)])
+            #expect(Set(last.tags) == tags(2..<limit + 3).subtracting([tag(3)]))
+            #expect(try cache.count(matching: EntryFilter(tag: tag(3))) == 0)
+            #expect(try cache.count(matching: EntryFilter(tag: tag(2))) == 1)
+            #expect(try cache.findings() == [])
+        }
+    }
+
+    @Test("more tags than an entry may have, asked for at once, are refused")
+    func tooMany() async throws {
+        let fixture = try CacheFixture()
+        let tags = (0...Entry.tagLimit).map { "t\($0)" }
+        try await fixture.withCache { cache async throws in
+            let held = try await cache.store("1", url: url, tags: ["held"])
+            let error = DiskCacheError.tooManyTags(limit: Entry.tagLimit)
+            await #expect(throws: error) { try await cache.store("2", url: url, tags: tags) }
+            await #expect(throws: error) { try await cache.store("2", url: url) { $0.tags = tags } }
+            await #expect(throws: error) {
+                let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url, tags: tags)
+                _ = try await reservation.publishUnchanged(held, EntryRefresh(ttl: .seconds(9)))
+            }
+            #expect(try await cache.text(url: url) == "1")
+        }
+    }
+}
