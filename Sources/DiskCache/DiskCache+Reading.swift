@@ -68,9 +68,9 @@ extension DiskCache {
         }
     }
 
-    /// What is held of an origin's answers to exactly that URL: every variant, fresh or stale, at most `limit`. Bodies
-    /// are not looked at.
-    public func responses(to url: String, limit: Int = 256) throws(DiskCacheError) -> [Entry] {
+    /// What is held of an origin's answers to exactly that URL: every variant, fresh or stale, at most `limit`; of more
+    /// than ``Entry/variantLimit`` none are kept. Bodies are not looked at.
+    public func responses(to url: String, limit: Int = Entry.variantLimit) throws(DiskCacheError) -> [Entry] {
         let md5 = CacheKey.url(canonical: url).text
         var found: [Entry] = []
         for row in try parts.reader.variants(ofMD5: md5, limit: limit) where row.entry.url == url {

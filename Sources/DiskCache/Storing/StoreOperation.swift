@@ -15,7 +15,8 @@ struct StoreOperation: Sendable {
         guard let flight = context.parts.flights.flight(flight) else { throw DiskCacheError.reservationEnded }
         let old = try context.index.row(forKey: key.text)
         if let condition, !condition(old?.entry) { throw DiskCacheError.conditionFailed }
-        if flight.purged.isSet {
+        let isNewVariant = old == nil && key.form == .response
+        if try flight.purged.isSet || (isNewVariant && !context.makeRoomForVariant(of: key)) {
             // What a purge of its key left behind is none of this entry's: it is as if there had never been one.
             let entry = entry(version: 0, path: nil, tags: flight.tags, replacing: nil, context)
             return .notKept(entry, body: body.stored)

@@ -83,6 +83,15 @@ final class QueryPlanTests {
         #expect(steps == ["SEARCH entries USING INDEX sqlite_autoindex_entries_1 (key>? AND key<?)"])
     }
 
+    @Test("the variants of a URL are counted by their keys, and only they are looked at for the oldest")
+    func variants() throws {
+        let count = try plan(of: IndexWriter.variantCountStatement, ["a", "b"])
+        #expect(count == ["SEARCH entries USING COVERING INDEX sqlite_autoindex_entries_1 (key>? AND key<?)"])
+        let oldest = try plan(IndexWriter.oldestVariants(ofMD5: "a", limit: 1))
+        #expect(oldest.contains("SEARCH entries USING INDEX sqlite_autoindex_entries_1 (key>? AND key<?)"))
+        #expect(oldest.allSatisfy { !$0.hasPrefix("SCAN") }, "\(oldest)")
+    }
+
     @Test("eviction and sweep find what goes without looking at what stays")
     func upkeep() async throws {
         let plans = try Eviction.Order.allCases.map { try plan($0.query(now: Self.now)) }

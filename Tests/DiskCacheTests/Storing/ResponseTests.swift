@@ -10,8 +10,10 @@ struct ResponseTests {
     private let url = "https://example.com/a"
     private let md5 = CacheKey.url(canonical: "https://example.com/a").text
 
-    private func store(_ body: String, variant: String, tags: [String] = [], in cache: DiskCache) async throws -> Entry
-    {
+    private func store(
+        _ body: String, variant: String, to other: String? = nil, tags: [String] = [], in cache: DiskCache
+    ) async throws -> Entry {
+        let url = other ?? url
         let reservation = cache.reserve(responseTo: url, tags: tags)
         reservation.decide(.response(to: url, variant: variant))
         try reservation.receive(Array(body.utf8))
@@ -32,6 +34,54 @@ struct ResponseTests {
             #expect(try cache.responses(to: url + "b").isEmpty)
             #expect(try await cache.stored(second.key)?.text() == "br")
             #expect(try await cache.text(url: url) == "downloaded")
+        }
+    }
+
+    @Test("of more than 256 variants those go that were stored or confirmed longest ago, but for the pinned")
+    func variantLimit() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            var entries: [Entry] = []
+            for number in 0..<256 {
+                fixture.clock.advance(by: .seconds(1))
+                entries.append(try await store("\(number)", variant: "\(number)", in: cache))
+            }
+            try await cache.store("downloaded", url: url)
+            _ = try await cache.update(entries[0].key, pinned: true)
+            fixture.clock.advance(by: .seconds(1))
+            let confirmation = cache.reserve(responseTo: url)
+            confirmation.decide(.response(to: url, variant: "1"))
+            var refresh = EntryRefresh(ttl: .seconds(9))
+            refresh.downloadEndDate = fixture.clock.now()
+            _ = try await confirmation.publishUnchanged(entries[1], refresh)
+            // What is there already is no new variant.
+            _ = try await store("again", variant: "3", in: cache)
+            #expect(try cache.responses(to: url).count == 256)
+
+            let new = try await store("new", variant: "new", in: cache)
+            let held = Set(try cache.responses(to: url, limit: 300).map(\.key))
+            #expect(held == Set((entries + [new]).map(\.key)).subtracting([entries[2].key]))
+            #expect(try await cache.stored(entries[2].key) == nil)
+            _ = try await store("newer", variant: "newer", in: cache)
+            #expect(try await cache.stored(entries[3].key)?.text() == "again")
+            #expect(try await cache.stored(entries[4].key) == nil)
+            #expect(cache.totals.entries == 257)
+            #expect(try cache.findings() == [])
+
+            // All of them pinned: nothing goes, and nothing more is kept. Other URLs do not mind.
+            try await cache.onIndex { try? $0.execute(sql: "UPDATE entries SET pinned = 1") }
+            let reservation = cache.reserve(responseTo: url)
+            reservation.decide(.response(to: url, variant: "newest"))
+            try reservation.receive(Array("newest".utf8))
+            guard case .notKept(_, body: .some) = try await reservation.publish(EntryMetadata(ttl: .seconds(9))) else {
+                Issue.record("it was kept")
+                return
+            }
+            #expect(!reservation.isPurged)
+            #expect(cache.totals.entries == 257)
+            _ = try await store("again", variant: "1", in: cache)
+            _ = try await store("other", variant: "1", to: url + "b", in: cache)
+            #expect(cache.totals.entries == 258)
         }
     }
 
