@@ -94,7 +94,8 @@ public final class Reservation: Sendable {
         }
     }
 
-    /// Takes the next bytes. It may wait while older entries make room, which is rare: the cache keeps some.
+    /// Takes the next bytes. It may wait while older entries make room, which is rare: the cache keeps some. So never
+    /// call it, nor ``publish(_:expectedLength:condition:completion:)``, from a completion of the cache.
     ///
     /// Throws ``DiskCacheError/entryTooLarge(limit:)``, ``DiskCacheError/noSpace``,
     /// ``DiskCacheError/fileSystem(operation:path:errno:)`` and ``DiskCacheError/reservationEnded``. After an error

@@ -56,13 +56,18 @@ final class Writer: Sendable {
     private let queue = Locked(Queue())
     private let wake = DispatchSemaphore(value: 0)
     private let ended = DispatchGroup()
+    /// The thread, while there is one.
+    private let thread = Locked<pthread_t?>(nil)
 
     /// Starts the thread, which uses `loop` from then on.
     init(_ parts: CacheParts, loop: WriterLoop) {
         self.parts = parts
         ended.enter()
         let thread = Thread { [self] in
+            self.thread.withLock { $0 = pthread_self() }
             run(loop)
+            // Its number may become another thread's.
+            self.thread.withLock { $0 = nil }
             ended.leave()
         }
         thread.name = "larder-writer"
@@ -105,6 +110,7 @@ final class Writer: Sendable {
         makesRoom: Bool = false,
         _ work: @escaping @Sendable (WriteContext) throws -> Value
     ) throws(DiskCacheError) -> Value {
+        checkMayWait()
         let box = ResultBox<Result<Value, DiskCacheError>>()
         let done = DispatchSemaphore(value: 0)
         submit(makesRoom: makesRoom, work) { result in
@@ -128,8 +134,16 @@ final class Writer: Sendable {
 
     /// Finishes what waits, writes everything down, closes the index, and waits until all that is done.
     func close() {
+        checkMayWait()
         stop()
         ended.wait()
+    }
+
+    /// The thread would wait for itself, for ever, and everybody else for it.
+    private func checkMayWait() {
+        precondition(
+            thread.withLock { $0 } != pthread_self(),
+            "a completion must not wait for the writer: it runs on the writer's own thread")
     }
 
     /// ``close()`` without waiting.
