@@ -75,7 +75,8 @@ let package = Package(
             ]),
 
         // Under all of these, no policy in it.
-        .target(name: "Primitives", dependencies: ["CCurl"]),
+        .target(name: "Primitives", dependencies: ["CCurl", "CSystem"]),
+        .systemLibrary(name: "CSystem"),
         .systemLibrary(
             name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CCompression", providers: [.apt(["zlib1g-dev", "libbrotli-dev", "libzstd-dev"])]),

@@ -89,12 +89,14 @@ public final class LarderService: Sendable {
     /// How many transfers run, and how many wait for their turn.
     public var transferCounts: (running: Int, queued: Int) { origin.transferCounts }
 
-    /// Periodic upkeep, until the task is cancelled: expired entries go, head-room is kept, a slice is scrubbed.
+    /// Periodic upkeep, until the task is cancelled: expired entries go, head-room is kept, a slice is scrubbed, and
+    /// memory that a crowd of slow clients has left behind goes back to the system.
     public func maintain(every interval: Duration = .seconds(60)) async {
         while !Task.isCancelled {
             await withCheckedContinuation { continuation in
                 cache.maintain { continuation.resume() }
             }
+            FreeMemory.giveBack()
             try? await Task.sleep(for: interval)
         }
     }

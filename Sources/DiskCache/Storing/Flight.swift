@@ -36,19 +36,18 @@ struct Flight: Sendable {
         }
     }
 
-    /// Decides the key, and all tags that the entry will have.
+    /// Decides the key, and tags that the entry will have.
     mutating func decide(_ key: CacheKey, tags: [String]) {
         self.key = key
         isVariantOpen = false
         add(tags)
-        latePurges = .unknown
     }
 
     /// Purges since the reservation that would have meant it, had it had the tag.
     private enum LatePurges {
         /// By these tags.
         case ofTags(Set<ExactText>)
-        /// By too many, or no more tags were expected: so by whatever tag may come.
+        /// By too many: so by whatever tag may come.
         case unknown
 
         mutating func add(_ tags: Set<ExactText>) {

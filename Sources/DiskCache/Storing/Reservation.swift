@@ -66,8 +66,7 @@ public final class Reservation: Sendable {
     ///
     /// - Parameters:
     ///   - key: of the entry to be.
-    ///   - tags: that the entry will have beside those that are known. From now on there should be no others: with one
-    ///     it counts as purged, for nobody has looked whether it was.
+    ///   - tags: that the entry will have beside those that are known; see ``addTags(_:)``.
     public func decide(_ key: CacheKey, tags: [String] = []) {
         state.withLock { $0.key = key }
         parts.flights.decide(key, tags: tags, of: flight)

@@ -33,12 +33,9 @@ extension FetchFlight: OriginReceiver {
         // Before its answer is seen, so that who asks after it gets nothing older.
         state.withLock { $0.phase = .answered(nil) }
         let groups = CacheGroups(invalidatedBy: answer.fields, method: leader.request.method)
-        // Its own invalidation must not keep its answer from being stored; somebody else's purge must.
-        let wasPurged = state.withLock(\.reservation)?.isPurged ?? true
-        gateway.invalidate(urls, groups, of: leader.request.url) { [self] in
-            let reservation =
-                wasPurged ? nil : tools.cache.reserve(responseTo: url, tags: leader.request.tags.sorted())
-            state.withLock { $0.reservation = reservation }
+        // Its own invalidation must not keep its answer from being stored; somebody else's purge does.
+        let reservation = state.withLock(\.reservation)
+        gateway.invalidate(urls, groups, of: leader.request.url, sparing: reservation) { [self] in
             // Not on the writer's thread: to store what came meanwhile may have to wait for it.
             gateway.queue.async { [self] in begin(answer, head) }
         }
@@ -147,8 +144,8 @@ extension FetchFlight: OriginReceiver {
             guard stored.text.utf8.count <= Gateway.headLimit, length ?? 0 <= tools.entryLimit,
                 Self.fits(length, in: reservation)
             else { return (nil, nil) }
-            reservation.decide(.response(to: url, variant: stored.variantText))
-            reservation.addTags(CacheGroups(answer.fields).names)
+            reservation.decide(
+                .response(to: url, variant: stored.variantText), tags: CacheGroups(answer.fields).names)
             state.withLock { $0.stored = stored }
             return (stored, nil)
         }

@@ -41,7 +41,8 @@ extension FetchFlight {
             return land(held, isStored: false, isForAll: false)
         }
         let confirmed = held
-        reservation.decide(CacheKey(confirmed.entry.key) ?? reservation.key)
+        reservation.decide(
+            CacheKey(confirmed.entry.key) ?? reservation.key, tags: CacheGroups(confirmed.entryHead.fields).names)
         let refresh = leader.refresh(
             of: confirmed.entry, confirmed.entryHead, from: requestedAt, to: tools.clock.now())
         reservation.publishUnchanged(confirmed.entry, refresh) { [self] result in

@@ -264,7 +264,7 @@ public final class Gateway: Sendable {
             head.update(fromHEAD: answer, for: call.cacheRequest) != .unrelated
         else { return }
         let reservation = tools.cache.reserve(responseTo: head.url)
-        reservation.decide(CacheKey(held.entry.key) ?? reservation.key)
+        reservation.decide(CacheKey(held.entry.key) ?? reservation.key, tags: CacheGroups(head.fields).names)
         // Unless it was replaced meanwhile: then this is about another.
         let refresh = call.refresh(of: held.entry, head, from: answer.requestedAt, to: answer.receivedAt)
         reservation.publishUnchanged(held.entry, refresh) { _ in }
@@ -291,18 +291,19 @@ public final class Gateway: Sendable {
 
     /// Removes what a change at the origin has made wrong (RFC 9111 §4.4, RFC 9875 §3); `completion` comes once that is
     /// durable.
+    ///
+    /// - Parameter reservation: of the answer that says so, which may be kept itself.
     func invalidate(
-        _ urls: [String], _ groups: CacheGroups, of url: ExactURL, completion: @escaping @Sendable () -> Void
+        _ urls: [String], _ groups: CacheGroups, of url: ExactURL, sparing reservation: Reservation?,
+        completion: @escaping @Sendable () -> Void
     ) {
         let origin = "\(url.scheme)://\(url.authority)/"
         let filters =
             urls.map { EntryFilter(url: $0, kind: .response) }
             + groups.names.map { EntryFilter(prefix: origin, tag: $0, kind: .response) }
-        removeAll(filters[...], completion)
-    }
-
-    private func removeAll(_ filters: ArraySlice<EntryFilter>, _ completion: @escaping @Sendable () -> Void) {
-        guard let first = filters.first else { return completion() }
-        tools.cache.remove(matching: first) { [self] _ in removeAll(filters.dropFirst(), completion) }
+        tools.cache.remove(matching: filters, sparing: reservation) { _ in
+            // An index that cannot be written is told of by the cache itself; the client's change has been made.
+            completion()
+        }
     }
 }

@@ -44,6 +44,7 @@ extension GatewayCall {
         metadata.downloadEndDate = end
         metadata.staleAllowance = stored.staleAllowance
         metadata.fields = stored.text
+        metadata.droppedTags = Self.groups
         return metadata
     }
 
@@ -64,7 +65,13 @@ extension GatewayCall {
         refresh.downloadEndDate = end
         refresh.staleAllowance = metadata.staleAllowance
         refresh.fields = metadata.fields
+        refresh.droppedTags = Self.groups
         return refresh
+    }
+
+    /// The groups that an entry was in (RFC 9875): its next answer says anew in which it is.
+    private static let groups: @Sendable (Entry) -> [String] = { entry in
+        entry.fields.flatMap { StoredResponse(text: $0) }.map { CacheGroups($0.fields).names } ?? []
     }
 
     /// An entry shows a field when it is of a sensible length; the head that is stored has all of it.

@@ -127,4 +127,29 @@ struct FetchSharingTests {
             #expect(server.service.cache.totals.entries == 0)
         }
     }
+
+    @Test("a group that was invalidated while an answer was on its way keeps that answer out (RFC 9875 §3, promise 3)")
+    func lateGroup() async throws {
+        let gate = Gate("the invalidation")
+        let origin = try ScriptedOrigin { request, connection in
+            if request.method == "POST" {
+                return try connection.respond(fields: [HTTPField.Name("Cache-Group-Invalidation")!: "\"g\""])
+            }
+            if request.index == 0 { try gate.waitBlocking() }
+            try connection.respond(
+                fields: [.cacheControl: "max-age=60", HTTPField.Name("Cache-Groups")!: "\"g\""],
+                body: "\(request.index)")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            async let first = get(server, origin.url("/a"))
+            try await origin.waitForRequests(1)
+            _ = try await HTTPClient(port: server.api.port).request("POST", "/fetch/" + origin.url("/b"), text: "x")
+            try await server.service.cache.flush()
+            gate.open()
+            #expect(try await first.text == "0")
+            try await server.waitForFlights()
+            #expect(try await get(server, origin.url("/a")).text == "2")
+        }
+    }
 }
