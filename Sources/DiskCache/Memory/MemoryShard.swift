@@ -1,16 +1,18 @@
 import Primitives
 
-/// The part of a ``MemoryTier`` that one lock guards: a table, the order of eviction, and counters. No locks in it.
+/// The part of a ``MemoryTier`` that one lock guards: a table, the queues of eviction, and counters. No locks in it.
 ///
 /// Whatever leaves the table is returned, so that the owner can drop it after the lock was released.
-struct MemoryShard<Value: Sendable, Policy: EvictionPolicy>: Sendable where Policy.Key == ExactText {
+struct MemoryShard<Value: Sendable, Policy: EvictionPolicy>: Sendable {
     struct Item: Sendable {
         var value: Value
         var cost: Int
-        var slot: Policy.Slot
+        /// In the queues: so that a hit costs no second look-up.
+        var id: MemoryQueues.ID
     }
 
     private var items: [ExactText: Item] = [:]
+    private var queues = MemoryQueues()
     private var policy = Policy()
     /// The sum of the items' costs.
     private(set) var bytes = 0
@@ -28,14 +30,23 @@ struct MemoryShard<Value: Sendable, Policy: EvictionPolicy>: Sendable where Poli
             return nil
         }
         hits += 1
-        policy.hit(item.slot)
+        queues.hit(item.id)
         return item.value
     }
 
     /// Puts a value in, and returns the one that it replaces.
     mutating func insert(_ value: Value, for key: ExactText, cost: Int) -> Item? {
-        let replaced = take(key)
-        items[key] = Item(value: value, cost: cost, slot: policy.insert(key, cost: cost))
+        let replaced = items[key]
+        let id: MemoryQueues.ID
+        if let replaced {
+            id = replaced.id
+            queues.setCost(cost, of: id)
+            bytes -= replaced.cost
+        } else {
+            let place = policy.place(hash: key.hashValue, cost: Int64(cost), among: queues.totals)
+            id = queues.insert(key, cost: cost, at: place)
+        }
+        items[key] = Item(value: value, cost: cost, id: id)
         bytes += cost
         return replaced
     }
@@ -59,6 +70,7 @@ struct MemoryShard<Value: Sendable, Policy: EvictionPolicy>: Sendable where Poli
         invalidations += 1
         let all = (items, bytes)
         items = [:]
+        queues = MemoryQueues()
         policy = Policy()
         bytes = 0
         return all
@@ -66,15 +78,20 @@ struct MemoryShard<Value: Sendable, Policy: EvictionPolicy>: Sendable where Poli
 
     /// Takes out what should go next; `nil` when there is nothing.
     mutating func evict() -> Item? {
-        guard let key = policy.victim(), let item = items.removeValue(forKey: key) else { return nil }
+        guard let victim = policy.victim(of: &queues), let key = queues.key(of: victim.id) else { return nil }
+        queues.remove(victim.id)
+        guard let item = items.removeValue(forKey: key) else { return nil }
         bytes -= item.cost
         evictions += 1
         return item
     }
 
+    /// Takes out what is gone, or replaced, on disk.
     private mutating func take(_ key: ExactText) -> Item? {
         guard let item = items.removeValue(forKey: key) else { return nil }
-        policy.remove(item.slot)
+        let totals = queues.totals
+        let place = queues.remove(item.id)
+        policy.remember(hash: key.hashValue, place: place, totals: totals)
         bytes -= item.cost
         return item
     }

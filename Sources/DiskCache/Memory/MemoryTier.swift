@@ -1,7 +1,7 @@
 // Invariants of this file
 //
 // - `used` is at least the sum of all items' costs, and never more than `limit`: a cost is added before its item goes
-//   into a shard, and subtracted after the item left it.
+//   into a shard, and subtracted after the item left it. What others hold on account of the limit is in `used` too.
 // - Each shard is guarded by a lock of its own. Nobody holds two locks at once, and nothing but table work happens
 //   under one: values are dropped after it was released, since dropping a body may take long or call back.
 
@@ -12,7 +12,7 @@ import Synchronization
 ///
 /// The table is split into shards by the key's hash, so that threads seldom meet. Keys are told apart by their bytes.
 public final class MemoryTier<Value: Sendable>: Sendable {
-    private typealias Policy = LRUPolicy<ExactText>
+    private typealias Policy = S3FIFOPolicy
 
     /// Gives a lock, which cannot be copied, a place in an array.
     private final class Shard: Sendable {
@@ -26,18 +26,26 @@ public final class MemoryTier<Value: Sendable>: Sendable {
 
     private let shards: [Shard]
     private let used = Atomic<Int>(0)
+    /// The part of `used` that others hold.
+    private let others = Atomic<Int>(0)
 
     /// An empty tier.
     ///
     /// - Parameters:
     ///   - limit: in bytes; 0 (or less) turns the tier off.
-    ///   - shardCount: how many locks; at least 1.
-    public init(limit: Int, shardCount: Int = 16) {
+    ///   - shardCount: how many locks, at least 1; `nil`: as many as the limit is worth.
+    public init(limit: Int, shardCount: Int? = nil) {
         self.limit = max(0, limit)
-        shards = (0..<max(1, shardCount)).map { _ in Shard() }
+        shards = (0..<max(1, shardCount ?? Self.shardCount(forLimit: limit))).map { _ in Shard() }
     }
 
-    /// The value of a key, which becomes the last to go; `nil` when it is not there.
+    /// Each shard decides alone what goes, which it does badly with only a dozen values. With some hundreds it does not
+    /// matter.
+    private static func shardCount(forLimit limit: Int) -> Int {
+        min(16, max(1, limit / (8 << 20)))
+    }
+
+    /// The value of a key, which counts as a hit; `nil` when it is not there.
     public func value(for key: String) -> Value? {
         let key = ExactText(key)
         return shards[shardIndex(of: key)].state.withLock { $0.value(for: key) }
@@ -113,7 +121,16 @@ public final class MemoryTier<Value: Sendable>: Sendable {
     /// disk has not changed.
     public func trim(toBytes target: Int) {
         var index = 0
-        while used.load(ordering: .relaxed) > target, evictOne(startingAt: index) { index += 1 }
+        while used.load(ordering: .relaxed) - others.load(ordering: .relaxed) > target, evictOne(startingAt: index) {
+            index += 1
+        }
+    }
+
+    /// Says how much memory somebody else holds on account of this tier's limit, and evicts what is too much then. One
+    /// thread calls it.
+    func setHeldByOthers(_ bytes: Int) {
+        used.add(bytes - others.exchange(bytes, ordering: .relaxed), ordering: .relaxed)
+        trim(toBytes: max(0, limit - bytes))
     }
 
     /// How much there is, and what happened since the start.

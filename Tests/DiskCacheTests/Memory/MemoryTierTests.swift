@@ -33,8 +33,8 @@ struct MemoryTierTests {
         #expect(tier.statistics.count == 1)
     }
 
-    @Test("when room is needed the least recently used goes")
-    func leastRecentlyUsed() {
+    @Test("when room is needed what came first goes, but for what was asked for")
+    func eviction() {
         let tier = MemoryTier<String>(limit: 80, shardCount: 1)
         for key in "abcdefgh" { #expect(insert(tier, String(key), "value", cost: 10)) }
         #expect(tier.value(for: "a") != nil)
@@ -130,12 +130,40 @@ struct MemoryTierTests {
 
     @Test("a large value makes room in every shard, not in its own alone")
     func evictionAcrossShards() {
-        let tier = MemoryTier<String>(limit: 8_000)
+        let tier = MemoryTier<String>(limit: 8_000, shardCount: 16)
         for number in 0..<800 { #expect(insert(tier, "\(number)", "value", cost: 10)) }
         #expect(insert(tier, "large", "value", cost: 1_000))
         #expect(tier.value(for: "large") != nil)
         #expect(tier.statistics.bytes == 8_000)
         #expect(tier.statistics.count == 701)
+    }
+
+    @Test("what others hold on account of the limit makes less room, and room again once they hold less")
+    func heldByOthers() {
+        let tier = MemoryTier<String>(limit: 1000)
+        for number in 0..<10 { #expect(insert(tier, "\(number)", "value", cost: 100)) }
+        tier.setHeldByOthers(250)
+        #expect(tier.statistics.bytes == 700)
+        #expect(insert(tier, "more", "value", cost: 100))
+        #expect(tier.statistics.bytes == 700)
+        tier.trim(toBytes: 600)
+        #expect(tier.statistics.bytes == 600)
+        tier.setHeldByOthers(50)
+        for number in 20..<23 { #expect(insert(tier, "\(number)", "value", cost: 100)) }
+        #expect(tier.statistics.bytes == 900)
+        #expect(tier.bytesReserved == 950)
+    }
+
+    @Test("what is replaced on disk while it is in use is in use when it is back")
+    func replacedInUse() {
+        let tier = MemoryTier<String>(limit: 1000)
+        #expect(insert(tier, "hot", "1", cost: 10))
+        #expect(tier.value(for: "hot") == "1")
+        for number in 0..<50 { #expect(insert(tier, "other \(number)", "value", cost: 10)) }
+        tier.remove("hot")
+        #expect(insert(tier, "hot", "2", cost: 10))
+        for number in 0..<1000 { #expect(insert(tier, "once \(number)", "value", cost: 10)) }
+        #expect(tier.value(for: "hot") == "2")
     }
 
     /// Looks into the tier when it is dropped, which would wait for ever under the shard's lock.

@@ -20,7 +20,7 @@ struct MemoryTierThreadsTests {
     @Test("the tier never holds more bytes than its limit, whoever inserts")
     func byteBound() async {
         let limit = 64 * 1024
-        let tier = MemoryTier<Int>(limit: limit)
+        let tier = MemoryTier<Int>(limit: limit, shardCount: 16)
         let largest = Locked(0)
         await onThreads(8) { thread in
             var generator = SplitMix64(seed: UInt64(thread))
@@ -45,7 +45,7 @@ struct MemoryTierThreadsTests {
 
     @Test("no reader ever finds a version that was replaced before it asked")
     func noStaleVersion() async {
-        let tier = MemoryTier<Int>(limit: 1_000_000)
+        let tier = MemoryTier<Int>(limit: 1_000_000, shardCount: 16)
         // What is on disk: the version of each of two entries.
         let disk = Locked([0, 0])
         let violations = Locked(0)

@@ -1,0 +1,102 @@
+import Primitives
+
+/// The policy's queues in memory: rings in one array, linked by indices. A hit counts up a number in it and moves
+/// nothing; every operation is O(1).
+struct MemoryQueues: EvictionQueues, Sendable {
+    /// The index of an entry's node. It is used again once the entry was removed.
+    typealias ID = Int
+    typealias Failure = Never
+
+    private struct Node {
+        /// `nil`: a queue's fixed point, or not in use.
+        var key: ExactText?
+        var cost: Int64 = 0
+        var younger: Int32
+        var older: Int32
+        var place: QueuePlace
+    }
+
+    /// Nodes 0 and 1 are the fixed points of the two queues: the next older than it is a queue's youngest, the next
+    /// younger its oldest.
+    private var nodes = [EvictionQueue.small, .main].map { queue in
+        Node(key: nil, younger: Int32(queue.rawValue), older: Int32(queue.rawValue), place: QueuePlace(queue: queue))
+    }
+    /// Nodes that are in no queue.
+    private var free: [Int32] = []
+
+    private(set) var totals = QueueTotals()
+
+    /// Puts an entry at the young end of a queue.
+    mutating func insert(_ key: ExactText, cost: Int, at place: QueuePlace) -> ID {
+        let node = Node(key: key, cost: Int64(cost), younger: 0, older: 0, place: place)
+        let index: Int
+        if let reused = free.popLast() {
+            index = Int(reused)
+            nodes[index] = node
+        } else {
+            index = nodes.count
+            nodes.append(node)
+        }
+        totals.entries += 1
+        totals.bytes += node.cost
+        link(index)
+        return index
+    }
+
+    /// Counts a hit.
+    mutating func hit(_ id: ID) {
+        nodes[id].place.hit()
+    }
+
+    /// Says that an entry costs something else now. It stays where it is.
+    mutating func setCost(_ cost: Int, of id: ID) {
+        let change = Int64(cost) - nodes[id].cost
+        nodes[id].cost += change
+        totals.bytes += change
+        if nodes[id].place.queue == .small { totals.smallBytes += change }
+    }
+
+    /// Takes an entry out; where it was.
+    @discardableResult
+    mutating func remove(_ id: ID) -> QueuePlace {
+        unlink(id)
+        totals.entries -= 1
+        totals.bytes -= nodes[id].cost
+        nodes[id].key = nil
+        free.append(Int32(id))
+        return nodes[id].place
+    }
+
+    /// The key of an entry.
+    func key(of id: ID) -> ExactText? { nodes[id].key }
+
+    func oldest(in queue: EvictionQueue) -> QueuedEntry<ID>? {
+        let id = Int(nodes[Int(queue.rawValue)].younger)
+        let node = nodes[id]
+        return node.key.map { QueuedEntry(id: id, hash: $0.hashValue, cost: node.cost, place: node.place) }
+    }
+
+    mutating func move(_ entry: QueuedEntry<ID>, to place: QueuePlace) {
+        unlink(entry.id)
+        nodes[entry.id].place = place
+        link(entry.id)
+    }
+
+    /// Puts a node at the young end of the queue of its place.
+    private mutating func link(_ index: Int) {
+        let queue = Int(nodes[index].place.queue.rawValue)
+        let youngest = Int(nodes[queue].older)
+        nodes[index].younger = Int32(queue)
+        nodes[index].older = Int32(youngest)
+        nodes[youngest].younger = Int32(index)
+        nodes[queue].older = Int32(index)
+        if nodes[index].place.queue == .small { totals.smallBytes += nodes[index].cost }
+    }
+
+    private mutating func unlink(_ index: Int) {
+        let (younger, older) = (nodes[index].younger, nodes[index].older)
+        nodes[Int(younger)].older = older
+        nodes[Int(older)].younger = younger
+        if nodes[index].place.queue == .small { totals.smallBytes -= nodes[index].cost }
+    }
+}

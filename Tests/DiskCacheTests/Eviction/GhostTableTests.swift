@@ -1,0 +1,84 @@
+import TestSupport
+import Testing
+
+@testable import DiskCache
+
+@Suite("Ghost table")
+struct GhostTableTests {
+    private func hashes(_ count: Int) -> [Int] {
+        var generator = SplitMix64(seed: 7)
+        return (0..<count).map { _ in Int(truncatingIfNeeded: generator.next()) }
+    }
+
+    @Test("remembers the last ones, each until it is taken out", arguments: [1, 7, 100, 10_000])
+    func lastOnes(limit: Int) {
+        var table = GhostTable()
+        let all = hashes(limit * 5)
+        for hash in all { table.insert(hash, limit: limit) }
+        let (old, last) = (all.dropLast(limit), all.suffix(limit))
+        #expect(table.count <= limit)
+        let foundOld = old.count { table.remove($0) }
+        // Where some were forgotten early, as many older ones are still there.
+        #expect(Double(foundOld) <= Double(limit) * 0.03)
+        let found = last.count { table.remove($0) }
+        #expect(found <= limit)
+        // A full bucket forgets some early.
+        #expect(Double(found) >= Double(limit) * 0.97)
+        #expect(table.count == 0)
+        let foundAgain = last.count { table.remove($0) }
+        #expect(foundAgain == 0)
+    }
+
+    @Test("what is taken out does not push others out")
+    func holes() {
+        var table = GhostTable()
+        let all = hashes(3000)
+        table.insert(all[0], limit: 1000)
+        for hash in all.dropFirst() {
+            table.insert(hash, limit: 1000)
+            let isFound = table.remove(hash)
+            #expect(isFound)
+        }
+        let isFound = table.remove(all[0])
+        #expect(isFound)
+    }
+
+    @Test("takes no more than 16 bytes for each that it may remember, and shrinks with the limit")
+    func memory() {
+        var table = GhostTable()
+        #expect(table.memoryBytes == 0)
+        let all = hashes(60_000)
+        for (number, hash) in all.enumerated() {
+            let limit = number < 30_000 ? 10_000 : 500
+            table.insert(hash, limit: limit)
+            #expect(table.memoryBytes <= limit * 16 + 72)
+        }
+        #expect(table.count >= 480)
+        table.insert(1, limit: 0)
+    }
+
+    @Test("agrees with a list, but for what full buckets forget")
+    func model() {
+        var generator = SplitMix64(seed: 3)
+        var table = GhostTable()
+        var model: [Int] = []
+        let all = hashes(800)
+        var differences = 0
+        for round in 0..<40_000 {
+            let hash = all[Int.random(in: 0..<800, using: &generator)]
+            let limit = round < 20_000 ? 300 : 200
+            if Bool.random(using: &generator) {
+                model.removeAll { $0 == hash }
+                model.append(hash)
+                model.removeFirst(max(0, model.count - limit))
+                table.insert(hash, limit: limit)
+            } else {
+                let wasInModel = model.contains(hash)
+                model.removeAll { $0 == hash }
+                if table.remove(hash) != wasInModel { differences += 1 }
+            }
+            #expect(table.count <= limit)
+        }
+        #expect(differences < 800)
+    }
+}

@@ -1,0 +1,129 @@
+import Primitives
+import TestSupport
+import Testing
+
+@testable import DiskCache
+
+@Suite("S3-FIFO policy")
+struct S3FIFOPolicyTests {
+    /// The policy over queues in memory, as a shard of the memory tier uses it, with a room of its own.
+    private struct Cache {
+        let capacity: Int64
+        var policy = S3FIFOPolicy()
+        var queues = MemoryQueues()
+        var ids: [String: Int] = [:]
+
+        init(_ capacity: Int64) {
+            self.capacity = capacity
+        }
+
+        var keys: [String] { ids.keys.sorted() }
+
+        /// Asks for a key; whether it was there.
+        @discardableResult
+        mutating func ask(_ key: String, cost: Int = 1) -> Bool {
+            if let id = ids[key] {
+                queues.hit(id)
+                return true
+            }
+            while queues.totals.bytes + Int64(cost) > capacity, evict() != nil {}
+            let key = ExactText(key)
+            let place = policy.place(hash: key.hashValue, cost: Int64(cost), among: queues.totals)
+            ids[key.text] = queues.insert(key, cost: cost, at: place)
+            return false
+        }
+
+        mutating func evict() -> String? {
+            guard let victim = policy.victim(of: &queues), let key = queues.key(of: victim.id) else { return nil }
+            queues.remove(victim.id)
+            ids[key.text] = nil
+            return key.text
+        }
+    }
+
+    @Test("without hits, what came first goes first; an empty one has no victim")
+    func insertionOrder() {
+        var cache = Cache(3)
+        for key in ["a", "b", "c"] { cache.ask(key) }
+        var order: [String] = []
+        while let key = cache.evict() { order.append(key) }
+        #expect(order == ["a", "b", "c"])
+        #expect(cache.queues.totals == QueueTotals())
+    }
+
+    @Test("what was asked for again survives any number of keys that are asked for once")
+    func scan() {
+        var cache = Cache(100)
+        for number in 0..<50 { for _ in 0..<2 { cache.ask("hot \(number)") } }
+        for number in 0..<10_000 { cache.ask("once \(number)") }
+        #expect((0..<50).allSatisfy { cache.ids["hot \($0)"] != nil })
+    }
+
+    @Test("what is asked for again soon after it went out stays from then on")
+    func ghost() {
+        var cache = Cache(100)
+        cache.ask("back")
+        for number in 0..<100 { cache.ask("once \(number)") }
+        #expect(cache.ids["back"] == nil)
+        cache.ask("back")
+        for number in 100..<1000 { cache.ask("once \(number)") }
+        #expect(cache.ids["back"] != nil)
+    }
+
+    @Test("what went out long ago is as new")
+    func oldGhost() {
+        var cache = Cache(100)
+        cache.ask("back")
+        for number in 0..<1000 { cache.ask("once \(number)") }
+        cache.ask("back")
+        for number in 1000..<1200 { cache.ask("once \(number)") }
+        #expect(cache.ids["back"] == nil)
+    }
+
+    @Test("what is large stays only when it is asked for once more than what is not")
+    func large() {
+        var cache = Cache(1000)
+        for number in 0..<500 { cache.ask("small \(number)") }
+        for _ in 0..<2 { cache.ask("large", cost: 100) }
+        for _ in 0..<3 { cache.ask("in use", cost: 100) }
+        for _ in 0..<2 { cache.ask("little") }
+        for number in 0..<3000 { cache.ask("once \(number)") }
+        #expect(cache.ids["large"] == nil)
+        #expect(cache.ids["in use"] != nil)
+        #expect(cache.ids["little"] != nil)
+    }
+
+    @Test("one choice looks at a bounded number, although all were asked for as often as is counted")
+    func bounded() {
+        /// Counts what is moved.
+        struct Counting: EvictionQueues {
+            var queues = MemoryQueues()
+            var moves = 0
+            var totals: QueueTotals { queues.totals }
+            func oldest(in queue: EvictionQueue) -> QueuedEntry<Int>? { queues.oldest(in: queue) }
+            mutating func move(_ entry: QueuedEntry<Int>, to place: QueuePlace) {
+                moves += 1
+                queues.move(entry, to: place)
+            }
+        }
+        var queues = Counting()
+        var policy = S3FIFOPolicy()
+        for number in 0..<5000 {
+            let id = queues.queues.insert(ExactText("\(number)"), cost: 1, at: QueuePlace(queue: .main))
+            for _ in 0..<10 { queues.queues.hit(id) }
+        }
+        let victim = policy.victim(of: &queues)
+        #expect(victim != nil)
+        #expect(queues.moves <= 1000)
+    }
+
+    @Test("what is replaced by another version comes back to where it was in use, and only then")
+    func replaced() {
+        var policy = S3FIFOPolicy()
+        let totals = QueueTotals(entries: 10, bytes: 10, smallBytes: 1)
+        policy.remember(hash: 1 << 40, place: QueuePlace(queue: .small), totals: totals)
+        policy.remember(hash: 2 << 40, place: QueuePlace(queue: .main), totals: totals)
+        let queues = [1, 2, 2].map { policy.place(hash: $0 << 40, cost: 1, among: totals).queue }
+        #expect(queues == [.small, .main, .small])
+    }
+}
