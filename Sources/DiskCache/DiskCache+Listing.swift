@@ -71,8 +71,7 @@ extension DiskCache {
         if let position {
             query.restrict("(\(column), entries.id) \(comparison) (?, ?)", [position.value, position.id])
         }
-        query.sort(
-            by: "\(column)\(direction), entries.id\(direction)", mergingPinned: sort.order == .lastAccessDate)
+        query.sort(by: "\(column)\(direction), entries.id\(direction)")
         return query
     }
 }

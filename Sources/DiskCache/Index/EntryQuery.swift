@@ -5,12 +5,10 @@ import Primitives
 struct EntryQuery {
     private var tables = "entries"
     private var conditions: [String] = []
-    private var values = StatementArguments()
     private var order = ""
-    private var mergesPinned = false
 
     /// The values of the statement's parameters.
-    var arguments: StatementArguments { mergesPinned ? values + values : values }
+    private(set) var arguments = StatementArguments()
 
     /// Entries that match `filter` at `now`.
     ///
@@ -40,25 +38,18 @@ struct EntryQuery {
     /// Adds a condition.
     mutating func restrict(_ condition: String, _ values: StatementArguments) {
         conditions.append(condition)
-        self.values += values
+        arguments += values
     }
 
     /// Says in which order the rows come.
-    ///
-    /// - Parameter merging: whether the order has one index of what is pinned and one of the rest, to be merged.
-    mutating func sort(by columns: String, mergingPinned merging: Bool = false) {
+    mutating func sort(by columns: String) {
         order = " ORDER BY " + columns
-        mergesPinned = merging
     }
 
     /// The statement that selects `columns`.
     func sql(_ columns: String) -> String {
-        func select(_ conditions: [String]) -> String {
-            let condition = conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ")
-            return "SELECT \(columns) FROM \(tables)\(condition)"
-        }
-        guard mergesPinned else { return select(conditions) + order }
-        return "\(select(conditions + ["pinned = 0"])) UNION ALL \(select(conditions + ["pinned = 1"]))\(order)"
+        let condition = conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ")
+        return "SELECT \(columns) FROM \(tables)\(condition)\(order)"
     }
 
     /// Restricts to URLs, and callers' keys, that begin with `prefix`: by comparing, which an index can answer and in

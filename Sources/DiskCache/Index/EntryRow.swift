@@ -11,6 +11,10 @@ struct EntryRow: Sendable {
     var cost: Int64
     /// The body's file, relative to the namespace's directory; `nil` when the body is in the index.
     var path: String?
+    /// Where the entry stands in the order of eviction; of no meaning while it is pinned.
+    var place: QueuePlace
+    /// When it came to its queue: the lowest number is the oldest. Never given twice.
+    var turn: Int64
     /// What the file was when it was published or last hashed.
     var identity: FileIdentity?
 
@@ -38,11 +42,11 @@ struct EntryRow: Sendable {
     static let columns = """
         entries.id, key, kind, url, host, params, status, contentType, contentLength, etag, lastModified, digest, \
         isJSON, downloadStart, downloadEnd, created, ttl, expiry, staleAllowance, pinned, hits, lastAccess, cost, \
-        version, tagList, fields, path, inode, modified, changed
+        version, tagList, fields, path, inode, modified, changed, queue, frequency, turn
         """
 
     /// How many columns there are: what is selected behind them starts at this index.
-    static let columnCount = 30
+    static let columnCount = 33
 
     /// Reads a row that selected ``columns``.
     init(_ row: Row, namespace: String, directory: String) throws {
@@ -67,13 +71,22 @@ struct EntryRow: Sendable {
             lastAccessDate: Timestamp(milliseconds: row[21]))
         cost = row[22]
         self.path = path
+        guard let queue = EvictionQueue(rawValue: row[30]) else {
+            throw DiskCacheError.index(code: 11, message: "an entry in an unknown queue")
+        }
+        place = QueuePlace(queue: queue, frequency: row[31])
+        turn = row[32]
         identity = path.map { _ in
             FileIdentity(inode: row[27] ?? 0, size: entry.contentLength, modified: row[28] ?? 0, changed: row[29] ?? 0)
         }
     }
 
     /// A row to be written.
-    init(id: Int64, entry: Entry, cost: Int64, path: String?, identity: FileIdentity?) {
+    init(
+        id: Int64, entry: Entry, cost: Int64, path: String?, identity: FileIdentity?, place: QueuePlace, turn: Int64
+    ) {
+        self.place = place
+        self.turn = turn
         self.id = id
         self.entry = entry
         self.cost = cost
@@ -97,7 +110,7 @@ struct EntryRow: Sendable {
             record.createdDate.milliseconds, entry.ttl.milliseconds, entry.expiryDate.milliseconds,
             record.staleAllowance.milliseconds, record.pinned, entry.hits, entry.lastAccessDate.milliseconds, cost,
             record.version, Self.list(fromTags: record.tags), record.fields, path, identity?.inode,
-            identity?.modified, identity?.changed, isSweepable,
+            identity?.modified, identity?.changed, place.queue.rawValue, place.frequency, turn, isSweepable,
         ]
         return StatementArguments(values)
     }

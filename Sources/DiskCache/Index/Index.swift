@@ -92,9 +92,9 @@ final class Index: Sendable {
 
     // MARK: - Reading
 
-    /// When an entry that may be evicted was last handed out; `nil` when there is none.
+    /// When an entry was last handed out; `nil` when there is none.
     func latestAccess() throws(DiskCacheError) -> Timestamp? {
-        let sql = "SELECT max(lastAccess) FROM entries WHERE pinned = 0"
+        let sql = "SELECT max(lastAccess) FROM entries"
         return try read { try Int64.fetchOne($0, sql: sql) }.map(Timestamp.init(milliseconds:))
     }
 

@@ -101,22 +101,49 @@ struct IndexWriter {
         if let slide = access.slide {
             let statement = try db.cachedStatement(
                 sql: """
-                    UPDATE entries SET hits = hits + ?, lastAccess = max(lastAccess, ?), expiry = ?, ttl = ?
+                    UPDATE entries SET \(Self.hitColumns), expiry = ?, ttl = ?
                     WHERE key = ? AND version = ? RETURNING hits
                     """)
             let arguments: StatementArguments = [
-                access.hits, access.lastAccess.milliseconds, slide.expiryDate.milliseconds, slide.ttl.milliseconds,
-                key, access.version,
+                access.hits, access.hits, access.lastAccess.milliseconds, slide.expiryDate.milliseconds,
+                slide.ttl.milliseconds, key, access.version,
             ]
             return try statement.first(arguments) { $0[0] }
         }
         let statement = try db.cachedStatement(
-            sql: """
-                UPDATE entries SET hits = hits + ?, lastAccess = max(lastAccess, ?) WHERE key = ? AND version = ?
-                RETURNING hits
-                """)
-        return try statement.first([access.hits, access.lastAccess.milliseconds, key, access.version]) { $0[0] }
+            sql: "UPDATE entries SET \(Self.hitColumns) WHERE key = ? AND version = ? RETURNING hits")
+        let arguments: StatementArguments = [
+            access.hits, access.hits, access.lastAccess.milliseconds, key, access.version,
+        ]
+        return try statement.first(arguments) { $0[0] }
     }
+
+    private static let hitColumns = """
+        hits = hits + ?, frequency = min(frequency + ?, \(QueuePlace.frequencyLimit)), lastAccess = max(lastAccess, ?)
+        """
+
+    // MARK: - Order of eviction
+
+    /// What has been in a queue for longest.
+    func oldest(in queue: EvictionQueue) throws -> QueuedEntry<Int64>? {
+        let statement = try db.cachedStatement(sql: Self.oldestStatement)
+        return try statement.first([queue.rawValue]) { row in
+            QueuedEntry(
+                id: row[0], hash: ExactText(row[1]).hashValue, cost: row[2],
+                place: QueuePlace(queue: queue, frequency: row[3]))
+        }
+    }
+
+    /// Puts an entry at the young end of a queue.
+    func move(_ id: Int64, to place: QueuePlace, turn: Int64) throws {
+        try execute(
+            "UPDATE entries SET queue = ?, frequency = ?, turn = ? WHERE id = ?",
+            [place.queue.rawValue, place.frequency, turn, id])
+    }
+
+    static let oldestStatement = """
+        SELECT id, key, cost, frequency FROM entries WHERE queue = ? AND pinned = 0 ORDER BY turn, id LIMIT 1
+        """
 
     private static let putStatement: String = {
         let names =

@@ -8,7 +8,7 @@ import GRDB
 /// | `bodies` | the body of an entry that has no file; apart, so that listing and purging never read bodies |
 /// | `tags` | that one entry has one tag |
 /// | `totals` | what there is of one kind, kept in the transactions that change it |
-/// | `counters` | `sequence`: the number of the last publish |
+/// | `counters` | `sequence`: the last number given to a publish or a turn; `smallBytes`: what is in the small queue |
 ///
 /// Every index costs each store about a tenth, so there is none without a query that is made again and again, and none
 /// for what a person asks now and then and one look at every row can answer (the orders of length and hits):
@@ -20,7 +20,8 @@ import GRDB
 /// | `entriesByURL` | a URL, prefixes, the order of URLs |
 /// | `entriesByHost` | a host's purges and pages |
 /// | `entriesByExpiry` | purges and counts by state, eviction of what has expired, the order of expiry |
-/// | `entriesToEvict`, `entriesPinned` | eviction, which must not wade through what is pinned; together the order of access |
+/// | `entriesToEvict` | the queues of eviction, without what is pinned. New rows come at their end |
+/// | `entriesByAccess` | the order of access |
 /// | `entriesToSweep` | what the sweep of each minute removes, among all that has expired and stays |
 /// | `entriesByPath` | whose body a file is |
 ///
@@ -31,7 +32,8 @@ enum Schema {
 
     /// `steps[n]` makes format `n + 1` of format `n`. A step that was released is never changed.
     private static let steps: [@Sendable (Database) throws -> Void] = [
-        { try $0.execute(sql: initialTables) }
+        { try $0.execute(sql: initialTables) },
+        { try $0.execute(sql: queues) },
     ]
 
     /// Brings the index to ``format``, in one transaction.
@@ -106,6 +108,18 @@ enum Schema {
         );
         CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
         INSERT INTO counters VALUES ('sequence', 0);
+        """
+
+    /// What was there before counts as what was asked for again, in the order in which it came.
+    private static let queues = """
+        ALTER TABLE entries ADD COLUMN queue INTEGER NOT NULL DEFAULT \(EvictionQueue.main.rawValue);
+        ALTER TABLE entries ADD COLUMN frequency INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE entries ADD COLUMN turn INTEGER NOT NULL DEFAULT 0;
+        DROP INDEX entriesToEvict;
+        DROP INDEX entriesPinned;
+        CREATE INDEX entriesByAccess ON entries(lastAccess);
+        CREATE INDEX entriesToEvict ON entries(queue, turn) WHERE pinned = 0;
+        INSERT INTO counters VALUES ('smallBytes', 0);
         """
 }
 

@@ -1,7 +1,7 @@
 import GRDB
 import Primitives
 
-/// What there is, and the number of the last publish: the writer's own copy of the tables `totals` and `counters`.
+/// What there is, and the last number that was given out: the writer's own copy of the tables `totals` and `counters`.
 ///
 /// It is changed beside each row and written at the end of the transaction, so nothing is ever counted.
 struct Totals: Sendable {
@@ -16,11 +16,23 @@ struct Totals: Sendable {
 
     private(set) var kinds: [Entry.Kind: Kind] = [:]
     private(set) var sequence: Int64
+    /// What may be evicted and is in the queue of what is new.
+    private(set) var smallBytes: Int64
     private var changed: Set<Entry.Kind> = []
-    private var sequenceChanged = false
+    private var changedCounters: Set<Counter> = []
+
+    /// A row of `counters`.
+    private enum Counter: String {
+        case sequence, smallBytes
+    }
 
     init(_ db: Database) throws {
-        sequence = try Int64.fetchOne(db, sql: "SELECT value FROM counters WHERE name = 'sequence'") ?? 0
+        func counter(_ counter: Counter) throws -> Int64 {
+            let sql = "SELECT value FROM counters WHERE name = ?"
+            return try Int64.fetchOne(db, sql: sql, arguments: [counter.rawValue]) ?? 0
+        }
+        sequence = try counter(.sequence)
+        smallBytes = try counter(.smallBytes)
         // A number that was given to an entry is never given again, even if somebody touched the counter.
         sequence = max(sequence, try Int64.fetchOne(db, sql: "SELECT max(id) FROM entries") ?? 0)
         for row in try Row.fetchAll(db, sql: "SELECT kind, entries, bodyBytes, diskBytes, pinnedBytes FROM totals") {
@@ -35,6 +47,13 @@ struct Totals: Sendable {
     /// The part of it that may not be evicted.
     var pinnedBytes: Int64 { kinds.values.reduce(0) { $0 + $1.pinnedBytes } }
 
+    /// What may be evicted.
+    var queues: QueueTotals {
+        QueueTotals(
+            entries: Int(kinds.values.reduce(0) { $0 + $1.entries }), bytes: diskBytes - pinnedBytes,
+            smallBytes: smallBytes)
+    }
+
     /// The totals for everybody.
     var snapshot: CacheTotals {
         CacheTotals(
@@ -46,8 +65,15 @@ struct Totals: Sendable {
     /// The number of the next publish.
     mutating func nextSequence() -> Int64 {
         sequence += 1
-        sequenceChanged = true
+        changedCounters.insert(.sequence)
         return sequence
+    }
+
+    /// An entry has gone from one queue to another, or to its young end.
+    mutating func moved(cost: Int64, from old: EvictionQueue, to new: EvictionQueue) {
+        guard old != new else { return }
+        smallBytes += new == .small ? cost : -cost
+        changedCounters.insert(.smallBytes)
     }
 
     mutating func add(_ row: EntryRow) { count(row, 1) }
@@ -59,7 +85,12 @@ struct Totals: Sendable {
         kind.entries += sign
         kind.bodyBytes += sign * row.entry.contentLength
         kind.diskBytes += sign * row.cost
-        if row.entry.pinned { kind.pinnedBytes += sign * row.cost }
+        if row.entry.pinned {
+            kind.pinnedBytes += sign * row.cost
+        } else if row.place.queue == .small {
+            smallBytes += sign * row.cost
+            changedCounters.insert(.smallBytes)
+        }
         kinds[row.entry.kind] = kind
     }
 
@@ -70,10 +101,12 @@ struct Totals: Sendable {
             try db.cachedStatement(sql: "REPLACE INTO totals VALUES (?, ?, ?, ?, ?)").execute(
                 arguments: [kind.code, total.entries, total.bodyBytes, total.diskBytes, total.pinnedBytes])
         }
-        if sequenceChanged {
-            try db.cachedStatement(sql: "REPLACE INTO counters VALUES ('sequence', ?)").execute(arguments: [sequence])
+        for counter in changedCounters {
+            let value = counter == .sequence ? sequence : smallBytes
+            try db.cachedStatement(sql: "REPLACE INTO counters VALUES (?, ?)").execute(
+                arguments: [counter.rawValue, value])
         }
         changed = []
-        sequenceChanged = false
+        changedCounters = []
     }
 }

@@ -1,18 +1,47 @@
+// Invariants of this file
+//
+// - What is pinned never goes: it is in no queue, and the query for what has expired leaves it out.
+// - What has expired goes before anything that has not.
+// - All that a choice depends on is in the rows and in the totals of the same transaction, but for the policy's hashes
+//   of what has gone. A transaction that is undone leaves at most a hash too many or too few.
+// - A step removes at most `stepLimit` entries, and spares a bounded number: whoever waits for room waits for the room
+//   that it needs, and whoever waits behind it for one step.
+
 import Primitives
 
-/// Chooses what goes when room is needed: what has expired, then what was not used for longest; never what is pinned.
+/// Chooses what goes from disk when room is needed: what has expired, then what the policy says; never what is pinned.
 /// Touched by the writer's thread alone.
 final class Eviction {
     /// How much below the limit the writer keeps the disk by itself, so that stores seldom have to wait for room.
     let headRoom: Int64
     /// Eviction found nothing when this much was used: it is no use trying before more is.
     private var futileUse: Int64?
+    private var policy: S3FIFOPolicy
 
     /// The most entries that go in one transaction, which others wait behind.
     static let stepLimit = 64
+    /// After sparing so many others, a step ends with the first that goes.
+    private static let moveLimit = 256
 
-    init(limit: Int64) {
-        headRoom = min(limit / 16, 64 << 20)
+    init(_ configuration: DiskCache.Configuration) {
+        headRoom = min(configuration.diskLimit / 16, 64 << 20)
+        // What it remembers counts in the memory limit, and must leave room for what that is for.
+        policy = S3FIFOPolicy(ghostLimit: configuration.memoryLimit / 2 / 16)
+    }
+
+    /// The memory that the choices take: at most 16 bytes for each entry on disk.
+    var memoryBytes: Int { policy.memoryBytes }
+
+    /// Where an entry goes that is published.
+    ///
+    /// - Parameter old: the row of the entry that it replaces, whose place it takes over; to be stored again is to be
+    ///   in use.
+    func place(forKey key: String, cost: Int64, replacing old: EntryRow?, among totals: QueueTotals) -> QueuePlace {
+        guard var place = old?.place else {
+            return policy.place(hash: ExactText(key).hashValue, cost: cost, among: totals)
+        }
+        place.hit()
+        return place
     }
 
     /// Whether to make room, when `excess` bytes (negative: that many less) than allowed are taken.
@@ -29,29 +58,30 @@ final class Eviction {
 
     /// Removes entries until `bytes` are free, at most ``stepLimit``; how many.
     func step(_ context: WriteContext, toFree bytes: Int64) throws -> Int {
-        try Self.step(context, toFree: bytes)
-    }
-
-    /// Removes entries until `bytes` are free, at most ``stepLimit``; how many.
-    static func step(_ context: WriteContext, toFree bytes: Int64) throws -> Int {
         guard bytes > 0 else { return 0 }
         // What was handed out a moment ago is in use, whatever the index says yet.
         try context.flushAccess(limit: 4096)
         var freed: Int64 = 0
         var evicted = 0
-        for order in Order.allCases {
-            for row in try context.index.rows(order.query(now: context.now), limit: stepLimit - evicted) {
-                if freed >= bytes { return evicted }
-                try context.remove(row)
-                freed += row.cost
-                evicted += 1
-            }
+        for row in try context.index.rows(Self.expiredQuery(now: context.now), limit: Self.stepLimit) {
+            if freed >= bytes { return evicted }
+            try context.remove(row)
+            freed += row.cost
+            evicted += 1
+        }
+        var queues = DiskQueues(context)
+        while freed < bytes, evicted < Self.stepLimit, evicted == 0 || queues.moves < Self.moveLimit,
+            let victim = try policy.victim(of: &queues), let row = try context.index.row(forID: victim.id)
+        {
+            try context.remove(row)
+            freed += row.cost
+            evicted += 1
         }
         return evicted
     }
 
     /// Makes room for `bytes` more on behalf of somebody who waits for it. `false` when it cannot be made.
-    static func makeRoom(_ context: WriteContext, for bytes: Int64) throws -> Bool {
+    func makeRoom(_ context: WriteContext, for bytes: Int64) throws -> Bool {
         let budget = context.parts.budget
         // Not even an empty cache could hold it, but for what is pinned and promised: nobody else has to go for that.
         guard budget.reserved + context.totals.pinnedBytes + bytes <= budget.limit else { return false }
@@ -59,15 +89,11 @@ final class Eviction {
         return try excess <= 0 || step(context, toFree: excess) > 0
     }
 
-    /// What is chosen first, and then.
-    enum Order: CaseIterable {
-        case expired, leastRecentlyUsed
-
-        func query(now: Timestamp) -> EntryQuery {
-            var query = EntryQuery(self == .expired ? EntryFilter(state: .stale) : .all, now: now)
-            query.restrict("pinned = 0", [])
-            query.sort(by: self == .expired ? "expiry" : "lastAccess, entries.id")
-            return query
-        }
+    /// What goes first.
+    static func expiredQuery(now: Timestamp) -> EntryQuery {
+        var query = EntryQuery(EntryFilter(state: .stale), now: now)
+        query.restrict("pinned = 0", [])
+        query.sort(by: "expiry")
+        return query
     }
 }

@@ -291,7 +291,7 @@ public final class Reservation: Sendable {
         if step > needed, parts.budget.reserve(step) { return add(step) }
         while !parts.budget.reserve(needed) {
             let hasRoom = try writer.perform(makesRoom: true) { context in
-                try Eviction.makeRoom(context, for: needed)
+                try context.eviction.makeRoom(context, for: needed)
             }
             guard hasRoom else { throw .noSpace }
         }

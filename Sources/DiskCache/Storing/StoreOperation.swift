@@ -37,9 +37,13 @@ struct StoreOperation: Sendable {
         let entry = entry(version: version, path: file?.path, tags: flight.tags, replacing: old?.entry, context)
         try context.checkTags(of: entry)
         let cost = EntryRow.cost(of: entry, isFile: file != nil)
-        let row = EntryRow(id: id, entry: entry, cost: cost, path: file?.path, identity: file?.identity)
-        try context.index.put(row, body: inline, replacing: old)
         if let old { context.totals.remove(old) }
+        let place = context.eviction.place(
+            forKey: key.text, cost: cost, replacing: old, among: context.totals.queues)
+        let row = EntryRow(
+            id: id, entry: entry, cost: cost, path: file?.path, identity: file?.identity, place: place,
+            turn: old?.turn ?? version)
+        try context.index.put(row, body: inline, replacing: old)
         context.totals.add(row)
         context.invalidate(key.text)
         return .stored(entry)

@@ -17,6 +17,7 @@ extension DiskCache {
         }
         var sums: [Entry.Kind: Totals.Kind] = [:]
         var checked = 0
+        var smallBytes: Int64 = 0
         var lastID: Int64 = 0
         while true {
             var query = EntryQuery(.all, now: parts.clock.now())
@@ -34,9 +35,10 @@ extension DiskCache {
                 sum.diskBytes += row.cost
                 if row.entry.pinned { sum.pinnedBytes += row.cost }
                 sums[row.entry.kind] = sum
+                if !row.entry.pinned, row.place.queue == .small { smallBytes += row.cost }
             }
         }
-        try verifyTotals(sums, report)
+        try verifyTotals(sums, smallBytes: smallBytes, report)
         try verifyTree(report)
         return checked
     }
@@ -62,7 +64,7 @@ extension DiskCache {
     }
 
     private func verifyTotals(
-        _ sums: [Entry.Kind: Totals.Kind], _ report: (VerificationFinding) -> Void
+        _ sums: [Entry.Kind: Totals.Kind], smallBytes: Int64, _ report: (VerificationFinding) -> Void
     ) throws(DiskCacheError) {
         let (stated, strangers) = try parts.index.list { db in
             let strangers = try Int.fetchOne(
@@ -71,11 +73,14 @@ extension DiskCache {
                     SELECT (SELECT COUNT(*) FROM bodies WHERE id NOT IN (SELECT id FROM entries WHERE path IS NULL))
                       + (SELECT COUNT(*) FROM tags WHERE id NOT IN (SELECT id FROM entries))
                     """)
-            return (try Totals(db).kinds, strangers ?? 0)
+            return (try Totals(db), strangers ?? 0)
         }
         if strangers > 0 { report(.orphanInIndex(count: strangers)) }
+        if stated.smallBytes != smallBytes {
+            report(.wrongTotal(name: "bytes in the small queue", stated: stated.smallBytes, counted: smallBytes))
+        }
         for kind in Entry.Kind.allCases {
-            let (stated, counted) = (stated[kind] ?? Totals.Kind(), sums[kind] ?? Totals.Kind())
+            let (stated, counted) = (stated.kinds[kind] ?? Totals.Kind(), sums[kind] ?? Totals.Kind())
             for (name, total) in [
                 ("entries", \Totals.Kind.entries), ("body bytes", \.bodyBytes), ("disk bytes", \.diskBytes),
                 ("pinned bytes", \.pinnedBytes),

@@ -9,12 +9,14 @@ final class WriteContext {
     let index: IndexWriter
     let journal = Journal()
     var totals: Totals
+    let eviction: Eviction
     /// One instant for the whole transaction.
     let now: Timestamp
 
-    init(_ parts: CacheParts, db: Database, totals: Totals) {
+    init(_ parts: CacheParts, db: Database, totals: Totals, eviction: Eviction) {
         self.parts = parts
         self.totals = totals
+        self.eviction = eviction
         index = IndexWriter(db: db, namespace: parts.configuration.namespace, directory: parts.bodies.directory)
         now = parts.clock.now()
     }

@@ -27,7 +27,7 @@ final class WriterLoop: @unchecked Sendable {
     /// A loop that knows what the index says now.
     init(_ parts: CacheParts) throws(DiskCacheError) {
         self.parts = parts
-        let eviction = Eviction(limit: parts.configuration.diskLimit)
+        let eviction = Eviction(parts.configuration)
         self.eviction = eviction
         let (totals, shrinking) = try mappingErrors {
             try parts.index.writing.writeWithoutTransaction {
@@ -88,7 +88,7 @@ final class WriterLoop: @unchecked Sendable {
     private func transaction(_ jobs: [Job], _ failures: inout [DiskCacheError?]) throws -> WriteContext {
         try parts.index.writing.writeWithoutTransaction { db in
             try db.beginTransaction(.immediate)
-            let context = WriteContext(parts, db: db, totals: totals)
+            let context = WriteContext(parts, db: db, totals: totals, eviction: eviction)
             let freePages: Int64
             do {
                 for (number, job) in jobs.enumerated() {
@@ -113,6 +113,7 @@ final class WriterLoop: @unchecked Sendable {
             totals = context.totals
             shrinking.committed(freePages: freePages)
             parts.budget.commit(used: totals.diskBytes, pinned: totals.pinnedBytes)
+            parts.memory.setHeldByOthers(eviction.memoryBytes)
             parts.totals.withLock { $0 = totals.snapshot }
             return context
         }

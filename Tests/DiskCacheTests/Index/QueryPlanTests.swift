@@ -39,7 +39,7 @@ final class QueryPlanTests {
         (.all, EntrySort(.url), "entriesByURL"),
         (.all, EntrySort(.expiryDate), "entriesByExpiry"),
         (EntryFilter(state: .stale), EntrySort(.expiryDate), "entriesByExpiry"),
-        (.all, EntrySort(.lastAccessDate), "entriesToEvict"),
+        (.all, EntrySort(.lastAccessDate), "entriesByAccess"),
     ]
 
     @Test("pages come in the order of an index, nothing is sorted but what is equal", arguments: [true, false])
@@ -94,11 +94,10 @@ final class QueryPlanTests {
 
     @Test("eviction and sweep find what goes without looking at what stays")
     func upkeep() async throws {
-        let plans = try Eviction.Order.allCases.map { try plan($0.query(now: Self.now)) }
-        #expect(
-            plans == [
-                ["SEARCH entries USING INDEX entriesByExpiry (expiry<?)"], ["SCAN entries USING INDEX entriesToEvict"],
-            ])
+        let expired = try plan(Eviction.expiredQuery(now: Self.now))
+        #expect(expired == ["SEARCH entries USING INDEX entriesByExpiry (expiry<?)"])
+        let queues = try plan(of: IndexWriter.oldestStatement, [0])
+        #expect(queues == ["SEARCH entries USING INDEX entriesToEvict (queue=?)"])
         let sweep = try plan(DiskCache.sweepQuery(now: Self.now))
         #expect(sweep == ["SEARCH entries USING INDEX entriesToSweep (expiry<?)"])
     }

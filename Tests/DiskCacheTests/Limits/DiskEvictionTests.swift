@@ -1,0 +1,117 @@
+import GRDB
+import Primitives
+import TestSupport
+import Testing
+
+@testable import DiskCache
+
+@Suite("Eviction from disk")
+struct DiskEvictionTests {
+    private static let limit: Int64 = 400_000
+
+    /// Stores `count` entries that are asked for never again, one after the other.
+    private static func scan(_ cache: DiskCache, _ count: Int, _ name: String) async throws {
+        for number in 0..<count { try await cache.store(longText(1000), key: "\(name) \(number)") }
+        try await cache.flush()
+    }
+
+    private static func hit(_ cache: DiskCache, _ key: String) throws {
+        cache.recordHit(try #require(try cache.entry(for: key)))
+    }
+
+    @Test("what was handed out before a restart survives a scan after it", arguments: Layout.allCases)
+    func restart(_ layout: Layout) async throws {
+        let fixture = try CacheFixture(layout) { $0.diskLimit = Self.limit }
+        let hot = (0..<10).map { "hot \($0)" }
+        try await fixture.withCache { cache async throws in
+            for key in hot { try await cache.store(longText(1000), key: key) }
+            for key in hot { try Self.hit(cache, key) }
+        }
+        try await fixture.withCache { cache async throws in
+            try await Self.scan(cache, 500, "once")
+            #expect(try hot.filter { try cache.entry(for: $0) == nil } == [])
+        }
+        // And where they are by now is known after another.
+        try await fixture.withCache { cache async throws in
+            try await Self.scan(cache, 500, "again")
+            #expect(try hot.filter { try cache.entry(for: $0) == nil } == [])
+            #expect(try cache.entry(for: "once 0") == nil)
+            #expect(try cache.findings() == [])
+        }
+    }
+
+    @Test("what is pinned is never lost, however much comes")
+    func pinned() async throws {
+        let fixture = try CacheFixture { $0.diskLimit = Self.limit }
+        try await fixture.withCache { cache async throws in
+            let pinned = (0..<20).map { "pinned \($0)" }
+            for key in pinned { try await cache.store(longText(1000), key: key) { $0.pinned = true } }
+            fixture.clock.advance(by: .seconds(1000))
+            try await Self.scan(cache, 1000, "once")
+            #expect(try pinned.filter { try cache.entry(for: $0) == nil } == [])
+            #expect(try cache.findings() == [])
+        }
+    }
+
+    @Test("what is stored again keeps its place, and is in use")
+    func storedAgain() async throws {
+        let fixture = try CacheFixture { $0.diskLimit = Self.limit }
+        try await fixture.withCache { cache async throws in
+            for text in ["1", "2"] { try await cache.store(longText(1000, text), key: "again") }
+            try await Self.scan(cache, 1000, "once")
+            #expect(try await cache.text(key: "again") == longText(1000, "2"))
+        }
+    }
+
+    @Test("what it remembers of what has gone counts in the memory limit")
+    func memory() async throws {
+        let fixture = try CacheFixture { ($0.diskLimit, $0.memoryLimit) = (Self.limit, 100_000) }
+        try await fixture.withCache { cache async throws in
+            try await Self.scan(cache, 1000, "once")
+            let held = cache.parts.memory.bytesReserved - cache.memoryStatistics.bytes
+            #expect(held > 0)
+            #expect(held <= cache.totals.entries * 16 + 72)
+        }
+    }
+
+    @Test("without a memory tier it remembers nothing, and evicts all the same")
+    func withoutMemory() async throws {
+        let fixture = try CacheFixture { ($0.diskLimit, $0.memoryLimit) = (Self.limit, 0) }
+        try await fixture.withCache { cache async throws in
+            try await cache.store(longText(1000), key: "hot")
+            try Self.hit(cache, "hot")
+            try await Self.scan(cache, 1000, "once")
+            #expect(cache.parts.memory.bytesReserved == 0)
+            #expect(try cache.entry(for: "hot") != nil)
+        }
+    }
+
+    @Test("an index of a build that knew no queues is brought up to date, and nothing is lost")
+    func olderFormat() async throws {
+        let fixture = try CacheFixture { $0.diskLimit = Self.limit }
+        try await fixture.withCache { cache async throws in try await Self.scan(cache, 50, "old") }
+        let index = try DatabaseQueue(path: fixture.namespace + "/index.sqlite")
+        try await index.write { db in
+            try db.execute(
+                sql: """
+                    DROP INDEX entriesToEvict;
+                    DROP INDEX entriesByAccess;
+                    ALTER TABLE entries DROP COLUMN queue;
+                    ALTER TABLE entries DROP COLUMN frequency;
+                    ALTER TABLE entries DROP COLUMN turn;
+                    DELETE FROM counters WHERE name = 'smallBytes';
+                    CREATE INDEX entriesToEvict ON entries(lastAccess) WHERE pinned = 0;
+                    CREATE INDEX entriesPinned ON entries(lastAccess) WHERE pinned = 1;
+                    PRAGMA user_version = 1;
+                    """)
+        }
+        try index.close()
+        try await fixture.withCache { cache async throws in
+            #expect(try cache.keys().count == 50)
+            #expect(try cache.findings() == [])
+            try await Self.scan(cache, 1000, "new")
+            #expect(cache.totals.diskBytes <= Self.limit)
+            #expect(try cache.findings() == [])
+        }
+    }
+}
