@@ -82,6 +82,9 @@ let package = Package(
         .systemLibrary(name: "CCompression", providers: [.apt(["zlib1g-dev", "libbrotli-dev", "libzstd-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
 
+        // Replays request traces through the code that evicts.
+        .executableTarget(name: "EvictionReplay", dependencies: ["DiskCache"], path: "Benchmarks/Replay"),
+
         // Scripted origins, clients, gates and clocks: what the tests stand on.
         .target(
             name: "TestSupport",

@@ -1,0 +1,102 @@
+import TestSupport
+import Testing
+
+@testable import DiskCache
+
+@Suite("Replays of traces")
+struct EvictionReplayTests {
+    /// Requests whose popularity falls with their rank, and now and then a run of keys that never come again.
+    private static func trace(_ count: Int, keys: Int, scans: Int = 0, scale: Int = 1) -> EvictionReplay.Trace {
+        var generator = SplitMix64(seed: 42)
+        var sums = [0.0]
+        for rank in 1...keys { sums.append(sums[rank - 1] + 1 / Double(rank)) }
+        var requests: [EvictionReplay.Trace.Request] = []
+        for round in 0..<count {
+            let point = Double.random(in: 0..<sums[keys], using: &generator)
+            var (low, high) = (0, keys)
+            while high - low > 1 {
+                let middle = (low + high) / 2
+                if sums[middle] <= point { low = middle } else { high = middle }
+            }
+            // Some are twenty times as large as most.
+            requests.append(.init(key: "k\(low)", size: (low % 10 == 7 ? 20_000 : 1000) * scale))
+            if scans > 0, round % (count / scans) == 0 {
+                requests += (0..<keys / 4).map { .init(key: "scan \(round) \($0)", size: 1000) }
+            }
+        }
+        return EvictionReplay.Trace(requests)
+    }
+
+    /// What least recently used would miss.
+    private static func leastRecentlyUsed(_ trace: EvictionReplay.Trace, capacity: Int) -> Double {
+        var lastUse: [String: Int] = [:]
+        var order: [(key: String, size: Int)] = []
+        var (misses, bytes, oldest) = (0, 0, 0)
+        for request in trace.requests {
+            if lastUse[request.key] == nil {
+                misses += 1
+                bytes += request.size
+            }
+            lastUse[request.key] = order.count
+            order.append((request.key, request.size))
+            while bytes > capacity {
+                let (key, size) = order[oldest]
+                if lastUse[key] == oldest {
+                    lastUse[key] = nil
+                    bytes -= size
+                }
+                oldest += 1
+            }
+        }
+        return Double(misses) / Double(trace.requests.count)
+    }
+
+    private static func diskTier(_ trace: EvictionReplay.Trace, capacity: Int) throws -> EvictionReplay.Outcome {
+        let temporary = try TemporaryDirectory("larder-replay")
+        return try EvictionReplay.diskTier(trace, capacity: capacity, directory: temporary.path("cache"))
+    }
+
+    @Test("both tiers miss less than least recently used does, and in the same places", arguments: [5, 20])
+    func ratios(percent: Int) throws {
+        let trace = Self.trace(15_000, keys: 3000)
+        let capacity = trace.footprint * percent / 100
+        let memory = EvictionReplay.memoryTier(trace, capacity: capacity)
+        let disk = try Self.diskTier(trace, capacity: capacity)
+        let other = Self.leastRecentlyUsed(trace, capacity: capacity)
+        #expect(memory.requests == trace.requests.count)
+        #expect(memory.objectMissRatio < other * 0.95)
+        #expect(disk.objectMissRatio < other * 0.95)
+        // They differ by which hashes look alike, and by hits that are noted but not written down yet.
+        #expect(abs(disk.objectMissRatio / memory.objectMissRatio - 1) < 0.01)
+        #expect(disk.policyBytes <= 16 * disk.entries + 72)
+    }
+
+    @Test("a scan of ten times the capacity costs least recently used what it holds, and both tiers nearly nothing")
+    func scans() throws {
+        let (calm, scanned) = (Self.trace(10_000, keys: 2000), Self.trace(10_000, keys: 2000, scans: 20))
+        let capacity = calm.footprint / 20
+        let scanLength = scanned.requests.count - calm.requests.count
+        func lost(_ misses: Int, _ calmMisses: Int) -> Double {
+            Double(misses - scanLength - calmMisses) / Double(calm.requests.count)
+        }
+        let memory = lost(
+            EvictionReplay.memoryTier(scanned, capacity: capacity).misses,
+            EvictionReplay.memoryTier(calm, capacity: capacity).misses)
+        let disk = lost(
+            try Self.diskTier(scanned, capacity: capacity).misses, try Self.diskTier(calm, capacity: capacity).misses)
+        let other = lost(
+            Int((Self.leastRecentlyUsed(scanned, capacity: capacity) * Double(scanned.requests.count)).rounded()),
+            Int((Self.leastRecentlyUsed(calm, capacity: capacity) * Double(calm.requests.count)).rounded()))
+        #expect(memory < other / 2, "\(memory) \(other)")
+        #expect(disk < other / 2, "\(disk) \(other)")
+    }
+
+    @Test("a tier whose limit is worth more shards misses no more for it")
+    func shards() {
+        let trace = Self.trace(20_000, keys: 10_000, scale: 100)
+        let capacity = 256 << 20
+        let one = EvictionReplay.memoryTier(trace, capacity: capacity, shardCount: 1).objectMissRatio
+        let many = EvictionReplay.memoryTier(trace, capacity: capacity).objectMissRatio
+        #expect(many < one * 1.02, "\(many) \(one)")
+    }
+}
