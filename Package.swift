@@ -109,7 +109,7 @@ let package = Package(
         .testTarget(
             name: "DiskCacheTests",
             dependencies: ["DiskCache", "Primitives", "TestSupport", .product(name: "GRDB", package: "GRDB.swift")]),
-        .testTarget(name: "LarderTests", dependencies: ["Larder", "Primitives", "TestSupport"]),
+        .testTarget(name: "LarderTests", dependencies: ["Larder", "DiskCache", "Primitives", "TestSupport"]),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [

@@ -38,7 +38,9 @@ final class CacheParts: Sendable {
             clock: clock, log: log)
         accessClock = AccessClock(clock, notBefore: try index.latestAccess() ?? clock.now())
         memory = MemoryTier(limit: configuration.memoryLimit)
-        budget = ByteBudget(limit: configuration.diskLimit)
+        budget = ByteBudget(
+            limit: configuration.diskLimit,
+            freeSpace: FreeSpace(reserve: configuration.diskReserve, directory: bodies.directory))
     }
 
     /// The statements that read.

@@ -15,6 +15,9 @@ extension DiskCache {
         /// neither within a transaction nor while somebody still reads from it: mostly it stays below 32 MiB, below 64
         /// MiB when thousands of entries are handed out within a second.
         public var diskLimit: Int64 = 10 << 30
+        /// How much of the file system stays free, whatever ``diskLimit`` says: entries go when there is less, and what
+        /// would go below it is refused when nothing can go.
+        public var diskReserve = DiskReserve.percent(5)
         /// The longest body, in bytes.
         public var entryLimit: Int64 = 1 << 30
         /// The most bytes that the memory tier may take; 0 turns it off.

@@ -50,6 +50,7 @@ public final class LarderService: Sendable {
         cacheConfiguration.layout = configuration.layout
         cacheConfiguration.inlineLimit = Int64(configuration.inlineLimit)
         cacheConfiguration.diskLimit = Int64(configuration.diskLimit)
+        cacheConfiguration.diskReserve = configuration.diskReserve
         cacheConfiguration.entryLimit = Int64(configuration.entryLimit)
         cacheConfiguration.memoryLimit = configuration.memoryLimit
         cacheConfiguration.defaultTTL = configuration.defaultTTL

@@ -15,6 +15,7 @@ struct SettingOptions: ParsableArguments {
     @Option(.defaultTTL) var defaultTTL: String?
     @Option(.memoryLimit) var memoryLimit: String?
     @Option(.diskLimit) var diskLimit: String?
+    @Option(.diskReserve) var diskReserve: String?
     @Option(.entryLimit) var entryLimit: String?
     @Option(.inlineLimit) var inlineLimit: String?
     @Option(.maxDownloads) var maxDownloads: String?
@@ -36,9 +37,10 @@ struct SettingOptions: ParsableArguments {
     private var flags: [String: [String]] {
         let single: [(Setting, String?)] = [
             (.host, host), (.port, port), (.directory, directory), (.layout, layout), (.defaultTTL, defaultTTL),
-            (.memoryLimit, memoryLimit), (.diskLimit, diskLimit), (.entryLimit, entryLimit),
-            (.inlineLimit, inlineLimit), (.maxDownloads, maxDownloads), (.maxDownloadsPerHost, maxDownloadsPerHost),
-            (.drainDelay, drainDelay), (.drainTimeout, drainTimeout), (.logLevel, logLevel), (.logFormat, logFormat),
+            (.memoryLimit, memoryLimit), (.diskLimit, diskLimit), (.diskReserve, diskReserve),
+            (.entryLimit, entryLimit), (.inlineLimit, inlineLimit), (.maxDownloads, maxDownloads),
+            (.maxDownloadsPerHost, maxDownloadsPerHost), (.drainDelay, drainDelay), (.drainTimeout, drainTimeout),
+            (.logLevel, logLevel), (.logFormat, logFormat),
         ]
         var flags: [String: [String]] = [Setting.allowOrigin.name: allowOrigin, Setting.schemes.name: schemes]
         for (setting, value) in single {

@@ -45,6 +45,7 @@ struct VerifyCommand: ParsableCommand {
             configuration.namespace = namespace
             // Nothing may be evicted or set aside by somebody who only looks.
             configuration.diskLimit = 1 << 60
+            configuration.diskReserve = .bytes(0)
             configuration.setsAsideUnreadableIndex = false
             let cache: DiskCache
             do {

@@ -1,3 +1,4 @@
+import DiskCache
 import Foundation
 import Logging
 import TestSupport
@@ -44,6 +45,16 @@ struct ConfigurationTests {
         #expect(configuration.schemes == ["http", "ftp"])
     }
 
+    @Test(
+        "what stays free of the disk is a share of it or a number of bytes",
+        arguments: [
+            ("5%", DiskReserve.percent(5)), ("0.5%", .percent(0.5)), ("0", .bytes(0)), ("2GiB", .bytes(2 << 30)),
+        ])
+    func diskReserve(text: String, reserve: DiskReserve) throws {
+        let configuration = try Configuration(flags: ["disk-reserve": [text]], environment: home, file: nil)
+        #expect(configuration.diskReserve == reserve)
+    }
+
     @Test("XDG_CACHE_HOME is where the cache goes, unless it is relative; without any home there must be a directory")
     func directory() throws {
         func path(_ environment: [String: String]) throws -> String {
@@ -64,6 +75,8 @@ struct ConfigurationTests {
             ("log-level", "loud"), ("log-format", "xml"), ("allow-origin", "10.0.0.0/33"), ("drain-delay", "x"),
             ("allow-origin", ""), ("allow-origin", "10.0.0.1,,a.test"), ("schemes", "http,"), ("host", ""),
             ("directory", ""), ("memory-limit", "10XB"), ("memory-limit", ""), ("disk-limit", "9223372036854775807"),
+            ("disk-reserve", "91%"), ("disk-reserve", "-1%"), ("disk-reserve", "%"), ("disk-reserve", "nan%"),
+            ("disk-reserve", "5 %"), ("disk-reserve", "1.2.3%"), ("disk-reserve", ""), ("disk-reserve", "half"),
             ("drain-timeout", "nan"), ("drain-timeout", "inf"), ("drain-timeout", "0x10"), ("drain-timeout", "-1"),
         ])
     func invalid(name: String, value: String) throws {

@@ -83,6 +83,7 @@ package enum EvictionReplay {
     package static func diskTier(_ trace: Trace, capacity: Int, directory: String) throws -> Outcome {
         var configuration = DiskCache.Configuration()
         configuration.diskLimit = Int64(capacity)
+        configuration.diskReserve = .bytes(0)
         let parts = try CacheParts(
             in: CacheDirectory(path: directory), configuration: configuration, clock: SystemClock(),
             log: { _ in }, crashHook: { _ in })

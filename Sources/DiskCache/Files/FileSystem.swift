@@ -49,10 +49,14 @@ enum FileSystem {
     static func roomProbe(in directory: String) -> String { directory + "/room.part" }
 
     /// How many bytes the volume of `path` has left for us; 0 when it cannot be asked.
-    static func freeBytes(at path: String) -> Int64 {
+    static func freeBytes(at path: String) -> Int64 { space(at: path)?.free ?? 0 }
+
+    /// How many bytes the volume of `path` has, and has left for us; `nil` when it cannot be asked.
+    static func space(at path: String) -> (size: Int64, free: Int64)? {
         var volume = statvfs()
-        guard statvfs(path, &volume) == 0 else { return 0 }
-        return Int64(volume.f_bavail) * Int64(volume.f_frsize)
+        guard statvfs(path, &volume) == 0 else { return nil }
+        let blockSize = Int64(volume.f_frsize)
+        return (Int64(volume.f_blocks) * blockSize, Int64(volume.f_bavail) * blockSize)
     }
 
     /// Removes a directory if it is empty; whether it is gone. One that is not there is as good.

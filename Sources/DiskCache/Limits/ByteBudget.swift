@@ -5,19 +5,29 @@ import Primitives
 /// Invariant: nothing is promised that would make `used + reserved` exceed the limit. (It may exceed it for the instant
 /// between a commit and the release of the promise that it fulfils, and when a cache is opened with a smaller limit
 /// than before.) `used` is set by the writer after each commit; `reserved` belongs to the reservations.
+///
+/// Beside the limit there is the room that the file system has. It is measured for each promise, because others take of
+/// it too; and what is promised is taken from what was measured after the last commit, because it may not be written
+/// yet.
 final class ByteBudget: Sendable {
     private struct State {
         var used: Int64 = 0
         var reserved: Int64 = 0
         var pinned: Int64 = 0
+        /// What the file system had left above the reserve after the last commit, without what was promised since.
+        var room = FreeSpace.unlimited
+        /// How many pages of the index were free then.
+        var freePages: Int64 = 0
     }
 
     /// The most bytes.
     let limit: Int64
+    private let freeSpace: FreeSpace
     private let state = Locked(State())
 
-    init(limit: Int64) {
+    init(limit: Int64, freeSpace: FreeSpace) {
         self.limit = limit
+        self.freeSpace = freeSpace
     }
 
     /// How many bytes more than allowed there would be if `bytes` more were needed; 0 or less: there is room.
@@ -33,16 +43,22 @@ final class ByteBudget: Sendable {
 
     /// Promises `bytes` more, if there is room; whether there was.
     func reserve(_ bytes: Int64) -> Bool {
-        state.withLock { state in
-            guard state.used + state.reserved + bytes <= limit else { return false }
+        let room = room
+        return state.withLock { state in
+            guard state.used + state.reserved + bytes <= limit, bytes <= min(room, state.room) else { return false }
             state.reserved += bytes
+            state.room -= bytes
             return true
         }
     }
 
     /// Whether `bytes` more would fit if everything went that may go: all but what is pinned or promised.
     func couldHold(_ bytes: Int64) -> Bool {
-        state.withLock { $0.reserved + $0.pinned + bytes <= limit }
+        let room = room
+        return state.withLock { state in
+            state.reserved + state.pinned + bytes <= limit
+                && bytes <= min(room, state.room) + state.used - state.pinned
+        }
     }
 
     /// Takes a promise back.
@@ -50,9 +66,16 @@ final class ByteBudget: Sendable {
         state.withLock { $0.reserved -= bytes }
     }
 
-    /// Says what committed entries take now, and those of them that are pinned. What was promised to them is still
-    /// counted too, until it is released.
-    func commit(used: Int64, pinned: Int64) {
-        state.withLock { ($0.used, $0.pinned) = (used, pinned) }
+    /// Says what committed entries take now, and those of them that are pinned, and how many pages of the index are
+    /// free. What was promised to them is still counted too, until it is released.
+    func commit(used: Int64, pinned: Int64, freePages: Int64) {
+        let room = freeSpace.room(freePages: freePages)
+        state.withLock { ($0.used, $0.pinned, $0.room, $0.freePages) = (used, pinned, room, freePages) }
     }
+
+    /// What the file system has left above the reserve, now.
+    var room: Int64 { freeSpace.room(freePages: state.withLock { $0.freePages }) }
+
+    /// What it had left after the last commit, without what was promised since.
+    var roomAtCommit: Int64 { state.withLock { $0.room } }
 }

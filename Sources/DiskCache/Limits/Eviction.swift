@@ -4,6 +4,8 @@
 // - What has expired goes before anything that has not.
 // - All that a choice depends on is in the rows and in the totals of the same transaction, but for the policy's hashes
 //   of what has gone. A transaction that is undone leaves at most a hash too many or too few.
+// - What the file system has left counts as the limit does: a store that would leave less than the reserve makes room
+//   first.
 // - A step removes at most `stepLimit` entries, and spares a bounded number: whoever waits for room waits for the room
 //   that it needs, and whoever waits behind it for one step.
 
@@ -17,9 +19,16 @@ final class Eviction {
     /// Eviction found nothing when this much was used: it is no use trying before more is.
     private var futileUse: Int64?
     private var policy: S3FIFOPolicy
+    /// What still is to go because the file system had too little room when that was last looked at.
+    private var roomToMake: Int64 = 0
+    /// When to look again. The room that was made may not be seen at once: a file that somebody still reads keeps its
+    /// blocks, and pages of the index are given back later. Without a pause everything would go meanwhile.
+    private var nextLook = ContinuousClock.now
 
     /// The most entries that go in one transaction, which others wait behind.
     static let stepLimit = 64
+    /// So much room is kept above the reserve.
+    private static let leastRoom: Int64 = 256 << 10
     /// After sparing so many others, a step ends with the first that goes.
     private static let moveLimit = 256
 
@@ -44,40 +53,63 @@ final class Eviction {
         return place
     }
 
-    /// Whether to make room, when `excess` bytes (negative: that many less) than allowed are taken.
-    func isWanted(excess: Int64, used: Int64) -> Bool {
-        guard excess + headRoom > 0 else { return false }
-        guard let futileUse else { return true }
-        return used > futileUse + headRoom / 4 || used < futileUse
+    /// How many bytes should go before anybody needs them; 0 or less: none.
+    ///
+    /// - Parameters:
+    ///   - excess: how many more than allowed are taken; negative: so many less.
+    ///   - room: what the file system has left above the reserve.
+    func wanted(excess: Int64, room: Int64, used: Int64) -> Int64 {
+        let overLimit = excess + headRoom
+        let tooLittle = min(headRoom, Self.leastRoom) - room
+        if tooLittle <= 0 {
+            roomToMake = 0
+        } else if roomToMake <= 0, ContinuousClock.now >= nextLook {
+            roomToMake = tooLittle
+        }
+        let wanted = max(overLimit, min(tooLittle, roomToMake))
+        guard wanted > 0, let futileUse else { return wanted }
+        return used > futileUse + headRoom / 4 || used < futileUse ? wanted : 0
     }
 
     /// A step of its own accord has ended.
-    func stepEnded(evicted: Int, used: Int64) {
-        futileUse = evicted == 0 ? used : nil
+    func stepEnded(_ freed: Freed, used: Int64) {
+        futileUse = freed.entries == 0 ? used : nil
+        guard roomToMake > 0 else { return }
+        roomToMake -= freed.bytes
+        if roomToMake <= 0 || freed.entries == 0 { (roomToMake, nextLook) = (0, .now + .seconds(1)) }
     }
 
-    /// Removes entries until `bytes` are free, at most ``stepLimit``; how many.
-    func step(_ context: WriteContext, toFree bytes: Int64) throws -> Int {
-        guard bytes > 0 else { return 0 }
+    /// What a step has removed.
+    struct Freed {
+        var entries = 0
+        var bytes: Int64 = 0
+
+        fileprivate mutating func add(_ row: EntryRow) {
+            entries += 1
+            bytes += row.cost
+        }
+    }
+
+    /// Removes entries until `bytes` are free, at most ``stepLimit``.
+    func step(_ context: WriteContext, toFree bytes: Int64) throws -> Freed {
+        var freed = Freed()
+        guard bytes > 0 else { return freed }
         // What was handed out a moment ago is in use, whatever the index says yet.
         try context.flushAccess(limit: 4096)
-        var freed: Int64 = 0
-        var evicted = 0
         for row in try context.index.rows(Self.expiredQuery(now: context.now), limit: Self.stepLimit) {
-            if freed >= bytes { return evicted }
+            if freed.bytes >= bytes { return freed }
             try context.remove(row)
-            freed += row.cost
-            evicted += 1
+            freed.add(row)
         }
         var queues = DiskQueues(context)
-        while freed < bytes, evicted < Self.stepLimit, evicted == 0 || queues.moves < Self.moveLimit,
+        while freed.bytes < bytes, freed.entries < Self.stepLimit,
+            freed.entries == 0 || queues.moves < Self.moveLimit,
             let victim = try policy.victim(of: &queues), let row = try context.index.row(forID: victim.id)
         {
             try context.remove(row)
-            freed += row.cost
-            evicted += 1
+            freed.add(row)
         }
-        return evicted
+        return freed
     }
 
     /// Makes room for `bytes` more on behalf of somebody who waits for it. `false` when it cannot be made.
@@ -85,8 +117,10 @@ final class Eviction {
         let budget = context.parts.budget
         // Not even an empty cache could hold it, but for what is pinned and promised: nobody else has to go for that.
         guard budget.reserved + context.totals.pinnedBytes + bytes <= budget.limit else { return false }
-        let excess = context.totals.diskBytes + budget.reserved + bytes - budget.limit
-        return try excess <= 0 || step(context, toFree: excess) > 0
+        let room = budget.room
+        guard bytes <= room + context.totals.diskBytes - context.totals.pinnedBytes else { return false }
+        let excess = max(context.totals.diskBytes + budget.reserved + bytes - budget.limit, bytes - room)
+        return try excess <= 0 || step(context, toFree: excess).entries > 0
     }
 
     /// What goes first.

@@ -7,7 +7,7 @@ final class IndexShrinking {
     /// How many pages may stay free, to be filled again: as much as eviction keeps free below the limit.
     private let slack: Int64
     /// How many pages are free as of the last commit.
-    private var freePages: Int64
+    private(set) var freePages: Int64
 
     /// The most pages that go in one transaction, which others wait behind: of 4,096 bytes.
     private static let stepLimit = 2048
@@ -20,8 +20,10 @@ final class IndexShrinking {
         freePages = try Self.freePages(db)
     }
 
-    /// Whether there are pages to give back.
-    var isWanted: Bool { freePages > slack }
+    /// Whether there are pages to give back: all, when the file system has too little room.
+    func isWanted(room: Int64) -> Bool {
+        slack < .max && freePages > (room - freePages * 4096 < 0 ? 0 : slack)
+    }
 
     /// How many pages are free.
     static func freePages(_ db: Database) throws -> Int64 {

@@ -42,7 +42,7 @@ public final class MemoryTier<Value: Sendable>: Sendable {
     /// Each shard decides alone what goes, which it does badly with only a dozen values. With some hundreds it does not
     /// matter.
     private static func shardCount(forLimit limit: Int) -> Int {
-        min(16, max(1, limit / (8 << 20)))
+        min(16, max(1, limit / (32 << 20)))
     }
 
     /// The value of a key, which counts as a hit; `nil` when it is not there.

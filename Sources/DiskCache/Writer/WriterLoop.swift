@@ -36,7 +36,7 @@ final class WriterLoop: @unchecked Sendable {
         }
         self.shrinking = shrinking
         self.totals = totals
-        parts.budget.commit(used: totals.diskBytes, pinned: totals.pinnedBytes)
+        measureRoom()
         parts.totals.withLock { $0 = totals.snapshot }
     }
 
@@ -53,6 +53,8 @@ final class WriterLoop: @unchecked Sendable {
             parts.bodies.clearIntents()
             parts.index.keepLogShort()
             parts.bodies.ballast.restore()
+            // Now that files are gone and the log is short.
+            if parts.budget.roomAtCommit < Self.scarceRoom { measureRoom() }
         } catch is SimulatedCrash {
             isCrashed = true
             for job in jobs { job.finish(.closed) }
@@ -112,7 +114,7 @@ final class WriterLoop: @unchecked Sendable {
             try context.reach(.afterCommit)
             totals = context.totals
             shrinking.committed(freePages: freePages)
-            parts.budget.commit(used: totals.diskBytes, pinned: totals.pinnedBytes)
+            measureRoom()
             parts.memory.setHeldByOthers(eviction.memoryBytes)
             parts.totals.withLock { $0 = totals.snapshot }
             return context
@@ -165,35 +167,46 @@ final class WriterLoop: @unchecked Sendable {
 
     // MARK: - Head-room
 
+    /// With less, room is measured when it was made, too.
+    private static let scarceRoom: Int64 = 64 << 20
+
+    private func measureRoom() {
+        parts.budget.commit(
+            used: totals.diskBytes, pinned: totals.pinnedBytes, freePages: shrinking.freePages)
+    }
+
     /// Whether there is something to do when nobody wants anything.
-    var hasUpkeep: Bool { wantsEviction || wantsShrinking }
+    var hasUpkeep: Bool { bytesToEvict > 0 || wantsShrinking }
 
     /// Does some of it.
     func upkeep() {
-        if wantsEviction { evictSome() }
+        let bytes = bytesToEvict
+        if bytes > 0 { evictSome(bytes) }
         if wantsShrinking { shrinkSome() }
     }
 
-    /// Whether so little room is left that some should be made before anybody needs it.
-    private var wantsEviction: Bool {
-        !isCrashed && eviction.isWanted(excess: parts.budget.excess(), used: parts.budget.used)
+    /// How many bytes should go before anybody needs them, because so little room is left.
+    private var bytesToEvict: Int64 {
+        isCrashed
+            ? 0
+            : eviction.wanted(excess: parts.budget.excess(), room: parts.budget.roomAtCommit, used: parts.budget.used)
     }
 
     /// Makes some room, in one small step.
-    private func evictSome() {
-        let (eviction, excess) = (eviction, parts.budget.excess(with: eviction.headRoom))
-        var evicted = 0
+    private func evictSome(_ bytes: Int64) {
+        let eviction = eviction
+        var freed = Eviction.Freed()
         run([
             Job(
-                work: { context in evicted = try eviction.step(context, toFree: excess) },
+                work: { context in freed = try eviction.step(context, toFree: bytes) },
                 // What was not committed made no room: it is no use to try again at once.
-                finish: { error in if error != nil { evicted = 0 } }, makesRoom: true)
+                finish: { error in if error != nil { freed = Eviction.Freed() } }, makesRoom: true)
         ])
-        eviction.stepEnded(evicted: evicted, used: parts.budget.used)
+        eviction.stepEnded(freed, used: parts.budget.used)
     }
 
     /// Whether the index has more free pages than the next entries need.
-    private var wantsShrinking: Bool { !isCrashed && shrinking.isWanted }
+    private var wantsShrinking: Bool { !isCrashed && shrinking.isWanted(room: parts.budget.roomAtCommit) }
 
     /// Gives some of them back, and cuts the file once that was enough.
     private func shrinkSome() {

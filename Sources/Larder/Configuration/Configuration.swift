@@ -17,6 +17,8 @@ public struct Configuration: Equatable, Sendable {
     public var memoryLimit = 256 << 20
     /// Bytes that entries may take on disk. Default: 10 GiB.
     public var diskLimit = 10 << 30
+    /// How much of the file system stays free. Default: 5 %.
+    public var diskReserve = DiskReserve.percent(5)
     /// Bytes that one body may have. Default: 1 GiB.
     public var entryLimit = 1 << 30
     /// Bodies up to this many bytes are rows of the index (hashed layout). Default: 16 KiB.

@@ -6,8 +6,8 @@ import Primitives
 extension Setting {
     /// Every option of `larder serve`, in the order of the help.
     public static let all: [Setting] = [
-        host, port, directory, layout, defaultTTL, memoryLimit, diskLimit, entryLimit, inlineLimit, maxDownloads,
-        maxDownloadsPerHost, allowOrigin, schemes, drainDelay, drainTimeout, logLevel, logFormat,
+        host, port, directory, layout, defaultTTL, memoryLimit, diskLimit, diskReserve, entryLimit, inlineLimit,
+        maxDownloads, maxDownloadsPerHost, allowOrigin, schemes, drainDelay, drainTimeout, logLevel, logFormat,
     ]
 
     /// See ``Configuration/host``.
@@ -63,6 +63,14 @@ extension Setting {
         "disk-limit", "BYTES", default: "10GiB", "How much entries may take on disk."
     ) { (text, configuration) throws(SettingValueError) in
         configuration.diskLimit = try bytes(text, atLeast: 1 << 20)
+    }
+
+    /// See ``Configuration/diskReserve``.
+    public static let diskReserve = Setting(
+        "disk-reserve", "SHARE", default: "5%",
+        "How much of the file system stays free, as a share or in bytes: entries go when there is less; 0 switches it off."
+    ) { (text, configuration) throws(SettingValueError) in
+        configuration.diskReserve = try reserve(text)
     }
 
     /// See ``Configuration/entryLimit``.
@@ -174,6 +182,15 @@ extension Setting {
                     + "\(ByteSize(bytes: maximum))")
         }
         return size.bytes
+    }
+
+    private static func reserve(_ text: String) throws(SettingValueError) -> DiskReserve {
+        if let size = ByteSize(text), size.bytes <= maximumBytes { return .bytes(Int64(size.bytes)) }
+        let digits = text.dropLast()
+        guard text.last == "%", digits.allSatisfy({ $0.isASCII && ($0.isNumber || $0 == ".") }),
+            let percent = Double(digits), (0...90).contains(percent)
+        else { throw SettingValueError("a share of the file system from 0% to 90%, or a number of bytes as 10GiB") }
+        return .percent(percent)
     }
 
     private static func count(_ text: String) throws(SettingValueError) -> Int {

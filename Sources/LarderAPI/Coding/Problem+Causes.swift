@@ -88,7 +88,7 @@ extension Problem {
 
     static let noSpace = Problem(
         status: 507,
-        detail: "the disk is full, or --disk-limit is reached and what is there is pinned or in use")
+        detail: "the disk is full, or --disk-limit or --disk-reserve is reached and what is there is pinned or in use")
 
     static let stopping = Problem(
         status: 503, detail: "the server is stopping; ask again, or another one")

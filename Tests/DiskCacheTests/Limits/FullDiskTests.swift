@@ -24,6 +24,8 @@ struct FullDiskTests {
     ) throws -> DiskCache {
         var configuration = DiskCache.Configuration()
         configuration.layout = layout
+        // What a disk does that is really full.
+        configuration.diskReserve = .bytes(0)
         return try DiskCache(
             in: directory, configuration: configuration, clock: ManualClock(), log: { _ in }, crashHook: crashHook)
     }

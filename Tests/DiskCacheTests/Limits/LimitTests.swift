@@ -166,6 +166,7 @@ struct LimitTests {
         let directory = try CacheDirectory(path: disk.mount.path("cache"))
         var configuration = DiskCache.Configuration()
         configuration.layout = layout
+        configuration.diskReserve = .bytes(0)
         let cache = try DiskCache(in: directory, configuration: configuration)
         let kept = longText(200_000, "kept")
         try await cache.store(kept, key: "kept")
@@ -202,8 +203,9 @@ extension LimitTests {
             withKnownIssue("no small file system could be mounted") { Issue.record("mount failed") }
             return
         }
-        let cache = try DiskCache(
-            in: try CacheDirectory(path: disk.mount.path("cache")), configuration: DiskCache.Configuration())
+        var configuration = DiskCache.Configuration()
+        configuration.diskReserve = .bytes(0)
+        let cache = try DiskCache(in: try CacheDirectory(path: disk.mount.path("cache")), configuration: configuration)
         for number in 0..<100 { try await cache.store(longText(100_000, "\(number)"), key: "n\(number)") }
         try disk.fill()
         let isFull = try await #require(throws: DiskCacheError.self) {
@@ -225,8 +227,9 @@ extension LimitTests {
             withKnownIssue("no small file system could be mounted") { Issue.record("mount failed") }
             return
         }
-        let cache = try DiskCache(
-            in: try CacheDirectory(path: disk.mount.path("cache")), configuration: DiskCache.Configuration())
+        var configuration = DiskCache.Configuration()
+        configuration.diskReserve = .bytes(0)
+        let cache = try DiskCache(in: try CacheDirectory(path: disk.mount.path("cache")), configuration: configuration)
         defer { cache.close() }
         func failure() async -> DiskCacheError? {
             await withCheckedContinuation { continuation in

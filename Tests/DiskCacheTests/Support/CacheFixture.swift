@@ -17,6 +17,8 @@ final class CacheFixture: Sendable {
         directory = try CacheDirectory(path: temporary.path("cache"))
         var configuration = DiskCache.Configuration()
         configuration.layout = layout
+        // However full the machine is that the tests run on.
+        configuration.diskReserve = .bytes(0)
         configure(&configuration)
         self.configuration = configuration
     }

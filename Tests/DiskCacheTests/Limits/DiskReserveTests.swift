@@ -1,0 +1,113 @@
+import Foundation
+import Primitives
+import TestSupport
+import Testing
+
+@testable import DiskCache
+
+@Suite(
+    "The part of the file system that stays free",
+    .enabled(if: getuid() == 0, "only root can mount a small file system"))
+struct DiskReserveTests {
+    private static let size: Int64 = 64 << 20
+    private static let floor = size / 20
+    /// What may be under way at any moment: the index's log and the writer's own files.
+    private static let slack: Int64 = 1 << 20
+
+    /// Runs `body` with a cache on a volume of its own, if this machine lets us have one.
+    private static func withCache(
+        _ layout: Layout, _ clock: ManualClock = ManualClock(),
+        _ body: (SmallDisk, DiskCache) async throws -> Void
+    ) async throws {
+        guard let disk = try SmallDisk(size: "\(size)") else {
+            return withKnownIssue("no small file system could be mounted") { Issue.record("mount failed") }
+        }
+        var configuration = DiskCache.Configuration()
+        configuration.layout = layout
+        let directory = try CacheDirectory(path: disk.mount.path("cache"))
+        let cache = try DiskCache(in: directory, configuration: configuration, clock: clock)
+        defer { cache.close() }
+        try await body(disk, cache)
+    }
+
+    private static func free(_ disk: SmallDisk) -> Int64 { FileSystem.freeBytes(at: disk.mount.path) }
+
+    @Test("is kept by a cache whose limit is larger than the disk", arguments: Layout.allCases, [3000, 100_000])
+    func limitLargerThanDisk(_ layout: Layout, length: Int) async throws {
+        try await Self.withCache(layout) { disk, cache in
+            // Twice what fits.
+            let count = Int(Self.size) * 2 / (layout == .hashed && length < 16 << 10 ? 6000 : (length + 4095))
+            var least = Int64.max
+            for number in 0..<count {
+                try await cache.store(longText(length, "\(number)"), key: "k\(number)")
+                if number % 16 == 0 { least = min(least, Self.free(disk)) }
+            }
+            #expect(least >= Self.floor - Self.slack)
+            #expect(try cache.entry(for: "k\(count - 1)") != nil)
+            // All that is left to it is used.
+            #expect(cache.totals.bodyBytes > Self.size / 3)
+            #expect(try cache.findings() == [])
+        }
+    }
+
+    @Test("is given back when others have taken it, in the background", arguments: Layout.allCases)
+    func takenByOthers(_ layout: Layout) async throws {
+        try await Self.withCache(layout) { disk, cache in
+            for number in 0..<200 { try await cache.store(longText(100_000, "\(number)"), key: "k\(number)") }
+            try disk.fill(leaving: 1 << 20)
+            try await cache.flush()
+            try await poll("as much is free as should be") {
+                // It looks again with each transaction, a second after it has looked.
+                cache.flush { _ in }
+                return Self.free(disk) >= Self.floor
+            }
+            #expect(cache.totals.entries > 100)
+            try await cache.store(longText(100_000), key: "new")
+            #expect(try await cache.text(key: "new") == longText(100_000))
+        }
+    }
+
+    @Test("does not cost what is fresh as long as something has expired", arguments: Layout.allCases)
+    func expiredFirst(_ layout: Layout) async throws {
+        let clock = ManualClock()
+        try await Self.withCache(layout, clock) { disk, cache in
+            // With a validator it is not swept, but stays until room is needed.
+            for number in 0..<200 {
+                try await cache.store(longText(100_000, "\(number)"), url: "http://h/\(number)", ttl: .seconds(10)) {
+                    $0.etag = "\"\(number)\""
+                }
+            }
+            for number in 0..<10 { try await cache.store(longText(100_000), key: "k\(number)", ttl: .seconds(1000)) }
+            clock.advance(by: .seconds(60))
+            try disk.fill(leaving: Int(Self.floor))
+            for number in 10..<40 { try await cache.store(longText(100_000), key: "k\(number)", ttl: .seconds(1000)) }
+            #expect(try (0..<40).filter { try cache.entry(for: "k\($0)") == nil } == [])
+            #expect(Self.free(disk) >= Self.floor - Self.slack)
+        }
+    }
+
+    @Test("is a reason to refuse when nothing may go, and nothing pinned goes", arguments: Layout.allCases)
+    func pinned(_ layout: Layout) async throws {
+        try await Self.withCache(layout) { disk, cache in
+            for number in 0..<20 {
+                try await cache.store(longText(100_000), key: "k\(number)") { $0.pinned = true }
+            }
+            try disk.fill(leaving: Int(Self.floor))
+            await #expect(throws: DiskCacheError.noSpace) {
+                try await cache.store(longText(1_000_000), key: "new")
+            }
+            let reservation = cache.reserve(try .data("announced"), kind: .data)
+            #expect(throws: DiskCacheError.noSpace) { try reservation.expect(length: 1_000_000) }
+            #expect(try cache.keys().count == 20)
+            #expect(try await cache.remove("k0"))
+        }
+    }
+
+    @Test("is a share of the file system, or a number of bytes")
+    func floors() {
+        #expect(DiskReserve.percent(5).floor(ofSize: 1000) == 50)
+        #expect(DiskReserve.bytes(70).floor(ofSize: 1000) == 70)
+        #expect(FreeSpace(reserve: .bytes(0), directory: "/").room(freePages: 0) > 1 << 50)
+        #expect(FreeSpace(reserve: .percent(100), directory: "/").room(freePages: 0) < 0)
+    }
+}
