@@ -60,6 +60,14 @@ public final class LarderService: Sendable {
         var originConfiguration = OriginClient.Configuration()
         originConfiguration.schemes = configuration.schemes
         let limits = TransferLimits(descriptors: DescriptorLimit.current, maxDownloads: configuration.maxDownloads)
+        if limits.downloads < configuration.maxDownloads {
+            logger.warning(
+                "fewer downloads at once than configured: raise the limit of open files",
+                metadata: [
+                    "files": "\(DescriptorLimit.current)", "maxDownloads": "\(configuration.maxDownloads)",
+                    "downloads": "\(limits.downloads)", "fetches": "\(limits.gateway)",
+                ])
+        }
         originConfiguration.maxTransfers = limits.downloads
         originConfiguration.maxTransfersPerHost = configuration.maxDownloadsPerHost
         originConfiguration.certificateAuthorityFile = originAuthority

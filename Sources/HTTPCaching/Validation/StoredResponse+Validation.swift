@@ -38,8 +38,11 @@ extension StoredResponse {
         case .pass(let reason): return reason
         case .store(let stored):
             selection = stored.selection
-            // A caller without a ttl of its own takes nothing from another's.
+            // A caller without a ttl of its own takes nothing from another's. And what was for some only is not for all
+            // because a 304 does not say so again: a directive may have stood in a field that is not stored.
+            let wasOnlyReason = grant?.isOnlyReason == true
             if request.callerTTL != nil { grant = stored.grant }
+            if wasOnlyReason { grant?.isOnlyReason = true }
             return nil
         }
     }

@@ -61,6 +61,7 @@ extension FetchFlight: OriginReceiver {
             } catch {
                 // Whoever reads gets the rest all the same.
                 stopKeeping()
+                flow.stopKeeping()
             }
         }
         flow.receive(bytes)
@@ -116,7 +117,7 @@ extension FetchFlight: OriginReceiver {
             guard let early else { break }
             early.withUnsafeBytes { take($0, stored == nil ? nil : reservation, flow) }
         }
-        answerAll(answer, head, stored, pass, flow: flow)
+        answerAll(answer, head, stored == nil ? nil : state.withLock(\.stored), pass, flow: flow)
         if let end { originDidFinish(end) }
     }
 
@@ -179,10 +180,12 @@ extension FetchFlight: OriginReceiver {
             defer { state.waiters = [] }
             return state.waiters
         }
+        // A purge may have met it before it was known that it meant it: who came after that gets nothing older.
+        let isPurged = state.withLock(\.reservation)?.isPurged ?? false
         for waiter in waiters {
             if !waiter.isFollower {
                 waiter.call.answer(answer, shared, pass, flow: flow, length: head.declaredLength, now: now)
-            } else if let shared, waiter.call.mayHave(shared.head, now: now) {
+            } else if let shared, !isPurged, waiter.call.mayHave(shared.head, now: now) {
                 waiter.call.join(shared, now: now)
             } else {
                 gateway.sendBack(waiter.call)
@@ -208,7 +211,7 @@ extension FetchFlight: OriginReceiver {
             if waiter.call.mayHaveStale(held, onError: failure, now: now) {
                 gateway.serve(held, to: waiter.call, as: .staleAfter(failure))
             } else {
-                gateway.sendBack(waiter.call)
+                gateway.goAlone(waiter.call)
             }
         }
         // Nobody waits for the rest of it.

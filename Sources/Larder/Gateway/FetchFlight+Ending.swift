@@ -23,7 +23,11 @@ extension FetchFlight {
         }
         flow?.complete()
         let metadata = leader.metadata(of: stored, from: requestedAt, to: tools.clock.now())
-        reservation.publish(metadata, expectedLength: summary.byteCount) { [self] _ in end() }
+        reservation.publish(metadata, expectedLength: summary.byteCount) { [self] result in
+            end()
+            // Of those who came while it was being published.
+            if case .success(.stored(let entry)) = result { gateway.unite(state.withLock(\.tags), with: [entry]) }
+        }
     }
 
     func confirm() {
@@ -38,6 +42,7 @@ extension FetchFlight {
         tools.metrics.revalidated.increment()
         if held.update(from: answer, answer.with(head.fields), for: leader.cacheRequest) != nil {
             // For this request only: what is stored stays as it was, and nobody else may see what was said.
+            if leader.mayWait { gateway.learn(of: leader, isShareable: false) }
             return land(held, isStored: false, isForAll: false)
         }
         let confirmed = held

@@ -67,6 +67,8 @@ final class FetchFlight: Sendable {
         /// What is wanted of the transfer, which may not be at hand yet.
         var demand: BodyFlow.Demand?
         var reservation: Reservation?
+        /// Those that the entry is to have, of all who asked.
+        var tags: Set<String>
         var held: HeldResponse?
         /// Whether the origin was asked by the validators of what is held.
         var isValidating = false
@@ -104,7 +106,7 @@ final class FetchFlight: Sendable {
         self.isShared = isShared
         self.gateway = gateway
         tools = gateway.tools
-        var state = State(requestedAt: gateway.tools.clock.now())
+        var state = State(tags: leader.request.tags, requestedAt: gateway.tools.clock.now())
         (state.held, state.isValidating) = (held, isValidating)
         state.waiters = [Waiter(number: 0, call: leader, isFollower: false)]
         self.state = Locked(state)
@@ -119,8 +121,10 @@ final class FetchFlight: Sendable {
     ///
     /// - Parameter known: an earlier response to the URL: by what it varies this one most likely will, too.
     func admit(_ call: GatewayCall, knowing known: StoredResponse?) -> Admission {
+        let tags = call.request.tags
         let admission: Admission = state.withLock { state in
             if state.reservation?.isPurged == true { return .refused(nil) }
+            guard tags.isEmpty || state.tags.union(tags).count <= Entry.tagLimit else { return .refused(nil) }
             switch state.phase {
             case .waiting, .confirming:
                 guard isShared, !state.isPatienceOver, call.request.method == .get, call.isLike(leader, knowing: known)
@@ -133,7 +137,7 @@ final class FetchFlight: Sendable {
                 return .waits(number: number, isFirst: number == 1)
             case .answered(let shared):
                 // A part goes to each client as it comes.
-                guard let shared, shared.head.part == nil || call.hasSameRange(as: leader) else {
+                guard let shared, shared.head.part == nil || call.wantsSamePart(as: leader) else {
                     return .refused(shared?.head)
                 }
                 return .reads(shared)
@@ -145,8 +149,12 @@ final class FetchFlight: Sendable {
             return .refused(shared.head)
         }
         if case .refused = admission { return admission }
-        // Tags unite.
-        if !call.request.tags.isEmpty { state.withLock(\.reservation)?.addTags(call.request.tags.sorted()) }
+        if !tags.isEmpty {
+            state.withLock { state in
+                state.tags.formUnion(tags)
+                state.reservation?.addTags(tags.sorted())
+            }
+        }
         return admission
     }
 
@@ -199,8 +207,12 @@ final class FetchFlight: Sendable {
     /// Notes that something may be stored, so that a purge from now on is noticed.
     func reserve() {
         guard isKeepable else { return }
-        let reservation = tools.cache.reserve(responseTo: url, tags: leader.request.tags.sorted())
-        state.withLock { $0.reservation = reservation }
+        let tags = state.withLock(\.tags)
+        let reservation = tools.cache.reserve(responseTo: url, tags: tags.sorted())
+        state.withLock { state in
+            state.reservation = reservation
+            reservation.addTags(state.tags.subtracting(tags).sorted())
+        }
     }
 
     /// Asks the origin.

@@ -101,15 +101,21 @@ extension Gateway {
     ) {
         if case .hit = occasion {
             tools.metrics.hits.increment()
-            // Tags unite. The writer does this before any purge that comes after the answer.
-            if !call.request.tags.isSubset(of: entry.tags) {
-                tools.cache.update(entry.key, addingTags: call.request.tags.sorted()) { _ in }
-            }
+            unite(call.request.tags, with: held.parts.isEmpty ? [entry] : held.parts.map(\.entry))
         }
         var fields = served.fields
         status(of: held, entry, for: call, occasion, now: tools.clock.now()).append(to: &fields)
         Via.append(to: &fields)
         call.answer(GatewayAnswer(status: served.status, fields: fields, body: body))
+    }
+
+    /// Gives tags to entries that do not have them, as far as there is room. The writer does it before any purge that
+    /// is asked for after this.
+    func unite(_ tags: Set<String>, with entries: [Entry]) {
+        for entry in entries where !tags.isSubset(of: entry.tags) {
+            guard tags.union(entry.tags).count <= Entry.tagLimit else { continue }
+            tools.cache.update(entry.key, addingTags: tags.sorted()) { _ in }
+        }
     }
 
     private func status(

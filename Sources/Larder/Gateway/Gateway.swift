@@ -263,6 +263,7 @@ public final class Gateway: Sendable {
         guard judged.update(fromHEAD: whole, for: call.cacheRequest) != .unrelated,
             head.update(fromHEAD: answer, for: call.cacheRequest) != .unrelated
         else { return }
+        (head.grant, head.selection) = (judged.grant, judged.selection)
         let reservation = tools.cache.reserve(responseTo: head.url)
         reservation.decide(CacheKey(held.entry.key) ?? reservation.key, tags: CacheGroups(head.fields).names)
         // Unless it was replaced meanwhile: then this is about another.

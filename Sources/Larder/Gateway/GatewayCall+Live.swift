@@ -19,7 +19,7 @@ extension GatewayCall {
         var fields = answer.fields
         finish(&fields, status)
         // A 304 states the length of the representation, not that of its own body (RFC 9110 §8.6).
-        let stated = answer.status == 304 ? answer.fields[.contentLength].flatMap { Int64($0) } ?? length : length
+        let stated = answer.status == 304 ? answer.fields[.contentLength].flatMap { Int64($0) } : length
         self.answer(
             GatewayAnswer(status: answer.status, fields: fields, body: whole(flow, answer.status, stated, isOwn: true)))
     }
@@ -66,7 +66,7 @@ extension GatewayCall {
         finish(&fields, status)
         let body: GatewayAnswer.Body =
             switch served.body {
-            case .none: .withheld(length: served.withheldLength(of: shared.length ?? 0))
+            case .none: .withheld(length: shared.length.map { served.withheldLength(of: $0) })
             case .range(let range):
                 .live(LiveBody(flow: shared.flow, range: range, length: Int64(range.count)))
             case .whole, .multipart: .live(LiveBody(flow: shared.flow, range: nil, length: shared.length))
@@ -78,7 +78,8 @@ extension GatewayCall {
     /// What a request with conditions or a range gets of it; `nil`: it gets what comes, as it comes.
     private func served(_ shared: FetchFlight.Shared, age: Duration, now: Timestamp) -> ServedResponse? {
         let head = shared.head
-        guard head.part == nil else { return nil }
+        // Who makes a change has had its conditions looked at by the origin.
+        guard head.part == nil, request.isCacheable else { return nil }
         func served(_ request: HTTPFields, length: Int64) -> ServedResponse? {
             ServedResponse(
                 to: self.request.method, request,

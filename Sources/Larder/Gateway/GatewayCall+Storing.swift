@@ -54,8 +54,9 @@ extension GatewayCall {
     ) -> EntryRefresh {
         let metadata = metadata(of: stored, from: start, to: end)
         // What has a ttl of some caller's lives by that, too, whoever had it validated.
+        let isExpirySet = entry.fields.flatMap { StoredResponse(text: $0) }?.isExpirySet ?? false
         let keepsTTL =
-            stored.grant != nil && request.ttl == nil && entry.expiryDate > metadata.expiryDate ?? end
+            stored.grant != nil && request.ttl == nil && !isExpirySet && entry.expiryDate > metadata.expiryDate ?? end
         var refresh = EntryRefresh(ttl: keepsTTL ? entry.ttl : metadata.ttl)
         refresh.expiryDate = keepsTTL ? entry.expiryDate : metadata.expiryDate
         refresh.contentType = metadata.contentType

@@ -67,7 +67,7 @@ final class GatewayCall: Sendable {
     func isLike(_ other: GatewayCall, knowing known: StoredResponse?) -> Bool {
         cacheRequest.authorization == other.cacheRequest.authorization
             && (request.ttl == nil) == (other.request.ttl == nil)
-            && hasSameRange(as: other)
+            && wantsSamePart(as: other)
             && (known.map { known in
                 SelectingFields(vary: known.fields, request: other.request.fields)?.matches(request.fields) ?? false
             } ?? true)
@@ -83,9 +83,14 @@ final class GatewayCall: Sendable {
         return hasher.finalize()
     }
 
-    /// Whether what is sent for the other request's range is what this one asks for.
-    func hasSameRange(as other: GatewayCall) -> Bool {
-        request.fields[values: .range] == other.request.fields[values: .range]
+    /// Whether a part that is sent for the other request, as it comes, is what this one asks for.
+    func wantsSamePart(as other: GatewayCall) -> Bool {
+        let fields = request.fields
+        guard fields[values: .range] == other.request.fields[values: .range] else { return false }
+        return !fields.contains(.range)
+            || [HTTPField.Name.ifRange, .ifNoneMatch, .ifModifiedSince].allSatisfy {
+                fields[values: $0] == other.request.fields[values: $0]
+            }
     }
 
     /// Whether an answer that has just come, or is coming, may be its own (RFC 9111 §4).

@@ -51,7 +51,12 @@ struct HeldResponse: Sendable {
         var judged = head
         let reason = judged.update(from: whole, for: request)
         _ = entryHead.update(from: notModified, for: request)
-        return head.update(from: notModified, for: request) ?? reason
+        let ownReason = head.update(from: notModified, for: request)
+        for path in [\HeldResponse.head, \HeldResponse.entryHead] {
+            self[keyPath: path].grant = judged.grant
+            self[keyPath: path].selection = judged.selection
+        }
+        return ownReason ?? reason
     }
 
     /// The same with its entry as it is after a refresh, which leaves the body as it was.

@@ -70,4 +70,23 @@ struct FetchPreconditionTests {
             #expect(origin.requestCount == 2)
         }
     }
+
+    @Test("a change that the origin has made is not answered 412 because of what it made (RFC 9110 §13.1.1)")
+    func changeWithCondition() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            try connection.respond(
+                fields: [.cacheControl: "max-age=60", .eTag: "\"v2\"", .contentLocation: request.target], body: "made")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let reply = try await HTTPClient(port: server.api.port)
+                .request("POST", "/fetch/" + origin.url("/a"), fields: [.ifMatch: "\"v1\""], text: "x")
+            #expect(reply.status == 200)
+            #expect(reply.text == "made")
+            try await server.waitForFlights()
+            #expect(
+                try await HTTPClient(port: server.api.port).request("GET", "/fetch/" + origin.url("/a")).text == "made")
+            #expect(origin.requestCount == 1)
+        }
+    }
 }

@@ -115,4 +115,50 @@ struct FetchPrivacyTests {
             #expect(try await get(server, url)[.setCookie] == "id=2")
         }
     }
+
+    @Test("what a hidden private made one caller's stays so after a 304 that says nothing of it")
+    func hiddenPrivateStays() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            var fields: HTTPFields = [.eTag: "\"v1\"", .lastModified: "Thu, 01 Jan 2015 00:00:00 GMT"]
+            if request["If-None-Match"] != nil { return try connection.respond(304, fields: fields) }
+            fields[.connection] = "cache-control"
+            fields[.cacheControl] = "private"
+            try connection.respond(fields: fields, body: "\(request.index)")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let url = origin.url("/a")
+            let mine: HTTPFields = [.init("Larder-TTL")!: "60"]
+            #expect(try await get(server, url, mine).text == "0")
+            try await server.waitForFlights()
+            #expect(try await get(server, url, mine + [.cacheControl: "no-cache"]).text == "0")
+            try await server.waitForFlights()
+            #expect(try await get(server, url).text == "2")
+        }
+    }
+
+    @Test("a 304 that is private to a caller with a ttl leaves nothing to callers without")
+    func privateForTTL() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            if request["If-None-Match"] != nil {
+                return try connection.respond(
+                    304,
+                    fields: [
+                        .connection: "cache-control", .cacheControl: "private", .eTag: "\"v1\"",
+                        .setCookie: "id=\(request.index)",
+                    ])
+            }
+            try connection.respond(fields: [.cacheControl: "max-age=10", .eTag: "\"v1\""], body: "body")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let url = origin.url("/a")
+            _ = try await get(server, url)
+            try await server.waitForFlights()
+            server.clock.advance(by: .seconds(20))
+            #expect(try await get(server, url, [.init("Larder-TTL")!: "60"])[.setCookie] == "id=1")
+            try await server.waitForFlights()
+            #expect(try await get(server, url)[.setCookie] != "id=1")
+        }
+    }
 }

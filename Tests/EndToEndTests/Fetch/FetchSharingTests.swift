@@ -1,3 +1,4 @@
+import DiskCache
 import HTTPTypes
 import TestSupport
 import Testing
@@ -150,6 +151,29 @@ struct FetchSharingTests {
             #expect(try await first.text == "0")
             try await server.waitForFlights()
             #expect(try await get(server, origin.url("/a")).text == "2")
+        }
+    }
+
+    @Test("tags of who hits several parts are on each of them")
+    func partTags() async throws {
+        let text = Array("0123456789".utf8)
+        let origin = try ScriptedOrigin { request, connection in
+            let range = request["Range"]?.dropFirst("bytes=".count).split(separator: "-").compactMap { Int($0) } ?? []
+            try connection.respond(
+                206,
+                fields: [
+                    .cacheControl: "max-age=60", .eTag: "\"v1\"", .contentRange: "bytes \(range[0])-\(range[1])/10",
+                ], body: text[range[0]...range[1]])
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            for range in ["1-4", "5-9"] {
+                _ = try await get(server, origin.url("/a"), [.range: "bytes=\(range)"])
+                try await server.waitForFlights()
+            }
+            let fields: HTTPFields = [.range: "bytes=3-6", HTTPField.Name("Larder-Tags")!: "t"]
+            #expect(try await get(server, origin.url("/a"), fields).text == "3456")
+            #expect(try await server.service.cache.remove(matching: EntryFilter(tag: "t")) == 2)
         }
     }
 }
