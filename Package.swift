@@ -84,6 +84,11 @@ let package = Package(
 
         // Replays request traces through the code that evicts.
         .executableTarget(name: "EvictionReplay", dependencies: ["DiskCache"], path: "Benchmarks/Replay"),
+        // Measures Larder beside other servers; scripts/bench builds what it needs and starts it.
+        .executableTarget(
+            name: "LarderBenchmarks",
+            dependencies: [.product(name: "ArgumentParser", package: "swift-argument-parser")],
+            path: "Benchmarks/Harness"),
 
         // Scripted origins, clients, gates and clocks: what the tests stand on.
         .target(

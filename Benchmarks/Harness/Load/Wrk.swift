@@ -1,0 +1,48 @@
+import Foundation
+
+/// wrk, which makes the load: one run with a script of `Benchmarks/wrk`.
+struct Wrk {
+    /// wrk shares the cores with what it measures, and one thread of it is enough for what two cores can serve beside
+    /// it; a second one only takes turns with the server's threads.
+    static let threads = 1
+
+    let bench: Bench
+
+    /// Runs a script against a server. Whole seconds, for wrk takes no parts of them.
+    func run(_ script: String, _ arguments: [String], on port: UInt16, seconds: Int, connections: Int) throws -> Result
+    {
+        let log = bench.work.appendingPathComponent("wrk.log")
+        let process = try ServerProcess(
+            name: "wrk", executable: "wrk",
+            arguments: [
+                "--threads", String(Self.threads), "--connections", String(connections),
+                "--duration", "\(seconds)s", "--timeout", "20s",
+                "--script", bench.benchmarks.appendingPathComponent("wrk/\(script).lua").path,
+                "http://127.0.0.1:\(port)", "--",
+            ] + arguments, log: log)
+        guard process.wait(seconds: Double(seconds) + 60) else {
+            process.killNow()
+            throw BenchmarkError("wrk did not end")
+        }
+        let output = try String(contentsOf: log, encoding: .utf8)
+        guard let line = output.split(separator: "\n").last(where: { $0.hasPrefix("RESULT ") }) else {
+            throw BenchmarkError("wrk: \(output)")
+        }
+        return try JSONDecoder().decode(Result.self, from: Data(line.dropFirst("RESULT ".count).utf8))
+    }
+
+    /// What `report.lua` prints; times in microseconds.
+    struct Result: Decodable {
+        struct Failures: Decodable {
+            var connect, read, write, status, timeout: Int
+
+            var count: Int { connect + read + write + status + timeout }
+        }
+
+        var microseconds, requests: Int
+        var p50, p99, p999: Int
+        var failures: Failures
+
+        var requestsPerSecond: Double { Double(requests) / (Double(microseconds) / 1e6) }
+    }
+}

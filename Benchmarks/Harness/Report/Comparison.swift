@@ -1,0 +1,67 @@
+import Foundation
+
+/// A new result beside an older one of the same part: what became slower, beyond what chance can do.
+struct Comparison {
+    /// A row that changed, and whether for the worse.
+    struct Change {
+        var text: String
+        var isWorse: Bool
+    }
+
+    let changes: [Change]
+
+    /// What two runs of the same program differ by although nothing changed, on a machine that is shared.
+    private static let noise = 0.05
+    /// Counts of instructions hardly move.
+    private static let noiseOfCounts = 0.01
+
+    init(_ new: Report, against old: Report) {
+        var changes: [Change] = []
+        for row in new.rows {
+            guard let before = old.rows.first(where: { $0.group == row.group && $0.name == row.name }) else { continue }
+            let name = "\(new.part), \(row.group), \(row.name)"
+            for (metric, value) in row.values.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+                guard let earlier = before.values[metric], Self.isComparable(metric, row) else { continue }
+                let noise = metric == .instructionsPerRequest ? Self.noiseOfCounts : Self.noise
+                if let change = Self.change(value, earlier, metric.isMoreBetter == true, noise) {
+                    let (from, to) = (metric.text(earlier.median), metric.text(value.median))
+                    changes.append(
+                        Change(text: "\(name): \(metric.title) \(from) -> \(to) \(metric.unit)", isWorse: change))
+                }
+            }
+            if let ratio = row.ratio, let earlier = before.ratio, row.values[.instructionsPerRequest] == nil {
+                if let change = Self.change(ratio, earlier, row.isMoreBetter, Self.noise) {
+                    let text = String(format: "ratio %.2f -> %.2f", earlier.median, ratio.median)
+                    changes.append(Change(text: "\(name): \(text)", isWorse: change))
+                }
+            }
+        }
+        self.changes = changes
+    }
+
+    var isWorse: Bool { changes.contains(where: \.isWorse) }
+
+    /// Of the machine's speed only ratios are free; seconds and rates are compared where there is no ratio.
+    private static func isComparable(_ metric: Metric, _ row: Row) -> Bool {
+        switch metric {
+        case .instructionsPerRequest, .memoryPerConnection: true
+        case .startSeconds, .entriesPerSecond: row.ratio == nil
+        default: false
+        }
+    }
+
+    /// `true` when the new series is worse, `false` when it is better, `nil` when nobody can tell: the medians are
+    /// close together, or some round of the one was as good as some round of the other.
+    private static func change(_ new: Series, _ old: Series, _ isMoreBetter: Bool, _ noise: Double) -> Bool? {
+        guard old.median > 0, abs(new.median / old.median - 1) > noise else { return nil }
+        let isHigher = new.median > old.median
+        let isApart = isHigher ? new.lowest > old.highest : new.highest < old.lowest
+        guard isApart else { return nil }
+        return isHigher != isMoreBetter
+    }
+}
+
+extension Row {
+    /// Whether a higher ratio is the better one: it is of a rate, unless the row has none.
+    var isMoreBetter: Bool { values[.requestsPerSecond] != nil || values[.entriesPerSecond] != nil }
+}

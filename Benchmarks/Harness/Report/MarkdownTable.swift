@@ -1,0 +1,64 @@
+import Foundation
+
+/// A report as a table in Markdown, one for each group.
+struct MarkdownTable {
+    private let report: Report
+
+    init(_ report: Report) {
+        self.report = report
+    }
+
+    var text: String {
+        var lines = ["## \(report.part)", "", report.summary, "", conditions]
+        for group in report.groups {
+            let rows = report.rows.filter { $0.group == group }
+            let metrics = Self.metrics(of: rows)
+            let hasRatio = rows.contains { $0.ratio != nil }
+            let heads = [group] + (hasRatio ? ["ratio"] : []) + metrics.map(Self.head)
+            lines += ["", line(heads), "|---|" + String(repeating: "---:|", count: heads.count - 1)]
+            for row in rows {
+                let cells = metrics.map { metric in row.values[metric].map { metric.text($0.median) } ?? "" }
+                lines.append(line([row.name] + (hasRatio ? [ratio(row)] : []) + cells))
+            }
+            for note in Set(rows.compactMap(\.note)).sorted() { lines += ["", note] }
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// What a reader must know to judge the figures.
+    private var conditions: String {
+        let machine = report.machine
+        let versions = machine.versions.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
+        let settings = report.settings
+        return """
+            \(report.date), \(machine.cores) cores (\(machine.processor)), \(machine.memoryBytes >> 30) GiB; medians of \
+            \(settings.rounds) rounds of \(settings.seconds) s each with \(settings.connections) connections\
+            \(settings.isQuick ? " (a quick run: not to be quoted)" : ""); \(versions.joined(separator: ", ")).
+            """
+    }
+
+    /// What the rows have; columns in which there is only nothing are left out.
+    private static func metrics(of rows: [Row]) -> [Metric] {
+        Metric.allCases.filter { metric in
+            let values = rows.compactMap { $0.values[metric] }
+            if metric == .failures || metric == .originRequests { return values.contains { $0.highest > 0 } }
+            return !values.isEmpty
+        }
+    }
+
+    private static func head(_ metric: Metric) -> String {
+        metric.unit.isEmpty || metric.unit == "/s" ? metric.title : "\(metric.title), \(metric.unit)"
+    }
+
+    /// The median, and from where to where the rounds went.
+    private func ratio(_ row: Row) -> String {
+        guard let ratio = row.ratio else { return "" }
+        let median = String(format: "%.2f", ratio.median)
+        guard ratio.rounds.count > 1 else { return median }
+        return median + String(format: " (%.2f to %.2f)", ratio.lowest, ratio.highest)
+    }
+
+    private func line(_ cells: [String]) -> String {
+        "| " + cells.joined(separator: " | ") + " |"
+    }
+}

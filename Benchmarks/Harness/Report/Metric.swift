@@ -1,0 +1,61 @@
+import Foundation
+
+/// Something that is measured. Values are kept in the base unit: seconds, bytes, counts.
+enum Metric: String, Codable, CodingKeyRepresentable, CaseIterable, Sendable {
+    case requestsPerSecond, p50, p99, p999, cpuPerRequest, peakMemory, anonymousMemory
+    case entriesPerSecond, startSeconds, memoryPerConnection, instructionsPerRequest
+    case originRequests, failures
+
+    /// The head of its column.
+    var title: String {
+        switch self {
+        case .requestsPerSecond: "requests/s"
+        case .p50: "p50"
+        case .p99: "p99"
+        case .p999: "p99.9"
+        case .cpuPerRequest: "CPU a request"
+        case .peakMemory: "peak memory"
+        case .anonymousMemory: "own memory"
+        case .entriesPerSecond: "entries/s"
+        case .startSeconds: "to the first hit"
+        case .memoryPerConnection: "memory a connection"
+        case .instructionsPerRequest: "instructions a request"
+        case .originRequests: "to the origin"
+        case .failures: "failed"
+        }
+    }
+
+    /// The unit that ``text(_:)`` writes.
+    var unit: String {
+        switch self {
+        case .requestsPerSecond, .entriesPerSecond: "/s"
+        case .p50, .p99, .p999, .startSeconds: "ms"
+        case .cpuPerRequest: "µs"
+        case .peakMemory, .anonymousMemory: "MiB"
+        case .memoryPerConnection: "KiB"
+        case .instructionsPerRequest, .originRequests, .failures: ""
+        }
+    }
+
+    /// Whether more of it is better; `nil` when it is neither.
+    var isMoreBetter: Bool? {
+        switch self {
+        case .requestsPerSecond, .entriesPerSecond: true
+        case .originRequests: nil
+        default: false
+        }
+    }
+
+    /// The value in ``unit``.
+    func text(_ value: Double) -> String {
+        switch self {
+        case .requestsPerSecond, .entriesPerSecond, .instructionsPerRequest, .originRequests, .failures:
+            String(format: "%.0f", value)
+        case .p50, .p99, .p999: String(format: "%.2f", value * 1e3)
+        case .startSeconds: String(format: "%.0f", value * 1e3)
+        case .cpuPerRequest: String(format: "%.1f", value * 1e6)
+        case .peakMemory, .anonymousMemory: String(format: "%.0f", value / 1_048_576)
+        case .memoryPerConnection: String(format: "%.1f", value / 1024)
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import Foundation
+
+/// What all parts of one run share: settings, folders, the origin, and the processes that must end with it.
+final class Bench {
+    let settings: Settings
+    /// Where the repository is.
+    let root: URL
+    /// A folder for this run alone, removed at its end.
+    let work: URL
+    let cores = ProcessInfo.processInfo.activeProcessorCount
+    private let start = Date()
+    private var processes: [ServerProcess] = []
+    private var startedOrigin: Origin?
+
+    init(settings: Settings, root: URL) throws {
+        self.settings = settings
+        self.root = root
+        work = root.appendingPathComponent(".build-bench/run-\(getpid())")
+        try FileManager.default.createDirectory(at: work, withIntermediateDirectories: true)
+        // 10,000 connections need as many descriptors, here and in the servers, which inherit the limit.
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        limit.rlim_cur = limit.rlim_max
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    }
+
+    /// The folder `Benchmarks`.
+    var benchmarks: URL { root.appendingPathComponent("Benchmarks") }
+
+    /// The executable of Larder.
+    var larder: String { settings.larder ?? root.appendingPathComponent(".build/release/larder").path }
+
+    /// A program of `Benchmarks/bare`, which `scripts/bench` compiled.
+    func program(_ name: String) -> String {
+        root.appendingPathComponent(".build-bench/bin/\(name)").path
+    }
+
+    /// The origin of all parts, started by the first that needs it.
+    var origin: Origin {
+        get throws {
+            if let startedOrigin { return startedOrigin }
+            let origin = try Origin(self)
+            startedOrigin = origin
+            return origin
+        }
+    }
+
+    /// A new folder in ``work``; what was there before is removed.
+    func folder(_ name: String) throws -> URL {
+        let folder = work.appendingPathComponent(name)
+        try? FileManager.default.removeItem(at: folder)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        return folder
+    }
+
+    /// Starts a program that ends with this run at the latest.
+    func start(
+        _ name: String, _ executable: String, _ arguments: [String], environment: [String: String] = [:]
+    ) throws -> ServerProcess {
+        let log = work.appendingPathComponent("\(name)-\(processes.count).log")
+        let process = try ServerProcess(
+            name: name, executable: executable, arguments: arguments, environment: environment, log: log)
+        processes.append(process)
+        return process
+    }
+
+    /// Ends what a part started, but for the origin.
+    func stopServers() {
+        let originProcess = startedOrigin?.server.process
+        for process in processes.reversed() where process !== originProcess { process.stop() }
+        processes.removeAll { $0 !== originProcess }
+    }
+
+    /// Ends everything, and removes the folder unless what is in it may say what went wrong.
+    func end(keepingFolder: Bool) {
+        stopServers()
+        startedOrigin?.server.process.stop()
+        if !keepingFolder { try? FileManager.default.removeItem(at: work) }
+    }
+
+    /// Says what happens now, on standard error: the results alone are on standard output.
+    func note(_ text: String) {
+        let seconds = Int(Date().timeIntervalSince(start))
+        FileHandle.standardError.write(Data("bench: \(seconds) s: \(text)\n".utf8))
+    }
+}
+
+/// What the arguments say.
+struct Settings: Codable {
+    /// How often each contender has its turn.
+    var rounds: Int
+    /// How long a turn is, in seconds.
+    var seconds: Int
+    /// Clients that each wait for an answer before they ask again.
+    var connections = 64
+    /// Fewer entries, rounds and seconds: to see that it works, not to quote.
+    var isQuick: Bool
+    /// Another executable of Larder than the release build.
+    var larder: String?
+}

@@ -1,0 +1,13 @@
+/// One part of the benchmark, which can be run alone.
+protocol BenchmarkPart: Sendable {
+    /// As it is called on the command line.
+    static var name: String { get }
+    /// What it measures, in a sentence or two; stands above its table.
+    static var summary: String { get }
+
+    init()
+    func run(_ bench: Bench) throws -> [Row]
+}
+
+/// All parts, in the order in which they run.
+let allParts: [any BenchmarkPart.Type] = [Hits.self]

@@ -1,0 +1,64 @@
+/// What one turn measured.
+typealias Sample = [Metric: Double]
+
+/// One row of a table: somebody who has a turn in each round.
+struct Contender {
+    /// Rows are only compared within their group, such as a size of bodies.
+    var group: String
+    var name: String
+    /// The name of the row of the same group that this one is held against, in each round.
+    var baseline: String?
+    var note: String?
+    /// Has a turn; gets the number of the round.
+    var turn: (Int) throws -> Sample
+}
+
+extension Bench {
+    /// Gives everyone a turn, A B C A B C, and puts together what came out.
+    ///
+    /// - Parameter ratio: the metric whose ratio to the baseline is taken, round by round.
+    func run(_ contenders: [Contender], ratio: Metric = .requestsPerSecond) throws -> [Row] {
+        var samples = [[Sample]](repeating: [], count: contenders.count)
+        for round in 0..<settings.rounds {
+            for (index, contender) in contenders.enumerated() {
+                let sample = try contender.turn(round)
+                samples[index].append(sample)
+                let figure = sample[ratio].map { " \(ratio.text($0)) \(ratio.unit)" } ?? ""
+                note("round \(round + 1)/\(settings.rounds) \(contender.group), \(contender.name):\(figure)")
+            }
+        }
+        return contenders.indices.map { index in
+            let contender = contenders[index]
+            let baseline = contenders.firstIndex {
+                $0.group == contender.group && $0.name == contender.baseline
+            }
+            var ratios: [Double] = []
+            if let baseline {
+                for (own, other) in zip(samples[index], samples[baseline]) {
+                    if let value = own[ratio], let base = other[ratio], base > 0 { ratios.append(value / base) }
+                }
+            }
+            return Row(
+                group: contender.group, name: contender.name, baseline: contender.baseline,
+                values: Row.values(of: samples[index]), ratio: Series(ratios), note: contender.note)
+        }
+    }
+
+    /// One turn of wrk against a server, and what that cost the server.
+    func measure(_ server: Server, _ script: String, _ arguments: [String]) throws -> Sample {
+        let before = ProcessUsage(of: server.process.id)
+        let asked = try origin.requests()
+        let result = try Wrk(bench: self).run(
+            script, arguments, on: server.port, seconds: settings.seconds, connections: settings.connections)
+        let after = ProcessUsage(of: server.process.id)
+        guard server.process.isRunning else { throw BenchmarkError("\(server.name) ended under load") }
+        let requests = Double(max(1, result.requests))
+        return [
+            .requestsPerSecond: result.requestsPerSecond,
+            .p50: Double(result.p50) / 1e6, .p99: Double(result.p99) / 1e6, .p999: Double(result.p999) / 1e6,
+            .cpuPerRequest: (after.cpuSeconds - before.cpuSeconds) / requests,
+            .peakMemory: Double(after.peakBytes), .anonymousMemory: Double(after.anonymousBytes),
+            .failures: Double(result.failures.count), .originRequests: Double(try origin.requests() - asked),
+        ]
+    }
+}

@@ -1,0 +1,98 @@
+import ArgumentParser
+import Foundation
+
+/// Measures Larder beside other servers. `scripts/bench` builds everything and calls this.
+@main
+struct LarderBenchmarks: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "scripts/bench",
+        abstract: "Measures Larder beside other servers, all on loopback.",
+        discussion: "Parts: \(allParts.map { $0.name }.joined(separator: ", ")). Without one, all of them run.")
+
+    @Argument(help: "The parts to run.")
+    var parts: [String] = []
+
+    @Flag(help: "Fewer entries, rounds and seconds: under three minutes, to see that it works.")
+    var quick = false
+
+    @Option(help: "How often each contender has its turn. (default: 5, or 1 with --quick)")
+    var rounds: Int?
+
+    @Option(help: "How long each turn is, in seconds. (default: 5, or 1 with --quick)")
+    var seconds: Int?
+
+    @Option(help: ArgumentHelp("Another executable of Larder than the release build.", valueName: "path"))
+    var larder: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "An earlier result, or a folder of them: exit with 1 when something became slower beyond noise.",
+            valueName: "result.json"))
+    var against: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The folder for the results. (default: Benchmarks/results, or .build-bench/quick with --quick)",
+            valueName: "folder"))
+    var output: String?
+
+    func validate() throws {
+        for part in parts where !allParts.contains(where: { $0.name == part }) {
+            throw ValidationError("there is no part \(part)")
+        }
+        if let rounds, rounds < 1 { throw ValidationError("--rounds must be at least 1") }
+        if let seconds, seconds < 1 { throw ValidationError("--seconds must be at least 1") }
+    }
+
+    func run() throws {
+        let root = URL(fileURLWithPath: FileManager.default.currentDirectoryPath)
+        let settings = Settings(
+            rounds: rounds ?? (quick ? 1 : 5), seconds: seconds ?? (quick ? 1 : 5), isQuick: quick, larder: larder)
+        // Read first: the run may write to the same place.
+        let earlier = try against.map(Self.reports) ?? []
+        let folder =
+            output.map { URL(fileURLWithPath: $0) }
+            ?? root.appendingPathComponent(quick ? ".build-bench/quick" : "Benchmarks/results")
+        let bench = try Bench(settings: settings, root: root)
+        var isDone = false
+        defer { bench.end(keepingFolder: !isDone) }
+
+        var isWorse = false
+        for part in try chosen(earlier) {
+            bench.note("part \(part.name)")
+            let rows = try part.init().run(bench)
+            bench.stopServers()
+            let report = Report(
+                part: part.name, summary: part.summary, machine: Machine(bench), settings: settings, rows: rows)
+            try report.write(to: folder)
+            print(MarkdownTable(report).text)
+            for old in earlier where old.part == part.name {
+                let comparison = Comparison(report, against: old)
+                isWorse = isWorse || comparison.isWorse
+                for change in comparison.changes { print("\(change.isWorse ? "WORSE" : "better"): \(change.text)") }
+                if comparison.changes.isEmpty { print("\(part.name): nothing changed beyond noise") }
+            }
+        }
+        isDone = true
+        if isWorse { throw ExitCode.failure }
+    }
+
+    /// The parts that the arguments name; without a name those of the earlier result, or all.
+    private func chosen(_ earlier: [Report]) throws -> [any BenchmarkPart.Type] {
+        if !parts.isEmpty { return allParts.filter { parts.contains($0.name) } }
+        if earlier.isEmpty { return allParts }
+        return allParts.filter { part in earlier.contains { $0.part == part.name } }
+    }
+
+    /// The results in a file, or in the files of a folder.
+    private static func reports(_ path: String) throws -> [Report] {
+        let place = URL(fileURLWithPath: path)
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+            throw ValidationError("\(path) does not exist")
+        }
+        if !isFolder.boolValue { return [try Report(contentsOf: place)] }
+        let files = try FileManager.default.contentsOfDirectory(at: place, includingPropertiesForKeys: nil)
+        return try files.filter { $0.pathExtension == "json" }.map { try Report(contentsOf: $0) }
+    }
+}

@@ -1,0 +1,25 @@
+import Foundation
+
+/// HAProxy with its cache in memory: `Benchmarks/peers/haproxy.cfg`.
+enum HAProxy {
+    /// The most that `total-max-size` takes, in megabytes.
+    private static let largestCache = 4095
+
+    /// `memory` is what its bodies may take, and `largest` the length of the longest one, in bytes.
+    static func start(_ bench: Bench, memory: Int, largest: Int) throws -> Server {
+        let (port, origin) = (try unusedPort(), try bench.origin.port)
+        let directory = try bench.folder("haproxy")
+        let configuration = directory.appendingPathComponent("haproxy.cfg")
+        try Template(
+            "haproxy.cfg", in: bench,
+            [
+                "CORES": String(bench.cores), "PORT": String(port), "ORIGIN": String(origin),
+                "MEMORY": String(min(largestCache, memory >> 20)), "OBJECT": String(largest + 4096),
+            ]
+        ).write(to: configuration)
+        let process = try bench.start("haproxy", "/usr/sbin/haproxy", ["-db", "-f", configuration.path])
+        let server = Server(name: "HAProxy", port: port, process: process)
+        try server.waitUntilReady("/1/ready")
+        return server
+    }
+}

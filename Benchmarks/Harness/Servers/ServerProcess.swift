@@ -1,0 +1,78 @@
+import Foundation
+
+/// A program that the harness started: a server, or the load.
+final class ServerProcess {
+    let name: String
+    /// The id of the process; its children are found from it.
+    let id: Int32
+    private let log: URL
+    private var hasEnded = false
+
+    /// Starts the program. What it prints goes to `log`; it ends with the harness, however that ends.
+    init(name: String, executable: String, arguments: [String], environment: [String: String] = [:], log: URL) throws {
+        self.name = name
+        self.log = log
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, log.path, O_WRONLY | O_CREAT | O_TRUNC, 0o644)
+        posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        // setpriv(1) replaces itself by the program, and has the kernel end that when the harness dies.
+        let line = ["setpriv", "--pdeathsig", "TERM", "--", executable] + arguments
+        let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }.map { "\($0)=\($1)" }
+        id = try withCStrings(line) { line in
+            try withCStrings(variables) { variables in
+                var id: Int32 = 0
+                let code = posix_spawnp(&id, "setpriv", &actions, nil, line, variables)
+                guard code == 0 else { throw BenchmarkError("\(executable): \(String(cString: strerror(code)))") }
+                return id
+            }
+        }
+    }
+
+    /// Whether it has not ended yet.
+    var isRunning: Bool {
+        if !hasEnded, waitpid(id, nil, WNOHANG) != 0 { hasEnded = true }
+        return !hasEnded
+    }
+
+    /// The last lines that it printed.
+    var lastWords: String {
+        let text = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
+        return text.split(separator: "\n").suffix(5).joined(separator: "\n")
+    }
+
+    /// Asks it to end, and insists after half a minute.
+    func stop() {
+        guard isRunning else { return }
+        kill(id, SIGTERM)
+        if !wait(seconds: 30) { killNow() }
+    }
+
+    /// Ends it as `kill -9` does.
+    func killNow() {
+        guard isRunning else { return }
+        kill(id, SIGKILL)
+        _ = wait(seconds: 10)
+    }
+
+    /// Waits until it ended by itself; `false` when it did not in time.
+    func wait(seconds: Double) -> Bool {
+        let end = Date().addingTimeInterval(seconds)
+        while isRunning {
+            if Date() > end { return false }
+            usleep(1000)
+        }
+        return true
+    }
+}
+
+/// Lends texts as a C array of C strings that ends with `NULL`.
+private func withCStrings<Result>(
+    _ texts: [String], _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) throws -> Result
+) rethrows -> Result {
+    var pointers = texts.map { strdup($0) } + [nil]
+    defer { for pointer in pointers { free(pointer) } }
+    return try pointers.withUnsafeMutableBufferPointer { try body($0.baseAddress!) }
+}

@@ -1,0 +1,30 @@
+import Foundation
+
+/// A file of `Benchmarks/peers` with places to fill in, written as `@NAME@`.
+struct Template {
+    let text: String
+
+    /// Reads `name`, and puts the values in. Throws when a place is left.
+    init(_ name: String, in bench: Bench, _ values: [String: String]) throws {
+        let file = bench.benchmarks.appendingPathComponent("peers/\(name)")
+        var text = try String(contentsOf: file, encoding: .utf8)
+        for (name, value) in values { text = text.replacingOccurrences(of: "@\(name)@", with: value) }
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        for line in lines where !line.drop(while: \.isWhitespace).hasPrefix("#") {
+            if line.range(of: "@[A-Z]+@", options: .regularExpression) != nil {
+                throw BenchmarkError("\(name): nothing to fill in for \(line)")
+            }
+        }
+        self.text = text
+    }
+
+    /// Writes it to a file.
+    func write(to file: URL) throws {
+        try text.write(to: file, atomically: false, encoding: .utf8)
+    }
+
+    /// The lines that are neither empty nor comments: a command line with one argument a line.
+    var arguments: [String] {
+        text.split(separator: "\n").map(String.init).filter { !$0.isEmpty && !$0.hasPrefix("#") }
+    }
+}
