@@ -34,7 +34,9 @@ final class HTTPConnection {
 
     /// A connected socket, which waits half a minute for an answer.
     static func open(port: UInt16) throws -> Int32 {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        // Closed in the programs that are started meanwhile: wrk cannot handle descriptors above what it needs itself.
+        let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        let descriptor = socket(AF_INET, type, 0)
         guard descriptor >= 0 else { throw BenchmarkError("socket: \(String(cString: strerror(errno)))") }
         var address = loopback(port: port)
         let result = withUnsafePointer(to: &address) { pointer in

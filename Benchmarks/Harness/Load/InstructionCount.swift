@@ -2,76 +2,85 @@ import Foundation
 
 /// Counts the instructions of a hit with valgrind's callgrind: a figure that is the same on a busy machine.
 ///
-/// Each server runs twice, for so many hits and for twice as many. What starting and ending cost is in both, and the
-/// difference is the hits alone.
+/// A server runs once with as many hits on each of its targets, and then once for each target with twice as many on
+/// that one. What starting, filling and ending cost is in every run; the difference is the hits alone.
 struct InstructionCount {
     let bench: Bench
     private static let size = 1 << 10
 
-    /// The hits of the shorter run.
+    /// How many hits make the difference.
     private var hits: Int { bench.settings.isQuick ? 200 : 2000 }
 
-    /// A row for each way to a body of 1 KiB.
+    /// A row for each way to a body of 1 KiB, and for the bare server with the same fields.
     func rows() throws -> [Row] {
         let group = "instructions, \(ByteText.of(Self.size))"
-        let larderProgram = try withoutDebugInformation(bench.larder)
+        let paths = LarderPath.allCases
+        let program = try withoutDebugInformation(bench.larder)
+        var answers: [HTTPAnswer] = []
+        let counts = try counts(paths.count) { folder, port in
+            [program] + Larder.arguments(port, folder, [])
+        } targets: { server in
+            let targets = try paths.map { try $0.targets(["counted"], size: Self.size, on: server, bench)[0] }
+            // What /fetch stores comes with the first request.
+            for target in targets { _ = try server.connect().get(target) }
+            answers = try targets.map { try server.connect().get($0) }
+            return targets
+        }
         var rows: [Row] = []
-        for path in LarderPath.allCases {
-            var answer: HTTPAnswer?
-            let larder = try count("Larder") { folder, port in
-                ([larderProgram] + Larder.arguments(port, folder, []), "/readyz")
-            } target: { server in
-                let target = try path.targets(["counted"], size: Self.size, on: server, bench)[0]
-                _ = try server.connect().get(target)
-                answer = try server.connect().get(target)
-                return target
-            }
-            guard let answer else { continue }
-            let bare = try count("libmicrohttpd") { _, port in
-                ([bench.program("bare")] + Bare.arguments(port, bench, size: Self.size, like: answer), "/")
-            } target: { _ in
-                "/"
-            }
-            rows.append(Row(group: group, name: path.bareName, values: [.instructionsPerRequest: bare]))
-            rows.append(
-                Row(
-                    group: group, name: path.larderName, baseline: path.bareName,
-                    values: [.instructionsPerRequest: larder], ratio: Series([larder.median / bare.median])))
+        for ((path, answer), count) in zip(zip(paths, answers), counts) {
+            let bare = try self.counts(1) { _, port in
+                [bench.program("bare")] + Bare.arguments(port, bench, size: Self.size, like: answer)
+            } targets: { _ in
+                ["/"]
+            }[0]
+            rows.append(row(group, path.bareName, bare))
+            var own = row(group, path.larderName, count)
+            own.baseline = path.bareName
+            own.ratios[.instructionsPerRequest] = Series([count / bare])
+            rows.append(own)
         }
         return rows
     }
 
-    /// The instructions of one hit. `command` gets a new folder and a port, and says how to start the server and what
-    /// to ask until it answers; `target` makes it hold something and says how to ask for it.
-    private func count(
-        _ name: String, command: (URL, UInt16) throws -> (line: [String], ready: String),
-        target: (Server) throws -> String
-    ) throws -> Series {
-        var totals: [Double] = []
-        for hits in [hits, 2 * hits] {
-            let folder = try bench.folder("counted")
-            let output = bench.work.appendingPathComponent("callgrind.out")
-            let port = try unusedPort()
-            let (line, ready) = try command(folder, port)
-            let process = try bench.start(
-                "callgrind", "valgrind", ["--tool=callgrind", "--callgrind-out-file=\(output.path)"] + line,
-                environment: ["LD_PRELOAD": bench.program("valgrind.so")])
-            let server = Server(name: "\(name) under valgrind", port: port, process: process)
-            try server.waitUntilReady(ready)
-            let asked = try target(server)
-            let connection = try server.connect()
-            for _ in 0..<hits {
-                guard try connection.get(asked).status == 200 else { throw BenchmarkError("\(asked) is no hit") }
+    private func row(_ group: String, _ name: String, _ count: Double) -> Row {
+        bench.note("\(name): \(Int(count)) instructions a request")
+        return Row(
+            group: group, name: name, values: [.instructionsPerRequest: Series([count])].compactMapValues(\.self))
+    }
+
+    /// The instructions of one hit on each of the targets. `command` gets a new folder and a port.
+    private func counts(
+        _ count: Int, command: (URL, UInt16) -> [String], targets: (Server) throws -> [String]
+    ) throws -> [Double] {
+        let base = try total(command, targets, again: nil)
+        return try (0..<count).map { (try total(command, targets, again: $0) - base) / Double(hits) }
+    }
+
+    /// The instructions of a whole run, with twice the hits on one of the targets.
+    private func total(
+        _ command: (URL, UInt16) -> [String], _ targets: (Server) throws -> [String], again: Int?
+    ) throws -> Double {
+        let output = bench.work.appendingPathComponent("callgrind.out")
+        let port = try unusedPort()
+        let process = try bench.start(
+            "callgrind", "valgrind",
+            ["--tool=callgrind", "--callgrind-out-file=\(output.path)"] + command(bench.folder("counted"), port),
+            environment: ["LD_PRELOAD": bench.program("valgrind.so")])
+        let server = Server(name: "the server under valgrind", port: port, process: process)
+        try server.waitUntilReady("/readyz")
+        let connection = try server.connect()
+        for (index, target) in try targets(server).enumerated() {
+            for _ in 0..<(index == again ? 2 * hits : hits) {
+                guard try connection.get(target).status == 200 else { throw BenchmarkError("\(target) is no hit") }
             }
-            process.stop()
-            totals.append(try Self.total(output))
         }
-        let instructions = (totals[1] - totals[0]) / Double(hits)
-        bench.note("\(name): \(Int(instructions)) instructions a request")
-        guard let series = Series([instructions]) else {
-            throw BenchmarkError("callgrind counted nothing")
+        process.stop()
+        // The last line but comments: "totals: 123".
+        for line in try String(contentsOf: output, encoding: .utf8).split(separator: "\n").reversed() {
+            let words = line.split(separator: " ")
+            if words.count > 1, words[0] == "totals:", let total = Double(words[1]) { return total }
         }
-        return series
+        throw BenchmarkError("callgrind wrote no total")
     }
 
     /// A copy of a program that valgrind can read: it gives up on what the Swift compiler writes for debuggers.
@@ -82,16 +91,5 @@ struct InstructionCount {
             throw BenchmarkError("objcopy: \(process.lastWords)")
         }
         return copy
-    }
-
-    /// The number after `summary:` or `totals:`.
-    private static func total(_ file: URL) throws -> Double {
-        for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n").reversed() {
-            let words = line.split(separator: " ")
-            if words.count > 1, words[0] == "totals:" || words[0] == "summary:", let count = Double(words[1]) {
-                return count
-            }
-        }
-        throw BenchmarkError("callgrind wrote no total")
     }
 }

@@ -29,9 +29,10 @@ struct Comparison {
                         Change(text: "\(name): \(metric.title) \(from) -> \(to) \(metric.unit)", isWorse: change))
                 }
             }
-            if let ratio = row.ratio, let earlier = before.ratio, row.values[.instructionsPerRequest] == nil {
-                if let change = Self.change(ratio, earlier, row.isMoreBetter, Self.noise) {
-                    let text = String(format: "ratio %.2f -> %.2f", earlier.median, ratio.median)
+            for (metric, ratio) in row.ratios where metric != .instructionsPerRequest {
+                guard let earlier = before.ratios[metric] else { continue }
+                if let change = Self.change(ratio, earlier, metric.isMoreBetter == true, Self.noise) {
+                    let text = String(format: "ratio of \(metric.title) %.2f -> %.2f", earlier.median, ratio.median)
                     changes.append(Change(text: "\(name): \(text)", isWorse: change))
                 }
             }
@@ -45,7 +46,7 @@ struct Comparison {
     private static func isComparable(_ metric: Metric, _ row: Row) -> Bool {
         switch metric {
         case .instructionsPerRequest, .memoryPerConnection: true
-        case .startSeconds, .entriesPerSecond: row.ratio == nil
+        case .startSeconds, .entriesPerSecond: row.ratios.isEmpty
         default: false
         }
     }
@@ -59,9 +60,4 @@ struct Comparison {
         guard isApart else { return nil }
         return isHigher != isMoreBetter
     }
-}
-
-extension Row {
-    /// Whether a higher ratio is the better one: it is of a rate, unless the row has none.
-    var isMoreBetter: Bool { values[.requestsPerSecond] != nil || values[.entriesPerSecond] != nil }
 }

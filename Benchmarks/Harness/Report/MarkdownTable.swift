@@ -13,12 +13,12 @@ struct MarkdownTable {
         for group in report.groups {
             let rows = report.rows.filter { $0.group == group }
             let metrics = Self.metrics(of: rows)
-            let hasRatio = rows.contains { $0.ratio != nil }
-            let heads = [group] + (hasRatio ? ["ratio"] : []) + metrics.map(Self.head)
+            let ratios = Metric.allCases.filter { metric in rows.contains { $0.ratios[metric] != nil } }
+            let heads = [group] + ratios.map { "ratio of \($0.title)" } + metrics.map(Self.head)
             lines += ["", line(heads), "|---|" + String(repeating: "---:|", count: heads.count - 1)]
             for row in rows {
                 let cells = metrics.map { metric in row.values[metric].map { metric.text($0.median) } ?? "" }
-                lines.append(line([row.name] + (hasRatio ? [ratio(row)] : []) + cells))
+                lines.append(line([row.name] + ratios.map { ratio(row.ratios[$0]) } + cells))
             }
             for note in Set(rows.compactMap(\.note)).sorted() { lines += ["", note] }
         }
@@ -51,8 +51,8 @@ struct MarkdownTable {
     }
 
     /// The median, and from where to where the rounds went.
-    private func ratio(_ row: Row) -> String {
-        guard let ratio = row.ratio else { return "" }
+    private func ratio(_ series: Series?) -> String {
+        guard let ratio = series else { return "" }
         let median = String(format: "%.2f", ratio.median)
         guard ratio.rounds.count > 1 else { return median }
         return median + String(format: " (%.2f to %.2f)", ratio.lowest, ratio.highest)

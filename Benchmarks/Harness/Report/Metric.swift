@@ -2,8 +2,8 @@ import Foundation
 
 /// Something that is measured. Values are kept in the base unit: seconds, bytes, counts.
 enum Metric: String, Codable, CodingKeyRepresentable, CaseIterable, Sendable {
-    case requestsPerSecond, p50, p99, p999, cpuPerRequest, peakMemory, anonymousMemory
-    case entriesPerSecond, startSeconds, memoryPerConnection, instructionsPerRequest
+    case requestsPerSecond, entriesPerSecond, startSeconds, instructionsPerRequest
+    case p50, p99, p999, cpuPerRequest, peakMemory, anonymousMemory, memoryPerConnection, runs
     case originRequests, failures
 
     /// The head of its column.
@@ -21,6 +21,7 @@ enum Metric: String, Codable, CodingKeyRepresentable, CaseIterable, Sendable {
         case .memoryPerConnection: "memory a connection"
         case .instructionsPerRequest: "instructions a request"
         case .originRequests: "to the origin"
+        case .runs: "ran beside"
         case .failures: "failed"
         }
     }
@@ -33,7 +34,7 @@ enum Metric: String, Codable, CodingKeyRepresentable, CaseIterable, Sendable {
         case .cpuPerRequest: "µs"
         case .peakMemory, .anonymousMemory: "MiB"
         case .memoryPerConnection: "KiB"
-        case .instructionsPerRequest, .originRequests, .failures: ""
+        case .instructionsPerRequest, .originRequests, .failures, .runs: ""
         }
     }
 
@@ -41,7 +42,7 @@ enum Metric: String, Codable, CodingKeyRepresentable, CaseIterable, Sendable {
     var isMoreBetter: Bool? {
         switch self {
         case .requestsPerSecond, .entriesPerSecond: true
-        case .originRequests: nil
+        case .originRequests, .runs: nil
         default: false
         }
     }
@@ -49,7 +50,7 @@ enum Metric: String, Codable, CodingKeyRepresentable, CaseIterable, Sendable {
     /// The value in ``unit``.
     func text(_ value: Double) -> String {
         switch self {
-        case .requestsPerSecond, .entriesPerSecond, .instructionsPerRequest, .originRequests, .failures:
+        case .requestsPerSecond, .entriesPerSecond, .instructionsPerRequest, .originRequests, .runs, .failures:
             String(format: "%.0f", value)
         case .p50, .p99, .p999: String(format: "%.2f", value * 1e3)
         case .startSeconds: String(format: "%.0f", value * 1e3)

@@ -47,15 +47,35 @@ struct Report: Codable {
     }
 }
 
+extension Report {
+    /// Writes `README.md` into a folder of results: all tables and plots that are there.
+    static func writeIndex(of folder: URL) throws {
+        var text = """
+            # Results
+
+            Written by `scripts/bench`. Only ratios of one run mean something elsewhere: the machine is shared.
+
+
+            """
+        for part in allParts {
+            let file = folder.appendingPathComponent("\(part.name).json")
+            guard FileManager.default.fileExists(atPath: file.path) else { continue }
+            text += MarkdownTable(try Report(contentsOf: file)).text + "\n![\(part.name)](\(part.name).svg)\n\n"
+        }
+        try Data((text.trimmingCharacters(in: .newlines) + "\n").utf8)
+            .write(to: folder.appendingPathComponent("README.md"))
+    }
+}
+
 /// One line of the result.
 struct Row: Codable {
     var group: String
     var name: String
-    /// The row of the same group that ``ratio`` is to.
+    /// The row of the same group that ``ratios`` are to.
     var baseline: String?
     var values: [Metric: Series]
     /// Taken in each round, and only then put together: what slows the machine down slows both.
-    var ratio: Series?
+    var ratios: [Metric: Series] = [:]
     var note: String?
 
     /// The values of all rounds, metric by metric.

@@ -18,12 +18,13 @@ struct SVGPlot {
         var parts: [String] = []
         for group in report.groups {
             let rows = report.rows.filter { $0.group == group }
-            let hasRatio = rows.contains { $0.ratio != nil }
+            let held = Metric.allCases.first { metric in rows.contains { $0.ratios[metric] != nil } }
+            let inTable = Metric.allCases.first { metric in rows.contains { $0.values[metric] != nil } }
+            guard let metric = held ?? inTable else { continue }
+            let hasRatio = held != nil
             // A row without a ratio beside others that have one is what they are held against.
-            let bars = hasRatio ? rows.filter { $0.ratio != nil } : rows
-            guard let metric = Metric.allCases.first(where: { metric in rows.contains { $0.values[metric] != nil } })
-            else { continue }
-            let values = bars.map { row in hasRatio ? row.ratio : row.values[metric] }
+            let bars = hasRatio ? rows.filter { $0.ratios[metric] != nil } : rows
+            let values = bars.map { row in hasRatio ? row.ratios[metric] : row.values[metric] }
             let largest = max(values.compactMap { $0?.highest }.max() ?? 0, hasRatio ? 1 : 0)
             guard largest > 0 else { continue }
             let scale = (Self.width - Self.labels - 80) / largest

@@ -10,4 +10,6 @@ protocol BenchmarkPart: Sendable {
 }
 
 /// All parts, in the order in which they run.
-let allParts: [any BenchmarkPart.Type] = [Hits.self]
+let allParts: [any BenchmarkPart.Type] = [
+    Hits.self, Disk.self, Fill.self, Connections.self, Mixed.self, Start.self, Listing.self,
+]

@@ -16,14 +16,16 @@ struct Contender {
 extension Bench {
     /// Gives everyone a turn, A B C A B C, and puts together what came out.
     ///
-    /// - Parameter ratio: the metric whose ratio to the baseline is taken, round by round.
-    func run(_ contenders: [Contender], ratio: Metric = .requestsPerSecond) throws -> [Row] {
+    /// - Parameter ratios: the metrics whose ratio to the baseline is taken, round by round.
+    func run(_ contenders: [Contender], ratios: [Metric] = [.requestsPerSecond]) throws -> [Row] {
         var samples = [[Sample]](repeating: [], count: contenders.count)
         for round in 0..<settings.rounds {
             for (index, contender) in contenders.enumerated() {
                 let sample = try contender.turn(round)
                 samples[index].append(sample)
-                let figure = sample[ratio].map { " \(ratio.text($0)) \(ratio.unit)" } ?? ""
+                let figure = ratios.compactMap { metric in
+                    sample[metric].map { " \(metric.text($0)) \(metric.unit)" }
+                }.joined(separator: ",")
                 note("round \(round + 1)/\(settings.rounds) \(contender.group), \(contender.name):\(figure)")
             }
         }
@@ -32,15 +34,18 @@ extension Bench {
             let baseline = contenders.firstIndex {
                 $0.group == contender.group && $0.name == contender.baseline
             }
-            var ratios: [Double] = []
-            if let baseline {
-                for (own, other) in zip(samples[index], samples[baseline]) {
-                    if let value = own[ratio], let base = other[ratio], base > 0 { ratios.append(value / base) }
-                }
+            var held: [Metric: Series] = [:]
+            for metric in ratios {
+                guard let baseline else { break }
+                held[metric] = Series(
+                    zip(samples[index], samples[baseline]).compactMap { own, other in
+                        guard let value = own[metric], let base = other[metric], base > 0 else { return nil }
+                        return value / base
+                    })
             }
             return Row(
                 group: contender.group, name: contender.name, baseline: contender.baseline,
-                values: Row.values(of: samples[index]), ratio: Series(ratios), note: contender.note)
+                values: Row.values(of: samples[index]), ratios: held, note: contender.note)
         }
     }
 

@@ -54,13 +54,20 @@ struct LarderBenchmarks: ParsableCommand {
             output.map { URL(fileURLWithPath: $0) }
             ?? root.appendingPathComponent(quick ? ".build-bench/quick" : "Benchmarks/results")
         let bench = try Bench(settings: settings, root: root)
-        var isDone = false
-        defer { bench.end(keepingFolder: !isDone) }
-
-        var isWorse = false
+        var (isWorse, hasFailed) = (false, false)
+        defer { bench.end(keepingFolder: hasFailed) }
         for part in try chosen(earlier) {
             bench.note("part \(part.name)")
-            let rows = try part.init().run(bench)
+            let rows: [Row]
+            do {
+                rows = try part.init().run(bench)
+            } catch {
+                // The other parts can still be measured.
+                hasFailed = true
+                bench.note("\(part.name) failed: \(error); see \(bench.work.path)")
+                bench.stopServers()
+                continue
+            }
             bench.stopServers()
             let report = Report(
                 part: part.name, summary: part.summary, machine: Machine(bench), settings: settings, rows: rows)
@@ -73,8 +80,8 @@ struct LarderBenchmarks: ParsableCommand {
                 if comparison.changes.isEmpty { print("\(part.name): nothing changed beyond noise") }
             }
         }
-        isDone = true
-        if isWorse { throw ExitCode.failure }
+        try Report.writeIndex(of: folder)
+        if isWorse || hasFailed { throw ExitCode.failure }
     }
 
     /// The parts that the arguments name; without a name those of the earlier result, or all.

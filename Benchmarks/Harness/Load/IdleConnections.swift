@@ -1,0 +1,44 @@
+import Foundation
+
+/// Connections that asked once and then stay open.
+final class IdleConnections {
+    private var descriptors: [Int32] = []
+
+    /// Opens them all; each asks for `target` once, and waits for the answer.
+    init(_ count: Int, to server: Server, target: String) throws {
+        let request = Array("GET \(target) HTTP/1.1\r\nHost: 127.0.0.1:\(server.port)\r\n\r\n".utf8)
+        var answer = [UInt8](repeating: 0, count: 64 << 10)
+        do {
+            for number in 0..<count {
+                let descriptor = try HTTPConnection.open(port: server.port)
+                descriptors.append(descriptor)
+                var limit = timeval(tv_sec: 5, tv_usec: 0)
+                setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+                // The answer is small: it comes in one piece, or in two when its head and body are sent apart.
+                guard send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count,
+                    recv(descriptor, &answer, answer.count, 0) > 0
+                else { throw BenchmarkError("\(server.name) did not answer connection \(number + 1) of \(count)") }
+            }
+        } catch {
+            closeAll()
+            throw error
+        }
+    }
+
+    deinit {
+        closeAll()
+    }
+
+    /// How many the server has not closed.
+    var openCount: Int {
+        var byte: UInt8 = 0
+        return descriptors.count { descriptor in
+            recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) != 0
+        }
+    }
+
+    func closeAll() {
+        for descriptor in descriptors { close(descriptor) }
+        descriptors = []
+    }
+}

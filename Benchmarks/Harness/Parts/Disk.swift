@@ -1,0 +1,80 @@
+import Foundation
+
+/// Hits of a cache that is much larger than its memory tier.
+struct Disk: BenchmarkPart {
+    static let name = "disk"
+    static let summary = """
+        Hits on entries of 1 KiB that take many times the memory tier of 64 MiB, beside nginx with the same entries; \
+        both have the machine's page cache behind them. And hits that come from memory, with few entries and with \
+        many on disk: there the ratios are of times.
+        """
+
+    private static let memory = ["--memory-limit", "64MiB"]
+
+    func run(_ bench: Bench) throws -> [Row] {
+        let large = try bench.dataset(Dataset.large(bench))
+        let larder = try Larder.start(bench, directory: large.directory, Self.memory)
+        let nginx = try Nginx.start(bench)
+        bench.note("filling nginx with \(large.count) entries")
+        try fill(nginx, large.count)
+
+        var contenders: [Contender] = []
+        for order in KeySequence.allCases {
+            let file = try order.file(large.count, bench)
+            let group = "\(order.rawValue), \(large.count) entries"
+            contenders += [
+                contender(bench, group, nginx, file, "/\(Dataset.bodyBytes)/entry-", ""),
+                contender(bench, group, larder, file, "/entries/entry-", "/content", baseline: nginx.name),
+            ]
+        }
+        let rows = try bench.run(contenders)
+        bench.stopServers()
+        return try rows + memoryHits(bench, large)
+    }
+
+    private func contender(
+        _ bench: Bench, _ group: String, _ server: Server, _ file: URL, _ prefix: String, _ suffix: String,
+        baseline: String? = nil
+    ) -> Contender {
+        Contender(group: group, name: server.name, baseline: baseline) { round in
+            // Each round goes on where the last one is sure to have ended, and everybody at the same place.
+            try bench.measure(
+                server, "sequence", [file.path, String(Wrk.threads), String(round * 200_000), prefix, suffix])
+        }
+    }
+
+    /// Has a proxy hold the bodies.
+    private func fill(_ server: Server, _ count: Int) throws {
+        let port = server.port
+        try inParallel(64, Array(0..<count)) { numbers in
+            let connection = try HTTPConnection(port: port)
+            for number in numbers {
+                let answer = try connection.get("/\(Dataset.bodyBytes)/entry-\(number)")
+                guard answer.status == 200 else { throw BenchmarkError("filling: \(answer.status)") }
+            }
+        }
+    }
+
+    /// The same thousand entries, out of a thousand and out of many.
+    private func memoryHits(_ bench: Bench, _ large: Dataset) throws -> [Row] {
+        let small = try bench.dataset(1000)
+        let list = try bench.list((0..<small.count).map(Dataset.target))
+        let group = "memory hits of \(small.count) entries"
+        var contenders: [Contender] = []
+        for dataset in [small, large] {
+            let server = try Larder.start(bench, directory: dataset.directory, Self.memory)
+            let connection = try server.connect()
+            for _ in 0..<2 {
+                for number in 0..<small.count { _ = try connection.get(Dataset.target(number)) }
+            }
+            contenders.append(
+                Contender(
+                    group: group, name: "out of \(dataset.count)",
+                    baseline: dataset.count == small.count ? nil : "out of \(small.count)"
+                ) { _ in
+                    try bench.measure(server, "walk", [list.path, String(Wrk.threads)])
+                })
+        }
+        return try bench.run(contenders, ratios: [.p50, .p99])
+    }
+}
