@@ -114,6 +114,7 @@ let package = Package(
         .testTarget(
             name: "DiskCacheTests",
             dependencies: ["DiskCache", "Primitives", "TestSupport", .product(name: "GRDB", package: "GRDB.swift")]),
+        .testTarget(name: "BenchmarksTests", dependencies: ["LarderBenchmarks"]),
         .testTarget(name: "LarderTests", dependencies: ["Larder", "DiskCache", "Primitives", "TestSupport"]),
         .testTarget(
             name: "EndToEndTests",

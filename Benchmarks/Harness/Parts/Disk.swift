@@ -17,6 +17,8 @@ struct Disk: BenchmarkPart {
         let nginx = try Nginx.start(bench)
         bench.note("filling nginx with \(large.count) entries")
         try fill(nginx, large.count)
+        // What filling wrote must not be on its way to the disk while hits are measured.
+        sync()
 
         var contenders: [Contender] = []
         for order in KeySequence.allCases {

@@ -12,6 +12,8 @@ struct Comparison {
 
     /// What two runs of the same program differ by although nothing changed, on a machine that is shared.
     private static let noise = 0.05
+    /// One or two rounds cannot show how far they scatter.
+    private static let noiseOfFewRounds = 0.3
     /// Counts of instructions hardly move.
     private static let noiseOfCounts = 0.01
 
@@ -54,6 +56,9 @@ struct Comparison {
     /// `true` when the new series is worse, `false` when it is better, `nil` when nobody can tell: the medians are
     /// close together, or some round of the one was as good as some round of the other.
     private static func change(_ new: Series, _ old: Series, _ isMoreBetter: Bool, _ noise: Double) -> Bool? {
+        let isCount = noise == noiseOfCounts
+        let hasFewRounds = min(new.rounds.count, old.rounds.count) < 3
+        let noise = hasFewRounds && !isCount ? noiseOfFewRounds : noise
         guard old.median > 0, abs(new.median / old.median - 1) > noise else { return nil }
         let isHigher = new.median > old.median
         let isApart = isHigher ? new.lowest > old.highest : new.highest < old.lowest

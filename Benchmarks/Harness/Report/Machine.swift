@@ -9,6 +9,10 @@ struct Machine: Codable {
     /// The versions of everything that was measured, as their packages say.
     var versions: [String: String]
 
+}
+
+extension Machine {
+    /// This one.
     init(_ bench: Bench) {
         cores = bench.cores
         memoryBytes = ProcessInfo.processInfo.physicalMemory

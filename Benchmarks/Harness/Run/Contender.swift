@@ -57,7 +57,9 @@ extension Bench {
             script, arguments, on: server.port, seconds: settings.seconds, connections: settings.connections)
         let after = ProcessUsage(of: server.process.id)
         guard server.process.isRunning else { throw BenchmarkError("\(server.name) ended under load") }
-        let requests = Double(max(1, result.requests))
+        guard result.requests > 0 else { throw BenchmarkError("\(server.name) answered nothing") }
+        if result.failures.count > 0 { note("\(server.name): \(result.failures)") }
+        let requests = Double(result.requests)
         return [
             .requestsPerSecond: result.requestsPerSecond,
             .p50: Double(result.p50) / 1e6, .p99: Double(result.p99) / 1e6, .p999: Double(result.p999) / 1e6,

@@ -1,0 +1,81 @@
+import Foundation
+import Testing
+
+@testable import LarderBenchmarks
+
+struct ComparisonTests {
+    private func report(_ rows: [Row]) -> Report {
+        let settings = Settings(rounds: 3, seconds: 5, isQuick: false)
+        let machine = Machine(cores: 2, processor: "any", memoryBytes: 1 << 34, kernel: "any", versions: [:])
+        return Report(part: "hits", summary: "Hits.", machine: machine, settings: settings, rows: rows)
+    }
+
+    private func row(ratios: [Double], of metric: Metric = .requestsPerSecond) -> Row {
+        Row(group: "1 KiB", name: "Larder", baseline: "bare", values: [:], ratios: [metric: Series(ratios)!])
+    }
+
+    @Test("the median of an even number of rounds lies between the two in the middle")
+    func median() {
+        #expect(Series([4, 1, 3, 2])?.median == 2.5)
+        #expect(Series([9, 1, 5])?.median == 5)
+        #expect(Series([]) == nil)
+    }
+
+    @Test("a ratio that fell in every round is worse, and one that rose is better")
+    func change() {
+        let (before, after) = (report([row(ratios: [0.9, 0.92, 0.95])]), report([row(ratios: [0.7, 0.75, 0.8])]))
+        #expect(Comparison(after, against: before).isWorse)
+        let back = Comparison(before, against: after)
+        #expect(!back.isWorse && back.changes.count == 1)
+    }
+
+    @Test("rounds that overlap, or medians that are close together, say nothing")
+    func noise() {
+        let wide = (report([row(ratios: [0.7, 0.9, 1])]), report([row(ratios: [0.6, 0.75, 0.8])]))
+        #expect(Comparison(wide.1, against: wide.0).changes.isEmpty)
+        let close = (report([row(ratios: [0.90, 0.91, 0.92])]), report([row(ratios: [0.87, 0.88, 0.89])]))
+        #expect(Comparison(close.1, against: close.0).changes.isEmpty)
+    }
+
+    @Test("a time that rose is worse")
+    func time() {
+        let before = report([row(ratios: [1, 1.1, 1.2], of: .p99)])
+        let after = report([row(ratios: [1.9, 2, 2.1], of: .p99)])
+        #expect(Comparison(after, against: before).isWorse)
+    }
+
+    @Test("two more instructions in a hundred are worse, although no time shows them")
+    func instructions() {
+        func counted(_ count: Double) -> Report {
+            report([Row(group: "1 KiB", name: "Larder", values: [.instructionsPerRequest: Series([count])!])])
+        }
+        #expect(Comparison(counted(102_000), against: counted(100_000)).isWorse)
+        #expect(!Comparison(counted(100_500), against: counted(100_000)).isWorse)
+    }
+
+    @Test("rates of one run are not held against those of another: the machine may have been busy")
+    func rates() {
+        func rated(_ rate: Double) -> Report {
+            report([Row(group: "1 KiB", name: "Larder", values: [.requestsPerSecond: Series([rate])!])])
+        }
+        #expect(Comparison(rated(50_000), against: rated(100_000)).changes.isEmpty)
+    }
+
+    @Test("a report comes back from its file as it was written")
+    func file() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("report-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try report([row(ratios: [0.5, 0.6, 0.7])]).write(to: folder)
+        let read = try Report(contentsOf: folder.appendingPathComponent("hits.json"))
+        #expect(read.rows.first?.ratios[.requestsPerSecond]?.rounds == [0.5, 0.6, 0.7])
+        let index = folder.appendingPathComponent("README.md")
+        try Report.writeIndex(of: folder)
+        #expect(try String(contentsOf: index, encoding: .utf8).contains("![hits](hits.svg)"))
+    }
+
+    @Test("the table has no column in which there is nothing")
+    func table() {
+        let text = MarkdownTable(report([row(ratios: [0.5, 0.6, 0.7])])).text
+        #expect(text.contains("| 1 KiB | ratio of requests/s |\n|---|---:|\n| Larder | 0.60 (0.50 to 0.70) |"))
+    }
+}
