@@ -15,7 +15,13 @@ final class Bench {
     init(settings: Settings, root: URL) throws {
         self.settings = settings
         self.root = root
-        work = root.appendingPathComponent(".build-bench/run-\(getpid())")
+        let runs = root.appendingPathComponent(".build-bench")
+        work = runs.appendingPathComponent("run-\(getpid())")
+        // A run that was killed leaves its folder, which can be large.
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: runs.path)) ?? [] {
+            guard name.hasPrefix("run-"), let id = Int32(name.dropFirst(4)), kill(id, 0) != 0 else { continue }
+            try? FileManager.default.removeItem(at: runs.appendingPathComponent(name))
+        }
         try FileManager.default.createDirectory(at: work, withIntermediateDirectories: true)
         // 10,000 connections need as many descriptors, here and in the servers, which inherit the limit.
         var limit = rlimit()
