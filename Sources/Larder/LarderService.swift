@@ -79,7 +79,8 @@ public final class LarderService: Sendable {
         }
         origin = OriginClient(configuration: originConfiguration)
         originConfiguration.maxTransfers = limits.gateway
-        originConfiguration.maxTransfersPerHost = limits.gateway
+        originConfiguration.maxTransfersPerHost = limits.gatewayPerHost
+        originConfiguration.queueTimeout = Gateway.defaultPatience
         gatewayOrigin = OriginClient(configuration: originConfiguration)
         downloads = DownloadManager(
             tools: Flight.Tools(

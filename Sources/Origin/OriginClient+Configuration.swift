@@ -10,6 +10,8 @@ extension OriginClient {
         /// How long a transfer may take in all, redirects and retries included, waiting for its turn not; 1 h by
         /// default.
         public var totalTimeout: Duration = .seconds(3600)
+        /// How long a transfer may wait for its turn, each time that it has to; `nil`, the default, is no limit.
+        public var queueTimeout: Duration?
         /// How many redirects are followed; 10 by default.
         public var maxRedirects = 10
         /// How many transfers run at once; the others wait. 512 by default.

@@ -45,6 +45,8 @@ public struct OriginError: Error, Sendable, CustomStringConvertible {
         case receiving
         /// The limit of the transfer as a whole.
         case total
+        /// Its turn did not come.
+        case queued
     }
 
     /// What kind of trouble it was.
@@ -104,6 +106,7 @@ extension OriginError.Phase {
         case .waiting: "the origin did not answer in time"
         case .receiving: "the origin stopped sending"
         case .total: "the transfer as a whole took too long"
+        case .queued: "too many other transfers were under way"
         }
     }
 }

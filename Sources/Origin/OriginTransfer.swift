@@ -20,6 +20,11 @@ public final class OriginTransfer: Sendable {
         inbox.append(.cancel(id))
     }
 
+    /// ``cancel()``, but only while it waits for its turn, and not a byte of it was sent.
+    public func cancelIfWaiting() {
+        inbox.append(.cancelIfWaiting(id))
+    }
+
     /// Stops the delivery of the body, from any thread: what is being delivered in this moment is the last, with
     /// content codings as much as it gives. The head still comes, and so does the end of a transfer that has no more
     /// bytes. The origin is held back by its connection being full; that is not a stall, but the limit for the transfer

@@ -15,6 +15,7 @@ struct TransferLimitsTests {
     func enough() {
         let limits = TransferLimits(descriptors: 1 << 20, maxDownloads: 512)
         #expect(limits.gateway == 4096)
+        #expect(limits.gatewayPerHost == 2048)
         #expect(limits.downloads == 512)
     }
 

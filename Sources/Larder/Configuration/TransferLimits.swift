@@ -4,9 +4,10 @@
 /// (`Daemon.Configuration.connectionLimit`); a quarter is for requests through the gateway and an eighth for downloads,
 /// so that origins that hang take nobody's hits; the rest is for everything else.
 struct TransferLimits: Equatable {
-    /// Through the gateway, at one host or at many: what cannot be shared must not queue, so there is no lower limit a
-    /// host. At most 4,096.
+    /// Through the gateway; at most 4,096.
     let gateway: Int
+    /// Of these at one host: half. What cannot be shared must not queue, so it is not less.
+    var gatewayPerHost: Int { max(1, gateway / 2) }
     /// Downloads, at most as many as are configured.
     let downloads: Int
 

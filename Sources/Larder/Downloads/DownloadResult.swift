@@ -23,7 +23,7 @@ public struct DownloadResult: Sendable {
 }
 
 /// Why a download failed.
-public enum DownloadError: Error, Sendable {
+public enum DownloadError: Error, Hashable, Sendable {
     /// The URL's scheme, or that of a redirect, is not among those allowed.
     case schemeRefused(String)
     /// The origin's address is not among those allowed; in words that name the rule.

@@ -173,7 +173,7 @@ extension FetchFlight: OriginReceiver {
         }
         // What came for a request that wants an answer of its own, or answers its conditions, tells nothing of others.
         if leader.mayWait, isKeepable, ![304, 412].contains(answer.status) {
-            gateway.learn(of: leader, isShareable: shared.map { leader.mayHave($0.head, now: now) } ?? false)
+            gateway.learn(of: leader, isShareable: shared.map { leader.isFit($0.head, now: now) } ?? false)
         }
         let waiters = state.withLock { state in
             if case .waiting = state.phase { state.phase = .answered(shared) }

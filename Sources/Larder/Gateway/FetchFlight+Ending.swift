@@ -103,7 +103,10 @@ extension FetchFlight {
         end()
         let now = tools.clock.now()
         for waiter in waiters {
-            if let held, error.allowsStale,
+            if error == .cancelled, waiter.isFollower {
+                // It was given up when nobody seemed to want it.
+                gateway.sendBack(waiter.call)
+            } else if let held, error.allowsStale,
                 waiter.call.mayHaveStale(held, onError: .unreachable, now: now)
             {
                 gateway.serve(held, to: waiter.call, as: .staleAfter(.unreachable))

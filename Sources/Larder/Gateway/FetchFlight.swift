@@ -165,14 +165,14 @@ final class FetchFlight: Sendable {
 
     /// A client is gone. The flight goes on as long as somebody waits or the answer may be kept.
     func leave(_ number: UInt64) {
-        let isWanted = state.withLock { state in
+        let transfer: OriginTransfer? = state.withLock { state in
             state.waiters.removeAll { $0.number == number }
-            guard state.waiters.isEmpty, !leader.request.isCacheable || !isKeepable, case .waiting = state.phase else {
-                return true
-            }
-            return false
+            guard state.waiters.isEmpty, case .waiting = state.phase else { return nil }
+            if !leader.request.isCacheable || !isKeepable { state.obey(.cancel) }
+            return state.transfer
         }
-        if !isWanted { cancel() }
+        // What has not even departed is for nobody.
+        transfer?.cancelIfWaiting()
     }
 
     /// The followers have waited long enough for the head: each is on its own from now on.
@@ -185,6 +185,34 @@ final class FetchFlight: Sendable {
             return followers
         }
         for follower in followers { gateway.goAlone(follower.call) }
+    }
+
+    /// Ends the flight if nobody waits for its answer or reads it, although it might be kept; whether it did.
+    func giveUp() -> Bool {
+        let (isUnwanted, flow, shared) = state.withLock { state -> (Bool, BodyFlow?, Shared?) in
+            guard state.waiters.isEmpty else { return (false, nil, nil) }
+            switch state.phase {
+            case .waiting:
+                state.isPatienceOver = true
+                return (true, nil, nil)
+            case .answered(let shared):
+                // From here on nobody joins.
+                state.phase = .answered(nil)
+                return (true, state.flow, shared)
+            case .confirming, .ended:
+                return (false, nil, nil)
+            }
+        }
+        guard isUnwanted else { return false }
+        // Not under the lock: the flow's comes before it.
+        if let flow, flow.followerCount > 0 || !flow.hasBeenRead {
+            state.withLock { state in
+                if case .answered(nil) = state.phase { state.phase = .answered(shared) }
+            }
+            return false
+        }
+        cancel()
+        return true
     }
 
     /// Ends the flight, with an error for whoever waits.

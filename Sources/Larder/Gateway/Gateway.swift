@@ -23,6 +23,8 @@ public final class Gateway: Sendable {
 
     struct State {
         var flights: [String: [FetchFlight]] = [:]
+        /// How many there are.
+        var flightCount = 0
         /// Requests whose answers cannot be shared, as far as is known, and until when that is believed: by
         /// ``GatewayCall/sharingHash``.
         var unshared: [Int: Timestamp] = [:]
@@ -36,8 +38,12 @@ public final class Gateway: Sendable {
     /// For what has to happen later, or on another thread; some of it waits for room on disk.
     let queue = DispatchQueue(label: "larder.gateway", attributes: .concurrent)
 
+    /// How long a request waits for others, unless told: for the head of an answer that another one asked for, or for
+    /// its turn.
+    static let defaultPatience = Duration.seconds(10)
+
     /// - Parameter patience: how long a request waits for the head of an answer that another one asked for.
-    init(tools: FetchFlight.Tools, patience: Duration = .seconds(10)) {
+    init(tools: FetchFlight.Tools, patience: Duration = defaultPatience) {
         self.tools = tools
         self.patience = patience
     }
@@ -68,7 +74,7 @@ public final class Gateway: Sendable {
     }
 
     /// How many requests to origins are under way.
-    public var flightCount: Int { state.withLock { $0.flights.values.reduce(0) { $0 + $1.count } } }
+    public var flightCount: Int { state.withLock(\.flightCount) }
 
     /// Refuses new requests from now on, and ends those that run.
     public func stop() {
@@ -183,6 +189,7 @@ public final class Gateway: Sendable {
                 call, held: held, isValidating: isValidating, isShared: isShared && call.request.method == .get,
                 gateway: self)
             state.flights[url, default: []].append(flight)
+            state.flightCount += 1
             return .leads(flight)
         }
         switch role {
@@ -209,7 +216,25 @@ public final class Gateway: Sendable {
         if flight.isShared, let found = lookUp(flight.leader).0, found.entry.version != held?.entry.version {
             return flight.land()
         }
+        makeWay(for: flight)
         flight.depart()
+    }
+
+    /// When a request would have to wait for its turn, one that nobody waits for or reads any more is given up for it:
+    /// else clients that come and go, and origins that trickle, could take every place.
+    private func makeWay(for flight: FetchFlight) {
+        let limits = tools.origin.configuration
+        let others: [FetchFlight] = state.withLock { state in
+            guard state.flightCount > min(limits.maxTransfersPerHost, limits.maxTransfers) else { return [] }
+            return state.flights.values.flatMap { $0 }.filter { $0 !== flight }
+        }
+        let authority = flight.leader.request.url.authority
+        let ofOrigin = others.filter { $0.leader.request.url.authority == authority }
+        if ofOrigin.count >= limits.maxTransfersPerHost {
+            _ = ofOrigin.first { $0.giveUp() }
+        } else if others.count >= limits.maxTransfers {
+            _ = others.first { $0.giveUp() }
+        }
     }
 
     /// Brings a stale response up to date behind the back of the client that got it, unless that is under way.
@@ -233,7 +258,9 @@ public final class Gateway: Sendable {
 
     func remove(_ flight: FetchFlight) {
         state.withLock { state in
-            state.flights[flight.url]?.removeAll { $0 === flight }
+            guard let index = state.flights[flight.url]?.firstIndex(where: { $0 === flight }) else { return }
+            state.flights[flight.url]?.remove(at: index)
+            state.flightCount -= 1
             if state.flights[flight.url]?.isEmpty == true { state.flights[flight.url] = nil }
         }
     }

@@ -80,6 +80,7 @@ final class GatewayCall: Sendable {
         hasher.combine(cacheRequest.authorization)
         hasher.combine(request.ttl == nil)
         hasher.combine(request.fields[values: .range])
+        hasher.combine(request.fields.contains(.cookie))
         return hasher.finalize()
     }
 
@@ -97,6 +98,15 @@ final class GatewayCall: Sendable {
     func mayHave(_ head: StoredResponse, now: Timestamp) -> Bool {
         let decision = ReusePolicy.decide(
             cacheRequest, head, expiry: head.expiryDate(callerTTL: request.ttl), now: now)
+        if case .serve = decision { return true }
+        return false
+    }
+
+    /// Whether an answer is right for requests like this one, whatever directives this one has (RFC 9111 §5.2.1).
+    func isFit(_ head: StoredResponse, now: Timestamp) -> Bool {
+        var neutral = cacheRequest
+        neutral.fields[fields: .cacheControl] = []
+        let decision = ReusePolicy.decide(neutral, head, expiry: head.expiryDate(callerTTL: request.ttl), now: now)
         if case .serve = decision { return true }
         return false
     }

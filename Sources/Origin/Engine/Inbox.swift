@@ -11,6 +11,7 @@ final class Inbox: Sendable {
     enum Command: Sendable {
         case start(OriginTransfer, OriginRequest, any OriginReceiver)
         case cancel(UInt64)
+        case cancelIfWaiting(UInt64)
         /// What was held back may go on, or has broken.
         case wake(UInt64)
         case shutDown

@@ -38,6 +38,8 @@ final class Transfer {
     var timeLeft: Duration
     /// When it got its turn; `nil` while it waits in the queue.
     var startedAt: Instant?
+    /// Since when it has waited for its turn, when it has not started.
+    var queuedAt: Instant
     /// When the pause before the next try ends.
     var retryAt: Instant?
     var handle: EasyHandle?
@@ -76,6 +78,7 @@ final class Transfer {
         timeLeft = configuration.totalTimeout
         stallTimeout = configuration.stallTimeout
         self.timer = timer
+        queuedAt = timer.now
         lastProgress = timer.now
     }
 

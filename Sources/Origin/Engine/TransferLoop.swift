@@ -53,6 +53,10 @@ final class TransferLoop {
         case .start(let control, let request, let receiver): start(control, request, receiver)
         case .cancel(let id):
             if let transfer = transfers[id] { finish(transfer, .failure(OriginError(.cancelled))) }
+        case .cancelIfWaiting(let id):
+            if let transfer = transfers[id], transfer.startedAt == nil {
+                finish(transfer, .failure(OriginError(.cancelled)))
+            }
         case .wake(let id):
             if let transfer = transfers[id] { wake(transfer) }
         case .shutDown: return false
@@ -65,10 +69,11 @@ final class TransferLoop {
             let url = try request.checkedURL(configuration)
             // Before now there was nothing that a wake-up could have reached.
             if let words = request.body?.failure { throw OriginError(.uploadBroken(words)) }
-            transfers[control.id] = Transfer(
+            let transfer = Transfer(
                 control: control, request: request, receiver: receiver, url: url, configuration: configuration,
                 timer: timer)
-            queue.enqueue(control.id, host: url.origin)
+            transfers[control.id] = transfer
+            enqueue(transfer)
         } catch {
             request.body?.close()
             receiver.originDidFinish(.failure(error))
@@ -159,7 +164,13 @@ final class TransferLoop {
         if let startedAt = transfer.startedAt { transfer.timeLeft -= timer.now - startedAt }
         transfer.startedAt = nil
         queue.remove(transfer.id)
-        queue.enqueue(transfer.id, host: transfer.url.origin, first: true)
+        enqueue(transfer, first: true)
+    }
+
+    private func enqueue(_ transfer: Transfer, first: Bool = false) {
+        transfer.queuedAt = timer.now
+        queue.enqueue(transfer.id, host: transfer.url.origin, first: first)
+        timer.note(deadline(of: transfer))
     }
 
     /// Takes the transfer's handle back from libcurl, which closes the connection unless the answer was read whole.
@@ -181,9 +192,11 @@ final class TransferLoop {
 
     // MARK: Time
 
-    /// When something is to be done about the transfer if nothing happens; `nil` while it waits for its turn.
+    /// When something is to be done about the transfer if nothing happens; `nil`: never.
     private func deadline(of transfer: Transfer) -> Transfer.Instant? {
-        guard let startedAt = transfer.startedAt else { return nil }
+        guard let startedAt = transfer.startedAt else {
+            return configuration.queueTimeout.map { transfer.queuedAt + $0 }
+        }
         let total = startedAt + transfer.timeLeft
         if let retryAt = transfer.retryAt { return min(retryAt, total) }
         switch transfer.phase {
@@ -207,7 +220,10 @@ final class TransferLoop {
     }
 
     private func expire(_ transfer: Transfer, _ now: Transfer.Instant) {
-        guard let startedAt = transfer.startedAt, now < startedAt + transfer.timeLeft else {
+        guard let startedAt = transfer.startedAt else {
+            return finish(transfer, .failure(OriginError(.timedOut(.queued))))
+        }
+        guard now < startedAt + transfer.timeLeft else {
             return finish(transfer, .failure(OriginError(.timedOut(.total))))
         }
         if transfer.retryAt != nil { return tryOnce(transfer) }

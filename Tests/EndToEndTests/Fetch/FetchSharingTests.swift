@@ -176,4 +176,27 @@ struct FetchSharingTests {
             #expect(try await server.service.cache.remove(matching: EntryFilter(tag: "t")) == 2)
         }
     }
+
+    @Test(
+        "what one client asks for itself keeps nobody else from sharing",
+        arguments: [[.cacheControl: "min-fresh=5"], [.cookie: "id=1"]] as [HTTPFields])
+    func notForOneClient(fields: HTTPFields) async throws {
+        let gate = Gate("the answer for all")
+        let origin = try ScriptedOrigin { request, connection in
+            if request["Cookie"] != nil { return try connection.respond(401, fields: [.cacheControl: "no-store"]) }
+            if request.index > 0 { try gate.waitBlocking() }
+            try connection.respond(fields: [.cacheControl: "max-age=1"], body: "\(request.index)")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            _ = try await get(server, origin.url("/a"), fields)
+            try await server.waitForFlights()
+            server.clock.advance(by: .seconds(2))
+            async let first = get(server, origin.url("/a"))
+            async let second = get(server, origin.url("/a"))
+            try await poll("one to wait for the other") { server.service.metrics.joins.value == 1 }
+            gate.open()
+            #expect(try await [first.text, second.text] == ["1", "1"])
+        }
+    }
 }

@@ -8,7 +8,8 @@ import TestSupport
 /// A gateway over a cache and a client of its own.
 enum TestGateway {
     static func with<Result>(
-        patience: Duration, _ body: (Gateway) async throws -> Result
+        patience: Duration = .seconds(10), configure: (inout OriginClient.Configuration) -> Void = { _ in },
+        _ body: (Gateway) async throws -> Result
     ) async throws -> Result {
         let temporary = try TemporaryDirectory("larder-gateway")
         let cache = try DiskCache(
@@ -16,6 +17,7 @@ enum TestGateway {
         defer { cache.close() }
         var configuration = OriginClient.Configuration()
         configuration.addressPolicy = AddressPolicy(allowing: [try AddressRule("127.0.0.1")])
+        configure(&configuration)
         let client = OriginClient(configuration: configuration)
         defer { client.shutDown() }
         return try await body(

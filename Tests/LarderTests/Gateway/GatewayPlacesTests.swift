@@ -1,0 +1,86 @@
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+@testable import Larder
+
+@Suite("Places at origins")
+struct GatewayPlacesTests {
+    private func request(_ url: String) throws -> GatewayRequest {
+        GatewayRequest(method: .get, url: try ExactURL(url), fields: [:])
+    }
+
+    /// An origin that sends a head that may be kept, and of the body only what `beginning` says.
+    private func trickling(_ over: Gate, beginning: String? = "x") throws -> ScriptedOrigin {
+        try ScriptedOrigin { request, connection in
+            guard request.target.hasPrefix("/slow") else { return try connection.respond(body: "ok") }
+            if let beginning {
+                try connection.sendHead(fields: [.cacheControl: "max-age=60", .contentLength: "1000"])
+                try connection.send(beginning)
+            }
+            try over.waitBlocking()
+            if beginning == nil { try connection.respond(body: "late") }
+        }
+    }
+
+    @Test(
+        "what nobody waits for or reads gives way when places are short", arguments: [nil, "x"] as [String?], [2, 10])
+    func giveWay(beginning: String?, perHost: Int) async throws {
+        let over = Gate("the end")
+        let origin = try trickling(over, beginning: beginning)
+        defer { origin.stop() }
+        try await TestGateway.with(configure: { ($0.maxTransfers, $0.maxTransfersPerHost) = (2, perHost) }) {
+            (gateway) async throws in
+            for number in 0..<2 {
+                let place = gateway.fetch(try request(origin.url("/slow\(number)"))) { result in
+                    if case .success(let answer) = result, case .live(let live) = answer.body { live.dismiss() }
+                }
+                try await origin.waitForRequests(number + 1)
+                place.leave()
+            }
+            let answered = Counter("answers")
+            gateway.fetch(try request(origin.url("/ok"))) { result in
+                if case .success(let answer) = result, answer.status == 200 { answered.add() }
+            }
+            try await answered.wait(for: 1)
+            over.open()
+        }
+    }
+
+    @Test("a request that has not departed when its client leaves never does")
+    func neverDeparts() async throws {
+        let over = Gate("the end")
+        let origin = try trickling(over, beginning: nil)
+        defer { origin.stop() }
+        try await TestGateway.with(configure: { ($0.maxTransfers, $0.maxTransfersPerHost) = (1, 1) }) {
+            (gateway) async throws in
+            gateway.fetch(try request(origin.url("/slow"))) { _ in }
+            try await origin.waitForRequests(1)
+            gateway.fetch(try request(origin.url("/ok"))) { _ in }.leave()
+            try await poll("the second to end") { gateway.flightCount == 1 }
+            over.open()
+            try await poll("the first to end") { gateway.flightCount == 0 }
+            #expect(origin.requests.map(\.target).allSatisfy { $0 == "/slow" })
+        }
+    }
+
+    @Test("a request whose turn does not come is answered all the same, stale or with an error")
+    func turn() async throws {
+        let over = Gate("the end")
+        let origin = try trickling(over, beginning: nil)
+        defer { origin.stop() }
+        try await TestGateway.with(configure: {
+            ($0.maxTransfers, $0.maxTransfersPerHost, $0.queueTimeout) = (1, 1, .milliseconds(20))
+        }) { (gateway) async throws in
+            gateway.fetch(try request(origin.url("/slow"))) { _ in }
+            try await origin.waitForRequests(1)
+            let refused = Counter("refusals")
+            gateway.fetch(try request(origin.url("/ok"))) { result in
+                if case .failure(let error) = result, case .origin(.timedOut) = error.cause { refused.add() }
+            }
+            try await refused.wait(for: 1)
+            over.open()
+        }
+    }
+}
