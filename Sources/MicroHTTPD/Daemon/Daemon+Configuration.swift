@@ -15,8 +15,8 @@ extension Daemon {
         public var threads = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 
         /// How many connections may be open at once. Beyond it new ones wait in the kernel's queue until others close.
-        /// Default 10,000. Whatever is asked, half of the process's descriptors stays free for other uses.
-        public var connectionLimit = 10_000
+        /// Default 16,384. Whatever is asked, half of the process's descriptors stays free for other uses.
+        public var connectionLimit = 16_384
 
         /// How many connections one client address may have at once; more are reset. 0, the default, is no limit.
         public var connectionLimitPerAddress = 0
