@@ -34,7 +34,6 @@ struct CacheStatusTests {
             }, "larder; hit"
         ),
         // §2.2
-        (status(.forwarded(.bypass)), "larder; fwd=bypass"),
         (status(.forwarded(.method)), "larder; fwd=method"),
         (status(.forwarded(.uriMiss)), "larder; fwd=uri-miss"),
         (status(.forwarded(.varyMiss)), "larder; fwd=vary-miss"),

@@ -60,6 +60,14 @@ struct RequestTests {
         #expect(request.query == query)
     }
 
+    @Test(
+        "an absolute target without a host, or with more than host and port, stays what it is (RFC 9110 §4.2)",
+        arguments: ["http:///p", "http://?q", "http://u:p@h.example/p", "http://h.example#f/p", "http://h\\/p"])
+    func notAbsoluteForm(target: String) async throws {
+        let request = try await request("GET \(target) HTTP/1.1\r\nHost: h.example\r\n\r\n")
+        #expect(request.target == target)
+    }
+
     @Test("bytes that are not UTF-8 reach the handler as they are")
     func targetBytes() async throws {
         let request = try await request(

@@ -1,7 +1,5 @@
 /// Why a request went to the origin, in the words of Cache-Status (RFC 9211 §2.2).
 public enum ForwardReason: String, Hashable, Sendable {
-    /// The cache does not handle such requests.
-    case bypass
     /// The method always goes to the origin.
     case method
     /// There is nothing for the URL.
