@@ -59,7 +59,9 @@ public final class LarderService: Sendable {
         }
         var originConfiguration = OriginClient.Configuration()
         originConfiguration.schemes = configuration.schemes
-        let limits = TransferLimits(descriptors: DescriptorLimit.current, maxDownloads: configuration.maxDownloads)
+        let limits = TransferLimits(
+            descriptors: DescriptorLimit.current, maxDownloads: configuration.maxDownloads,
+            maxDownloadsPerHost: configuration.maxDownloadsPerHost)
         if limits.downloads < configuration.maxDownloads {
             logger.warning(
                 "fewer downloads at once than configured: raise the limit of open files",
@@ -69,7 +71,7 @@ public final class LarderService: Sendable {
                 ])
         }
         originConfiguration.maxTransfers = limits.downloads
-        originConfiguration.maxTransfersPerHost = configuration.maxDownloadsPerHost
+        originConfiguration.maxTransfersPerHost = limits.downloadsPerHost
         originConfiguration.certificateAuthorityFile = originAuthority
         do {
             originConfiguration.addressPolicy = AddressPolicy(

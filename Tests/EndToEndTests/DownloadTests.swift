@@ -307,11 +307,9 @@ struct DownloadTests {
 
     @Test("an origin that is not running is 502 with libcurl's code and words")
     func connectionRefused() async throws {
-        let origin = try ScriptedOrigin { _, _ in }
-        let url = origin.url("/a")
-        origin.stop()
+        let port = try RefusingPort()
         try await TestServer.with { (server) async throws in
-            let reply = try await server.download(["url": .string(url)])
+            let reply = try await server.download(["url": .string(port.url("/a"))])
             #expect(reply.status == 502)
             #expect(try reply.member("curlCode") == 7)
             #expect(reply["Content-Type"] == "application/problem+json")

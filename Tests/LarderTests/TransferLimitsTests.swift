@@ -6,22 +6,25 @@ import Testing
 struct TransferLimitsTests {
     @Test("with few descriptors, requests to origins that hang leave three of four for everybody else")
     func few() {
-        let limits = TransferLimits(descriptors: 600, maxDownloads: 512)
+        let limits = TransferLimits(descriptors: 600, maxDownloads: 512, maxDownloadsPerHost: 128)
         #expect(2 * limits.gateway <= 600 / 4)
         #expect(2 * limits.downloads <= 600 / 8)
+        // One host that hangs leaves half of them.
+        #expect(2 * limits.downloadsPerHost <= limits.downloads)
     }
 
     @Test("with enough of them it is what is configured, and 4,096 through the gateway")
     func enough() {
-        let limits = TransferLimits(descriptors: 1 << 20, maxDownloads: 512)
+        let limits = TransferLimits(descriptors: 1 << 20, maxDownloads: 512, maxDownloadsPerHost: 128)
         #expect(limits.gateway == 4096)
         #expect(limits.gatewayPerHost == 2048)
         #expect(limits.downloads == 512)
+        #expect(limits.downloadsPerHost == 128)
     }
 
     @Test("there is always one")
     func none() {
-        let limits = TransferLimits(descriptors: 3, maxDownloads: 512)
+        let limits = TransferLimits(descriptors: 3, maxDownloads: 512, maxDownloadsPerHost: 128)
         #expect(limits.gateway == 1)
         #expect(limits.downloads == 1)
     }

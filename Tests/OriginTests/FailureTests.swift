@@ -78,14 +78,13 @@ import Testing
 
     @Test("when a refused address was skipped and the next one fails, the failure is the reason")
     func refusedThenFailing() async throws {
-        let origin = try ScriptedOrigin { _, connection in try connection.respond() }
-        origin.stop()
+        let port = try RefusingPort()
         let client = OriginClient(
             configuration: .local {
-                $0.lookUps = ["mixed.test:\(origin.port):10.0.0.1,127.0.0.1"]
+                $0.lookUps = ["mixed.test:\(port.number):10.0.0.1,127.0.0.1"]
                 $0.retry = .never
             })
-        let error = try await client.failure(origin.url(host: "mixed.test"))
+        let error = try await client.failure(port.url(host: "mixed.test"))
         guard case .transfer = error.kind else {
             Issue.record("\(error.kind)")
             return

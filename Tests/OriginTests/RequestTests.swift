@@ -174,8 +174,7 @@ import Testing
 
     @Test("whatever the method, a connection that could not be opened is tried again")
     func retriedConnecting() async throws {
-        let origin = try ScriptedOrigin { _, _ in }
-        origin.stop()
+        let port = try RefusingPort()
         let tries = Counter()
         let client = OriginClient(
             configuration: .local {
@@ -184,7 +183,7 @@ import Testing
                     return 0
                 }
             })
-        _ = try await client.failure(origin.url()) { $0.method = .post }
+        _ = try await client.failure(port.url()) { $0.method = .post }
         #expect(tries.value == 2)
     }
 

@@ -7,9 +7,7 @@ import Testing
 @Suite struct RetryTests {
     @Test("a refused connection is tried three times in all, then reported with libcurl's code and words")
     func connectionRefused() async throws {
-        let origin = try ScriptedOrigin { _, connection in try connection.respond() }
-        let url = origin.url()
-        origin.stop()
+        let port = try RefusingPort()
         let tries = Counter()
         let client = OriginClient(
             configuration: .local {
@@ -18,7 +16,7 @@ import Testing
                     return 0.5
                 }
             })
-        let error = try await client.failure(url)
+        let error = try await client.failure(port.url())
         #expect(error.code == 7)
         #expect(error.message.contains("Failed to connect"))
         #expect(tries.value == 2)

@@ -18,6 +18,12 @@ final class ByteBudget: Sendable {
         var room = FreeSpace.unlimited
         /// How many pages of the index were free then.
         var freePages: Int64 = 0
+
+        /// What of `measured`, the room of this moment, is not promised. Others may have made room since the last
+        /// commit: then all promises are taken from the room of now, as if nothing of them were written yet.
+        func unpromised(of measured: Int64) -> Int64 {
+            min(measured, max(room, measured - reserved))
+        }
     }
 
     /// The most bytes.
@@ -45,9 +51,10 @@ final class ByteBudget: Sendable {
     func reserve(_ bytes: Int64) -> Bool {
         let room = room
         return state.withLock { state in
-            guard state.used + state.reserved + bytes <= limit, bytes <= min(room, state.room) else { return false }
+            let unpromised = state.unpromised(of: room)
+            guard state.used + state.reserved + bytes <= limit, bytes <= unpromised else { return false }
             state.reserved += bytes
-            state.room -= bytes
+            state.room = max(state.room, unpromised) - bytes
             return true
         }
     }
@@ -57,7 +64,7 @@ final class ByteBudget: Sendable {
         let room = room
         return state.withLock { state in
             state.reserved + state.pinned + bytes <= limit
-                && bytes <= min(room, state.room) + state.used - state.pinned
+                && bytes <= state.unpromised(of: room) + state.used - state.pinned
         }
     }
 

@@ -10,9 +10,12 @@ struct TransferLimits: Equatable {
     var gatewayPerHost: Int { max(1, gateway / 2) }
     /// Downloads, at most as many as are configured.
     let downloads: Int
+    /// Of these at one host: at most as many as are configured, and half.
+    let downloadsPerHost: Int
 
-    init(descriptors: Int, maxDownloads: Int) {
+    init(descriptors: Int, maxDownloads: Int, maxDownloadsPerHost: Int) {
         gateway = max(1, min(4096, descriptors / 8))
         downloads = max(1, min(maxDownloads, descriptors / 16))
+        downloadsPerHost = max(1, min(maxDownloadsPerHost, downloads / 2))
     }
 }

@@ -67,6 +67,38 @@ struct DiskReserveTests {
         }
     }
 
+    @Test("what others give back counts at once, although nothing was stored since", arguments: Layout.allCases)
+    func givenBack(_ layout: Layout) async throws {
+        try await Self.withCache(layout) { disk, cache in
+            try disk.fill(leaving: 1 << 20)
+            await #expect(throws: DiskCacheError.noSpace) { try await cache.store(longText(100_000), key: "early") }
+            let reservation = cache.reserve(try .data("k"), kind: .data)
+            #expect(throws: DiskCacheError.noSpace) { try reservation.expect(length: 100_000) }
+            try FileManager.default.removeItem(atPath: disk.mount.path("filler"))
+            try reservation.expect(length: 100_000)
+            try reservation.receive([UInt8](repeating: 1, count: 100_000))
+            reservation.abandon()
+            try await cache.store(longText(100_000), key: "late")
+        }
+    }
+
+    @Test("what was promised to bodies that never came counts no more", arguments: Layout.allCases)
+    func promisedInVain(_ layout: Layout) async throws {
+        try await Self.withCache(layout) { disk, cache in
+            try await cache.store("x", key: "first")
+            let room = Self.free(disk) - Self.floor
+            let block = [UInt8](repeating: 1, count: 1 << 20)
+            for _ in 0..<8 {
+                let reservation = cache.reserve(try .data("k"), kind: .data)
+                for _ in 0..<(room / 8) >> 20 { try reservation.receive(block) }
+                reservation.abandon()
+            }
+            let reservation = cache.reserve(try .data("k"), kind: .data)
+            try reservation.expect(length: room - (4 << 20))
+            reservation.abandon()
+        }
+    }
+
     @Test("does not cost what is fresh as long as something has expired", arguments: Layout.allCases)
     func expiredFirst(_ layout: Layout) async throws {
         let clock = ManualClock()

@@ -1,0 +1,38 @@
+import Foundation
+
+/// A port of 127.0.0.1 at which connections are refused: it is bound, so that nobody else gets it, and nobody listens.
+/// (A server that was stopped has no claim on its port any more.)
+public final class RefusingPort: Sendable {
+    private let descriptor: Int32
+    /// The port.
+    public let number: UInt16
+
+    /// Takes a free port. Throws ``SystemError``.
+    public init() throws {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw SystemError("socket") }
+        var own = sockaddr_in(port: 0, address: "127.0.0.1")
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &own) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, size) == 0 && getsockname(descriptor, $0, &size) == 0
+            }
+        }
+        guard isBound else {
+            let error = SystemError("bind")
+            close(descriptor)
+            throw error
+        }
+        self.descriptor = descriptor
+        number = UInt16(bigEndian: own.sin_port)
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// An absolute URL at it; `path` starts with a slash.
+    public func url(_ path: String = "/", host: String = "127.0.0.1") -> String {
+        "http://\(host):\(number)\(path)"
+    }
+}
