@@ -9,3 +9,8 @@ static inline void csystem_return_free_memory(void) {
 }
 
 #endif
+
+/* Has the processor bring memory nearer that will be read soon. Any address will do. Swift has no word for it. */
+static inline void csystem_prefetch(const void *start, size_t length) {
+    for (size_t offset = 0; offset < length; offset += 64) __builtin_prefetch((const char *)start + offset);
+}

@@ -76,8 +76,26 @@ final class AccessLog: Sendable {
 
     private struct Shard {
         var pending: [ExactText: PendingAccess] = [:]
+        /// Where more of it is being counted.
+        var counters: [ExactText: HotEntry] = [:]
+        /// How many hits those have counted that were taken.
+        var countedHits: Int64 = 0
         /// What flushes have taken that are not ended, by their numbers, the earliest first.
         var flushing: [ExactText: [(number: Int, access: PendingAccess, writtenHits: Int64?)]] = [:]
+
+        /// Whether nothing is to be written down.
+        var isEmpty: Bool { pending.isEmpty && counters.isEmpty }
+
+        mutating func add(_ access: PendingAccess, for key: ExactText) {
+            if pending[key]?.merge(access) == nil { pending[key] = access }
+        }
+
+        /// Moves what a counter has counted to what is pending.
+        mutating func takeCounter(_ key: ExactText) {
+            guard let access = counters.removeValue(forKey: key)?.takePending() else { return }
+            countedHits += access.hits
+            add(access, for: key)
+        }
 
         /// Moves what is pending about `keys` to a flush.
         mutating func take(_ keys: some Sequence<ExactText>, for flush: inout Flush) {
@@ -109,8 +127,21 @@ final class AccessLog: Sendable {
     func note(_ access: PendingAccess, for key: String) -> Bool {
         let key = ExactText(key)
         return shard(key).state.withLock { shard in
-            let isFirst = shard.pending.isEmpty
-            if shard.pending[key]?.merge(access) == nil { shard.pending[key] = access }
+            let isFirst = shard.isEmpty
+            shard.add(access, for: key)
+            return isFirst
+        }
+    }
+
+    /// Notes that something is being counted. Whether somebody must see to a flush, as for ``note(_:for:)``.
+    func register(_ counter: HotEntry) -> Bool {
+        let key = counter.key
+        return shard(key).state.withLock { shard in
+            guard counter.register() else { return false }
+            let isFirst = shard.isEmpty
+            // That of another version of the entry, which has left the memory tier.
+            shard.takeCounter(key)
+            shard.counters[key] = counter
             return isFirst
         }
     }
@@ -119,13 +150,13 @@ final class AccessLog: Sendable {
     func pending(_ key: String) -> PendingAccess? {
         let key = ExactText(key)
         return shard(key).state.withLock { shard in
-            guard let flushes = shard.flushing[key] else { return shard.pending[key] }
             var sum: PendingAccess?
-            for flush in flushes {
+            for flush in shard.flushing[key] ?? [] {
                 let access = flush.writtenHits.map(flush.access.written) ?? flush.access
                 if sum?.merge(access) == nil { sum = access }
             }
             if let later = shard.pending[key], sum?.merge(later) == nil { sum = later }
+            if let later = shard.counters[key]?.pending, sum?.merge(later) == nil { sum = later }
             return sum
         }
     }
@@ -148,9 +179,16 @@ final class AccessLog: Sendable {
         }
     }
 
+    /// How many hits were counted by ``HotEntry``s since the start.
+    var countedHits: Int64 {
+        shards.reduce(0) { sum, shard in
+            sum + shard.state.withLock { $0.counters.values.reduce($0.countedHits) { $0 + $1.pending.hits } }
+        }
+    }
+
     /// Whether there is anything to flush.
     var isEmpty: Bool {
-        shards.allSatisfy { $0.state.withLock { $0.pending.isEmpty } }
+        shards.allSatisfy { $0.state.withLock { $0.isEmpty } }
     }
 
     // MARK: - For the writer
@@ -160,11 +198,15 @@ final class AccessLog: Sendable {
         var flush = Flush(number: flushesBegun.add(1, ordering: .relaxed).newValue)
         if let key {
             let key = ExactText(key)
-            shard(key).state.withLock { $0.take([key], for: &flush) }
+            shard(key).state.withLock { shard in
+                shard.takeCounter(key)
+                shard.take([key], for: &flush)
+            }
             return flush
         }
         for item in shards {
             item.state.withLock { shard in
+                for key in Array(shard.counters.keys) { shard.takeCounter(key) }
                 shard.take(shard.pending.keys.prefix(max(limit - flush.items.count, 0)), for: &flush)
             }
         }

@@ -10,7 +10,9 @@ final class CacheParts: Sendable {
     let lock: CacheDirectory
     let bodies: BodyStore
     let index: Index
-    let memory: MemoryTier<StoredEntry>
+    let memory: MemoryTier<HeldEntry>
+    /// By the MD5 of the URL that responses are of.
+    let responseChanges = ChangeCounters()
     let access = AccessLog()
     let accessClock: AccessClock
     let budget: ByteBudget
@@ -37,7 +39,7 @@ final class CacheParts: Sendable {
             path: bodies.directory + "/index.sqlite", setsAsideUnreadable: configuration.setsAsideUnreadableIndex,
             clock: clock, log: log)
         accessClock = AccessClock(clock, notBefore: try index.latestAccess() ?? clock.now())
-        memory = MemoryTier(limit: configuration.memoryLimit)
+        memory = MemoryTier(limit: configuration.memoryLimit) { $0.hot.change(hasLeft: true) }
         budget = ByteBudget(
             limit: configuration.diskLimit,
             freeSpace: FreeSpace(reserve: configuration.diskReserve, directory: bodies.directory))
@@ -55,4 +57,11 @@ final class CacheParts: Sendable {
 
     /// A body in a file is read whole, and may go to the memory tier, up to this length.
     var wholeReadLimit: Int64 { min(1 << 20, Int64(configuration.memoryLimit / 16)) }
+}
+
+/// What the memory tier holds of an entry.
+struct HeldEntry: Sendable {
+    var entry: Entry
+    let body: StoredBody
+    let hot: HotEntry
 }

@@ -18,7 +18,9 @@ extension DiskCache {
     private func loadOnce(_ key: String, expectingURL url: String?) throws(DiskCacheError) -> LoadResult {
         if let held = parts.memory.value(for: key) {
             guard held.entry.isOf(url) else { return .absent }
-            return .hit(StoredEntry(entry: current(held.entry), body: held.body))
+            // Before anything is asked that may change.
+            let mark = held.hot.mark
+            return .hit(StoredEntry(entry: current(held.entry), body: held.body, hot: mark))
         }
         let ticket = parts.memory.ticket(for: key)
         // A body that does not agree may have been replaced since the row was read. Then the row has changed too.
@@ -28,7 +30,10 @@ extension DiskCache {
             let entry = found.row.entry
             if case .bytes(let bytes) = body {
                 let cost = bytes.count + Self.memoryCost + Int(entry.textLength)
-                parts.memory.insert(StoredEntry(entry: entry, body: body), for: key, cost: cost, ticket: ticket)
+                let hot = HotEntry(entry, log: parts.access) { [writer] in writer.flushSoon() }
+                parts.memory.insert(
+                    HeldEntry(entry: entry, body: body, hot: hot), for: key, cost: cost, ticket: ticket,
+                    tally: hot)
             }
             return .hit(StoredEntry(entry: current(entry), body: body))
         }
@@ -93,10 +98,35 @@ extension DiskCache {
         let ttl = max(ttl ?? entry.ttl, .zero)
         let slide = PendingAccess.Slide(ttl: ttl, expiryDate: parts.clock.now() + ttl)
         note(PendingAccess(version: entry.version, slide: slide), for: entry.key)
+        parts.memory.peek(entry.key)?.hot.change()
         var entry = entry
         entry.ttl = slide.ttl
         entry.expiryDate = slide.expiryDate
         return entry
+    }
+
+    // MARK: - Answers at hand
+
+    /// Lets an answer that was made of an entry be kept, ready to be sent again, as long as nothing changes about the
+    /// entry. Its memory counts in the memory tier's.
+    ///
+    /// - Parameters:
+    ///   - mark: from the ``StoredEntry`` that the answer was made of.
+    ///   - bytes: what the answer takes beside the body.
+    ///   - onEnd: called once, when the answer is no longer right and must be dropped; it must not wait.
+    /// - Returns: false when it must not be kept, whether `onEnd` was called or not: something has changed already, or
+    ///   enough is kept of this entry.
+    public func keepAtHand(_ mark: HotEntry.Mark, bytes: Int, onEnd: @escaping @Sendable () -> Void) -> Bool {
+        guard mark.entry.attach(mark, onEnd) else { return false }
+        // For its room the entry itself may have to go, and the answer with it.
+        if parts.memory.charge(bytes, to: mark.entry.key.text) { return true }
+        mark.entry.change()
+        return false
+    }
+
+    /// Says later whether what ``responses(to:limit:)`` found is still so. Take it before.
+    public func mark(ofResponsesTo url: String) -> ChangeMark {
+        parts.responseChanges.mark(CacheKey.url(canonical: url).text)
     }
 
     // MARK: - Steps

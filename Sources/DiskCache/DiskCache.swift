@@ -76,7 +76,14 @@ public final class DiskCache: Sendable {
     public var totals: CacheTotals { parts.totals.withLock { $0 } }
 
     /// What the memory tier holds, and its hits and misses.
-    public var memoryStatistics: MemoryStatistics { parts.memory.statistics }
+    public var memoryStatistics: MemoryStatistics {
+        var statistics = parts.memory.statistics
+        statistics.hits += UInt64(hitsAtHand)
+        return statistics
+    }
+
+    /// How many hits were answered by what was kept at hand; see ``HotEntry/recordHit(at:)``.
+    public var hitsAtHand: Int { Int(parts.access.countedHits) }
 
     /// Gives memory back until the memory tier takes at most `target` bytes. Nothing is lost: all of it is on disk.
     public func trimMemory(toBytes target: Int) {

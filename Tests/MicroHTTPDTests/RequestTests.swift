@@ -75,7 +75,7 @@ struct RequestTests {
                 + Array("\r\n\r\n".utf8))
         #expect(request.withTarget { Array($0) } == [0x2f, 0xff, 0xfe])
         var value: [UInt8] = []
-        request.forEachFieldLine { if $0.count == 1 { value = Array($1) } }
+        request.forEachFieldLine { if $0.name.count == 1 { value = Array($0.value) } }
         #expect(value == [0xe4])
     }
 
@@ -96,7 +96,7 @@ struct RequestTests {
     func oddNames() async throws {
         let request = try await request("GET / HTTP/1.1\r\nHost: test\r\nOdd(name): a\r\nSpace : b\r\n\r\n")
         var names: [String] = []
-        request.forEachFieldLine { name, _ in names.append(String(decoding: name, as: UTF8.self)) }
+        request.forEachFieldLine { names.append(String(decoding: $0.name, as: UTF8.self)) }
         #expect(names == ["Host", "Odd(name)", "Space "])
         #expect(request.fields.map(\.name.rawName) == ["Host"])
     }

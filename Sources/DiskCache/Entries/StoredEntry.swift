@@ -6,11 +6,15 @@ public struct StoredEntry: Sendable {
     public var entry: Entry
     /// The body.
     public var body: StoredBody
+    /// The entry in the memory tier that this was found in; `nil` for one that was read from disk. Whoever makes an
+    /// answer of this may keep it at hand: ``DiskCache/keepAtHand(_:bytes:onEnd:)``.
+    public var hot: HotEntry.Mark?
 
     /// An entry and its body.
-    public init(entry: Entry, body: StoredBody) {
+    public init(entry: Entry, body: StoredBody, hot: HotEntry.Mark? = nil) {
         self.entry = entry
         self.body = body
+        self.hot = hot
     }
 }
 

@@ -14,6 +14,12 @@ struct MemoryQueues: EvictionQueues, Sendable {
         var younger: Int32
         var older: Int32
         var place: QueuePlace
+        /// Of hits that did not come by here.
+        var tally: (any HitTally)?
+
+        mutating func countTally() {
+            for _ in 0..<(tally?.takeHits() ?? 0) { place.hit() }
+        }
     }
 
     /// Nodes 0 and 1 are the fixed points of the two queues: the next older than it is a queue's youngest, the next
@@ -27,8 +33,8 @@ struct MemoryQueues: EvictionQueues, Sendable {
     private(set) var totals = QueueTotals()
 
     /// Puts an entry at the young end of a queue.
-    mutating func insert(_ key: ExactText, cost: Int, at place: QueuePlace) -> ID {
-        let node = Node(key: key, cost: Int64(cost), younger: 0, older: 0, place: place)
+    mutating func insert(_ key: ExactText, cost: Int, at place: QueuePlace, tally: (any HitTally)? = nil) -> ID {
+        let node = Node(key: key, cost: Int64(cost), younger: 0, older: 0, place: place, tally: tally)
         let index: Int
         if let reused = free.popLast() {
             index = Int(reused)
@@ -48,6 +54,12 @@ struct MemoryQueues: EvictionQueues, Sendable {
         nodes[id].place.hit()
     }
 
+    /// Says where the hits of an entry are counted that do not come by here.
+    mutating func setTally(_ tally: (any HitTally)?, of id: ID) {
+        nodes[id].countTally()
+        nodes[id].tally = tally
+    }
+
     /// Says that an entry costs something else now. It stays where it is.
     mutating func setCost(_ cost: Int, of id: ID) {
         let change = Int64(cost) - nodes[id].cost
@@ -62,7 +74,8 @@ struct MemoryQueues: EvictionQueues, Sendable {
         unlink(id)
         totals.entries -= 1
         totals.bytes -= nodes[id].cost
-        nodes[id].key = nil
+        nodes[id].countTally()
+        (nodes[id].key, nodes[id].tally) = (nil, nil)
         free.append(Int32(id))
         return nodes[id].place
     }
@@ -70,8 +83,9 @@ struct MemoryQueues: EvictionQueues, Sendable {
     /// The key of an entry.
     func key(of id: ID) -> ExactText? { nodes[id].key }
 
-    func oldest(in queue: EvictionQueue) -> QueuedEntry<ID>? {
+    mutating func oldest(in queue: EvictionQueue) -> QueuedEntry<ID>? {
         let id = Int(nodes[Int(queue.rawValue)].younger)
+        nodes[id].countTally()
         let node = nodes[id]
         return node.key.map { QueuedEntry(id: id, hash: $0.hashValue, cost: node.cost, place: node.place) }
     }

@@ -34,21 +34,34 @@ struct MemoryShard<Value: Sendable, Policy: EvictionPolicy>: Sendable {
         return item.value
     }
 
+    func peek(_ key: ExactText) -> Value? { items[key]?.value }
+
     /// Puts a value in, and returns the one that it replaces.
-    mutating func insert(_ value: Value, for key: ExactText, cost: Int) -> Item? {
+    mutating func insert(_ value: Value, for key: ExactText, cost: Int, tally: (any HitTally)?) -> Item? {
         let replaced = items[key]
         let id: MemoryQueues.ID
         if let replaced {
             id = replaced.id
             queues.setCost(cost, of: id)
+            queues.setTally(tally, of: id)
             bytes -= replaced.cost
         } else {
             let place = policy.place(hash: key.hashValue, cost: Int64(cost), among: queues.totals)
-            id = queues.insert(key, cost: cost, at: place)
+            id = queues.insert(key, cost: cost, at: place, tally: tally)
         }
         items[key] = Item(value: value, cost: cost, id: id)
         bytes += cost
         return replaced
+    }
+
+    /// Makes an item cost more; whether it is there.
+    mutating func charge(_ cost: Int, to key: ExactText) -> Bool {
+        guard var item = items[key] else { return false }
+        item.cost += cost
+        queues.setCost(item.cost, of: item.id)
+        items[key] = item
+        bytes += cost
+        return true
     }
 
     /// Changes the value of a key where it is, and refuses older tickets. It does not count as a hit.
@@ -66,9 +79,9 @@ struct MemoryShard<Value: Sendable, Policy: EvictionPolicy>: Sendable {
     }
 
     /// Takes out everything and refuses older tickets.
-    mutating func invalidateAll() -> (items: [ExactText: Item], bytes: Int) {
+    mutating func invalidateAll() -> [ExactText: Item] {
         invalidations += 1
-        let all = (items, bytes)
+        let all = items
         items = [:]
         queues = MemoryQueues()
         policy = Policy()

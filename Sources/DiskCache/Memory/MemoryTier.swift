@@ -25,6 +25,7 @@ public final class MemoryTier<Value: Sendable>: Sendable {
     public var valueLimit: Int { limit / 8 }
 
     private let shards: [Shard]
+    private let onLeave: @Sendable (Value) -> Void
     private let used = Atomic<Int>(0)
     /// The part of `used` that others hold.
     private let others = Atomic<Int>(0)
@@ -34,8 +35,11 @@ public final class MemoryTier<Value: Sendable>: Sendable {
     /// - Parameters:
     ///   - limit: in bytes; 0 (or less) turns the tier off.
     ///   - shardCount: how many locks, at least 1; `nil`: as many as the limit is worth.
-    public init(limit: Int, shardCount: Int? = nil) {
+    ///   - onLeave: called with each value that was removed, replaced or evicted, before whoever did that goes on, on
+    ///     its thread and under no lock.
+    public init(limit: Int, shardCount: Int? = nil, onLeave: @escaping @Sendable (Value) -> Void = { _ in }) {
         self.limit = max(0, limit)
+        self.onLeave = onLeave
         shards = (0..<max(1, shardCount ?? Self.shardCount(forLimit: limit))).map { _ in Shard() }
     }
 
@@ -49,6 +53,12 @@ public final class MemoryTier<Value: Sendable>: Sendable {
     public func value(for key: String) -> Value? {
         let key = ExactText(key)
         return shards[shardIndex(of: key)].state.withLock { $0.value(for: key) }
+    }
+
+    /// The value of a key; it does not count as a hit. `nil` when it is not there.
+    func peek(_ key: String) -> Value? {
+        let key = ExactText(key)
+        return shards[shardIndex(of: key)].state.withLock { $0.peek(key) }
     }
 
     /// Permission to ``insert(_:for:cost:ticket:)`` what is about to be read. Take it *before* reading.
@@ -70,9 +80,12 @@ public final class MemoryTier<Value: Sendable>: Sendable {
     /// - Parameters:
     ///   - cost: the bytes that the value takes: its body and an estimate of what is around it.
     ///   - ticket: from ``ticket(for:)`` of the same key.
+    ///   - tally: counts hits of the value that do not come by ``value(for:)``; `nil`: there are none.
     /// - Returns: whether it was kept: not with a void ticket, nor when it costs more than ``valueLimit``.
     @discardableResult
-    public func insert(_ value: Value, for key: String, cost: Int, ticket: MemoryTicket) -> Bool {
+    func insert(
+        _ value: Value, for key: String, cost: Int, ticket: MemoryTicket, tally: (any HitTally)? = nil
+    ) -> Bool {
         let key = ExactText(key)
         let index = shardIndex(of: key)
         let shard = shards[index]
@@ -83,11 +96,23 @@ public final class MemoryTier<Value: Sendable>: Sendable {
 
         let (isKept, replaced) = shard.state.withLock { state in
             guard state.invalidations == ticket.invalidations else { return (false, Optional<Item>.none) }
-            return (true, state.insert(value, for: key, cost: cost))
+            return (true, state.insert(value, for: key, cost: cost, tally: tally))
         }
         if !isKept { release(cost) }
-        if let replaced { release(replaced.cost) }
+        if let replaced { leave(replaced) }
         return isKept
+    }
+
+    /// Makes a value that is there cost more, for what is kept beside it, and evicts others for that.
+    ///
+    /// - Returns: false when there is no value, or no room.
+    func charge(_ cost: Int, to key: String) -> Bool {
+        let key = ExactText(key)
+        let index = shardIndex(of: key)
+        guard reserve(cost, evictingFrom: index) else { return false }
+        if shards[index].state.withLock({ $0.charge(cost, to: key) }) { return true }
+        release(cost)
+        return false
     }
 
     /// Changes the value of a key where it is, if it is there, and makes the tickets of readers void that may be about
@@ -106,14 +131,14 @@ public final class MemoryTier<Value: Sendable>: Sendable {
     public func remove(_ key: String) {
         let key = ExactText(key)
         let removed = shards[shardIndex(of: key)].state.withLock { $0.invalidate(key) }
-        if let removed { release(removed.cost) }
+        if let removed { leave(removed) }
     }
 
     /// Removes everything, and makes every ticket void.
     public func removeAll() {
         for shard in shards {
             let removed = shard.state.withLock { $0.invalidateAll() }
-            release(removed.bytes)
+            for item in removed.values { leave(item) }
         }
     }
 
@@ -185,12 +210,18 @@ public final class MemoryTier<Value: Sendable>: Sendable {
         used.subtract(cost, ordering: .relaxed)
     }
 
+    /// An item is no longer in its shard.
+    private func leave(_ item: Item) {
+        release(item.cost)
+        onLeave(item.value)
+    }
+
     /// Evicts one value from the first shard that has any; `false` when none has.
     private func evictOne(startingAt start: Int) -> Bool {
         for offset in 0..<shards.count {
             let shard = shards[(start + offset) % shards.count]
             if let item = shard.state.withLock({ $0.evict() }) {
-                release(item.cost)
+                leave(item)
                 return true
             }
         }

@@ -26,7 +26,10 @@ final class WriteContext {
 
     /// Tells everybody who keeps something of an entry that it is another, or gone.
     func invalidate(_ key: String) {
-        journal.onCommit { [memory = parts.memory] in memory.remove(key) }
+        journal.onCommit { [parts] in
+            parts.memory.remove(key)
+            if let key = CacheKey(key), key.form == .response { parts.responseChanges.change(key.md5Hex) }
+        }
     }
 
     // MARK: - Entries

@@ -5,7 +5,8 @@ import HTTPTypes
 /// Values are normalised: what the definition of a field says means the same is the same.
 public struct SelectingFields: Hashable, Sendable {
     /// Each name once, in lower case and sorted.
-    private let names: [String]
+    /// The names, in lower case, sorted.
+    public let names: [String]
     /// The value for each name; `nil` when the request did not have the field, which is not the same as empty.
     private let values: [String?]
 

@@ -75,7 +75,12 @@ extension Gateway {
         guard let served, let sent = served.body(of: whole) else {
             return fetchInstead(call, .partial)
         }
-        answer(call, held, entry, served, sent, occasion)
+        var reuse: AnswerReuse?
+        if case .hit = occasion, case .whole = served.body, let hot = stored.hot, let changes = held.changes {
+            reuse = AnswerReuse(
+                of: held, entry, fields: served.fields, to: call, hot: hot, changes: changes, now: tools.clock.now())
+        }
+        answer(call, held, entry, served, sent, occasion, reuse: reuse)
     }
 
     /// The body is not what the index says. The origin is asked without a look into the cache, which would find it
@@ -97,7 +102,7 @@ extension Gateway {
 
     private func answer(
         _ call: GatewayCall, _ held: HeldResponse, _ entry: Entry, _ served: ServedResponse,
-        _ body: GatewayAnswer.Body, _ occasion: Occasion
+        _ body: GatewayAnswer.Body, _ occasion: Occasion, reuse: AnswerReuse? = nil
     ) {
         if case .hit = occasion {
             tools.metrics.hits.increment()
@@ -106,7 +111,7 @@ extension Gateway {
         var fields = served.fields
         status(of: held, entry, for: call, occasion, now: tools.clock.now()).append(to: &fields)
         Via.append(to: &fields)
-        call.answer(GatewayAnswer(status: served.status, fields: fields, body: body))
+        call.answer(GatewayAnswer(status: served.status, fields: fields, body: body, reuse: reuse))
     }
 
     /// Gives tags to entries that do not have them, as far as there is room. The writer does it before any purge that

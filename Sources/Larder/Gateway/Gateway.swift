@@ -132,13 +132,16 @@ public final class Gateway: Sendable {
 
     /// The stored response that a request selects (RFC 9111 §4.1); when none is selected, any other of the URL.
     func lookUp(_ call: GatewayCall) -> (selected: HeldResponse?, anyOther: HeldResponse?) {
+        let changes = tools.cache.mark(ofResponsesTo: call.request.url.string)
         let entries = (try? tools.cache.responses(to: call.request.url.string)) ?? []
         let all = entries.compactMap { entry in
             heads.head(of: entry).map { HeldResponse(entry: entry, head: $0) }
         }
         let complete = all.filter { $0.head.part == nil }
         if let index = ReusePolicy.select(call.cacheRequest, from: complete.map(\.head)) {
-            return (complete[index], nil)
+            var selected = complete[index]
+            selected.changes = changes
+            return (selected, nil)
         }
         let parts = all.filter { $0.head.part != nil && $0.head.isOpen(to: call.cacheRequest) }
         guard let index = ReusePolicy.select(call.cacheRequest, from: parts.map(\.head)) else {

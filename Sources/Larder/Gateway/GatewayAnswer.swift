@@ -11,6 +11,8 @@ public struct GatewayAnswer: Sendable {
     public var fields: HTTPFields
     /// What follows.
     public var body: Body
+    /// How the same can be sent to others, without asking the gateway; `nil`: it cannot.
+    public var reuse: AnswerReuse?
 
     /// The body of an answer.
     public enum Body: Sendable {

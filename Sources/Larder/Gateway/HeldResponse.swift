@@ -18,6 +18,8 @@ struct HeldResponse: Sendable {
     private(set) var entryHead: StoredResponse
     /// The parts of one that is not complete, in the order of their bytes; empty for one that is.
     private(set) var parts: [Part] = []
+    /// Whether what it was selected from is still what there is.
+    var changes: ChangeMark?
 
     /// A response that is held whole, or one part alone.
     init(entry: Entry, head: StoredResponse) {

@@ -40,8 +40,10 @@ public final class DurationHistogram: Sendable {
     }
 
     /// For each bound, and last for none, how many durations were not longer; the sum of all in seconds.
-    public var snapshot: (cumulative: [Int], sum: Double) {
-        var total = 0
+    ///
+    /// - Parameter instants: how many there were beside those recorded that took no time worth measuring.
+    public func snapshot(withInstants instants: Int = 0) -> (cumulative: [Int], sum: Double) {
+        var total = instants
         let cumulative = buckets.map { bucket in
             total += bucket.value
             return total

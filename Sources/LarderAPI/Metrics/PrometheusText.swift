@@ -26,8 +26,10 @@ struct PrometheusText {
     }
 
     /// The samples of one histogram; ``begin(_:_:_:)`` comes before the first of its family.
-    mutating func histogram(_ name: String, _ labels: [(String, String)] = [], _ histogram: DurationHistogram) {
-        let (cumulative, sum) = histogram.snapshot
+    mutating func histogram(
+        _ name: String, _ labels: [(String, String)] = [], _ snapshot: (cumulative: [Int], sum: Double)
+    ) {
+        let (cumulative, sum) = snapshot
         for (bound, count) in zip(DurationHistogram.bounds.map { "\($0)" } + ["+Inf"], cumulative) {
             sample(name + "_bucket", labels + [("le", bound)], count)
         }

@@ -6,12 +6,30 @@ import Primitives
 /// The counters of a route are made once, so that counting is one atomic addition and no lock; statuses are counted in
 /// a row of the 500 that there can be.
 final class RequestMetrics: Sendable {
-    private final class Row: Sendable {
+    fileprivate final class Row: Sendable {
         let durations = DurationHistogram()
         let statuses = (100..<600).map { _ in Counter() }
+        /// Those that took no time worth measuring: with one addition they count in both of the others.
+        let instants = (100..<600).map { _ in Counter() }
     }
 
     private let rows: [String: Row]
+
+    /// Counts requests of one route that get one status, at once.
+    struct Meter: Sendable {
+        fileprivate let instants: Counter
+
+        /// Counts a request that took no time worth measuring.
+        func count() { instants.increment() }
+    }
+
+    /// What counts requests of a route that get a status.
+    func meter(operation: String, status: Int) -> Meter {
+        guard let row = rows[operation], (100..<600).contains(status) else {
+            preconditionFailure("\(operation) is no route, or \(status) no status")
+        }
+        return Meter(instants: row.instants[status - 100])
+    }
 
     /// - Parameter operations: the names of all routes; requests without a route count as `none`.
     init(operations: [String]) {
@@ -28,16 +46,19 @@ final class RequestMetrics: Sendable {
         let sorted = rows.sorted { $0.key < $1.key }
         text.begin("larder_http_requests_total", "counter", "Requests answered, by route and status.")
         for (operation, row) in sorted {
-            for (index, counter) in row.statuses.enumerated() where counter.value > 0 {
+            for (index, (counter, instants)) in zip(row.statuses, row.instants).enumerated() {
+                let count = counter.value + instants.value
+                guard count > 0 else { continue }
                 text.sample(
-                    "larder_http_requests_total", [("route", operation), ("status", String(index + 100))], counter.value
-                )
+                    "larder_http_requests_total", [("route", operation), ("status", String(index + 100))], count)
             }
         }
         text.begin(
             "larder_http_request_duration_seconds", "histogram", "Time from a request's head to its answer, by route.")
-        for (operation, row) in sorted where row.durations.snapshot.cumulative.last! > 0 {
-            text.histogram("larder_http_request_duration_seconds", [("route", operation)], row.durations)
+        for (operation, row) in sorted {
+            let snapshot = row.durations.snapshot(withInstants: row.instants.reduce(0) { $0 + $1.value })
+            guard snapshot.cumulative.last! > 0 else { continue }
+            text.histogram("larder_http_request_duration_seconds", [("route", operation)], snapshot)
         }
     }
 }

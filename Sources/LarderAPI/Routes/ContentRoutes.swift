@@ -8,6 +8,7 @@ import Primitives
 /// `/entries/:key/content` and `/json`: the bodies themselves.
 struct ContentRoutes: Sendable {
     let service: LarderService
+    let ready: ReadyAnswers
 
     private var cache: DiskCache { service.cache }
 
@@ -25,7 +26,7 @@ struct ContentRoutes: Sendable {
     private func getContent(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
         let query = try head.query(["stale"])
         let allowsStale = try query.bool("stale") ?? false
-        load(head.parameter("key"), url: nil, call) { (stored) throws(Problem) in
+        load(head.parameter("key"), url: nil, allowsStale: allowsStale, call) { (stored) throws(Problem) in
             try ContentResponse(stored.entry, allowsStale: allowsStale, clock: service.clock)
                 .response(stored.body, to: head.request)
         }
@@ -35,7 +36,8 @@ struct ContentRoutes: Sendable {
         let query = try head.query(["url", "params", "stale"])
         let allowsStale = try query.bool("stale") ?? false
         guard let (url, _) = try query.canonicalURL() else { throw .invalid("url is missing", pointer: "/url") }
-        load(CacheKey.url(canonical: url.string).text, url: url.string, call) { (stored) throws(Problem) in
+        load(CacheKey.url(canonical: url.string).text, url: url.string, allowsStale: allowsStale, call) {
+            (stored) throws(Problem) in
             let content = try ContentResponse(stored.entry, allowsStale: allowsStale, clock: service.clock)
             guard stored.entry.isJSON else {
                 throw Problem(status: 406, detail: "the entry's body is not JSON")
@@ -46,20 +48,25 @@ struct ContentRoutes: Sendable {
 
     /// Finds a body and answers with it, at once when it is at hand, else when it was verified.
     private func load(
-        _ key: String, url: String?, _ call: Call,
+        _ key: String, url: String?, allowsStale: Bool, _ call: Call,
         answer: @escaping @Sendable (StoredEntry) throws(Problem) -> Response
     ) {
-        let respond: @Sendable (StoredEntry?) -> Void = { [service] stored in
+        let respond: @Sendable (StoredEntry?) -> Void = { [service, ready] stored in
             guard let stored, url == nil || stored.entry.url == url else {
                 service.metrics.misses.increment()
                 call.respond(Problem.noEntry)
                 return
             }
+            let now = service.clock.now()
             let result = Result { () throws(Problem) in try answer(stored) }
             switch result {
-            case .success:
+            case .success(let response):
                 service.metrics.hits.increment()
                 service.cache.recordHit(stored.entry)
+                if let hot = stored.hot, response.status == 200 {
+                    let end = allowsStale ? .distantFuture : stored.entry.expiryDate
+                    ready.keep(response, to: call, validity: .init(entry: hot, from: now, until: end))
+                }
             case .failure(let problem) where problem.status == 404: service.metrics.misses.increment()
             // Something was there, but the request did not want it like this.
             case .failure: break

@@ -21,10 +21,12 @@ final class FetchReply: Sendable {
     private static let headLimit = 30_000
 
     private let request: Request
+    private let ready: ReadyAnswers
     private let state = Locked(State())
 
-    init(request: Request) {
+    init(request: Request, ready: ReadyAnswers) {
         self.request = request
+        self.ready = ready
     }
 
     /// Asks the gateway.
@@ -86,9 +88,26 @@ final class FetchReply: Sendable {
                             "the head of the origin's answer has \(answer.headLength) bytes, more than can be passed on"
                     ))
             }
-            call.respond(answer.response(to: request))
+            let response = answer.response(to: request)
+            call.respond(response)
+            if let reuse = answer.reuse { keep(response, reuse, call) }
         case .failure(let error): call.respond(Problem(error))
         }
+    }
+}
+
+extension FetchReply {
+    /// Keeps an answer at hand for others. What tells the time in it is made anew when it is asked for.
+    private func keep(_ response: Response, _ reuse: AnswerReuse, _ call: Call) {
+        let (status, body) = (response.status, response.body)
+        let renew: @Sendable (Timestamp) -> (response: Response, until: Timestamp)? = { now in
+            reuse.fields(at: now).map { (Response(status: status, fields: $0.fields, body: body), $0.until) }
+        }
+        let now = ready.now
+        guard let (first, until) = renew(now) else { return }
+        ready.keep(
+            first, to: call, selectors: reuse.selectors,
+            validity: .init(entry: reuse.entry, responses: reuse.responses, from: now, until: until), renew: renew)
     }
 }
 

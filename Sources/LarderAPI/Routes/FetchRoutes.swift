@@ -7,6 +7,7 @@ import Primitives
 /// `/fetch`: the gateway in front of any URL.
 struct FetchRoutes: Sendable {
     let service: LarderService
+    let ready: ReadyAnswers
 
     private static let prefix = "/fetch/"
 
@@ -118,7 +119,7 @@ struct FetchRoutes: Sendable {
     // MARK: How it is answered
 
     private func plan(_ request: GatewayRequest, _ head: Endpoint.Head) -> Endpoint.Plan {
-        let reply = FetchReply(request: head.request)
+        let reply = FetchReply(request: head.request, ready: ready)
         guard head.request.hasBody else {
             var request = request
             if head.request.declaredLength == 0, request.method != .get, request.method != .head {

@@ -31,6 +31,9 @@ struct ServiceRoutes: Sendable {
         return service.cache.isInPlace ? .json(["status": "ok"]) : .json(["status": "lost"], status: 503)
     }
 
+    /// Those at hand are counted where their entries are.
+    private var hitCount: Int { service.metrics.hits.value + service.cache.hitsAtHand }
+
     private func stats(_ head: Endpoint.Head) throws(Problem) -> Response {
         _ = try head.query()
         let (metrics, totals, memory) = (service.metrics, service.cache.totals, service.cache.memoryStatistics)
@@ -44,7 +47,7 @@ struct ServiceRoutes: Sendable {
             "diskLimit": .number(service.configuration.diskLimit),
             "memoryBytes": .number(memory.bytes),
             "memoryLimit": .number(service.configuration.memoryLimit),
-            "hits": .number(metrics.hits.value),
+            "hits": .number(hitCount),
             "misses": .number(metrics.misses.value),
             "joins": .number(metrics.joins.value),
             "downloads": [
@@ -64,7 +67,7 @@ struct ServiceRoutes: Sendable {
         text.begin("larder_build_info", "gauge", "The version that runs.")
         text.sample("larder_build_info", [("version", Version.current)], 1)
         text.metric(
-            "larder_hits_total", "counter", "Reads and downloads answered from the cache.", metrics.hits.value)
+            "larder_hits_total", "counter", "Reads and downloads answered from the cache.", hitCount)
         text.metric(
             "larder_misses_total", "counter", "Reads that found nothing, and downloads that had to ask the origin.",
             metrics.misses.value)
@@ -87,7 +90,7 @@ struct ServiceRoutes: Sendable {
             "larder_origin_received_bytes_total", "counter", "Bytes of bodies received from origins, decoded.",
             metrics.receivedBytes.value)
         text.begin("larder_download_duration_seconds", "histogram", "Time that downloads took.")
-        text.histogram("larder_download_duration_seconds", [], metrics.downloadDurations)
+        text.histogram("larder_download_duration_seconds", [], metrics.downloadDurations.snapshot())
         text.begin("larder_entries", "gauge", "Entries held, by kind.")
         for kind in Entry.Kind.allCases {
             text.sample("larder_entries", [("kind", kind.rawValue)], totals.entriesByKind[kind] ?? 0)

@@ -8,16 +8,25 @@ import Primitives
 final class APIHandler: RequestHandler {
     private let router: Router<Route>
     private let metrics: RequestMetrics
+    private let ready: ReadyAnswers
     private let logger: Logger
     private let logsRequests: Bool
 
-    init(routes: [Route], metrics: RequestMetrics, logger: Logger) {
+    init(routes: [Route], metrics: RequestMetrics, ready: ReadyAnswers, logger: Logger) {
         var router = Router<Route>()
         for route in routes { router.add(route.method, route.pattern, route) }
         self.router = router
         self.metrics = metrics
+        self.ready = ready
         self.logger = logger
         logsRequests = logger.logLevel <= .debug
+    }
+
+    func expect(_ target: UnsafeRawBufferPointer) -> Int { ready.expect(target) }
+
+    func readyResponse(to head: borrowing RawHead) -> Response? {
+        // A line for each request is made by ``receive(_:)``.
+        logsRequests ? nil : ready.answer(to: head)
     }
 
     func receive(_ request: Request) -> Reception {
@@ -51,8 +60,9 @@ final class APIHandler: RequestHandler {
             let head = Endpoint.Head(request: request, parameters: try Self.decode(rawParameters))
             let plan = try route.endpoint.begin(head)
             let observer = observer(of: request, operation: route.endpoint.operation, since: start)
-            return .accept(plan.body) { exchange in
-                let call = Call(exchange: exchange, observer: observer)
+            return .accept(plan.body) { [metrics] exchange in
+                let call = Call(
+                    exchange: exchange, observer: observer, metrics: metrics, operation: route.endpoint.operation)
                 do throws(Problem) {
                     try plan.finish(call)
                 } catch {
@@ -87,7 +97,9 @@ final class APIHandler: RequestHandler {
         let observer = observer(of: request, operation: operation, since: start)
         let hasLargeBody = (request.declaredLength ?? 0) > 64 << 10 || request.field("Expect") != nil
         guard hasLargeBody || request.field("Transfer-Encoding") != nil else {
-            return .accept(.none) { Call(exchange: $0, observer: observer).respond(problem) }
+            return .accept(.none) { [metrics] exchange in
+                Call(exchange: exchange, observer: observer, metrics: metrics, operation: operation).respond(problem)
+            }
         }
         observer(problem.status, problem.detail)
         return .refuse(.problem(problem))

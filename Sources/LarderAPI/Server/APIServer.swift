@@ -16,9 +16,10 @@ public final class APIServer: Sendable {
     /// - Parameter threads: how many threads serve connections; `nil` for one a core.
     public init(service: LarderService, logger: Logger, threads: Int? = nil) {
         let draining = DrainFlag()
+        let ready = ReadyAnswers(service: service)
         let apiRoutes =
             DownloadRoutes(service: service).routes + EntryRoutes(service: service).routes
-            + ContentRoutes(service: service).routes + FetchRoutes(service: service).routes
+            + ContentRoutes(service: service, ready: ready).routes + FetchRoutes(service: service, ready: ready).routes
         let metrics = RequestMetrics(
             operations: apiRoutes.map(\.endpoint.operation) + [
                 "getStats", "getMetrics", "getLiveness", "getReadiness", "getOpenAPI",
@@ -38,7 +39,7 @@ public final class APIServer: Sendable {
         configuration.log = { logger.debug("libmicrohttpd", metadata: ["words": .string($0)]) }
         daemon = Daemon(
             configuration: configuration,
-            handler: APIHandler(routes: allRoutes, metrics: metrics, logger: logger))
+            handler: APIHandler(routes: allRoutes, metrics: metrics, ready: ready, logger: logger))
     }
 
     /// Begins to listen; throws ``MicroHTTPD/DaemonError`` when the address cannot be used.

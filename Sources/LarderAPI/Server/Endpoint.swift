@@ -66,6 +66,12 @@ struct Call: Sendable {
     let exchange: Exchange
     /// Told of the status before the answer goes out, and of what is to be said about it when it is a problem.
     let observer: @Sendable (Int, String?) -> Void
+    let metrics: RequestMetrics
+    /// The name of the route in the metrics.
+    let operation: String
+
+    /// What counts more answers like this one.
+    func meter(status: Int) -> RequestMetrics.Meter { metrics.meter(operation: operation, status: status) }
 
     func respond(_ response: Response) {
         observer(response.status, nil)

@@ -39,8 +39,12 @@ final class Connection: @unchecked Sendable {
     /// The target as it was sent, from the request line until the head is complete. Reused by every request.
     private var target = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     private var targetCount = 0
+    /// What the handler made of it.
+    private var expectation = 0
 
     private var exchange: Exchange?
+    /// The answer that was at hand when the head was complete, until it is queued.
+    private var ready: Response?
     /// `nil` when the body may take as long as it likes. While the connection is suspended, of whoever is about to
     /// resume it.
     private var bodyClock: BodyClock?
@@ -71,6 +75,7 @@ final class Connection: @unchecked Sendable {
         }
         guard let text else { return }
         target.copyMemory(from: UnsafeRawBufferPointer(start: text, count: targetCount))
+        expectation = core.handler.expect(UnsafeRawBufferPointer(rebasing: target[..<targetCount]))
         if let question = strchr(text, 0x3f) { question[1] = 0 }
     }
 
@@ -87,6 +92,10 @@ final class Connection: @unchecked Sendable {
     /// Does the next step of the request: shows its head to the handler, or has it answered. False closes the
     /// connection.
     func proceed(_ line: RequestLine) -> Bool {
+        if let ready {
+            self.ready = nil
+            return queue(ready.prepared(closing: core.isDraining.load(ordering: .relaxed)))
+        }
         if let exchange {
             deadline.store(.max, ordering: .relaxed)
             // It comes here unread, too, when the answer took a while.
@@ -94,8 +103,29 @@ final class Connection: @unchecked Sendable {
             return exchange.proceed()
         }
         isBusy.store(true, ordering: .relaxed)
-        let request = Request(
-            connection: self, target: UnsafeRawBufferPointer(rebasing: target[..<targetCount]), line: line)
+        let recordCount = Int(cmhd_record_count(handle))
+        return RawFieldLine.withLines(of: handle, limit: recordCount) { begin(line, $0, recordCount: recordCount) }
+    }
+
+    /// The head is complete.
+    private func begin(
+        _ line: RequestLine, _ fields: UnsafeBufferPointer<RawFieldLine>, recordCount: Int
+    ) -> Bool {
+        let target = UnsafeRawBufferPointer(rebasing: target[..<targetCount])
+        let check = HeadCheck(
+            line, target: target, fields: fields, wireLength: cmhd_head_size(handle), recordCount: recordCount,
+            configuration: core.configuration)
+        if check.isPlain, let isHead = line.isHead,
+            let ready = core.handler.readyResponse(
+                to: RawHead(
+                    target: target, expectation: expectation, length: check.wireLength, isHead: isHead, lines: fields))
+        {
+            // Not at once: an answer to the first call closes the connection.
+            self.ready = ready
+            deadline.store(.max, ordering: .relaxed)
+            return true
+        }
+        let request = Request(line, target: target, fields: fields, check: check, remoteAddress: remoteAddress)
         // With a defect nobody knows where the request ends.
         isBodyIncomplete = request.hasBody || request.defect != nil
         setBodyClock(request)
@@ -124,6 +154,7 @@ final class Connection: @unchecked Sendable {
     func endRequest() {
         let ended = exchange
         exchange = nil
+        ready = nil
         isBusy.store(false, ordering: .relaxed)
         deadline.store(
             core.idleMilliseconds.map { core.now() + $0 } ?? .max, ordering: .relaxed)

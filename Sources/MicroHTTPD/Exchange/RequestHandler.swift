@@ -2,9 +2,33 @@ import Primitives
 
 /// Decides what happens with each request.
 public protocol RequestHandler: Sendable {
+    /// The request line is there, the rest of the head is still to be looked at: the time to have memory fetched that
+    /// an answer at hand will need (``Primitives/MemoryHint``). Called for every request, on libmicrohttpd's thread.
+    ///
+    /// - Parameter target: the request target as it was sent; valid during the call only.
+    /// - Returns: anything; ``RawHead/expectation`` has it. 0 unless implemented.
+    func expect(_ target: UnsafeRawBufferPointer) -> Int
+
+    /// The answer to a request, where it is at hand and nothing needs to be done for it: asked before ``receive(_:)``,
+    /// which is called when there is none, and saves all that is made for that. Only asked about GET and HEAD without a
+    /// body and without a defect, on libmicrohttpd's thread, which must not be kept waiting. To HEAD the same answer is
+    /// given as to GET; libmicrohttpd leaves out the body. `nil` unless implemented.
+    ///
+    /// - Parameter head: valid during the call only.
+    /// - Returns: an answer whose body can be sent more than once: neither a file nor a stream.
+    func readyResponse(to head: borrowing RawHead) -> Response?
+
     /// Called when the head of a request is complete and nothing of its body was read, on libmicrohttpd's thread, which
     /// serves many other connections: it must not wait for anything.
     func receive(_ request: Request) -> Reception
+}
+
+extension RequestHandler {
+    /// 0: nothing is fetched.
+    public func expect(_ target: UnsafeRawBufferPointer) -> Int { 0 }
+
+    /// `nil`: nothing is at hand.
+    public func readyResponse(to head: borrowing RawHead) -> Response? { nil }
 }
 
 /// What a ``RequestHandler`` wants to be done with a request.

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Follows the parts of a request's head through libmicrohttpd's memory, to find what it leaves out when it shows them.
 ///
 /// libmicrohttpd 0.9.75 reads a head into one buffer, writes zeros over the separators and hands out pointers into it.
@@ -43,4 +45,10 @@ struct RequestLine {
     /// Cut at its `?`.
     let target: UnsafePointer<CChar>
     let version: UnsafePointer<CChar>
+
+    /// Of GET and HEAD, whether it is HEAD; `nil` for other methods.
+    var isHead: Bool? {
+        if strcmp(method, "GET") == 0 { return false }
+        return strcmp(method, "HEAD") == 0 ? true : nil
+    }
 }

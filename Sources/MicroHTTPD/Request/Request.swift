@@ -38,19 +38,19 @@ public struct Request: @unchecked Sendable {
     /// How long the client says that its body is: the first `Content-Length`. `nil` without one, and when the body is
     /// chunked.
     public var declaredLength: Int64? {
-        let length = head.header.declaredLength
+        let length = head.header.check.declaredLength
         return length < 0 ? nil : length
     }
 
     /// Whether a body follows the head: a `Content-Length` other than 0, or any `Transfer-Encoding`.
-    public var hasBody: Bool { head.header.hasTransferEncoding || head.header.declaredLength > 0 }
+    public var hasBody: Bool { head.header.check.hasBody }
 
     /// How many bytes the head had on the wire, its empty line included.
-    public var headLength: Int { head.header.wireLength }
+    public var headLength: Int { head.header.check.wireLength }
 
     /// Why the request must be refused; `nil` when nothing is wrong with it. A handler that accepts it all the same
     /// does so at its own risk.
-    public var defect: Defect? { head.header.defect }
+    public var defect: Defect? { head.header.check.defect }
 
     /// Whether the method is `HEAD`: the answer has no body.
     public var isHead: Bool { head.header.isHead }
@@ -60,9 +60,9 @@ public struct Request: @unchecked Sendable {
     public var fields: HTTPFields {
         var fields = HTTPFields()
         fields.reserveCapacity(head.header.fieldCount)
-        forEachFieldLine { name, value in
-            guard let name = HTTPField.Name(String(decoding: name, as: UTF8.self)) else { return }
-            fields.append(HTTPField(name: name, lenientValue: value))
+        forEachFieldLine { field in
+            guard let name = HTTPField.Name(String(decoding: field.name, as: UTF8.self)) else { return }
+            fields.append(HTTPField(name: name, lenientValue: field.value))
         }
         return fields
     }
@@ -85,9 +85,9 @@ public struct Request: @unchecked Sendable {
     /// Shows every field line as it was sent, also those whose name is not a token, in order: the name with whatever
     /// white space was before the colon, the value without white space around it. The bytes are valid during the call
     /// only.
-    public func forEachFieldLine(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void) {
+    public func forEachFieldLine(_ body: (RawField) -> Void) {
         withLines { lines in
-            while let line = lines.next() { body(line.name, line.value) }
+            while let line = lines.next() { body(line) }
         }
     }
 

@@ -36,13 +36,16 @@ extension Response {
     /// What libmicrohttpd asks of a stream at once, when its length is known.
     private static let streamBlock = 64 * 1024
 
+    /// What answers any request, of an answer that can be sent more than once.
+    func prepared(closing: Bool) -> PreparedResponse {
+        if closing { return owned(Self.makeShareable(body), closing: true) }
+        return PreparedResponse(handle: shared, isOwned: false, response: self)
+    }
+
     /// What answers the request: libmicrohttpd's object for it, made if there is none to share.
     func prepared(for request: Request, on connection: Connection) -> PreparedResponse {
         let isClosing = connection.core.isDraining.load(ordering: .relaxed)
-        if let shared {
-            if !isClosing { return PreparedResponse(handle: shared, isOwned: false, response: self) }
-            return owned(Self.makeShareable(body), closing: true)
-        }
+        if shared != nil { return prepared(closing: isClosing) }
         let isWithheld = request.isHead || status == 304 || status == 204
         switch body {
         case .file(let file):

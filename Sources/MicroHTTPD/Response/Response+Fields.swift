@@ -1,21 +1,26 @@
 import CMicroHTTPD
 import HTTPTypes
+import Primitives
 
 extension Response {
-    /// Gives libmicrohttpd's response object its fields.
-    static func add(_ fields: HTTPFields, to handle: OpaquePointer, closing: Bool) {
+    /// Gives libmicrohttpd's response object its fields; where most of them are then.
+    @discardableResult
+    static func add(_ fields: HTTPFields, to handle: OpaquePointer, closing: Bool) -> MemoryHint? {
         // Connection comes first: added after some others, libmicrohttpd makes a double of it.
         if closing || fields[values: .connection].contains(where: hasClose) {
             _ = cmhd_add_field(handle, "Connection", "close")
         }
+        var block = FieldBlock()
         forEachLine(of: fields) { name, value in
-            // libmicrohttpd takes C strings.
-            withUnsafeTemporaryAllocation(of: CChar.self, capacity: value.count + 1) { text in
-                for (index, byte) in value.enumerated() { text[index] = CChar(bitPattern: byte) }
-                text[value.count] = 0
-                _ = cmhd_add_field(handle, name, text.baseAddress)
+            // libmicrohttpd looks for these among what it is given, and adds its own when there are none.
+            if name.lowercased() == "date" {
+                var date = FieldBlock(name, value)
+                date.add(to: handle)
+            } else {
+                block.append(name, value)
             }
         }
+        return block.add(to: handle)
     }
 
     /// Shows each field that may be sent as its caller gave it, in order; see ``init(status:fields:body:)``.
@@ -40,5 +45,40 @@ extension Response {
         value.split(separator: ",").contains { option in
             option.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" }.lowercased() == "close"
         }
+    }
+}
+
+/// Fields that libmicrohttpd is given as one; see `cmhd_add_fields`.
+private struct FieldBlock {
+    private var name: [CChar] = []
+    /// The first field's value, and the lines of the others; ended by a zero when it is handed over.
+    private var value: [CChar] = []
+    /// Where the line ends are.
+    private var ends: [Int] = []
+
+    init() {}
+
+    init(_ name: String, _ value: UnsafeBufferPointer<UInt8>) {
+        append(name, value)
+    }
+
+    mutating func append(_ name: String, _ value: UnsafeBufferPointer<UInt8>) {
+        if self.name.isEmpty {
+            self.name = name.utf8.map(CChar.init(bitPattern:)) + [0]
+            self.value.reserveCapacity(512)
+        } else {
+            ends.append(self.value.count)
+            self.value.append(contentsOf: [0x20, 0x20])
+            self.value.append(contentsOf: name.utf8.lazy.map(CChar.init(bitPattern:)))
+            self.value.append(contentsOf: [0x3a, 0x20])
+        }
+        self.value.append(contentsOf: value.lazy.map(CChar.init(bitPattern:)))
+    }
+
+    @discardableResult
+    mutating func add(to handle: OpaquePointer) -> MemoryHint? {
+        guard !name.isEmpty else { return nil }
+        value.append(0)
+        return MemoryHint(cmhd_add_fields(handle, name, value, ends, ends.count), length: value.count)
     }
 }

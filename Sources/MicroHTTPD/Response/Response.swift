@@ -40,6 +40,8 @@ public final class Response: Sendable {
     /// `nonisolated(unsafe)` is safe: it is set once, and libmicrohttpd counts references to it and reads it under its
     /// own lock, from any number of threads.
     nonisolated(unsafe) let shared: OpaquePointer?
+    /// Where that object keeps its fields.
+    let fieldBlock: MemoryHint?
 
     /// An answer with this status (200 unless told), these fields, in this order, and this body (none unless told).
     ///
@@ -55,10 +57,8 @@ public final class Response: Sendable {
         self.status = status
         self.fields = fields
         self.body = body
-        shared = Self.makeShareable(body).map { handle in
-            Self.add(fields, to: handle, closing: false)
-            return handle
-        }
+        shared = Self.makeShareable(body)
+        fieldBlock = shared.flatMap { Self.add(fields, to: $0, closing: false) }
     }
 
     deinit {

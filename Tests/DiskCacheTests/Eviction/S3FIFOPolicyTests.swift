@@ -100,7 +100,7 @@ struct S3FIFOPolicyTests {
             var queues = MemoryQueues()
             var moves = 0
             var totals: QueueTotals { queues.totals }
-            func oldest(in queue: EvictionQueue) -> QueuedEntry<Int>? { queues.oldest(in: queue) }
+            mutating func oldest(in queue: EvictionQueue) -> QueuedEntry<Int>? { queues.oldest(in: queue) }
             mutating func move(_ entry: QueuedEntry<Int>, to place: QueuePlace) {
                 moves += 1
                 queues.move(entry, to: place)

@@ -50,11 +50,14 @@ final class ExchangeRun: Sendable {
         }
         server.clock.advance(by: .seconds(row.seconds))
         let asked = origin.requestCount
-        let reply = try await send(row.then, to: url, whichAnswers: row.second)
-        let verdict = ExchangeVerdict(row: row, reply: reply, requests: origin.requests, asked: asked)
-        for complaint in verdict.complaints {
-            Issue.record(
-                "\(row.name)\n\(complaint)\n\(reply.head)\(reply.text)", sourceLocation: row.sourceLocation)
+        for time in 1...row.outcome.times {
+            let reply = try await send(row.then, to: url, whichAnswers: row.second)
+            let verdict = ExchangeVerdict(row: row, reply: reply, requests: origin.requests, asked: asked)
+            for complaint in verdict.complaints {
+                Issue.record(
+                    "\(row.name), asked \(time) times\n\(complaint)\n\(reply.head)\(reply.text)",
+                    sourceLocation: row.sourceLocation)
+            }
         }
     }
 
@@ -81,6 +84,17 @@ extension HTTPFields {
         for line in lines {
             let parts = line.split(separator: ":", maxSplits: 1)
             append(HTTPField(name: HTTPField.Name(String(parts[0]))!, value: String(parts[1].trimmingPrefix(" "))))
+        }
+    }
+}
+
+extension Exchange.Outcome {
+    /// How often it is asked for. What the cache answers alone it answers again in the same way: from the disk first,
+    /// then from memory, and then by an answer that is at hand.
+    fileprivate var times: Int {
+        switch self {
+        case .hit, .stale, .notModified, .partial, .preconditionFailed: 4
+        default: 1
         }
     }
 }

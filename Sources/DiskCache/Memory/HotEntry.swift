@@ -1,0 +1,124 @@
+// Invariants of this file
+//
+// - `epoch` only grows. What was made of an entry when it had one number is right as long as it has that number.
+// - `actions` are those of what was made at the present epoch, and run once, without the lock. When `hasLeft` is set
+//   there are none, and none is taken.
+// - `accesses` is twice the number of hits that the log has not taken, and 1 when the log knows that there are any. The
+//   two are one number so that the first hit after the log took them sees that the log must be told, and no hit is lost
+//   or counted twice.
+
+import Primitives
+import Synchronization
+
+/// An entry in the memory tier, as those see it who keep an answer made of it at hand: whether the answer is still
+/// right, and where hits are counted, both without a lock.
+public final class HotEntry: Sendable {
+    /// What an answer is made of, as it was at one moment. Take it *before* reading what may change.
+    public struct Mark: Sendable {
+        /// The entry.
+        public let entry: HotEntry
+        fileprivate let epoch: Int
+
+        /// Whether nothing has changed since: neither was the entry replaced, removed, changed or evicted, nor has its
+        /// expiry slid.
+        public var isCurrent: Bool { entry.epoch.load(ordering: .acquiring) == epoch }
+    }
+
+    private struct State {
+        var actions: [@Sendable () -> Void] = []
+        var hasLeft = false
+    }
+
+    /// How many answers of one entry may be at hand: who asks for it in ever new ways must not fill the memory.
+    private static let answerLimit = 4
+
+    // What a hit touches, side by side.
+    private let epoch = Atomic<Int>(0)
+    private let accesses = Atomic<Int64>(0)
+    private let lastAccess = Atomic<Int64>(.min)
+    /// Hits that the policy of eviction has not seen.
+    private let tally = Atomic<UInt32>(0)
+
+    let key: ExactText
+    private let version: Int64
+    private let log: AccessLog
+    private let onFirstHit: @Sendable () -> Void
+    private let state = Locked(State())
+
+    /// - Parameter onFirstHit: called when something waits to be written down and nothing did before.
+    init(_ entry: Entry, log: AccessLog, onFirstHit: @escaping @Sendable () -> Void) {
+        key = ExactText(entry.key)
+        version = entry.version
+        self.log = log
+        self.onFirstHit = onFirstHit
+    }
+
+    /// The present moment.
+    public var mark: Mark { Mark(entry: self, epoch: epoch.load(ordering: .acquiring)) }
+
+    /// Counts a hit that was answered without ``DiskCache/load(_:expectingURL:)`` and ``DiskCache/recordHit(_:)``, as
+    /// these do.
+    ///
+    /// - Parameter now: the time; whoever answers has asked for it anyway.
+    public func recordHit(at now: Timestamp) {
+        // Beyond this the policy makes no difference, and a load is cheaper than an addition that others wait for.
+        if tally.load(ordering: .relaxed) < QueuePlace.frequencyLimit { tally.add(1, ordering: .relaxed) }
+        if lastAccess.load(ordering: .relaxed) < now.milliseconds {
+            lastAccess.store(now.milliseconds, ordering: .relaxed)
+        }
+        let isKnown = accesses.add(2, ordering: .acquiringAndReleasing).oldValue & 1 == 1
+        if !isKnown, log.register(self) { onFirstHit() }
+    }
+
+    /// Has `action` called once when the mark ceases to be current. False, and it never is, when that has happened
+    /// already or too much is made of the entry.
+    func attach(_ mark: Mark, _ action: @escaping @Sendable () -> Void) -> Bool {
+        state.withLock { state in
+            guard !state.hasLeft, mark.isCurrent, state.actions.count < Self.answerLimit else { return false }
+            state.actions.append(action)
+            return true
+        }
+    }
+
+    /// Something about the entry is another.
+    func change(hasLeft: Bool = false) {
+        let actions = state.withLock { state in
+            epoch.add(1, ordering: .releasing)
+            state.hasLeft = state.hasLeft || hasLeft
+            defer { state.actions = [] }
+            return state.actions
+        }
+        for action in actions { action() }
+    }
+
+    // MARK: - For the log, under its lock
+
+    /// The log knows of the hits from now on. False when it did already: two hits were both the first.
+    func register() -> Bool {
+        accesses.bitwiseOr(1, ordering: .acquiringAndReleasing).oldValue & 1 == 0
+    }
+
+    /// What was counted since it was last taken.
+    var pending: PendingAccess { access(accesses.load(ordering: .acquiring)) }
+
+    /// The same, and the log forgets this entry.
+    func takePending() -> PendingAccess { access(accesses.exchange(0, ordering: .acquiringAndReleasing)) }
+
+    private func access(_ state: Int64) -> PendingAccess {
+        PendingAccess(
+            version: version, hits: state >> 1,
+            lastAccess: Timestamp(milliseconds: lastAccess.load(ordering: .relaxed)))
+    }
+}
+
+extension HotEntry: HitTally {
+    func takeHits() -> UInt32 {
+        tally.load(ordering: .relaxed) == 0 ? 0 : tally.exchange(0, ordering: .relaxed)
+    }
+}
+
+/// Counts hits of a value of the memory tier that do not come by the tier, and so not by the policy of eviction either.
+protocol HitTally: AnyObject, Sendable {
+    /// How many there were since this was last asked.
+    func takeHits() -> UInt32
+}

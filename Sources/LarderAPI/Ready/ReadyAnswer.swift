@@ -1,0 +1,104 @@
+import DiskCache
+import MicroHTTPD
+import Primitives
+
+/// An answer that is sent again, as it is, to whoever asks for the same: the target byte for byte, the fields of the
+/// request that it depends on, and no field that asks for something else (``RequestField``).
+final class ReadyAnswer: Sendable {
+    /// A field that the answer was selected by (RFC 9111 §4.1): its name in lower case, and what the one line of that
+    /// name said; `nil`: there was none.
+    struct Selector: Sendable {
+        let name: [UInt8]
+        let value: [UInt8]?
+    }
+
+    /// What makes it right.
+    struct Validity: Sendable {
+        /// The entry that it was made of.
+        var entry: HotEntry.Mark
+        /// The responses of the URL that it was selected from; `nil` when there was nothing to select from.
+        var responses: ChangeMark?
+        /// When it was made: before that the clock was set back.
+        var from: Timestamp
+        /// From when on it is no longer right, as it is or at all.
+        var until: Timestamp
+
+        var isCurrent: Bool { entry.isCurrent && responses?.isCurrent != false }
+    }
+
+    let hash: Int
+    /// What `Larder-TTL` said; `nil`: it was not there.
+    let ttl: [UInt8]?
+    let selectors: [Selector]
+    let target: [UInt8]
+    let response: Response
+    let validity: Validity
+    let meter: RequestMetrics.Meter
+    /// Makes the answer for an instant at which this one's time is over, but for that instant is right; `nil`, or when
+    /// it returns `nil`: from then on nothing is.
+    let renew: (@Sendable (Timestamp) -> (response: Response, until: Timestamp)?)?
+
+    init(
+        target: [UInt8], ttl: [UInt8]?, selectors: [Selector], response: Response, validity: Validity,
+        meter: RequestMetrics.Meter,
+        renew: (@Sendable (Timestamp) -> (response: Response, until: Timestamp)?)?
+    ) {
+        self.target = target
+        hash = target.withUnsafeBytes(Self.hash)
+        self.ttl = ttl
+        self.selectors = selectors
+        self.response = response
+        self.validity = validity
+        self.meter = meter
+        self.renew = renew
+    }
+
+    static func hash(_ target: UnsafeRawBufferPointer) -> Int {
+        var hasher = Hasher()
+        hasher.combine(bytes: target)
+        return hasher.finalize()
+    }
+
+    /// The same answer as it is at another instant; `nil` when there is none any more.
+    func renewed(at now: Timestamp) -> ReadyAnswer? {
+        guard now >= validity.from, let (response, until) = renew?(now) else { return nil }
+        var validity = validity
+        (validity.from, validity.until) = (now, until)
+        return ReadyAnswer(
+            target: target, ttl: ttl, selectors: selectors, response: response, validity: validity, meter: meter,
+            renew: renew)
+    }
+
+    /// Whether it is for this target.
+    func isFor(_ other: UnsafeRawBufferPointer) -> Bool {
+        target.count == other.count && target.withUnsafeBytes { $0.elementsEqual(other) }
+    }
+
+    /// Whether a request for the target gets this answer.
+    ///
+    /// - Parameter ttl: what its `Larder-TTL` says.
+    func answers(_ head: borrowing RawHead, ttl: UnsafeRawBufferPointer?) -> Bool {
+        switch (self.ttl, ttl) {
+        case (nil, nil): break
+        case (let own?, let ttl?): guard ttl.elementsEqual(own) else { return false }
+        default: return false
+        }
+        for selector in selectors {
+            var lines = 0
+            for index in 0..<head.fieldCount {
+                let field = head[field: index]
+                guard field.isNamed(selector.name) else { continue }
+                lines += 1
+                guard let value = selector.value, field.value.elementsEqual(value) else { return false }
+            }
+            guard lines == (selector.value == nil ? 0 : 1) else { return false }
+        }
+        return true
+    }
+
+    /// Whether both are for the same requests.
+    func hasSameRequests(as other: ReadyAnswer) -> Bool {
+        hash == other.hash && target == other.target && ttl == other.ttl
+            && selectors.elementsEqual(other.selectors) { $0.name == $1.name && $0.value == $1.value }
+    }
+}

@@ -1,0 +1,143 @@
+import DiskCache
+import HTTPTypes
+import Larder
+import MicroHTTPD
+import Primitives
+
+/// Answers that were given before and are given again: the path of a hit that makes nothing and parses nothing.
+///
+/// Whoever has answered a request from the memory tier leaves the answer here, with what makes it right. It stays until
+/// the entry changes or leaves the memory tier.
+final class ReadyAnswers: Sendable {
+    private let table = ReadyTable()
+    private let clock: any WallClock
+    private let cache: DiskCache
+
+    init(service: LarderService) {
+        clock = service.clock
+        cache = service.cache
+    }
+
+    /// The most bytes that a request's head may have: beside that of the answer it must fit into a connection's memory.
+    private static let headLimit = 8 << 10
+
+    /// The time by which answers are right.
+    var now: Timestamp { clock.now() }
+
+    /// Has fetched from memory what the answer will need, where one is at hand.
+    ///
+    /// - Returns: for ``answer(to:)``, by the request's head.
+    func expect(_ target: UnsafeRawBufferPointer) -> Int { table.expect(target) }
+
+    /// The answer to a request, where it is at hand.
+    func answer(to head: borrowing RawHead) -> Response? {
+        guard head.length <= Self.headLimit else { return nil }
+        var ttl: UnsafeRawBufferPointer?
+        for index in 0..<head.fieldCount {
+            let field = head[field: index]
+            if RequestField.isTTL(field), ttl == nil {
+                ttl = field.value
+            } else if RequestField.changesAnswer(field) {
+                return nil
+            }
+        }
+        let now = now
+        let found: Found? = table.find(head, ttl: ttl) { answer in
+            let validity = answer.validity
+            guard validity.isCurrent else { return .outdated(answer) }
+            guard now >= validity.from, now < validity.until else { return .due(answer) }
+            answer.meter.count()
+            return .right(answer.response, validity.entry.entry)
+        }
+        switch found {
+        case .right(let response, let entry):
+            entry.recordHit(at: now)
+            return response
+        case .due(let answer):
+            guard let renewed = answer.renewed(at: now) else { return forget(answer) }
+            table.insert(renewed)
+            // It may have been taken out for good meanwhile.
+            guard renewed.validity.isCurrent else { return forget(renewed) }
+            renewed.meter.count()
+            renewed.validity.entry.entry.recordHit(at: now)
+            return renewed.response
+        case .outdated(let answer): return forget(answer)
+        case nil: return nil
+        }
+    }
+
+    private enum Found {
+        case right(Response, HotEntry)
+        /// What tells the time in it must be made anew.
+        case due(ReadyAnswer)
+        case outdated(ReadyAnswer)
+    }
+
+    private func forget(_ answer: ReadyAnswer) -> Response? {
+        table.remove(answer)
+        return nil
+    }
+
+    /// Keeps the answer to a request, when it is one that others will get as well.
+    ///
+    /// - Parameters:
+    ///   - call: whose answer it is.
+    ///   - selectors: the names of the fields of the request that the answer depends on, in lower case.
+    ///   - validity: what makes it right.
+    ///   - renew: see ``ReadyAnswer/renew``.
+    func keep(
+        _ response: Response, to call: Call, selectors: [String] = [], validity: ReadyAnswer.Validity,
+        renew: (@Sendable (Timestamp) -> (response: Response, until: Timestamp)?)? = nil
+    ) {
+        let request = call.exchange.request
+        guard !request.isHead, request.declaredLength == nil, case .bytes = response.body,
+            response.headLength <= Self.headLimit, validity.until > validity.from, validity.isCurrent,
+            let (ttl, selectors) = Self.selectors(selectors, of: request)
+        else { return }
+        let answer = ReadyAnswer(
+            target: request.withTarget(Array.init), ttl: ttl, selectors: selectors, response: response,
+            validity: validity,
+            meter: call.meter(status: response.status), renew: renew)
+        // First the table: from then on it can be taken out again.
+        table.insert(answer)
+        let isKept = cache.keepAtHand(validity.entry, bytes: answer.cost) { [weak table] in table?.remove(answer) }
+        if !isKept { table.remove(answer) }
+    }
+
+    /// What the request says of these fields and of `Larder-TTL`; `nil` when it is one whose answer others do not get.
+    private static func selectors(
+        _ names: [String], of request: Request
+    ) -> (ttl: [UInt8]?, selectors: [ReadyAnswer.Selector])? {
+        var isPlain = true
+        var ttl: [UInt8]?
+        var values = names.map { (name: Array($0.utf8), lines: [[UInt8]]()) }
+        request.forEachFieldLine { field in
+            if RequestField.isTTL(field), ttl == nil {
+                ttl = Array(field.value)
+            } else if RequestField.changesAnswer(field) {
+                isPlain = false
+            }
+            for index in values.indices where field.isNamed(values[index].name) {
+                values[index].lines.append(Array(field.value))
+            }
+        }
+        // What several lines say together is for those to compare who know the field.
+        guard isPlain, values.allSatisfy({ $0.lines.count <= 1 }) else { return nil }
+        return (ttl, values.map { ReadyAnswer.Selector(name: $0.name, value: $0.lines.first) })
+    }
+}
+
+extension ReadyAnswer {
+    /// About what it takes in memory, and libmicrohttpd's object with it, beside the body.
+    fileprivate var cost: Int {
+        1024 + target.count + selectors.reduce(0) { $0 + $1.name.count + ($1.value?.count ?? 0) }
+            + 3 * response.headLength
+    }
+}
+
+extension Response {
+    /// About how many bytes the fields have on the wire.
+    fileprivate var headLength: Int {
+        fields.reduce(0) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 4 }
+    }
+}

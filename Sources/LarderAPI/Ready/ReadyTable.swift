@@ -1,0 +1,61 @@
+import MicroHTTPD
+import Primitives
+
+/// Answers by the target that they are for, split into shards so that threads seldom meet.
+///
+/// How many there can be is limited by the memory tier, where each counts.
+final class ReadyTable: Sendable {
+    private final class LockedShard: Sendable {
+        let state = Locked(ReadyShard())
+    }
+
+    private let shards = (0..<16).map { _ in LockedShard() }
+
+    /// Has fetched what will be read for a target.
+    ///
+    /// - Returns: the target's hash.
+    func expect(_ target: UnsafeRawBufferPointer) -> Int {
+        let hash = ReadyAnswer.hash(target)
+        shard(hash).state.withLock { $0.prefetch(hash) }
+        return hash
+    }
+
+    /// Runs `use` with the answer to a request, right or no longer, under the lock; `nil` when there is none. Nothing
+    /// is made, and no reference counted.
+    ///
+    /// - Parameters:
+    ///   - head: of a request whose target was expected.
+    ///   - ttl: what the request's `Larder-TTL` says.
+    func find<Result: Sendable>(
+        _ head: borrowing RawHead, ttl: UnsafeRawBufferPointer?, _ use: (ReadyAnswer) -> Result
+    ) -> Result? {
+        let hash = head.expectation
+        return shard(hash).state.withLock { $0.find(hash, head, ttl: ttl, use) }
+    }
+
+    /// Puts an answer in, in place of one to the same requests.
+    func insert(_ answer: ReadyAnswer) {
+        // Freed after the lock is released.
+        _ = shard(answer.hash).state.withLock { shard in
+            let replaced = shard.remove(answer.hash) { $0.hasSameRequests(as: answer) }
+            shard.insert(answer)
+            return replaced
+        }
+    }
+
+    /// Takes out an answer that is to the same requests as this one and made of the same entry.
+    func remove(_ answer: ReadyAnswer) {
+        _ = shard(answer.hash).state.withLock { shard in
+            shard.remove(answer.hash) {
+                $0.validity.entry.entry === answer.validity.entry.entry && $0.hasSameRequests(as: answer)
+            }
+        }
+    }
+
+    /// How many there are.
+    var count: Int { shards.reduce(0) { $0 + $1.state.withLock { $0.count } } }
+
+    private func shard(_ hash: Int) -> LockedShard {
+        shards[hash & 15]
+    }
+}

@@ -1,0 +1,33 @@
+import MicroHTTPD
+
+/// What the fields of a GET mean for an answer that was right without them.
+enum RequestField {
+    /// Whether another answer may be right, or something must be done beside answering: the request states a condition,
+    /// asks for a part, limits what a cache may do, comes with credentials, or has a field of Larder's own.
+    static func changesAnswer(_ field: RawField) -> Bool {
+        // The lengths tell nearly every other field apart before a byte is compared.
+        let isStandard =
+            switch field.name.count {
+            case 5: field.isNamed("range")
+            case 6: field.isNamed("pragma") || field.isNamed("expect")
+            case 8: field.isNamed("if-match") || field.isNamed("if-range")
+            // It may name other fields, which end here then (RFC 9110 §7.6.1).
+            case 10: field.isNamed("connection") ? !isHopOption(field) : false
+            case 13: field.isNamed("if-none-match") || field.isNamed("cache-control") || field.isNamed("authorization")
+            case 14: field.isNamed("sec-fetch-dest")
+            case 17: field.isNamed("if-modified-since")
+            case 19: field.isNamed("if-unmodified-since")
+            default: false
+            }
+        return isStandard || field.hasPrefix("larder-")
+    }
+
+    /// Whether it is the one field of Larder's own that selects among answers.
+    static func isTTL(_ field: RawField) -> Bool {
+        field.name.count == 10 && field.isNamed("larder-ttl")
+    }
+
+    private static func isHopOption(_ field: RawField) -> Bool {
+        field.says("keep-alive") || field.says("close")
+    }
+}

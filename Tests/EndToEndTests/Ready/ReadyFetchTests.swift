@@ -1,0 +1,181 @@
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+@Suite("answers at hand: /fetch and /json")
+struct ReadyFetchTests {
+    /// Asks through the gateway, until what comes of it is stored; whether the answer was at hand.
+    private func fetch(
+        _ server: TestServer, _ url: String, _ fields: HTTPFields = [:]
+    ) async throws -> (reply: HTTPReply, isAtHand: Bool) {
+        let before = server.service.cache.hitsAtHand
+        let reply = try await HTTPClient(port: server.api.port).request("GET", "/fetch/" + url, fields: fields)
+        try await server.waitForFlights()
+        return (reply, server.service.cache.hitsAtHand > before)
+    }
+
+    private func warm(_ server: TestServer, _ url: String, _ fields: HTTPFields = [:]) async throws -> HTTPReply {
+        for _ in 0..<3 { _ = try await fetch(server, url, fields) }
+        let (reply, isAtHand) = try await fetch(server, url, fields)
+        #expect(isAtHand)
+        return reply
+    }
+
+    @Test("Age and the ttl of Cache-Status go with the time, and the last second is the last (RFC 9111 §5.1, §4.2)")
+    func age() async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.respond(fields: [.cacheControl: "max-age=60", .age: "7"], body: "body")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let url = origin.url("/a")
+            #expect(try await warm(server, url)[.age] == "7")
+            for second in [1, 2, 50, 52] {
+                server.clock.advance(by: .seconds(second - (second == 1 ? 0 : second == 2 ? 1 : second == 50 ? 2 : 50)))
+                let (reply, isAtHand) = try await fetch(server, url)
+                #expect(isAtHand)
+                #expect(reply[.age] == String(7 + second))
+                #expect(reply["Cache-Status"]?.hasPrefix("larder; hit; ttl=\(53 - second); key=") == true)
+                #expect(reply.text == "body")
+            }
+            server.clock.advance(by: .milliseconds(999))
+            #expect(try await fetch(server, url).reply[.age] == "59")
+            server.clock.advance(by: .milliseconds(1))
+            let (reply, isAtHand) = try await fetch(server, url)
+            #expect(!isAtHand)
+            #expect(reply["Cache-Status"]?.contains("fwd=stale") == true)
+            #expect(origin.requestCount == 2)
+        }
+    }
+
+    @Test("a clock that is set back ends it, and it is made anew")
+    func setBack() async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.respond(fields: [.cacheControl: "max-age=60"], body: "body")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let url = origin.url("/a")
+            server.clock.advance(by: .seconds(10))
+            _ = try await warm(server, url)
+            server.clock.advance(by: .seconds(-5))
+            let (reply, isAtHand) = try await fetch(server, url)
+            #expect(!isAtHand)
+            #expect(reply.text == "body")
+            #expect(try await fetch(server, url).isAtHand)
+        }
+    }
+
+    @Test("each variant is for those who ask for it (RFC 9111 §4.1)")
+    func vary() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            try connection.respond(
+                fields: [.cacheControl: "max-age=60", .vary: "Accept-Language"], body: request["Accept-Language"] ?? "-"
+            )
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let url = origin.url("/a")
+            for language in ["de", "en", nil, "DE"] {
+                let fields: HTTPFields = language.map { [.acceptLanguage: $0] } ?? [:]
+                #expect(try await warm(server, url, fields).text.lowercased() == language?.lowercased() ?? "-")
+            }
+            for language in ["en", "de", nil, "de"] {
+                let fields: HTTPFields = language.map { [.acceptLanguage: $0] } ?? [:]
+                // Whatever is stored for the URL ends what is at hand for it.
+                #expect(try await fetch(server, url, fields).reply.text == language ?? "-")
+                let (reply, isAtHand) = try await fetch(server, url, fields)
+                #expect(isAtHand)
+                #expect(reply.text == language ?? "-")
+            }
+            var both = HTTPFields()
+            both.append(HTTPField(name: .acceptLanguage, value: "de"))
+            both.append(HTTPField(name: .acceptLanguage, value: "en"))
+            #expect(try await fetch(server, url, both).reply.text != "de")
+        }
+    }
+
+    @Test("a new answer to the URL, with which others are selected, ends it (RFC 9111 §4)")
+    func newVariant() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            var fields: HTTPFields = [.cacheControl: "max-age=60"]
+            if request.index > 0 { fields[.vary] = "Accept-Language" }
+            try connection.respond(fields: fields, body: "answer \(request.index)")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let url = origin.url("/a")
+            #expect(try await warm(server, url).text == "answer 0")
+            server.clock.advance(by: .seconds(2))
+            // Stored beside the first, under another key; it is the later one that a request without the field selects.
+            _ = try await fetch(server, url, [.cacheControl: "no-cache"])
+            #expect(try await fetch(server, url).reply.text == "answer 1")
+        }
+    }
+
+    @Test("callers with a ttl and callers without have each their own (RFC 9111 §5.2.2.5 for those without)")
+    func ttl() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            try connection.respond(fields: [.cacheControl: "no-store"], body: "answer \(request.index)")
+        }
+        defer { origin.stop() }
+        let ttl = try #require(HTTPField.Name("Larder-TTL"))
+        try await TestServer.with { (server) async throws in
+            let url = origin.url("/a")
+            #expect(try await warm(server, url, [ttl: "60"]).text == "answer 0")
+            let (reply, isAtHand) = try await fetch(server, url)
+            #expect(!isAtHand)
+            #expect(reply.text == "answer 1")
+            #expect(try await !fetch(server, url, [ttl: "61"]).isAtHand)
+        }
+    }
+
+    @Test("a POST to the URL ends it (RFC 9111 §4.4)")
+    func invalidated() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            try connection.respond(fields: [.cacheControl: "max-age=60"], body: "answer \(request.index)")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let url = origin.url("/a")
+            #expect(try await warm(server, url).text == "answer 0")
+            _ = try await HTTPClient(port: server.api.port).request("POST", "/fetch/" + url, body: [1])
+            try await server.waitForFlights()
+            #expect(try await fetch(server, url).reply.text == "answer 2")
+        }
+    }
+
+    @Test("a page that a browser shows gets the policy that keeps it apart")
+    func page() async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.respond(fields: [.cacheControl: "max-age=60", .contentType: "text/html"], body: "<p>")
+        }
+        defer { origin.stop() }
+        let destination = try #require(HTTPField.Name("Sec-Fetch-Dest"))
+        try await TestServer.with { (server) async throws in
+            let url = origin.url("/a")
+            #expect(try await warm(server, url)[.contentSecurityPolicy] == nil)
+            let (reply, isAtHand) = try await fetch(server, url, [destination: "document"])
+            #expect(!isAtHand)
+            #expect(reply[.contentSecurityPolicy]?.contains("sandbox") == true)
+            #expect(try await fetch(server, url).isAtHand)
+        }
+    }
+
+    @Test("JSON by url and params; another way to write the same is looked at")
+    func json() async throws {
+        try await TestServer.with { (server) async throws in
+            let path = "/json?url=http%3A%2F%2Fa.example%2F&params=%7B%22a%22%3A1%7D"
+            _ = try await server.client.request(
+                "PUT", path, fields: [.contentType: "application/json"], text: #"{"b": 2}"#)
+            for _ in 0..<3 { _ = try await server.get(path) }
+            let before = server.service.cache.hitsAtHand
+            #expect(try await server.get(path).text == #"{"b": 2}"#)
+            #expect(server.service.cache.hitsAtHand == before + 1)
+            _ = try await server.client.request(
+                "PUT", path, fields: [.contentType: "application/json"], text: #"{"b": 3}"#)
+            #expect(try await server.get(path).text == #"{"b": 3}"#)
+        }
+    }
+}
