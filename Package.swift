@@ -72,6 +72,7 @@ let package = Package(
                 "Primitives",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
 
         // Under all of these, no policy in it.

@@ -100,19 +100,43 @@ struct EntryRow: Sendable {
         !entry.hasValidator && entry.staleAllowance <= .zero && !entry.pinned
     }
 
-    /// The values of ``columns`` and `sweepable`.
-    var arguments: StatementArguments {
+    /// Binds the values of ``columns`` and `sweepable`.
+    func bind(to statement: inout DirectStatement) {
         let record = entry.record
-        let values: [(any DatabaseValueConvertible)?] = [
-            id, record.key, record.kind.code, record.url ?? "", record.host, record.params, record.status,
-            record.contentType, record.contentLength, record.etag, record.lastModified, Data(record.digest),
-            record.isJSON, record.downloadStartDate?.milliseconds, record.downloadEndDate?.milliseconds,
-            record.createdDate.milliseconds, entry.ttl.milliseconds, entry.expiryDate.milliseconds,
-            record.staleAllowance.milliseconds, record.pinned, entry.hits, entry.lastAccessDate.milliseconds, cost,
-            record.version, Self.list(fromTags: record.tags), record.fields, path, identity?.inode,
-            identity?.modified, identity?.changed, place.queue.rawValue, place.frequency, turn, isSweepable,
-        ]
-        return StatementArguments(values)
+        statement.bind(id)
+        statement.bind(record.key)
+        statement.bind(record.kind.code)
+        statement.bind(record.url ?? "")
+        statement.bind(record.host)
+        statement.bind(record.params)
+        statement.bind(record.status)
+        statement.bind(record.contentType)
+        statement.bind(record.contentLength)
+        statement.bind(record.etag)
+        statement.bind(record.lastModified)
+        statement.bind(record.digest)
+        statement.bind(record.isJSON)
+        statement.bind(record.downloadStartDate?.milliseconds)
+        statement.bind(record.downloadEndDate?.milliseconds)
+        statement.bind(record.createdDate.milliseconds)
+        statement.bind(entry.ttl.milliseconds)
+        statement.bind(entry.expiryDate.milliseconds)
+        statement.bind(record.staleAllowance.milliseconds)
+        statement.bind(record.pinned)
+        statement.bind(entry.hits)
+        statement.bind(entry.lastAccessDate.milliseconds)
+        statement.bind(cost)
+        statement.bind(record.version)
+        statement.bind(Self.list(fromTags: record.tags))
+        statement.bind(record.fields)
+        statement.bind(path)
+        statement.bind(identity?.inode)
+        statement.bind(identity?.modified)
+        statement.bind(identity?.changed)
+        statement.bind(Int(place.queue.rawValue))
+        statement.bind(Int(place.frequency))
+        statement.bind(turn)
+        statement.bind(isSweepable)
     }
 
     /// Tags as one JSON text, so that reading an entry needs no second look-up; `nil` without any.

@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 import Primitives
 
@@ -8,12 +7,23 @@ struct IndexWriter {
     let namespace: String
     /// The namespace's directory.
     let directory: String
+    private let statements: StoreStatements
+
+    init(db: Database, namespace: String, directory: String) {
+        self.db = db
+        self.namespace = namespace
+        self.directory = directory
+        statements = StoreStatements(db)
+    }
 
     // MARK: - Looking up
 
     /// The entry of that key.
     func row(forKey key: String) throws -> EntryRow? {
-        try row(where: "key = ?", [key])
+        var held = try statements.held
+        held.bind(key)
+        // What is stored is new, most of the time.
+        return try held.hasRow() ? row(where: "key = ?", [key]) : nil
     }
 
     /// The entry of that number.
@@ -67,9 +77,18 @@ struct IndexWriter {
 
     /// Writes a row and its body, in place of `old`, the row of the same key and number.
     func put(_ row: EntryRow, body: SharedBytes?, replacing old: EntryRow?) throws {
-        try write(row)
+        if old == nil {
+            var statement = try statements.insert
+            row.bind(to: &statement)
+            try statement.run()
+        } else {
+            try write(row)
+        }
         if let body {
-            try execute("REPLACE INTO bodies VALUES (?, ?)", [row.id, Data(sharing: body)])
+            var statement = try statements.body
+            statement.bind(row.id)
+            statement.bind(borrowing: body)
+            try withExtendedLifetime(body) { try statement.run() }
         } else if let old, old.path == nil {
             try execute("DELETE FROM bodies WHERE id = ?", [row.id])
         }
@@ -145,20 +164,10 @@ struct IndexWriter {
         SELECT id, key, cost, frequency FROM entries WHERE queue = ? AND pinned = 0 ORDER BY turn, id LIMIT 1
         """
 
-    private static let putStatement: String = {
-        let names =
-            EntryRow.columns.split(separator: ",")
-            .map { $0.drop { $0 == " " } }.map { $0 == "entries.id" ? "id" : $0 } + ["sweepable"]
-        let marks = Array(repeating: "?", count: names.count).joined(separator: ", ")
-        let updates = names.dropFirst(2).map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
-        return """
-            INSERT INTO entries (\(names.joined(separator: ", "))) VALUES (\(marks))
-            ON CONFLICT (id) DO UPDATE SET \(updates)
-            """
-    }()
-
     private func write(_ row: EntryRow) throws {
-        try execute(Self.putStatement, row.arguments)
+        var statement = DirectStatement(try db.cachedStatement(sql: StoreStatements.putStatement))
+        row.bind(to: &statement)
+        try statement.run()
     }
 
     private func replaceTags(of id: Int64, _ old: [String], with new: [String]) throws {
@@ -190,18 +199,5 @@ extension Row {
         try withUnsafeData(atIndex: index) { data in
             data.map { data in data.withUnsafeBytes { SharedBytes(copying: $0) } }
         }
-    }
-}
-
-extension Data {
-    /// The same bytes, not copied.
-    fileprivate init(sharing bytes: SharedBytes) {
-        guard let address = bytes.bytes.baseAddress, bytes.count > 0 else {
-            self.init()
-            return
-        }
-        self.init(
-            bytesNoCopy: UnsafeMutableRawPointer(mutating: address), count: bytes.count,
-            deallocator: .custom { _, _ in withExtendedLifetime(bytes) {} })
     }
 }

@@ -1,0 +1,49 @@
+import GRDB
+
+/// The statements that each store runs, looked up once in a transaction and not once a row: the connection keeps what
+/// it has prepared by the whole text, which must be hashed to find it.
+final class StoreStatements {
+    private let db: Database
+    private var heldStatement, insertStatement, bodyStatement: DirectStatement?
+
+    init(_ db: Database) {
+        self.db = db
+    }
+
+    /// Whether there is an entry of a key.
+    var held: DirectStatement {
+        get throws { try prepared(&heldStatement, "SELECT 1 FROM entries WHERE key = ?") }
+    }
+
+    /// Adds a row of ``EntryRow/bind(to:)``.
+    var insert: DirectStatement {
+        get throws { try prepared(&insertStatement, Self.insertion) }
+    }
+
+    /// Sets the body of a number.
+    var body: DirectStatement {
+        get throws { try prepared(&bodyStatement, "REPLACE INTO bodies VALUES (?, ?)") }
+    }
+
+    private func prepared(_ statement: inout DirectStatement?, _ sql: String) throws -> DirectStatement {
+        if let statement { return statement }
+        let new = DirectStatement(try db.cachedStatement(sql: sql))
+        statement = new
+        return new
+    }
+
+    /// Sets a row of ``EntryRow/bind(to:)``, whether it is there or not.
+    static let putStatement: String = {
+        let updates = names.dropFirst(2).map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+        return "\(insertion) ON CONFLICT (id) DO UPDATE SET \(updates)"
+    }()
+
+    private static let insertion: String = {
+        let marks = Array(repeating: "?", count: names.count).joined(separator: ", ")
+        return "INSERT INTO entries (\(names.joined(separator: ", "))) VALUES (\(marks))"
+    }()
+
+    private static let names =
+        EntryRow.columns.split(separator: ",")
+        .map { $0.drop { $0 == " " } }.map { $0 == "entries.id" ? "id" : $0 } + ["sweepable"]
+}

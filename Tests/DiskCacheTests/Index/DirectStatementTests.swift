@@ -1,0 +1,77 @@
+import Foundation
+import GRDB
+import Primitives
+import Testing
+
+@testable import DiskCache
+
+@Suite("A statement that is run by SQLite's own calls")
+struct DirectStatementTests {
+    private func withTable(_ body: (Database) throws -> Void) throws {
+        try DatabaseQueue().inDatabase { db in
+            try db.execute(sql: "CREATE TABLE t (id INTEGER PRIMARY KEY, text TEXT, blob BLOB NOT NULL)")
+            try body(db)
+        }
+    }
+
+    @Test("an empty text and an empty blob are not NULL, and each value is what it was")
+    func values() throws {
+        try withTable { db in
+            var insert = DirectStatement(try db.cachedStatement(sql: "INSERT INTO t VALUES (?, ?, ?)"))
+            let texts: [String?] = ["", nil, "é\"", String(repeating: "long ", count: 100)]
+            let blobs: [[UInt8]] = [[], [0], [1, 2, 3], Array(repeating: 7, count: 5000)]
+            for (number, (text, blob)) in zip(texts, blobs).enumerated() {
+                insert.bind(number)
+                insert.bind(text)
+                insert.bind(blob)
+                try insert.run()
+                let shared = SharedBytes(blob)
+                insert.bind(number + 100)
+                insert.bind(text)
+                insert.bind(borrowing: shared)
+                try withExtendedLifetime(shared) { try insert.run() }
+            }
+            for first in [0, 100] {
+                let rows = try Row.fetchAll(
+                    db, sql: "SELECT text, blob FROM t WHERE id BETWEEN ? AND ?", arguments: [first, first + 50])
+                #expect(rows.map { $0[0] as String? } == texts)
+                #expect(rows.map { Array($0[1] as Data) } == blobs)
+            }
+            #expect(try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM t WHERE typeof(blob) = 'blob'") == 8)
+        }
+    }
+
+    @Test("what fails says why, and the statement can be run again")
+    func failure() throws {
+        try withTable { db in
+            var insert = DirectStatement(try db.cachedStatement(sql: "INSERT INTO t VALUES (?, ?, ?)"))
+            func add(_ id: Int64) throws {
+                insert.bind(id)
+                insert.bind("x")
+                insert.bind([1])
+                try insert.run()
+            }
+            try add(1)
+            let error = try #require(throws: DatabaseError.self) { try add(1) }
+            #expect(error.resultCode == .SQLITE_CONSTRAINT)
+            #expect(error.message?.contains("t.id") == true)
+            try add(2)
+            // A value that is not given is none of the last time's.
+            insert.bind(Int64(3))
+            #expect(throws: DatabaseError.self) { try insert.run() }
+            #expect(try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM t") == 2)
+        }
+    }
+
+    @Test("tells whether there is a row")
+    func row() throws {
+        try withTable { db in
+            try db.execute(sql: "INSERT INTO t VALUES (1, 'a', x'')")
+            var held = DirectStatement(try db.cachedStatement(sql: "SELECT 1 FROM t WHERE text = ?"))
+            for (text, isThere) in [("a", true), ("b", false), ("a", true)] {
+                held.bind(text)
+                #expect(try held.hasRow() == isThere)
+            }
+        }
+    }
+}
