@@ -6,7 +6,7 @@ final class Journal {
     private var cleanups: [() -> Void] = []
 
     /// How far the journal had come, to go back to.
-    struct Mark {
+    struct Mark: Equatable {
         fileprivate var undos: Int
         fileprivate var commits: Int
         fileprivate var cleanups: Int

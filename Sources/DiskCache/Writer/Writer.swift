@@ -8,10 +8,10 @@ import Primitives
 ///
 /// Invariants:
 /// - `queue` is guarded by its lock; everything else that changes is touched by the thread alone.
-/// - All that waits, up to ``groupLimit`` operations with ``groupBodyBytes`` of bodies, shares a transaction, and each
-///   has a savepoint in it: one that fails takes nothing of the others with it. When the transaction itself fails, all
-///   of it is undone and each operation runs again in a transaction of its own. So an operation may run twice and must
-///   have no effect outside its ``WriteContext``.
+/// - All that waits, up to ``groupLimit`` operations with ``groupBodyBytes`` of bodies, shares a transaction. One that
+///   fails takes nothing of the others with it: if it has changed something, all is undone and runs again, each in a
+///   savepoint. When the transaction itself fails, all of it is undone and each operation runs again in a transaction
+///   of its own. So an operation may run more than once and must have no effect outside its ``WriteContext``.
 /// - Completions run on this thread after the commit and must not wait for it.
 final class Writer: Sendable {
     /// Something to do in a transaction. `finish` gets `nil` once it is durable.

@@ -87,14 +87,31 @@ final class WriterLoop: @unchecked Sendable {
 
     /// Runs the jobs and commits. What one of them throws is its failure; what this throws is everybody's, and all of
     /// it was undone.
+    ///
+    /// Jobs seldom fail after they have changed something, and a savepoint for each would have SQLite keep a copy of
+    /// every page that it touches. So they are tried without, and once more with savepoints when that was wrong.
     private func transaction(_ jobs: [Job], _ failures: inout [DiskCacheError?]) throws -> WriteContext {
+        do {
+            return try transaction(jobs, &failures, hasSavepoints: false)
+        } catch is SavepointNeeded {
+            return try transaction(jobs, &failures, hasSavepoints: true)
+        }
+    }
+
+    /// A job failed that had changed something already.
+    private struct SavepointNeeded: Error {}
+
+    private func transaction(
+        _ jobs: [Job], _ failures: inout [DiskCacheError?], hasSavepoints: Bool
+    ) throws -> WriteContext {
         try parts.index.writing.writeWithoutTransaction { db in
             try db.beginTransaction(.immediate)
             let context = WriteContext(parts, db: db, totals: totals, eviction: eviction)
             let freePages: Int64
             do {
                 for (number, job) in jobs.enumerated() {
-                    failures[number] = try run(job, in: context, isAlone: jobs.count == 1)
+                    failures[number] = try run(
+                        job, in: context, isAlone: jobs.count == 1, hasSavepoint: hasSavepoints)
                 }
                 try context.reach(.beforeCommit)
                 try context.totals.save(db)
@@ -121,15 +138,17 @@ final class WriterLoop: @unchecked Sendable {
         }
     }
 
-    /// Runs one job in a savepoint, and undoes it if it fails. Throws when the whole transaction is lost.
-    private func run(_ job: Job, in context: WriteContext, isAlone: Bool) throws -> DiskCacheError? {
+    /// Runs one job, and undoes it if it fails. Throws when the whole transaction is lost.
+    private func run(
+        _ job: Job, in context: WriteContext, isAlone: Bool, hasSavepoint: Bool
+    ) throws -> DiskCacheError? {
         let db = context.index.db
         if isAlone {
             try job.work(context)
             return nil
         }
-        let (mark, totals) = (context.journal.mark, context.totals)
-        try db.cachedStatement(sql: "SAVEPOINT job").execute()
+        let (mark, totals, changes) = (context.journal.mark, context.totals, db.totalChangesCount)
+        if hasSavepoint { try db.execute(sql: "SAVEPOINT job") }
         do {
             try job.work(context)
         } catch let crash as SimulatedCrash {
@@ -139,12 +158,16 @@ final class WriterLoop: @unchecked Sendable {
             guard db.isInsideTransaction else { throw error }
             // On a full disk each job is better off alone.
             if DiskCacheError(error) == .noSpace { throw error }
-            try db.execute(sql: "ROLLBACK TO job; RELEASE job")
-            context.journal.undo(to: mark)
+            if hasSavepoint {
+                try db.execute(sql: "ROLLBACK TO job; RELEASE job")
+                context.journal.undo(to: mark)
+            } else if db.totalChangesCount != changes || context.journal.mark != mark {
+                throw SavepointNeeded()
+            }
             context.totals = totals
             return parts.index.notice(error)
         }
-        try db.cachedStatement(sql: "RELEASE job").execute()
+        if hasSavepoint { try db.execute(sql: "RELEASE job") }
         return nil
     }
 

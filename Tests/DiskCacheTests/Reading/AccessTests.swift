@@ -180,16 +180,24 @@ struct AccessTests {
             let gate = Gate("group")
             try await cache.holdWriter(until: gate)
             cache.recordHit(entry)
-            let done = Counter()
+            let (done, runs) = (Counter(), Counter())
             cache.writer.submit({ try $0.flushAccess() }, completion: { _ in done.add() })
             cache.writer.submit(
                 { context in
-                    cache.recordHit(entry)
+                    // In the second run, in which each operation has its savepoint.
+                    if runs.add() == 2 { cache.recordHit(entry) }
                     try context.flushAccess(only: entry.key)
                     throw Failure()
                 }, completion: { (_: Result<Void, DiskCacheError>) in done.add() })
+            // Fails when it has changed something: that makes them all run again.
+            cache.writer.submit(
+                { context in
+                    try context.remove(try #require(try context.index.row(forKey: entry.key)))
+                    throw Failure()
+                }, completion: { (_: Result<Void, DiskCacheError>) in done.add() })
             gate.open()
-            try await done.wait(for: 2)
+            try await done.wait(for: 3)
+            #expect(runs.value == 2)
             #expect(try cache.entry(url: url)?.hits == 2)
             try await cache.flush()
             #expect(try cache.entry(url: url)?.hits == 2)

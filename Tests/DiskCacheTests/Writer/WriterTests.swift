@@ -22,6 +22,49 @@ struct WriterTests {
         }
     }
 
+    /// Fails before, or after, it has changed something.
+    private struct Failure: Error {}
+
+    @Test(
+        "an operation that fails takes nothing of the others with it, whatever it has done before",
+        arguments: [false, true], Layout.allCases)
+    func failureInGroup(hasChanged: Bool, _ layout: Layout) async throws {
+        let fixture = try CacheFixture(layout)
+        try await fixture.withCache { cache async throws in
+            try await cache.store("old", key: "victim")
+            let before = cache.totals
+            let gate = Gate("group")
+            try await cache.holdWriter(until: gate)
+            let (done, runs, failures) = (Counter(), Counter(), Counter())
+            func store(_ key: String) throws {
+                let reservation = cache.reserve(try .data(key), kind: .data)
+                try reservation.receive(Array("body of \(key)".utf8))
+                reservation.publish(EntryMetadata(ttl: .seconds(100))) { _ in done.add() }
+            }
+            try store("first")
+            cache.writer.submit { (context) -> Void in
+                runs.add()
+                let row = try #require(try context.index.row(forKey: "victim"))
+                if hasChanged { try context.remove(row) }
+                _ = context.totals.nextSequence()
+                throw Failure()
+            } completion: { result in
+                if case .failure = result { failures.add() }
+                done.add()
+            }
+            try store("last")
+            gate.open()
+            try await done.wait(for: 3)
+            #expect(failures.value == 1)
+            // Undone alone only where there is something to undo: that takes a second run, with savepoints.
+            #expect(runs.value == (hasChanged ? 2 : 1))
+            for key in ["first", "last"] { #expect(try await cache.text(key: key) == "body of \(key)") }
+            #expect(try await cache.text(key: "victim") == "old")
+            #expect(cache.totals.entries == before.entries + 2)
+            #expect(try cache.findings() == [])
+        }
+    }
+
     private static func inCompletion(_ body: @escaping @Sendable (DiskCache) -> Void) async throws {
         let fixture = try CacheFixture()
         let cache = try fixture.open()
