@@ -7,8 +7,8 @@ import Primitives
 /// than before.) `used` is set by the writer after each commit; `reserved` belongs to the reservations.
 ///
 /// Beside the limit there is the room that the file system has. It is measured for each promise, because others take of
-/// it too; and what is promised is taken from what was measured after the last commit, because it may not be written
-/// yet.
+/// it too; where there is plenty, after each commit and ten times a second. And what is promised is taken from what was
+/// measured after the last commit, because it may not be written yet.
 final class ByteBudget: Sendable {
     private struct State {
         var used: Int64 = 0
@@ -18,6 +18,8 @@ final class ByteBudget: Sendable {
         var room = FreeSpace.unlimited
         /// How many pages of the index were free then.
         var freePages: Int64 = 0
+        /// What the file system had left when it was last asked, and when that was.
+        var measured: (room: Int64, instant: ContinuousClock.Instant)?
 
         /// What of `measured`, the room of this moment, is not promised. Others may have made room since the last
         /// commit: then all promises are taken from the room of now, as if nothing of them were written yet.
@@ -77,11 +79,27 @@ final class ByteBudget: Sendable {
     /// free. What was promised to them is still counted too, until it is released.
     func commit(used: Int64, pinned: Int64, freePages: Int64) {
         let room = freeSpace.room(freePages: freePages)
-        state.withLock { ($0.used, $0.pinned, $0.room, $0.freePages) = (used, pinned, room, freePages) }
+        let now = ContinuousClock.now
+        state.withLock {
+            ($0.used, $0.pinned, $0.room, $0.freePages, $0.measured) = (used, pinned, room, freePages, (room, now))
+        }
     }
 
+    /// With more room than this it is not measured for each promise: nobody can fill it between two measurements.
+    private static let plentyOfRoom: Int64 = 2 << 30
+    private static let measuringInterval = Duration.milliseconds(100)
+
     /// What the file system has left above the reserve, now.
-    var room: Int64 { freeSpace.room(freePages: state.withLock { $0.freePages }) }
+    var room: Int64 {
+        let (measured, freePages) = state.withLock { ($0.measured, $0.freePages) }
+        let now = ContinuousClock.now
+        if let measured, measured.room > Self.plentyOfRoom, now - measured.instant < Self.measuringInterval {
+            return measured.room
+        }
+        let room = freeSpace.room(freePages: freePages)
+        state.withLock { $0.measured = (room, now) }
+        return room
+    }
 
     /// What it had left after the last commit, without what was promised since.
     var roomAtCommit: Int64 { state.withLock { $0.room } }
