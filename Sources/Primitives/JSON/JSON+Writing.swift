@@ -2,7 +2,7 @@ extension JSON {
     /// The value as compact UTF-8 text.
     public var utf8: [UInt8] {
         var output: [UInt8] = []
-        output.reserveCapacity(256)
+        output.reserveCapacity(1024)
         write(into: &output)
         return output
     }
@@ -41,6 +41,15 @@ extension JSON {
     /// RFC 8259 §7: quotation mark, reverse solidus and control characters must be escaped; the rest goes out as it is.
     private static func write(_ text: String, into output: inout [UInt8]) {
         output.append(UInt8(ascii: "\""))
+        defer { output.append(UInt8(ascii: "\"")) }
+        var text = text
+        // Most texts need no escape, and go out in one piece.
+        let isPlain = text.withUTF8 { bytes in
+            let needsEscape = bytes.contains { $0 < 0x20 || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }
+            if !needsEscape { output.append(contentsOf: bytes) }
+            return !needsEscape
+        }
+        if isPlain { return }
         for byte in text.utf8 {
             switch byte {
             case UInt8(ascii: "\""), UInt8(ascii: "\\"):
@@ -56,7 +65,6 @@ extension JSON {
             default: output.append(byte)
             }
         }
-        output.append(UInt8(ascii: "\""))
     }
 
     private static let hexDigits = Array("0123456789abcdef".utf8)
