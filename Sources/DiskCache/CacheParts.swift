@@ -6,6 +6,7 @@ final class CacheParts: Sendable {
     let clock: any WallClock
     let log: @Sendable (DiskCacheNotice) -> Void
     let crashHook: @Sendable (CrashPoint) throws -> Void
+    let sync: FileSync
     /// Keeps the lock of the cache directory.
     let lock: CacheDirectory
     let bodies: BodyStore
@@ -24,7 +25,8 @@ final class CacheParts: Sendable {
 
     init(
         in lock: CacheDirectory, configuration: DiskCache.Configuration, clock: any WallClock,
-        log: @escaping @Sendable (DiskCacheNotice) -> Void, crashHook: @escaping @Sendable (CrashPoint) throws -> Void
+        log: @escaping @Sendable (DiskCacheNotice) -> Void, crashHook: @escaping @Sendable (CrashPoint) throws -> Void,
+        sync: FileSync = .system
     ) throws(DiskCacheError) {
         guard CacheDirectory.isNamespace(configuration.namespace) else {
             throw .invalidNamespace(configuration.namespace)
@@ -34,10 +36,11 @@ final class CacheParts: Sendable {
         self.clock = clock
         self.log = log
         self.crashHook = crashHook
+        self.sync = sync
         bodies = try BodyStore(directory: lock.path + "/" + configuration.namespace)
         index = try Index(
-            path: bodies.directory + "/index.sqlite", setsAsideUnreadable: configuration.setsAsideUnreadableIndex,
-            clock: clock, log: log)
+            path: bodies.directory + "/index.sqlite", configuration: configuration, clock: clock, log: log)
+        if configuration.durability == .power { try sync.path(to: bodies.directory) }
         accessClock = AccessClock(clock, notBefore: try index.latestAccess() ?? clock.now())
         memory = MemoryTier(limit: configuration.memoryLimit) { $0.hot.change(hasLeft: true) }
         budget = ByteBudget(

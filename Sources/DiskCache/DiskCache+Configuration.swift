@@ -18,6 +18,8 @@ extension DiskCache {
         /// How much of the file system stays free, whatever ``diskLimit`` says: entries go when there is less, and what
         /// would go below it is refused when nothing can go.
         public var diskReserve = DiskReserve.percent(5)
+        /// What is waited for before anything is acknowledged.
+        public var durability = Durability.process
         /// The longest body, in bytes.
         public var entryLimit: Int64 = 1 << 30
         /// The most bytes that the memory tier may take; 0 turns it off.

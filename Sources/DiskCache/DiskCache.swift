@@ -4,8 +4,8 @@ import Primitives
 /// One namespace of the cache: entries with their bodies, on disk and in memory.
 ///
 /// Everything may be called on any thread. What reads is synchronous and short: at most one look-up in the index and
-/// one file of up to a mebibyte. What writes takes a completion, which is called once the change is durable (it
-/// survives `kill -9`), on the writer's thread: it must not wait.
+/// one file of up to a mebibyte. What writes takes a completion, which is called once the change is durable (see
+/// ``Durability``), on the writer's thread: it must not wait.
 ///
 /// - The writer's thread (``Writer``) makes every change on disk.
 /// - A body comes in through a ``Reservation``, whatever its kind.
@@ -39,14 +39,16 @@ public final class DiskCache: Sendable {
         try self.init(in: directory, configuration: configuration, clock: clock, log: log, crashHook: { _ in })
     }
 
-    /// ``init(in:configuration:clock:log:)`` with a hook that is called at every ``CrashPoint``.
+    /// ``init(in:configuration:clock:log:)`` with a hook that is called at every ``CrashPoint``, and with what is
+    /// called to have the disk keep bodies.
     init(
         in directory: CacheDirectory, configuration: Configuration, clock: any WallClock,
-        log: @escaping @Sendable (DiskCacheNotice) -> Void, crashHook: @escaping @Sendable (CrashPoint) throws -> Void
+        log: @escaping @Sendable (DiskCacheNotice) -> Void, crashHook: @escaping @Sendable (CrashPoint) throws -> Void,
+        sync: FileSync = .system
     ) throws(DiskCacheError) {
         self.configuration = configuration
         parts = try CacheParts(
-            in: directory, configuration: configuration, clock: clock, log: log, crashHook: crashHook)
+            in: directory, configuration: configuration, clock: clock, log: log, crashHook: crashHook, sync: sync)
         let loop = try WriterLoop(parts)
         try Recovery.run(parts, loop)
         writer = Writer(parts, loop: loop)

@@ -49,6 +49,7 @@ public final class LarderService: Sendable {
         cacheConfiguration.namespace = Self.defaultNamespace
         cacheConfiguration.layout = configuration.layout
         cacheConfiguration.inlineLimit = Int64(configuration.inlineLimit)
+        cacheConfiguration.durability = configuration.durability
         cacheConfiguration.diskLimit = Int64(configuration.diskLimit)
         cacheConfiguration.diskReserve = configuration.diskReserve
         cacheConfiguration.entryLimit = Int64(configuration.entryLimit)

@@ -18,6 +18,7 @@ struct SettingOptions: ParsableArguments {
     @Option(.diskReserve) var diskReserve: String?
     @Option(.entryLimit) var entryLimit: String?
     @Option(.inlineLimit) var inlineLimit: String?
+    @Option(.durability) var durability: String?
     @Option(.maxDownloads) var maxDownloads: String?
     @Option(.maxDownloadsPerHost) var maxDownloadsPerHost: String?
     @Option(.allowOrigin) var allowOrigin: [String] = []
@@ -38,8 +39,9 @@ struct SettingOptions: ParsableArguments {
         let single: [(Setting, String?)] = [
             (.host, host), (.port, port), (.directory, directory), (.layout, layout), (.defaultTTL, defaultTTL),
             (.memoryLimit, memoryLimit), (.diskLimit, diskLimit), (.diskReserve, diskReserve),
-            (.entryLimit, entryLimit), (.inlineLimit, inlineLimit), (.maxDownloads, maxDownloads),
-            (.maxDownloadsPerHost, maxDownloadsPerHost), (.drainDelay, drainDelay), (.drainTimeout, drainTimeout),
+            (.entryLimit, entryLimit), (.inlineLimit, inlineLimit), (.durability, durability),
+            (.maxDownloads, maxDownloads), (.maxDownloadsPerHost, maxDownloadsPerHost), (.drainDelay, drainDelay),
+            (.drainTimeout, drainTimeout),
             (.logLevel, logLevel), (.logFormat, logFormat),
         ]
         var flags: [String: [String]] = [Setting.allowOrigin.name: allowOrigin, Setting.schemes.name: schemes]

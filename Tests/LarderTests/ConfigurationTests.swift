@@ -71,7 +71,8 @@ struct ConfigurationTests {
         arguments: [
             ("port", "-1"), ("port", "65536"), ("memory-limit", "1.5GiB"), ("memory-limit", "-1"),
             ("disk-limit", "10"), ("inline-limit", "1GiB"), ("default-ttl", "-1"), ("default-ttl", "nan"),
-            ("default-ttl", "1e12"), ("max-downloads", "0"), ("layout", "Hashed"), ("schemes", "file"),
+            ("default-ttl", "1e12"), ("max-downloads", "0"), ("layout", "Hashed"), ("durability", "disk"),
+            ("durability", ""), ("schemes", "file"),
             ("log-level", "loud"), ("log-format", "xml"), ("allow-origin", "10.0.0.0/33"), ("drain-delay", "x"),
             ("allow-origin", ""), ("allow-origin", "10.0.0.1,,a.test"), ("schemes", "http,"), ("host", ""),
             ("directory", ""), ("memory-limit", "10XB"), ("memory-limit", ""), ("disk-limit", "9223372036854775807"),

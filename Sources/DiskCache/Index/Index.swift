@@ -25,18 +25,18 @@ final class Index: Sendable {
     ///
     /// Throws ``DiskCacheError/newerFormat(found:supported:)`` and leaves such an index as it is.
     init(
-        path: String, setsAsideUnreadable: Bool, clock: any WallClock,
+        path: String, configuration: DiskCache.Configuration, clock: any WallClock,
         log: @escaping @Sendable (DiskCacheNotice) -> Void
     ) throws(DiskCacheError) {
         self.path = path
         self.log = log
         var isNew = (FileSystem.status(of: path)?.identity.size ?? 0) == 0
         do {
-            writing = try Self.openForWriting(path)
-        } catch  where setsAsideUnreadable && Self.isUnreadable(error) {
+            writing = try Self.openForWriting(path, configuration)
+        } catch  where configuration.setsAsideUnreadableIndex && Self.isUnreadable(error) {
             try Self.setAside(path, at: clock.now(), because: DiskCacheError(error), log: log)
             isNew = true
-            writing = try mappingErrors { try Self.openForWriting(path) }
+            writing = try mappingErrors { try Self.openForWriting(path, configuration) }
         } catch {
             throw DiskCacheError(error)
         }
@@ -155,7 +155,7 @@ final class Index: Sendable {
 
     private static let readerCount = 4
 
-    private static func openForWriting(_ path: String) throws -> DatabaseQueue {
+    private static func openForWriting(_ path: String, _ chosen: DiskCache.Configuration) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.label = "larder.index.writer"
         configuration.busyMode = .timeout(5)
@@ -168,7 +168,7 @@ final class Index: Sendable {
             try db.execute(
                 sql: """
                     PRAGMA journal_mode = WAL;
-                    PRAGMA synchronous = NORMAL;
+                    PRAGMA synchronous = \(chosen.durability == .power ? "FULL" : "NORMAL");
                     PRAGMA wal_autocheckpoint = 4000;
                     PRAGMA journal_size_limit = 67108864;
                     PRAGMA cache_size = -8192;

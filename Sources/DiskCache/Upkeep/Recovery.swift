@@ -84,6 +84,7 @@ enum Recovery {
             try bodies.noteIntent(candidate)
             FileSystem.unlink(target)
             guard FileSystem.link(oldPath, to: target) == 0 else { continue }
+            context.unsynced.placed(nil, at: target)
             try setFile(of: row, candidate, context)
             context.journal.afterwards { FileSystem.unlink(oldPath) }
             return

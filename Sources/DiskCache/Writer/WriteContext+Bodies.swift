@@ -21,6 +21,8 @@
 // | afterCommit | P~key with its row, `.old`: the same file | drops `.old` |
 //
 // A transaction that fails without a kill is undone by the journal, in the opposite order.
+//
+// A power cut leaves the same, if what was acknowledged shall survive one: see UnsyncedBodies.
 
 import Foundation
 import Primitives
@@ -37,6 +39,7 @@ extension WriteContext {
         // Somebody removed the file, or what was above it: that is what was wanted.
         if code == ENOENT || code == ENOTDIR { return }
         guard code == 0 else { throw DiskCacheError.system("rename", place, code) }
+        unsynced.keptOld()
         journal.onUndo { BodyStore.putBack(old, to: place) }
         journal.afterwards {
             FileSystem.unlink(old)
@@ -62,6 +65,7 @@ extension WriteContext {
             try reach(.intentNoted)
             if owner != nil { try linkOld(path, id: id) }
             guard try move(part, to: path, place: place, of: id) else { continue }
+            unsynced.placed(body, at: place)
             try reach(.bodyPlaced)
             guard let status = body.status() else { throw DiskCacheError.system("fstat", place, errno) }
             if let old = replaced?.path, old != path { try setAside(old, id: id) }
@@ -81,6 +85,7 @@ extension WriteContext {
         if code == EPERM || code == EOPNOTSUPP || code == EMLINK { code = FileSystem.rename(place, to: old) }
         if code == ENOENT || code == ENOTDIR { return }
         guard code == 0 else { throw DiskCacheError.system("link", place, code) }
+        unsynced.keptOld()
         journal.onUndo { BodyStore.putBack(old, to: place) }
         journal.afterwards { FileSystem.unlink(old) }
         try reach(.oldBodyLinked)
@@ -89,6 +94,7 @@ extension WriteContext {
     /// Renames a received body to its place, makes the directories above it and clears its way. `false` when a
     /// directory that is in use stands there.
     private func move(_ part: String, to path: String, place: String, of id: Int64) throws -> Bool {
+        try unsynced.willReplace()
         // Most of the time everything is there; only then is it worth looking why not.
         for attempt in 0..<3 {
             let code = FileSystem.rename(part, to: place)
@@ -121,6 +127,7 @@ extension WriteContext {
                 code = FileSystem.makeDirectory(directory)
             }
             if code == 0 {
+                unsynced.named(directory)
                 journal.onUndo { FileSystem.removeDirectory(directory) }
                 try reach(.directoryMade)
             } else if code != EEXIST {
@@ -144,6 +151,7 @@ extension WriteContext {
         let old = parts.bodies.newOldPath(id: row.id)
         let code = parts.bodies.movingIn { FileSystem.rename(place, to: old) }
         guard code == 0 else { throw DiskCacheError.system("rename", place, code) }
+        unsynced.keptOld()
         journal.onUndo { BodyStore.putBack(old, to: place) }
         journal.afterwards { FileSystem.unlink(old) }
         try reach(.bodyTakenAway)
@@ -161,6 +169,7 @@ extension WriteContext {
             guard code == 0, let status = FileSystem.status(of: target) else {
                 throw DiskCacheError.system("link", target, code)
             }
+            unsynced.placed(nil, at: target)
             journal.onUndo { FileSystem.unlink(target) }
             try index.setFile(of: row.id, path: candidate, identity: status.identity)
             invalidate(row.entry.key)

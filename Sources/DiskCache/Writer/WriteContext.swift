@@ -8,6 +8,7 @@ final class WriteContext {
     let parts: CacheParts
     let index: IndexWriter
     let journal = Journal()
+    var unsynced: UnsyncedBodies
     var totals: Totals
     let eviction: Eviction
     /// One instant for the whole transaction.
@@ -17,6 +18,7 @@ final class WriteContext {
         self.parts = parts
         self.totals = totals
         self.eviction = eviction
+        unsynced = UnsyncedBodies(parts)
         index = IndexWriter(db: db, namespace: parts.configuration.namespace, directory: parts.bodies.directory)
         now = parts.clock.now()
     }

@@ -113,6 +113,7 @@ final class WriterLoop: @unchecked Sendable {
                     failures[number] = try run(
                         job, in: context, isAlone: jobs.count == 1, hasSavepoint: hasSavepoints)
                 }
+                try context.unsynced.finish()
                 try context.reach(.beforeCommit)
                 try context.totals.save(db)
                 freePages = try IndexShrinking.freePages(db)
@@ -147,7 +148,8 @@ final class WriterLoop: @unchecked Sendable {
             try job.work(context)
             return nil
         }
-        let (mark, totals, changes) = (context.journal.mark, context.totals, db.totalChangesCount)
+        let (mark, changes) = (context.journal.mark, db.totalChangesCount)
+        let (totals, unsynced) = (context.totals, context.unsynced)
         if hasSavepoint { try db.execute(sql: "SAVEPOINT job") }
         do {
             try job.work(context)
@@ -164,7 +166,7 @@ final class WriterLoop: @unchecked Sendable {
             } else if db.totalChangesCount != changes || context.journal.mark != mark {
                 throw SavepointNeeded()
             }
-            context.totals = totals
+            (context.totals, context.unsynced) = (totals, unsynced)
             return parts.index.notice(error)
         }
         if hasSavepoint { try db.execute(sql: "RELEASE job") }

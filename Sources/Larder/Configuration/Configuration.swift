@@ -23,6 +23,8 @@ public struct Configuration: Equatable, Sendable {
     public var entryLimit = 1 << 30
     /// Bodies up to this many bytes are rows of the index (hashed layout). Default: 16 KiB.
     public var inlineLimit = 16 << 10
+    /// What of all that was acknowledged survives what. Default: `process`.
+    public var durability = Durability.process
     /// Downloads that run at once; more wait. Default: 512.
     public var maxDownloads = 512
     /// Downloads that run at once from one host and port. Default: 128.

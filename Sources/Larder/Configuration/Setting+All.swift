@@ -7,7 +7,8 @@ extension Setting {
     /// Every option of `larder serve`, in the order of the help.
     public static let all: [Setting] = [
         host, port, directory, layout, defaultTTL, memoryLimit, diskLimit, diskReserve, entryLimit, inlineLimit,
-        maxDownloads, maxDownloadsPerHost, allowOrigin, schemes, drainDelay, drainTimeout, logLevel, logFormat,
+        durability, maxDownloads, maxDownloadsPerHost, allowOrigin, schemes, drainDelay, drainTimeout, logLevel,
+        logFormat,
     ]
 
     /// See ``Configuration/host``.
@@ -86,6 +87,15 @@ extension Setting {
         "Bodies up to this size are rows of the index (hashed layout); 0 makes every body a file."
     ) { (text, configuration) throws(SettingValueError) in
         configuration.inlineLimit = try bytes(text, atMost: 1 << 20)
+    }
+
+    /// See ``Configuration/durability``.
+    public static let durability = Setting(
+        "durability", "LEVEL", default: "process",
+        "What an answer promises: that what was stored or removed survives a kill -9 (process) or a power cut (power)."
+    ) { (text, configuration) throws(SettingValueError) in
+        guard let durability = Durability(rawValue: text) else { throw SettingValueError("process or power") }
+        configuration.durability = durability
     }
 
     /// See ``Configuration/maxDownloads``.

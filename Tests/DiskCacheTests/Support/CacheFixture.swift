@@ -28,13 +28,13 @@ final class CacheFixture: Sendable {
 
     func open(
         _ configure: (inout DiskCache.Configuration) -> Void = { _ in },
-        crashHook: @escaping @Sendable (CrashPoint) throws -> Void = { _ in }
+        crashHook: @escaping @Sendable (CrashPoint) throws -> Void = { _ in }, sync: FileSync = .system
     ) throws -> DiskCache {
         var configuration = configuration
         configure(&configuration)
         return try DiskCache(
             in: directory, configuration: configuration, clock: clock,
-            log: { [notices] in notices.append($0.message) }, crashHook: crashHook)
+            log: { [notices] in notices.append($0.message) }, crashHook: crashHook, sync: sync)
     }
 
     /// Opens the cache for the time that `body` takes.

@@ -1,0 +1,166 @@
+import Foundation
+import GRDB
+import Primitives
+import TestSupport
+import Testing
+
+@testable import DiskCache
+
+@Suite("What survives a power cut")
+struct DurabilityTests {
+    /// What was done, in its order: bodies and directories that the disk was to keep, and points of a transaction.
+    private final class Log: Sendable {
+        let steps = Recorder<String>()
+        private let fixture: CacheFixture
+        private let failing: Locked<String?> = Locked(nil)
+
+        init(_ fixture: CacheFixture) {
+            self.fixture = fixture
+        }
+
+        func open(_ durability: Durability) throws -> DiskCache {
+            let sync = FileSync(
+                file: { self.note("body", "of \($0.length)") ?? FileSync.system.file($0) },
+                directory: { self.note("directory", self.relative($0)) ?? FileSync.system.directory($0) })
+            return try fixture.open(
+                { $0.durability = durability }, crashHook: { [steps] in steps.append($0.rawValue) }, sync: sync)
+        }
+
+        /// Has what matches fail from now on.
+        func fail(_ step: String?) { failing.withLock { $0 = step } }
+
+        private func note(_ kind: String, _ name: String) -> Int32? {
+            let step = "\(kind) \(name)"
+            steps.append(step)
+            return failing.withLock { $0 } == step ? EIO : nil
+        }
+
+        private func relative(_ path: String) -> String {
+            path == fixture.namespace ? "." : path.replacing(fixture.namespace + "/", with: "")
+        }
+    }
+
+    private static let key = "k"
+    private static let long = longText(20_000)
+
+    /// The directories above a body, the lowest first, as ``Log`` names them.
+    private static func directories(of key: String) throws -> [String] {
+        let path = HashedPath.path(for: try .data(key)).split(separator: "/")
+        return ["\(path[0])/\(path[1])", "\(path[0])"]
+    }
+
+    @Test("the index waits for the disk with each transaction only when it is to survive one")
+    func log() async throws {
+        for (durability, level) in [(Durability.process, 1), (.power, 2)] {
+            let cache = try CacheFixture().open { $0.durability = durability }
+            defer { cache.close() }
+            let synchronous = try cache.parts.index.writing.inDatabase {
+                try Int.fetchOne($0, sql: "PRAGMA synchronous")
+            }
+            #expect(synchronous == level)
+        }
+    }
+
+    @Test("bodies are on the disk before their directories, and both before the rows that name them, a group at once")
+    func order() async throws {
+        let fixture = try CacheFixture()
+        let log = Log(fixture)
+        let cache = try log.open(.power)
+        defer { cache.close() }
+        let gate = Gate("group")
+        try await cache.holdWriter(until: gate)
+        log.steps.removeAll()
+        let done = Counter()
+        for number in 0..<3 {
+            let reservation = cache.reserve(try .data("k\(number)"), kind: .data)
+            try reservation.receive(Array(longText(20_000 + number).utf8))
+            reservation.publish(EntryMetadata(ttl: .seconds(100))) { _ in done.add() }
+        }
+        gate.open()
+        try await done.wait(for: 3)
+        // What the first transaction, which was held, still had to say.
+        let steps = Array(log.steps.elements.drop { $0 != "intentNoted" })
+        let end = try #require(steps.firstIndex(of: "beforeCommit"))
+        #expect(steps.filter { $0 == "beforeCommit" }.count == 1)
+        #expect(steps[end...] == ["beforeCommit", "afterCommit"])
+        let synced = steps[..<end].filter { $0.hasPrefix("body ") || $0.hasPrefix("directory ") }
+        #expect(steps[..<end].suffix(synced.count) == synced[...])
+        #expect(synced.prefix(3) == ["body of 20000", "body of 20001", "body of 20002"])
+        let named = try (0..<3).flatMap { try Self.directories(of: "k\($0)") } + ["."]
+        #expect(synced.dropFirst(3).sorted() == Set(named).map { "directory \($0)" }.sorted())
+    }
+
+    @Test("the body that is replaced has its other name on the disk before it loses its own")
+    func replaced() async throws {
+        let fixture = try CacheFixture()
+        let log = Log(fixture)
+        let cache = try log.open(.power)
+        defer { cache.close() }
+        try await cache.store(Self.long, key: Self.key)
+        log.steps.removeAll()
+        try await cache.store(Self.long + "2", key: Self.key)
+        let expected = [
+            "intentNoted", "oldBodyLinked", "directory incoming", "bodyPlaced", "body of 20001",
+            "directory \(try Self.directories(of: Self.key)[0])", "beforeCommit", "afterCommit",
+        ]
+        #expect(log.steps.elements == expected)
+    }
+
+    @Test("what the disk does not keep is an error, and nothing of it stays", arguments: [true, false])
+    func failure(isBody: Bool) async throws {
+        let fixture = try CacheFixture()
+        let log = Log(fixture)
+        let cache = try log.open(.power)
+        defer { cache.close() }
+        try await cache.store(Self.long, key: Self.key)
+        log.fail(isBody ? "body of 20001" : "directory \(try Self.directories(of: Self.key)[0])")
+        let error = await #expect(throws: DiskCacheError.self) {
+            try await cache.store(Self.long + "2", key: Self.key)
+        }
+        guard case .fileSystem("fsync", _, EIO) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(try await cache.text(key: Self.key) == Self.long)
+        #expect(try cache.findings() == [])
+        log.fail(nil)
+        try await cache.store(Self.long + "2", key: Self.key)
+        #expect(try await cache.text(key: Self.key) == Self.long + "2")
+    }
+
+    @Test("a small body is in the index, and needs nothing else to be on the disk; nor does a removal")
+    func inline() async throws {
+        let fixture = try CacheFixture()
+        let log = Log(fixture)
+        let cache = try log.open(.power)
+        defer { cache.close() }
+        try await cache.store(Self.long, key: Self.key)
+        log.steps.removeAll()
+        try await cache.store("small", key: "small")
+        try await cache.remove("small")
+        try await cache.remove(Self.key)
+        #expect(log.steps.elements.filter { $0.hasPrefix("body ") || $0.hasPrefix("directory ") } == [])
+    }
+
+    @Test("the namespace's own directory and all above it are on the disk when it is opened")
+    func opening() async throws {
+        let fixture = try CacheFixture()
+        let log = Log(fixture)
+        try log.open(.power).close()
+        let directories = log.steps.elements.filter { $0.hasPrefix("directory ") }
+        #expect(directories.first == "directory .")
+        #expect(directories.dropFirst().first == "directory \(fixture.directory.path)")
+        #expect(directories.last == "directory /")
+    }
+
+    @Test("a kill is survived without waiting for the disk")
+    func process() async throws {
+        let fixture = try CacheFixture()
+        let log = Log(fixture)
+        let cache = try log.open(.process)
+        defer { cache.close() }
+        try await cache.store(Self.long, key: Self.key)
+        try await cache.store(Self.long + "2", key: Self.key)
+        #expect(log.steps.elements.filter { $0.hasPrefix("body ") || $0.hasPrefix("directory ") } == [])
+    }
+}
