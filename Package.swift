@@ -85,6 +85,13 @@ let package = Package(
 
         // Replays request traces through the code that evicts.
         .executableTarget(name: "EvictionReplay", dependencies: ["DiskCache"], path: "Benchmarks/Replay"),
+        // Stores and reads without HTTP, in one way after the other; the harness starts it.
+        .executableTarget(
+            name: "StorageBenchmark",
+            dependencies: [
+                "DiskCache", "Primitives", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Benchmarks/Storage"),
         // Measures Larder beside other servers; scripts/bench builds what it needs and starts it.
         .executableTarget(
             name: "LarderBenchmarks",

@@ -10,6 +10,11 @@ extension DiskCache {
         public var layout = Layout.hashed
         /// The longest body, in bytes, that is kept inside the index in the hashed layout; 0: every body is a file.
         public var inlineLimit: Int64 = 16 << 10
+        /// The size of the pages of a new index, in bytes; one that is there keeps its own. Others than the default are
+        /// for measuring: what entries cost on disk is counted for it.
+        package var indexPageSize = 4096
+        /// After how many pages the index's log is written into its file.
+        package var checkpointPages = 4000
         /// The most bytes that entries may take on disk, with their rows. On top of it come the index's log, and 4 MiB
         /// that are kept for removing something when the disk is full. The log is begun anew once it has 16 MiB, but
         /// neither within a transaction nor while somebody still reads from it: mostly it stays below 32 MiB, below 64

@@ -2,7 +2,7 @@ import Foundation
 
 /// Something that is measured. Values are kept in the base unit: seconds, bytes, counts.
 enum Metric: String, Codable, CodingKeyRepresentable, CaseIterable, Sendable {
-    case requestsPerSecond, entriesPerSecond, startSeconds, instructionsPerRequest
+    case requestsPerSecond, entriesPerSecond, storesPerSecond, readsPerSecond, startSeconds, instructionsPerRequest
     case p50, p99, p999, cpuPerRequest, peakMemory, anonymousMemory, memoryPerConnection, runs
     case originRequests, failures
 
@@ -17,6 +17,8 @@ enum Metric: String, Codable, CodingKeyRepresentable, CaseIterable, Sendable {
         case .peakMemory: "peak memory"
         case .anonymousMemory: "own memory"
         case .entriesPerSecond: "entries/s"
+        case .storesPerSecond: "stored/s"
+        case .readsPerSecond: "read/s"
         case .startSeconds: "to the first hit"
         case .memoryPerConnection: "memory a connection"
         case .instructionsPerRequest: "instructions a request"
@@ -29,7 +31,7 @@ enum Metric: String, Codable, CodingKeyRepresentable, CaseIterable, Sendable {
     /// The unit that ``text(_:)`` writes.
     var unit: String {
         switch self {
-        case .requestsPerSecond, .entriesPerSecond: "/s"
+        case .requestsPerSecond, .entriesPerSecond, .storesPerSecond, .readsPerSecond: "/s"
         case .p50, .p99, .p999, .startSeconds: "ms"
         case .cpuPerRequest: "µs"
         case .peakMemory, .anonymousMemory: "MiB"
@@ -41,7 +43,7 @@ enum Metric: String, Codable, CodingKeyRepresentable, CaseIterable, Sendable {
     /// Whether more of it is better; `nil` when it is neither.
     var isMoreBetter: Bool? {
         switch self {
-        case .requestsPerSecond, .entriesPerSecond: true
+        case .requestsPerSecond, .entriesPerSecond, .storesPerSecond, .readsPerSecond: true
         case .originRequests, .runs: nil
         default: false
         }
@@ -50,7 +52,8 @@ enum Metric: String, Codable, CodingKeyRepresentable, CaseIterable, Sendable {
     /// The value in ``unit``.
     func text(_ value: Double) -> String {
         switch self {
-        case .requestsPerSecond, .entriesPerSecond, .instructionsPerRequest, .originRequests, .runs, .failures:
+        case .requestsPerSecond, .entriesPerSecond, .storesPerSecond, .readsPerSecond, .instructionsPerRequest,
+            .originRequests, .runs, .failures:
             String(format: "%.0f", value)
         case .p50, .p99, .p999: String(format: "%.2f", value * 1e3)
         case .startSeconds: String(format: "%.0f", value * 1e3)

@@ -160,16 +160,17 @@ final class Index: Sendable {
         configuration.label = "larder.index.writer"
         configuration.busyMode = .timeout(5)
         configuration.prepareDatabase { db in
-            // It can be chosen only as long as nothing is in the file, and WAL mode writes there. Later it would only
-            // write.
+            // These can be chosen only as long as nothing is in the file, and WAL mode writes there. Later they would
+            // only write.
             if try Int.fetchOne(db, sql: "PRAGMA page_count") == 0 {
-                try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
+                try db.execute(
+                    sql: "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA page_size = \(chosen.indexPageSize);")
             }
             try db.execute(
                 sql: """
                     PRAGMA journal_mode = WAL;
                     PRAGMA synchronous = \(chosen.durability == .power ? "FULL" : "NORMAL");
-                    PRAGMA wal_autocheckpoint = 4000;
+                    PRAGMA wal_autocheckpoint = \(chosen.checkpointPages);
                     PRAGMA journal_size_limit = 67108864;
                     PRAGMA cache_size = -8192;
                     PRAGMA temp_store = MEMORY;

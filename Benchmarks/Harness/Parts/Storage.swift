@@ -1,0 +1,73 @@
+import Foundation
+
+/// What storing and reading cost without HTTP: the curves by which the defaults were chosen.
+struct Storage: BenchmarkPart {
+    static let name = "storage"
+    static let summary = """
+        Entries stored by 64 at once and read by one, without HTTP and without the memory tier: bodies in the index and \
+        as files, by their size; pages of the index; how long its log may grow before a checkpoint; and what waiting \
+        for the disk costs. Each turn begins with an empty cache. The ratios are to the row that is Larder's default.
+        """
+
+    private static let sizes = [1, 4, 8, 16, 32, 64, 128].map { $0 << 10 }
+    /// Larger than every size.
+    private static let inline = ["--inline-limit", String(1 << 20)]
+    private static let file = ["--inline-limit", "0"]
+
+    func run(_ bench: Bench) throws -> [Row] {
+        var contenders: [Contender] = []
+        for size in Self.sizes {
+            let group = "bodies of \(ByteText.of(size))"
+            contenders += [
+                contender(bench, group, "in the index", size, Self.inline),
+                contender(bench, group, "as files", size, Self.file, baseline: "in the index"),
+            ]
+        }
+        for size in [1 << 10, 16 << 10] {
+            let group = "pages of the index, bodies of \(ByteText.of(size))"
+            contenders += [4096, 8192, 16_384].map { pageSize in
+                contender(
+                    bench, group, ByteText.of(pageSize), size, Self.inline + ["--page-size", String(pageSize)],
+                    baseline: pageSize == 4096 ? nil : ByteText.of(4096))
+            }
+            let checkpoints = "pages of log before a checkpoint, bodies of \(ByteText.of(size))"
+            contenders += [1000, 4000, 16_000].map { pages in
+                contender(
+                    bench, checkpoints, String(pages), size, Self.inline + ["--checkpoint-pages", String(pages)],
+                    baseline: pages == 4000 ? nil : "4000")
+            }
+        }
+        for (name, kind) in [("in the index", Self.inline), ("as files", Self.file)] {
+            let group = "durability, bodies of \(ByteText.of(16 << 10)) \(name)"
+            contenders += [
+                contender(bench, group, "process", 16 << 10, kind),
+                contender(bench, group, "power", 16 << 10, kind + ["--durability", "power"], baseline: "process"),
+            ]
+        }
+        return try bench.run(contenders, ratios: [.storesPerSecond, .readsPerSecond])
+    }
+
+    private struct Result: Decodable {
+        var stores, storeSeconds, reads, readSeconds: Double
+    }
+
+    private func contender(
+        _ bench: Bench, _ group: String, _ name: String, _ size: Int, _ options: [String], baseline: String? = nil
+    ) -> Contender {
+        Contender(group: group, name: name, baseline: baseline) { _ in
+            let program = bench.root.appendingPathComponent(".build/release/StorageBenchmark").path
+            let seconds = String(bench.settings.seconds)
+            let process = try bench.start(
+                "storage", program,
+                [bench.folder("storage").path, "--body-bytes", String(size), "--seconds", seconds] + options)
+            guard process.wait(seconds: Double(bench.settings.seconds) * 2 + 120),
+                let result = try? JSONDecoder().decode(Result.self, from: Data(process.lastWords.utf8))
+            else { throw BenchmarkError("StorageBenchmark: \(process.lastWords)") }
+            bench.stopServers()
+            return [
+                .storesPerSecond: result.stores / result.storeSeconds,
+                .readsPerSecond: result.reads / result.readSeconds,
+            ]
+        }
+    }
+}

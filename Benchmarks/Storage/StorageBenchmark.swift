@@ -1,0 +1,114 @@
+import ArgumentParser
+import DiskCache
+import Dispatch
+import Foundation
+import Primitives
+
+/// Stores bodies in an empty cache, and reads them in an order of no kind, without HTTP: `scripts/bench storage` runs
+/// it for each size of bodies and each way to keep them. It prints one line of JSON.
+@main
+struct StorageBenchmark: ParsableCommand {
+    @Argument(help: "An empty directory.")
+    var directory: String
+
+    @Option(help: "The length of each body.")
+    var bodyBytes = 1024
+
+    @Option(help: "The longest body that is kept in the index; 0 makes every body a file.")
+    var inlineLimit: Int64 = 16 << 10
+
+    @Option(help: "The size of the index's pages.")
+    var pageSize: Int?
+
+    @Option(help: "After how many pages of its log the index makes a checkpoint.")
+    var checkpointPages: Int?
+
+    @Option(help: "How long to store, and how long to read.")
+    var seconds = 5.0
+
+    @Option(help: "How many stores wait for their answer at once.")
+    var clients = 64
+
+    @Option(help: "process or power.")
+    var durability = Durability.process
+
+    /// More would take the disk of whoever runs this.
+    private static let mostBytes = 2 << 30
+
+    func run() throws {
+        let place = try CacheDirectory(path: directory)
+        var configuration = DiskCache.Configuration()
+        configuration.inlineLimit = inlineLimit
+        configuration.durability = durability
+        if let pageSize { configuration.indexPageSize = pageSize }
+        if let checkpointPages { configuration.checkpointPages = checkpointPages }
+        // What is read comes from the disk tier.
+        configuration.memoryLimit = 0
+
+        let stores: Measurement
+        do {
+            let cache = try DiskCache(in: place, configuration: configuration)
+            defer { cache.close() }
+            stores = try store(in: cache)
+        }
+        let cache = try DiskCache(in: place, configuration: configuration)
+        defer { cache.close() }
+        let reads = try read(from: cache, count: stores.count)
+        print(
+            """
+            {"stores":\(stores.count),"storeSeconds":\(stores.seconds),\
+            "reads":\(reads.count),"readSeconds":\(reads.seconds)}
+            """)
+    }
+
+    private struct Measurement {
+        var count: Int
+        var seconds: Double
+    }
+
+    private func store(in cache: DiskCache) throws -> Measurement {
+        let body = [UInt8](repeating: UInt8(ascii: "x"), count: bodyBytes)
+        let free = DispatchSemaphore(value: clients)
+        let failure = Locked<DiskCacheError?>(nil)
+        let start = ContinuousClock.now
+        var count = 0
+        while start.duration(to: .now) < .seconds(seconds), count * bodyBytes < Self.mostBytes {
+            free.wait()
+            let reservation = cache.reserve(try Self.key(count), kind: .data)
+            try reservation.receive(body)
+            reservation.publish(EntryMetadata(ttl: .seconds(86_400))) { result in
+                if case .failure(let error) = result { failure.withLock { $0 = error } }
+                free.signal()
+            }
+            count += 1
+        }
+        for _ in 0..<clients { free.wait() }
+        let elapsed = start.duration(to: .now) / .seconds(1)
+        // A semaphore must not end with less than it began with.
+        for _ in 0..<clients { free.signal() }
+        if let error = failure.withLock({ $0 }) { throw error }
+        return Measurement(count: count, seconds: elapsed)
+    }
+
+    private func read(from cache: DiskCache, count: Int) throws -> Measurement {
+        var random = SystemRandomNumberGenerator()
+        let start = ContinuousClock.now
+        var reads = 0
+        while start.duration(to: .now) < .seconds(seconds) {
+            let key = try Self.key(Int.random(in: 0..<count, using: &random))
+            guard case .hit(let stored) = try cache.load(key.text), try stored.body.bytes().count == bodyBytes else {
+                throw ValidationError("\(key.text) is not there")
+            }
+            reads += 1
+        }
+        return Measurement(count: reads, seconds: start.duration(to: .now) / .seconds(1))
+    }
+
+    /// Keys in an order of no kind, as MD5s are.
+    private static func key(_ number: Int) throws -> CacheKey {
+        let mixed = UInt64(number) &* 0x9E37_79B9_7F4A_7C15
+        return try .data("entry-" + String(mixed, radix: 16))
+    }
+}
+
+extension Durability: ExpressibleByArgument {}
