@@ -87,9 +87,34 @@ public final class DiskCache: Sendable {
     /// How many hits were answered by what was kept at hand; see ``HotEntry/recordHit(at:)``.
     public var hitsAtHand: Int { Int(parts.access.countedHits) }
 
-    /// Gives memory back until the memory tier takes at most `target` bytes. Nothing is lost: all of it is on disk.
-    public func trimMemory(toBytes target: Int) {
+    /// The most bytes that the memory tier may take now: ``Configuration/memoryLimit``, or less while memory is short.
+    public var currentMemoryLimit: Int { parts.memory.currentLimit }
+
+    /// Changes how much the memory tier may hold for now, up to ``Configuration/memoryLimit``, and evicts what is too
+    /// much. Nothing is lost: all of it is on disk. One thread calls it.
+    public func setCurrentMemoryLimit(_ bytes: Int) {
+        parts.memory.setCurrentLimit(bytes)
+    }
+
+    /// Gives memory back until the memory tier holds at most `target` bytes. Nothing is lost: all of it is on disk.
+    ///
+    /// - Returns: how many bytes have gone.
+    @discardableResult
+    public func trimMemory(toBytes target: Int) -> Int {
         parts.memory.trim(toBytes: target)
+    }
+
+    /// Has the index give back the memory of its page caches. Waits until nobody uses a connection, and never for the
+    /// writer from a completion.
+    public func releaseIndexMemory() {
+        parts.index.releaseReadersMemory()
+        try? writer.perform { context in context.index.db.releaseMemory() }
+    }
+
+    /// How much of the file system has to stay free, and how much is, in bytes; `nil` when it cannot be asked.
+    public var diskSpace: (reserve: Int64, free: Int64)? {
+        guard let space = FileSystem.space(at: parts.bodies.directory) else { return nil }
+        return (configuration.diskReserve.floor(ofSize: space.size), space.free)
     }
 
     /// Writes hits, last accesses and slides down; `completion` comes once that is durable, and so is all that was

@@ -114,6 +114,11 @@ final class Index: Sendable {
         try noticingDamage { try listing.unsafeRead(body) }
     }
 
+    /// Empties the page caches of the connections that read, each as soon as nobody uses it.
+    func releaseReadersMemory() {
+        for queue in reading + [listing] { queue.releaseMemory() }
+    }
+
     /// The error as one of this module. When it says that the index is damaged, a mark is left for the next start: then
     /// the whole index is checked, which takes too long for every start.
     func notice(_ error: any Error) -> DiskCacheError {

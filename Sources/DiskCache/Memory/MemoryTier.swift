@@ -2,6 +2,8 @@
 //
 // - `used` is at least the sum of all items' costs, and never more than `limit`: a cost is added before its item goes
 //   into a shard, and subtracted after the item left it. What others hold on account of the limit is in `used` too.
+// - `current` is never more than `limit`. It falls in small steps, each followed by evicting what is too much: whoever
+//   inserts meanwhile has one step's excess to evict at the most.
 // - Each shard is guarded by a lock of its own. Nobody holds two locks at once, and nothing but table work happens
 //   under one: values are dropped after it was released, since dropping a body may take long or call back.
 
@@ -21,11 +23,14 @@ public final class MemoryTier<Value: Sendable>: Sendable {
 
     /// The most bytes that everything in it may cost; 0: nothing is ever kept.
     public let limit: Int
-    /// The most that one value may cost: an eighth of the limit, so that no single body empties the tier.
-    public var valueLimit: Int { limit / 8 }
+    /// The most that one value may cost: an eighth of the limit of now, so that no single body empties the tier.
+    public var valueLimit: Int { currentLimit / 8 }
+    /// The most bytes that everything in it may cost now: ``limit``, or less; see ``setCurrentLimit(_:)``.
+    public var currentLimit: Int { current.load(ordering: .relaxed) }
 
     private let shards: [Shard]
     private let onLeave: @Sendable (Value) -> Void
+    private let current: Atomic<Int>
     private let used = Atomic<Int>(0)
     /// The part of `used` that others hold.
     private let others = Atomic<Int>(0)
@@ -40,6 +45,7 @@ public final class MemoryTier<Value: Sendable>: Sendable {
     public init(limit: Int, shardCount: Int? = nil, onLeave: @escaping @Sendable (Value) -> Void = { _ in }) {
         self.limit = max(0, limit)
         self.onLeave = onLeave
+        current = Atomic(self.limit)
         shards = (0..<max(1, shardCount ?? Self.shardCount(forLimit: limit))).map { _ in Shard() }
     }
 
@@ -144,18 +150,37 @@ public final class MemoryTier<Value: Sendable>: Sendable {
 
     /// Gives memory back: evicts until what is left costs at most `target` bytes. Tickets stay valid, for what is on
     /// disk has not changed.
-    public func trim(toBytes target: Int) {
-        var index = 0
-        while used.load(ordering: .relaxed) - others.load(ordering: .relaxed) > target, evictOne(startingAt: index) {
+    ///
+    /// - Returns: what has gone cost so many bytes.
+    @discardableResult
+    public func trim(toBytes target: Int) -> Int {
+        var (index, freed) = (0, 0)
+        while used.load(ordering: .relaxed) - others.load(ordering: .relaxed) > target,
+            let cost = evictOne(startingAt: index)
+        {
             index += 1
+            freed += cost
         }
+        return freed
+    }
+
+    /// Changes how much the values in it may cost for now, without what others hold: at most ``limit`` together. What
+    /// is too much is evicted. One thread calls it.
+    public func setCurrentLimit(_ bytes: Int) {
+        let target = min(limit, max(0, bytes) + others.load(ordering: .relaxed))
+        let step = max(1 << 20, limit / 256)
+        repeat {
+            let next = max(target, currentLimit - step)
+            current.store(next, ordering: .relaxed)
+            trim(toBytes: max(0, next - others.load(ordering: .relaxed)))
+        } while currentLimit > target
     }
 
     /// Says how much memory somebody else holds on account of this tier's limit, and evicts what is too much then. One
     /// thread calls it.
     func setHeldByOthers(_ bytes: Int) {
         used.add(bytes - others.exchange(bytes, ordering: .relaxed), ordering: .relaxed)
-        trim(toBytes: max(0, limit - bytes))
+        trim(toBytes: max(0, currentLimit - bytes))
     }
 
     /// How much there is, and what happened since the start.
@@ -189,19 +214,19 @@ public final class MemoryTier<Value: Sendable>: Sendable {
     private func reserve(_ cost: Int, evictingFrom start: Int) -> Bool {
         var index = start
         while !addIfItFits(cost) {
-            guard evictOne(startingAt: index) else { return false }
+            guard evictOne(startingAt: index) != nil else { return false }
             index += 1
         }
         return true
     }
 
     private func addIfItFits(_ cost: Int) -> Bool {
-        var current = used.load(ordering: .relaxed)
-        while current + cost <= limit {
+        var total = used.load(ordering: .relaxed)
+        while total + cost <= currentLimit {
             let (isDone, original) = used.weakCompareExchange(
-                expected: current, desired: current + cost, ordering: .relaxed)
+                expected: total, desired: total + cost, ordering: .relaxed)
             if isDone { return true }
-            current = original
+            total = original
         }
         return false
     }
@@ -216,16 +241,16 @@ public final class MemoryTier<Value: Sendable>: Sendable {
         onLeave(item.value)
     }
 
-    /// Evicts one value from the first shard that has any; `false` when none has.
-    private func evictOne(startingAt start: Int) -> Bool {
+    /// Evicts one value from the first shard that has any, and returns its cost; `nil` when none has.
+    private func evictOne(startingAt start: Int) -> Int? {
         for offset in 0..<shards.count {
             let shard = shards[(start + offset) % shards.count]
             if let item = shard.state.withLock({ $0.evict() }) {
                 leave(item)
-                return true
+                return item.cost
             }
         }
-        return false
+        return nil
     }
 }
 

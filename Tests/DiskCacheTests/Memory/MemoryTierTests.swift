@@ -119,9 +119,9 @@ struct MemoryTierTests {
     func trim() {
         let tier = MemoryTier<String>(limit: 10_000)
         for number in 0..<100 { #expect(insert(tier, "\(number)", "value", cost: 100)) }
-        tier.trim(toBytes: 2_550)
+        #expect(tier.trim(toBytes: 2_550) == 7_500)
         #expect(tier.statistics.bytes == 2_500)
-        tier.trim(toBytes: 5_000)
+        #expect(tier.trim(toBytes: 5_000) == 0)
         #expect(tier.statistics.bytes == 2_500)
         tier.trim(toBytes: 0)
         #expect(tier.statistics.count == 0)
@@ -152,6 +152,34 @@ struct MemoryTierTests {
         for number in 20..<23 { #expect(insert(tier, "\(number)", "value", cost: 100)) }
         #expect(tier.statistics.bytes == 900)
         #expect(tier.bytesReserved == 950)
+    }
+
+    @Test("a lower limit evicts what is too much, and holds for what comes; the full one is the most there is")
+    func currentLimit() {
+        let tier = MemoryTier<String>(limit: 8 << 20)
+        for number in 0..<8 { #expect(insert(tier, "\(number)", "value", cost: 1 << 20)) }
+        tier.setCurrentLimit(3 << 20)
+        #expect(tier.statistics.bytes == 3 << 20)
+        #expect(tier.currentLimit == 3 << 20)
+        #expect(!insert(tier, "too large for now", "value", cost: 1 << 20))
+        for number in 0..<50 { #expect(insert(tier, "small \(number)", "value", cost: 300_000)) }
+        #expect(tier.statistics.bytes <= 3 << 20)
+        tier.setCurrentLimit(9 << 20)
+        #expect(tier.currentLimit == 8 << 20)
+        for number in 0..<8 { #expect(insert(tier, "\(number)", "value", cost: 1 << 20)) }
+        #expect(tier.statistics.bytes > 7 << 20)
+    }
+
+    @Test("a lower limit leaves what others hold beside it")
+    func currentLimitBesideOthers() {
+        let tier = MemoryTier<String>(limit: 8 << 20)
+        tier.setHeldByOthers(2 << 20)
+        for number in 0..<10 { #expect(insert(tier, "\(number)", "value", cost: 1 << 19)) }
+        tier.setCurrentLimit(1 << 20)
+        #expect(tier.statistics.bytes == 1 << 20)
+        #expect(tier.currentLimit == 3 << 20)
+        tier.setHeldByOthers(3 << 20)
+        #expect(tier.statistics.bytes == 0)
     }
 
     @Test("what is replaced on disk while it is in use is in use when it is back")
