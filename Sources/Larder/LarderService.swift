@@ -16,6 +16,8 @@ public final class LarderService: Sendable {
     public let downloads: DownloadManager
     /// The gateway in front of any URL.
     public let gateway: Gateway
+    /// What gives memory back.
+    public let memory: MemoryKeeper
     /// What the service counts.
     public let metrics = ServiceMetrics()
     /// Where "now" comes from.
@@ -33,13 +35,14 @@ public final class LarderService: Sendable {
     /// Opens the cache directory, which takes its lock, and starts the client of the origins.
     ///
     /// - Parameters:
+    ///   - memoryPressure: what says that memory is short; none by default.
     ///   - originAuthority: the file of a certificate authority that origins over HTTPS may be signed by, beside the
     ///     system's; `nil` for none.
     /// - Throws: ``DiskCacheError`` when the directory cannot be used; ``ConfigurationError`` for an origin rule that
     ///   cannot be read.
     public init(
         configuration: Configuration, clock: any WallClock = SystemClock(), logger: Logger,
-        originAuthority: String? = nil
+        memoryPressure: MemoryPressureFiles = MemoryPressureFiles(), originAuthority: String? = nil
     ) throws {
         self.configuration = configuration
         self.clock = clock
@@ -94,6 +97,8 @@ public final class LarderService: Sendable {
             tools: FetchFlight.Tools(
                 cache: cache, origin: gatewayOrigin, clock: clock, metrics: metrics,
                 entryLimit: Int64(configuration.entryLimit)))
+        // Last, for its thread runs until it is stopped.
+        memory = MemoryKeeper(cache, watching: memoryPressure, logger: logger)
     }
 
     /// The time since the service was opened, whatever became of the wall clock.
@@ -118,6 +123,7 @@ public final class LarderService: Sendable {
     public func close() {
         downloads.stop()
         gateway.stop()
+        memory.stop()
         origin.shutDown()
         gatewayOrigin.shutDown()
         cache.close()

@@ -13,7 +13,8 @@ final class Server: Service {
     /// Opens the cache and begins to listen.
     init(configuration: Configuration, logger: Logger) throws {
         self.logger = logger
-        service = try LarderService(configuration: configuration, logger: logger)
+        service = try LarderService(
+            configuration: configuration, logger: logger, memoryPressure: .ofThisProcess)
         api = APIServer(service: service, logger: logger)
         do {
             try api.start()
@@ -30,6 +31,14 @@ final class Server: Service {
     }
 
     func run() async throws {
+        let trims = DispatchSource.makeSignalSource(signal: SIGUSR1, queue: .global())
+        trims.setEventHandler { [service, logger] in
+            service.memory.trim { trimmed in
+                logger.info("memory was given back", metadata: ["bytes": "\(trimmed.freedBytes)"])
+            }
+        }
+        trims.resume()
+        defer { trims.cancel() }
         let upkeep = Task { [service] in await service.maintain() }
         try? await gracefulShutdown()
         upkeep.cancel()

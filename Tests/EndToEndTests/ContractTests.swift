@@ -70,9 +70,11 @@ struct ContractTests {
                 (200, "PUT", "/fetch/\(url)", [.contentType: "text/plain"], "x"),
                 (200, "PATCH", "/fetch/\(url)", json, "{}"), (200, "DELETE", "/fetch/\(url)", [:], ""),
                 (200, "OPTIONS", "/fetch/\(url)", [:], ""), (404, "GET", "/fetch/", [:], ""),
-                (200, "GET", "/stats", [:], ""), (200, "GET", "/metrics", [:], ""), (200, "GET", "/livez", [:], ""),
-                (200, "GET", "/readyz", [:], ""), (200, "GET", "/openapi.yaml", [:], ""),
-                (404, "GET", "/nowhere", [:], ""), (405, "POST", "/stats", [:], ""),
+                (200, "GET", "/stats", [:], ""), (200, "POST", "/memory/trim?target=1MiB", [:], ""),
+                (400, "POST", "/memory/trim?target=-1", [:], ""), (200, "GET", "/metrics", [:], ""),
+                (200, "GET", "/livez", [:], ""), (200, "GET", "/readyz", [:], ""),
+                (200, "GET", "/openapi.yaml", [:], ""), (404, "GET", "/nowhere", [:], ""),
+                (405, "POST", "/stats", [:], ""),
             ]
             var called: Set<String> = []
             for (status, method, target, fields, text) in calls {

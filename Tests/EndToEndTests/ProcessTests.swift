@@ -85,6 +85,43 @@ struct ProcessTests {
         _ = try await again.stop()
     }
 
+    @Test("SIGUSR1 and a trim give memory back to the system, and what was in it is served all the same")
+    func givingMemoryBack() async throws {
+        let directory = try TemporaryDirectory()
+        let larder = try await LarderProcess(directory: directory.path("cache"))
+        let (client, count) = (larder.client, 200)
+        let body = String(repeating: "x", count: 250_000)
+        for number in 0..<count { _ = try await client.request("PUT", "/entries/n\(number)/content", text: body) }
+        func readAll() async throws {
+            for number in 0..<count {
+                let reply = try await client.request("GET", "/entries/n\(number)/content")
+                #expect(reply.status == 200 && reply.body.count == 250_000)
+            }
+        }
+        func memoryBytes() async throws -> Int {
+            Int(try #require(try await client.request("GET", "/stats").member("memoryBytes")?.doubleValue))
+        }
+        try await readAll()
+        #expect(try await memoryBytes() > 50_000_000)
+        let resident = larder.residentBytes
+        larder.process.kill(SIGUSR1)
+        while try await memoryBytes() > 0 { await Task.yield() }
+        try await poll("less resident memory") { larder.residentBytes < resident - 40_000_000 }
+        try await readAll()
+        let held = try await memoryBytes()
+        #expect(held > 50_000_000)
+
+        let some = try await client.request("POST", "/memory/trim?target=10MiB")
+        let freed = Int(try #require(try some.member("freedBytes")?.doubleValue))
+        #expect(try some.member("memoryBytes") == .number(held - freed))
+        #expect(held - freed <= 10 << 20 && held - freed > 9 << 20)
+        #expect(try await client.request("POST", "/memory/trim").member("memoryBytes") == 0)
+        #expect(try await client.request("POST", "/memory/trim?target=lots").status == 400)
+        #expect(try await client.request("GET", "/stats").member("currentMemoryLimit") == .number(256 << 20))
+        try await readAll()
+        #expect(try await larder.stop() == .status(0))
+    }
+
     @Test("the soft limit of open files is raised to the hard one")
     func descriptors() async throws {
         let directory = try TemporaryDirectory()

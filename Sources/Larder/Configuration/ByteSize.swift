@@ -1,11 +1,13 @@
 /// A number of bytes as an operator writes it: `1048576`, `512KiB`, `10GiB`, `5MB`.
-struct ByteSize: CustomStringConvertible {
-    var bytes: Int
+public struct ByteSize: CustomStringConvertible {
+    /// The number.
+    public var bytes: Int
 
-    init(bytes: Int) { self.bytes = bytes }
+    /// So many bytes.
+    public init(bytes: Int) { self.bytes = bytes }
 
     /// `nil` when the text is no whole number with one of the units, or more than an `Int` holds.
-    init?(_ text: String) {
+    public init?(_ text: String) {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let unit = text.dropFirst(digits.count)
         guard let number = Int(digits), let factor = Self.units.first(where: { $0.name == unit })?.factor else {
@@ -17,7 +19,7 @@ struct ByteSize: CustomStringConvertible {
     }
 
     /// In the largest binary unit that divides it: `256MiB`.
-    var description: String {
+    public var description: String {
         let unit = Self.units.last { $0.name.hasSuffix("iB") && bytes >= $0.factor && bytes % $0.factor == 0 }
         return unit.map { "\(bytes / $0.factor)\($0.name)" } ?? String(bytes)
     }

@@ -12,6 +12,7 @@ struct ServiceRoutes: Sendable {
     var routes: [Route] {
         [
             whole("GET", "/stats", .answering("getStats", stats)),
+            whole("POST", "/memory/trim", .calling("trimMemory", trimMemory)),
             whole("GET", "/metrics", .answering("getMetrics") { _ in metrics() }),
             whole("GET", "/livez", .answering("getLiveness") { _ in .json(["status": "ok"]) }),
             whole("GET", "/readyz", .answering("getReadiness") { _ in readiness() }),
@@ -34,10 +35,25 @@ struct ServiceRoutes: Sendable {
     /// Those at hand are counted where their entries are.
     private var hitCount: Int { service.metrics.hits.value + service.cache.hitsAtHand }
 
+    private func trimMemory(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
+        var target = 0
+        if let text = try head.query(["target"])["target"] {
+            guard let size = ByteSize(text) else {
+                throw .invalid("target is a number of bytes, such as 1048576 or 64MiB", pointer: "/target")
+            }
+            target = size.bytes
+        }
+        service.memory.trim(toBytes: target) { trimmed in
+            call.respond(
+                .json(["freedBytes": .number(trimmed.freedBytes), "memoryBytes": .number(trimmed.memoryBytes)]))
+        }
+    }
+
     private func stats(_ head: Endpoint.Head) throws(Problem) -> Response {
         _ = try head.query()
         let (metrics, totals, memory) = (service.metrics, service.cache.totals, service.cache.memoryStatistics)
         let origin = service.transferCounts
+        let space = service.cache.diskSpace
         return .json([
             "version": .string(Version.current),
             "startDate": .date(service.startDate),
@@ -45,8 +61,11 @@ struct ServiceRoutes: Sendable {
             "entries": .number(totals.entries),
             "diskBytes": .number(totals.diskBytes),
             "diskLimit": .number(service.configuration.diskLimit),
+            "diskReserve": space.map { .number($0.reserve) } ?? .null,
+            "diskFreeBytes": space.map { .number($0.free) } ?? .null,
             "memoryBytes": .number(memory.bytes),
             "memoryLimit": .number(service.configuration.memoryLimit),
+            "currentMemoryLimit": .number(service.cache.currentMemoryLimit),
             "hits": .number(hitCount),
             "misses": .number(metrics.misses.value),
             "joins": .number(metrics.joins.value),
@@ -97,9 +116,21 @@ struct ServiceRoutes: Sendable {
         }
         text.metric("larder_disk_bytes", "gauge", "Bytes that entries take of the disk limit.", totals.diskBytes)
         text.metric("larder_disk_limit_bytes", "gauge", "The disk limit.", service.configuration.diskLimit)
+        if let space = service.cache.diskSpace {
+            text.metric(
+                "larder_disk_reserve_bytes", "gauge", "Bytes of the file system that are left to others.",
+                space.reserve)
+            text.metric("larder_disk_free_bytes", "gauge", "Bytes of the file system that are free.", space.free)
+        }
         text.metric("larder_body_bytes", "gauge", "The sum of the lengths of all bodies.", totals.bodyBytes)
         text.metric("larder_memory_bytes", "gauge", "Bytes that the memory tier takes of its limit.", memory.bytes)
         text.metric("larder_memory_limit_bytes", "gauge", "The memory tier's limit.", service.configuration.memoryLimit)
+        text.metric(
+            "larder_memory_current_limit_bytes", "gauge",
+            "The memory tier's limit as it is now: less when memory is short.",
+            service.cache.currentMemoryLimit)
+        text.metric(
+            "larder_memory_pressure_total", "counter", "Signs that memory is short.", service.memory.signs)
         text.metric("larder_memory_entries", "gauge", "Entries in the memory tier.", memory.count)
         requestMetrics(&text)
         return .text(Array(text.text.utf8), type: PrometheusText.contentType)

@@ -1,0 +1,173 @@
+// Invariants of this file
+//
+// - `state` is guarded by its lock. Sensor and policy belong to the thread alone, and so does every change of the
+//   memory tier's limit.
+// - Whoever asks for a trim is answered, by the thread or, once it has ended, at once.
+
+import DiskCache
+import Foundation
+import Logging
+import Primitives
+
+/// Gives memory back when the machine or the control group runs short of it, or when somebody asks, and lets the memory
+/// tier grow again later. Nothing is lost by it: what is in memory is on disk.
+///
+/// It has a thread of its own, so that no request waits for what goes.
+public final class MemoryKeeper: Sendable {
+    /// What a trim did.
+    public struct Trimmed: Hashable, Sendable {
+        /// What has gone from the memory tier, in bytes.
+        public var freedBytes = 0
+        /// What it holds now, in bytes.
+        public var memoryBytes = 0
+    }
+
+    private struct Request: Sendable {
+        var target: Int
+        var completion: @Sendable (Trimmed) -> Void
+    }
+
+    private struct State {
+        var requests: [Request] = []
+        var isStopped = false
+        var signs = 0
+    }
+
+    private let cache: DiskCache
+    private let files: MemoryPressureFiles
+    private let pace: MemoryPressurePolicy.Pace
+    private let logger: Logger
+    private let state = Locked(State())
+    private let wake = WakePipe()
+    private let ended = DispatchSemaphore(value: 0)
+
+    /// Starts the thread.
+    ///
+    /// - Parameter files: what says that memory is short.
+    init(
+        _ cache: DiskCache, watching files: MemoryPressureFiles, pace: MemoryPressurePolicy.Pace = .init(),
+        logger: Logger
+    ) {
+        self.cache = cache
+        self.files = files
+        self.pace = pace
+        self.logger = logger
+        let thread = Thread { [self] in
+            run()
+            ended.signal()
+        }
+        thread.name = "larder-memory"
+        thread.stackSize = 1 << 20
+        thread.start()
+    }
+
+    /// How often memory was short since the start.
+    public var signs: Int { state.withLock { $0.signs } }
+
+    /// Gives memory back until the memory tier holds at most `target` bytes, and what the libraries keep for later.
+    /// `completion` is called on the keeper's thread. The limit stays: what is asked for comes back.
+    public func trim(toBytes target: Int = 0, completion: @escaping @Sendable (Trimmed) -> Void = { _ in }) {
+        let isStopped = state.withLock { state in
+            if !state.isStopped { state.requests.append(Request(target: target, completion: completion)) }
+            return state.isStopped
+        }
+        if isStopped { return completion(Trimmed(memoryBytes: cache.memoryStatistics.bytes)) }
+        wake.signal()
+    }
+
+    /// Ends the thread, after what was asked for is done, and waits for that. To be called once.
+    func stop() {
+        state.withLock { $0.isStopped = true }
+        wake.signal()
+        ended.wait()
+    }
+
+    // MARK: - The thread
+
+    private func run() {
+        var sensor = MemoryPressureSensor(files)
+        var policy = MemoryPressurePolicy(fullLimit: cache.configuration.memoryLimit, pace: pace)
+        if !sensor.missing.isEmpty {
+            logger.debug(
+                "some memory pressure cannot be seen here",
+                metadata: ["files": "\(sensor.missing.joined(separator: " "))"])
+        }
+        while true {
+            var polled = [pollfd(fd: wake.reading, events: Int16(POLLIN), revents: 0)] + sensor.polled
+            poll(&polled, nfds_t(polled.count), timeout(sensor.mustRead, policy.nextGrowth))
+            wake.drain()
+            let (requests, isStopped) = state.withLock { state in
+                defer { state.requests = [] }
+                return (state.requests, state.isStopped)
+            }
+            for request in requests { request.completion(trim(to: request.target)) }
+            if isStopped { return }
+
+            let now = ContinuousClock.now
+            if let sign = sensor.sign(Array(polled.dropFirst())) {
+                state.withLock { $0.signs += 1 }
+                let bytes = cache.memoryStatistics.bytes
+                if let limit = policy.shrink(sign, holding: bytes, at: now) { shrink(to: limit) }
+            } else if let limit = policy.grow(at: now) {
+                cache.setCurrentMemoryLimit(limit)
+                if limit == policy.fullLimit { logger.info("the memory tier has its full limit again") }
+            }
+        }
+    }
+
+    /// In milliseconds, as `poll` has it; -1: for ever.
+    private func timeout(_ mustRead: Bool, _ growth: ContinuousClock.Instant?) -> Int32 {
+        let wait = [mustRead ? files.readInterval : nil, growth.map { $0 - .now }].compactMap(\.self).min()
+        guard let wait else { return -1 }
+        return Int32(clamping: max(0, Int64(wait.inSeconds * 1000) + 1))
+    }
+
+    private func shrink(to limit: Int) {
+        cache.setCurrentMemoryLimit(limit)
+        giveBack()
+        logger.info("memory is short: the memory tier's limit falls", metadata: ["limit": "\(limit)"])
+    }
+
+    private func trim(to target: Int) -> Trimmed {
+        let freed = cache.trimMemory(toBytes: target)
+        giveBack()
+        return Trimmed(freedBytes: freed, memoryBytes: cache.memoryStatistics.bytes)
+    }
+
+    private func giveBack() {
+        cache.releaseIndexMemory()
+        FreeMemory.giveBack()
+    }
+}
+
+/// Ends a `poll` from another thread.
+private final class WakePipe: Sendable {
+    let reading: Int32
+    private let writing: Int32
+
+    init() {
+        var ends: [Int32] = [-1, -1]
+        precondition(pipe(&ends) == 0, "no pipe: \(errno)")
+        for end in ends {
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+        }
+        (reading, writing) = (ends[0], ends[1])
+    }
+
+    deinit {
+        close(reading)
+        close(writing)
+    }
+
+    func signal() {
+        var byte: UInt8 = 0
+        // A pipe that is full wakes as well.
+        _ = write(writing, &byte, 1)
+    }
+
+    func drain() {
+        var bytes = [UInt8](repeating: 0, count: 64)
+        while read(reading, &bytes, bytes.count) > 0 {}
+    }
+}

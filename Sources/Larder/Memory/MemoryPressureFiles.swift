@@ -1,0 +1,28 @@
+import Foundation
+
+/// Where the kernel says that memory runs short.
+public struct MemoryPressureFiles: Sendable {
+    /// Files as `/proc/pressure/memory`: <https://docs.kernel.org/accounting/psi.html>.
+    public var stalls: [String] = []
+    /// The directory of a control group of version 2.
+    public var controlGroup: String?
+    /// Whether a program can be told of changes: the kernel's files can do that, plain ones are read now and then.
+    public var notify = true
+    /// How often files are read that do not tell.
+    public var readInterval: Duration = .seconds(2)
+
+    /// None: nothing is watched.
+    public init() {}
+
+    /// What concerns this process: the machine's pressure, and its own control group's. What is not there is left out.
+    public static var ofThisProcess: MemoryPressureFiles {
+        var files = MemoryPressureFiles()
+        files.stalls = ["/proc/pressure/memory"]
+        let read = { (path: String) in (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
+        if let group = ControlGroup(membership: read("/proc/self/cgroup"), mounts: read("/proc/self/mountinfo")) {
+            files.stalls.append(group.directory + "/memory.pressure")
+            files.controlGroup = group.directory
+        }
+        return files
+    }
+}

@@ -1,0 +1,123 @@
+import Foundation
+
+/// Reads the signs that memory is short, and has the kernel tell of them where it can. Touched by one thread alone.
+struct MemoryPressureSensor: ~Copyable {
+    /// Some process waited for memory for 15 % of two seconds. Who has no privileges may only ask for whole multiples
+    /// of two seconds.
+    private static let trigger = "some 300000 2000000"
+    /// The same share, where the averages have to be read.
+    private static let share = 15.0
+
+    /// A file that is kept open: what was written to it, and what is told of it, ends when it is closed.
+    private struct Source {
+        enum Content {
+            /// `/proc/pressure/memory`, or as that.
+            case stalls
+            /// `memory.events`.
+            case events
+        }
+
+        var content: Content
+        var descriptor: Int32
+        /// Whether the kernel tells of a change.
+        var notifies: Bool
+    }
+
+    private let group: String?
+    private var sources: [Source] = []
+    private var events = ControlGroupEvents("")
+    /// What is not to be had here, for the log.
+    private(set) var missing: [String] = []
+
+    init(_ files: MemoryPressureFiles) {
+        group = files.controlGroup
+        for path in files.stalls { openStalls(path, notify: files.notify) }
+        guard let group else { return }
+        let path = group + "/memory.events"
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            missing.append(path)
+            return
+        }
+        sources.append(Source(content: .events, descriptor: descriptor, notifies: files.notify))
+        events = ControlGroupEvents(Self.read(descriptor) ?? "")
+    }
+
+    deinit {
+        for source in sources { close(source.descriptor) }
+    }
+
+    /// Whether something has to be read now and then, because the kernel does not tell.
+    var mustRead: Bool { sources.contains { !$0.notifies } }
+
+    /// What `poll` is to wait for.
+    var polled: [pollfd] {
+        sources.filter(\.notifies).map { pollfd(fd: $0.descriptor, events: Int16(POLLPRI), revents: 0) }
+    }
+
+    /// The worst sign since the last time; `nil` when there is none.
+    ///
+    /// - Parameter polled: ``polled``, with what `poll` found.
+    mutating func sign(_ polled: [pollfd] = []) -> MemoryPressurePolicy.Sign? {
+        var worst: MemoryPressurePolicy.Sign?
+        for source in sources {
+            let found = polled.first { $0.fd == source.descriptor }?.revents ?? 0
+            let sign: MemoryPressurePolicy.Sign? =
+                switch source.content {
+                case .stalls where source.notifies: found & Int16(POLLPRI) != 0 ? .short : nil
+                case .stalls:
+                    (Self.read(source.descriptor).flatMap(KernelText.someAverage) ?? 0) >= Self.share ? .short : nil
+                case .events: eventSign(source.descriptor)
+                }
+            if let sign { worst = max(worst ?? sign, sign) }
+        }
+        // Without a trigger there is nothing but the error: its group has gone.
+        let lost = polled.filter { $0.revents != 0 && $0.revents & Int16(POLLPRI) == 0 }.map(\.fd)
+        for descriptor in lost { close(descriptor) }
+        sources.removeAll { lost.contains($0.descriptor) }
+        return worst
+    }
+
+    private mutating func openStalls(_ path: String, notify: Bool) {
+        if notify {
+            let descriptor = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+            if descriptor >= 0 {
+                // With the zero at its end, as the documentation has it.
+                if write(descriptor, Self.trigger, Self.trigger.utf8.count + 1) > 0 {
+                    sources.append(Source(content: .stalls, descriptor: descriptor, notifies: true))
+                    return
+                }
+                close(descriptor)
+            }
+        }
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        // A kernel that counts no stalls has the file all the same, and refuses to read it.
+        guard descriptor >= 0, Self.read(descriptor) != nil else {
+            if descriptor >= 0 { close(descriptor) }
+            missing.append(path)
+            return
+        }
+        sources.append(Source(content: .stalls, descriptor: descriptor, notifies: false))
+    }
+
+    /// What the counters of the group say now. Reading them is also what makes the kernel tell of the next change.
+    private mutating func eventSign(_ descriptor: Int32) -> MemoryPressurePolicy.Sign? {
+        guard let text = Self.read(descriptor), !text.isEmpty else { return nil }
+        let (old, new) = (events, ControlGroupEvents(text))
+        events = new
+        if new.exhausted > old.exhausted { return .exhausted }
+        guard new.limits > old.limits, let group else { return nil }
+        let file = { (name: String) in try? String(contentsOfFile: group + "/" + name, encoding: .utf8) }
+        let use = ControlGroupUse(
+            high: file("memory.high"), max: file("memory.max"), current: file("memory.current"),
+            statistics: file("memory.stat"))
+        return use?.isHigh ?? true ? .short : nil
+    }
+
+    /// All of a short file, from its beginning; `nil` when it cannot be read.
+    private static func read(_ descriptor: Int32) -> String? {
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        let count = pread(descriptor, &bytes, bytes.count, 0)
+        return count < 0 ? nil : String(decoding: bytes[..<count], as: UTF8.self)
+    }
+}

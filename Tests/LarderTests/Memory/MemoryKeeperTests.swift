@@ -1,0 +1,148 @@
+import DiskCache
+import Foundation
+import Logging
+import Primitives
+import TestSupport
+import Testing
+
+@testable import Larder
+
+@Suite("Memory keeper")
+struct MemoryKeeperTests {
+    private static let limit = 16 << 20
+
+    /// A cache whose memory tier holds some 6 MiB, and a keeper that reads plain files as soon as they change.
+    private static func withKeeper(
+        files texts: [String: String], pace: MemoryPressurePolicy.Pace = .init(),
+        _ body: (MemoryKeeper, DiskCache, TemporaryDirectory) async throws -> Void
+    ) async throws {
+        let directory = try TemporaryDirectory()
+        var configuration = DiskCache.Configuration()
+        configuration.memoryLimit = limit
+        configuration.diskReserve = .bytes(0)
+        let cache = try DiskCache(in: CacheDirectory(path: directory.path("cache")), configuration: configuration)
+        defer { cache.close() }
+        try await fill(cache)
+        try FileManager.default.createDirectory(atPath: directory.path("group"), withIntermediateDirectories: false)
+        for (name, text) in texts { try directory.write(text, to: "group/" + name) }
+        var files = MemoryPressureFiles()
+        files.stalls = [directory.path("group/memory.pressure")]
+        files.controlGroup = directory.path("group")
+        files.notify = false
+        files.readInterval = .milliseconds(1)
+        let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        let keeper = MemoryKeeper(cache, watching: files, pace: pace, logger: logger)
+        defer { keeper.stop() }
+        try await body(keeper, cache, directory)
+    }
+
+    /// Stores bodies and reads them, which brings them into memory.
+    private static func fill(_ cache: DiskCache) async throws {
+        for number in 0..<60 {
+            let reservation = cache.reserve(try .data("entry \(number)"), kind: .data)
+            try reservation.receive([UInt8](repeating: 1, count: 100_000))
+            _ = try await reservation.publish(EntryMetadata(ttl: .seconds(1000)))
+            _ = try await cache.stored("entry \(number)")
+        }
+        #expect(cache.memoryStatistics.count == 60)
+    }
+
+    private static func expectAllHeld(_ cache: DiskCache) async throws {
+        for number in 0..<60 { #expect(try await cache.stored("entry \(number)")?.body.bytes().count == 100_000) }
+    }
+
+    private static let calm = "some avg10=0.00 avg60=0.00 avg300=0.00 total=0\nfull avg10=0.00 avg60=0.00 total=0\n"
+
+    @Test("processes that wait for memory have the tier shrink to its floor, and it grows back once they do not")
+    func stalls() async throws {
+        var pace = MemoryPressurePolicy.Pace()
+        (pace.shrinkInterval, pace.calmInterval, pace.growInterval) = (.zero, .milliseconds(50), .zero)
+        try await Self.withKeeper(files: ["memory.pressure": Self.calm], pace: pace) { keeper, cache, directory in
+            #expect(cache.currentMemoryLimit == Self.limit)
+            try directory.write("some avg10=40.00 avg60=0.00 avg300=0.00 total=9\n", to: "group/memory.pressure")
+            try await poll("the floor") { cache.currentMemoryLimit == Self.limit / 16 }
+            #expect(keeper.signs > 0)
+            try await poll("a smaller tier") { cache.memoryStatistics.bytes <= Self.limit / 16 }
+            try await Self.expectAllHeld(cache)
+            try directory.write(Self.calm, to: "group/memory.pressure")
+            try await poll("the full limit") { cache.currentMemoryLimit == Self.limit }
+            try await Self.expectAllHeld(cache)
+            #expect(cache.memoryStatistics.count == 60)
+        }
+    }
+
+    @Test("a group at its limit is a sign, unless it is full of pages of files; a killed process is the last one")
+    func events() async throws {
+        let none = "low 0\nhigh 0\nmax 0\noom 0\noom_kill 0\n"
+        let files = [
+            "memory.events": none, "memory.high": "max\n", "memory.max": "1000000\n", "memory.current": "999000\n",
+            "memory.stat": "anon 99000\ninactive_file 900000\nactive_file 0\n",
+        ]
+        try await Self.withKeeper(files: files) { keeper, cache, directory in
+            // Neither what was counted before the start is a sign, nor a limit that files have reached.
+            try directory.write("low 0\nhigh 0\nmax 5\noom 0\noom_kill 0\n", to: "group/memory.events")
+            try await keeper.waitForRounds()
+            #expect(keeper.signs == 0)
+            let held = cache.memoryStatistics.bytes
+            try directory.write("anon 990000\ninactive_file 9000\nactive_file 0\n", to: "group/memory.stat")
+            try directory.write("low 0\nhigh 0\nmax 6\noom 0\noom_kill 0\n", to: "group/memory.events")
+            try await poll("a quarter less") { cache.memoryStatistics.bytes <= held - held / 4 }
+            #expect(cache.memoryStatistics.count > 40)
+            #expect(keeper.signs == 1)
+            try directory.write("low 0\nhigh 0\nmax 6\noom 1\noom_kill 0\n", to: "group/memory.events")
+            try await poll("the floor") { cache.currentMemoryLimit == Self.limit / 16 }
+            try await Self.expectAllHeld(cache)
+        }
+    }
+
+    @Test("without any of the kernel's files everything goes on")
+    func nothingToWatch() async throws {
+        try await Self.withKeeper(files: [:]) { keeper, cache, _ in
+            try await keeper.waitForRounds()
+            #expect(cache.memoryStatistics.count == 60)
+            #expect(cache.currentMemoryLimit == Self.limit)
+        }
+    }
+
+    @Test("a trim leaves what it was told, the limit as it is, and is answered after the end too")
+    func trim() async throws {
+        try await Self.withKeeper(files: [:]) { keeper, cache, _ in
+            let held = cache.memoryStatistics.bytes
+            let some = await keeper.trim(toBytes: held / 2)
+            #expect(some.memoryBytes <= held / 2 && some.memoryBytes > held / 3)
+            #expect(some.freedBytes == held - some.memoryBytes)
+            let all = await keeper.trim()
+            #expect(all == MemoryKeeper.Trimmed(freedBytes: some.memoryBytes, memoryBytes: 0))
+            #expect(cache.currentMemoryLimit == Self.limit)
+            try await Self.expectAllHeld(cache)
+            #expect(cache.memoryStatistics.count == 60)
+        }
+    }
+
+    @Test("the kernel's own file of the machine's pressure can be watched, where there is one")
+    func machine() throws {
+        var files = MemoryPressureFiles()
+        files.stalls = ["/proc/pressure/memory"]
+        let sensor = MemoryPressureSensor(files)
+        // Either told of it, or read now and then, or said to be missing.
+        #expect(sensor.polled.count == 1 || sensor.mustRead || sensor.missing == files.stalls)
+        files.stalls = ["/nonexistent/memory.pressure"]
+        files.controlGroup = "/nonexistent"
+        let none = MemoryPressureSensor(files)
+        #expect(none.polled.isEmpty && !none.mustRead)
+        #expect(none.missing == ["/nonexistent/memory.pressure", "/nonexistent/memory.events"])
+    }
+}
+
+extension MemoryKeeper {
+    fileprivate func trim(toBytes target: Int = 0) async -> Trimmed {
+        await withCheckedContinuation { continuation in
+            trim(toBytes: target) { continuation.resume(returning: $0) }
+        }
+    }
+
+    /// Waits until the thread has looked at the files at least once since now: it does so after each trim.
+    fileprivate func waitForRounds() async throws {
+        for _ in 0..<2 { _ = await trim(toBytes: .max) }
+    }
+}

@@ -1,0 +1,67 @@
+import Testing
+
+@testable import Larder
+
+@Suite("Memory pressure policy")
+struct MemoryPressurePolicyTests {
+    private static let full = 160 << 20
+    private let start = ContinuousClock.now
+    private var policy = MemoryPressurePolicy(fullLimit: full)
+
+    @Test("without a sign the limit is the full one, and nothing has to be asked")
+    func calm() {
+        var policy = policy
+        #expect(policy.limit == Self.full)
+        #expect(policy.nextGrowth == nil)
+        #expect(policy.grow(at: start + .seconds(1000)) == nil)
+    }
+
+    @Test("a sign takes a quarter of what is held, not of what might be")
+    func quarter() {
+        var policy = policy
+        #expect(policy.shrink(.short, holding: 80 << 20, at: start) == 60 << 20)
+        #expect(policy.shrink(.short, holding: 60 << 20, at: start + .seconds(2)) == 45 << 20)
+    }
+
+    @Test("of a burst of signs one counts")
+    func burst() {
+        var policy = policy
+        #expect(policy.shrink(.short, holding: Self.full, at: start) == 120 << 20)
+        for millisecond in [1, 500, 1999] {
+            #expect(policy.shrink(.short, holding: Self.full, at: start + .milliseconds(millisecond)) == nil)
+        }
+        #expect(policy.shrink(.short, holding: 120 << 20, at: start + .seconds(2)) == 90 << 20)
+    }
+
+    @Test("the limit falls to a sixteenth and no further, whatever comes; at once when memory is exhausted")
+    func floor() {
+        var policy = policy
+        for second in 0..<100 { _ = policy.shrink(.short, holding: policy.limit, at: start + .seconds(2 * second)) }
+        #expect(policy.limit == 10 << 20)
+        var exhausted = self.policy
+        #expect(exhausted.shrink(.short, holding: Self.full, at: start) == 120 << 20)
+        #expect(exhausted.shrink(.exhausted, holding: Self.full, at: start) == 10 << 20)
+        #expect(exhausted.shrink(.exhausted, holding: Self.full, at: start + .seconds(9)) == nil)
+    }
+
+    @Test("it grows back in steps after half a minute without a sign, and a sign on the way puts that off")
+    func growth() throws {
+        var policy = policy
+        _ = policy.shrink(.exhausted, holding: Self.full, at: start)
+        #expect(policy.grow(at: start + .seconds(29)) == nil)
+        #expect(policy.nextGrowth == start + .seconds(30))
+        #expect(policy.grow(at: start + .seconds(30)) == 20 << 20)
+        #expect(policy.grow(at: start + .seconds(34)) == nil)
+        // At the floor's size there is nothing to take; it still is a sign.
+        #expect(policy.shrink(.short, holding: 0, at: start + .seconds(34)) == 10 << 20)
+        #expect(policy.shrink(.short, holding: 0, at: start + .seconds(60)) == nil)
+        #expect(policy.nextGrowth == start + .seconds(90))
+        var steps = 0
+        while let next = policy.nextGrowth {
+            #expect(policy.grow(at: next) != nil)
+            steps += 1
+        }
+        #expect(policy.limit == Self.full)
+        #expect(steps == 15)
+    }
+}
