@@ -24,11 +24,11 @@ extension DiskCache {
             position = ListCursor(cursor, filter: filter, sort: sort)
             if position == nil { throw .invalidCursor }
         }
-        let query = Self.pageQuery(
-            filter, sort: sort, after: position, now: now, isKindCommon: isCommon(filter.kind, limit: limit))
+        let search = PageSearch(
+            filter: filter, sort: sort, position: position, now: now, totals: totals, reader: parts.reader)
         var rows: [EntryRow] = []
         let settled = try parts.access.ifSettled { () throws(DiskCacheError) in
-            rows = try parts.reader.rows(query, limit: limit + 1)
+            rows = try search.rows(limit: limit + 1)
             return rows.prefix(limit).map { current($0.entry) }
         }
         var entries = settled ?? []
@@ -46,55 +46,19 @@ extension DiskCache {
         let matching = filter.state.map { state in entries.filter { $0.isFresh(at: now) == (state == .fresh) } }
         return EntryPage(entries: matching ?? entries, nextCursor: nextCursor)
     }
-
-    /// Whether a page of a kind is found sooner by trying entries in their order than by sorting all of the kind. Of n
-    /// entries, m of that kind, about limit * n / m are tried, or m sorted.
-    private func isCommon(_ kind: Entry.Kind?, limit: Int) -> Bool {
-        guard let kind else { return false }
-        let totals = totals
-        let count = Double(totals.entriesByKind[kind] ?? 0)
-        return count * count > Double(limit) * Double(totals.entries)
-    }
-
-    /// What selects the entries of a page, from where the page before ended.
-    static func pageQuery(
-        _ filter: EntryFilter, sort: EntrySort, after position: ListCursor? = nil, now: Timestamp, isKindCommon: Bool
-    ) -> EntryQuery {
-        var query = EntryQuery(filter, now: now, isKindCommon: isKindCommon)
-        let column = sort.order.column
-        let (comparison, direction) = sort.descending ? ("<", " DESC") : (">", "")
-        guard sort.order != .key else {
-            if let position { query.restrict("key \(comparison) ?", [position.value]) }
-            query.sort(by: "key\(direction)")
-            return query
-        }
-        if let position {
-            query.restrict("(\(column), entries.id) \(comparison) (?, ?)", [position.value, position.id])
-        }
-        query.sort(by: "\(column)\(direction), entries.id\(direction)")
-        return query
-    }
-}
-
-extension EntrySort.Order {
-    fileprivate var column: String {
-        switch self {
-        case .key: "key"
-        case .url: "url"
-        case .contentLength: "contentLength"
-        case .expiryDate: "expiry"
-        case .lastAccessDate: "lastAccess"
-        case .hits: "hits"
-        }
-    }
 }
 
 /// Where a page ended: the last row's value in the order of the listing and, since values repeat, its number.
 ///
 /// As text it is base64url of: 8 bytes that stand for the query, 8 of the number, one for the value's type, the value.
-struct ListCursor {
+struct ListCursor: Equatable {
     var value: DatabaseValue
     var id: Int64
+
+    init(value: DatabaseValue, id: Int64) {
+        self.value = value
+        self.id = id
+    }
 
     init(at row: EntryRow, sort: EntrySort) {
         id = row.id

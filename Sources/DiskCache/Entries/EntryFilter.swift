@@ -45,3 +45,35 @@ public struct EntryFilter: Hashable, Sendable {
         self.kind = kind
     }
 }
+
+extension EntryFilter {
+    /// Something that a filter can state.
+    enum Condition: CaseIterable {
+        case key, md5, url, tag, host, prefix, kind, state
+    }
+
+    /// What it states.
+    var conditions: [Condition] {
+        Condition.allCases.filter { condition in
+            switch condition {
+            case .key: key != nil
+            case .md5: md5 != nil
+            case .url: url != nil
+            case .tag: tag != nil
+            case .host: host != nil
+            case .prefix: prefix?.isEmpty == false
+            case .kind: kind != nil
+            case .state: state != nil
+            }
+        }
+    }
+
+    /// A filter that states those of its conditions alone.
+    func keeping(_ conditions: Set<Condition>) -> EntryFilter {
+        EntryFilter(
+            key: conditions.contains(.key) ? key : nil, md5: conditions.contains(.md5) ? md5 : nil,
+            url: conditions.contains(.url) ? url : nil, prefix: conditions.contains(.prefix) ? prefix : nil,
+            host: conditions.contains(.host) ? host : nil, tag: conditions.contains(.tag) ? tag : nil,
+            state: conditions.contains(.state) ? state : nil, kind: conditions.contains(.kind) ? kind : nil)
+    }
+}

@@ -1,8 +1,24 @@
 import GRDB
 import Primitives
 
+/// How SQLite is to find the rows of a query.
+enum EntryPath: Equatable {
+    /// As it sees fit.
+    case any
+    /// By the index of that name, which has the order of the listing: each row is tried.
+    case inOrder(index: String)
+    /// By the index for one condition of the filter: what it finds is tried, and sorted.
+    case by(EntryFilter.Condition)
+}
+
+/// Where the prefix of a filter is looked for.
+enum PrefixPlace {
+    case urls, keys, both
+}
+
 /// A filter, and the rest of a `SELECT` over entries, as SQL.
 struct EntryQuery {
+    private let path: EntryPath
     private var tables = "entries"
     private var conditions: [String] = []
     private var order = ""
@@ -12,25 +28,30 @@ struct EntryQuery {
 
     /// Entries that match `filter` at `now`.
     ///
-    /// - Parameter isKindCommon: whether so many entries are of the filter's kind that it is better tried row by row,
-    ///   in the order of the listing, than all of them looked up and sorted.
-    init(_ filter: EntryFilter, now: Timestamp, isKindCommon: Bool = false) {
-        if let tag = filter.tag {
-            tables = "tags JOIN entries ON entries.id = tags.id"
-            restrict("tags.tag = ?", [tag])
-        }
-        if let key = filter.key { restrict("key = ?", [key]) }
+    /// - Parameters:
+    ///   - path: how SQLite is to find them.
+    ///   - place: where the filter's prefix is looked for.
+    init(_ filter: EntryFilter, now: Timestamp, path: EntryPath = .any, prefixIn place: PrefixPlace = .both) {
+        self.path = path
+        if case .inOrder(let index) = path { tables = "entries INDEXED BY \(index)" }
+        if let tag = filter.tag { restrict(toTag: tag) }
+        if let key = filter.key { restrict("\(column("key", .key)) = ?", [key]) }
         if let md5 = filter.md5 {
+            let key = column("key", .md5)
             // A slash is the character after the dot.
-            restrict("(key = ? OR (key > ? AND key < ?))", [md5, md5 + ".", md5 + "/"])
+            restrict("(\(key) = ? OR (\(key) > ? AND \(key) < ?))", [md5, md5 + ".", md5 + "/"])
         }
-        if let url = filter.url { restrict("url = ? AND url <> ''", [url]) }
-        if let host = filter.host { restrict("host = ?", [host]) }
-        if let kind = filter.kind { restrict(isKindCommon ? "+kind = ?" : "kind = ?", [kind.code]) }
-        if let prefix = filter.prefix, !prefix.isEmpty { restrict(toPrefix: prefix) }
+        if let url = filter.url {
+            let column = column("url", .url)
+            restrict("\(column) = ? AND \(column) <> ''", [url])
+        }
+        if let host = filter.host { restrict("\(column("host", .host)) = ?", [host]) }
+        if let kind = filter.kind { restrict("\(column("kind", .kind)) = ?", [kind.code]) }
+        if let prefix = filter.prefix, !prefix.isEmpty { restrict(toPrefix: prefix, in: place) }
+        let expiry = column("expiry", .state)
         switch filter.state {
-        case .fresh: restrict("expiry > ?", [now.milliseconds])
-        case .stale: restrict("expiry <= ?", [now.milliseconds])
+        case .fresh: restrict("\(expiry) > ?", [now.milliseconds])
+        case .stale: restrict("\(expiry) <= ?", [now.milliseconds])
         case nil: break
         }
     }
@@ -52,17 +73,53 @@ struct EntryQuery {
         return "SELECT \(columns) FROM \(tables)\(condition)\(order)"
     }
 
+    /// A column as it is written in a condition or an order: a plus keeps SQLite from using an index of it, where
+    /// another one is to be used.
+    private func column(_ name: String, _ condition: EntryFilter.Condition?) -> String {
+        guard case .by(let leading) = path, leading != condition else { return name }
+        return "+" + name
+    }
+
+    /// A column of the order.
+    func orderColumn(_ name: String) -> String { column(name, nil) }
+
+    private mutating func restrict(toTag tag: String) {
+        switch path {
+        case .any:
+            tables = "tags JOIN entries ON entries.id = tags.id"
+            restrict("tags.tag = ?", [tag])
+        case .by(.tag):
+            // The left side of a cross join is gone through first.
+            tables = "tags CROSS JOIN entries ON entries.id = tags.id"
+            restrict("tags.tag = ?", [tag])
+        case .by, .inOrder:
+            restrict("EXISTS (SELECT 1 FROM tags WHERE tags.tag = ? AND tags.id = entries.id)", [tag])
+        }
+    }
+
     /// Restricts to URLs, and callers' keys, that begin with `prefix`: by comparing, which an index can answer and in
     /// which no character has a meaning of its own.
-    private mutating func restrict(toPrefix prefix: String) {
+    private mutating func restrict(toPrefix prefix: String, in place: PrefixPlace) {
+        let (url, values) = Self.range(column("url", .prefix), ofPrefix: prefix)
+        let (key, _) = Self.range(column("key", .prefix), ofPrefix: prefix)
         // The plus keeps SQLite from looking up the kind, which many may be of.
         let isData = "+kind = \(Entry.Kind.data.code)"
-        if let end = Self.successor(ofPrefix: prefix) {
-            restrict(
-                "((url >= ? AND url < ?) OR (\(isData) AND key >= ? AND key < ?))", [prefix, end, prefix, end])
-        } else {
-            restrict("(url >= ? OR (\(isData) AND key >= ?))", [prefix, prefix])
+        switch place {
+        case .urls: restrict(url, values)
+        case .keys: restrict("\(isData) AND \(key)", values)
+        case .both: restrict("((\(url)) OR (\(isData) AND \(key)))", values + values)
         }
+    }
+
+    /// Restricts a column to texts that begin with `prefix`.
+    mutating func restrict(column: String, toPrefix prefix: String) {
+        let (condition, values) = Self.range(column, ofPrefix: prefix)
+        restrict(condition, values)
+    }
+
+    private static func range(_ column: String, ofPrefix prefix: String) -> (String, StatementArguments) {
+        guard let end = successor(ofPrefix: prefix) else { return ("\(column) >= ?", [prefix]) }
+        return ("\(column) >= ? AND \(column) < ?", [prefix, end])
     }
 
     /// The first text, in the order of UTF-8 bytes, that comes after all that begin with `prefix`; `nil` when none

@@ -45,6 +45,32 @@ struct IndexReader {
         try index.list { db in try Int.fetchOne(db, sql: query.sql("COUNT(*)"), arguments: query.arguments) ?? 0 }
     }
 
+    /// How many entries match, at most `limit`.
+    func count(_ query: EntryQuery, upTo limit: Int) throws(DiskCacheError) -> Int {
+        try index.list { db in
+            let sql = "SELECT COUNT(*) FROM (\(query.sql("1")) LIMIT ?)"
+            return try Int.fetchOne(db, sql: sql, arguments: query.arguments + [limit]) ?? 0
+        }
+    }
+
+    /// How many entries have that tag, at most `limit`.
+    func count(tag: String, upTo limit: Int) throws(DiskCacheError) -> Int {
+        try index.list { db in
+            let sql = "SELECT COUNT(*) FROM (SELECT 1 FROM tags WHERE tag = ? LIMIT ?)"
+            return try Int.fetchOne(db, sql: sql, arguments: [tag, limit]) ?? 0
+        }
+    }
+
+    /// Where the row is that comes after `count` others; `nil` when there are not so many.
+    func cursor(_ query: EntryQuery, column: String, after count: Int) throws(DiskCacheError) -> ListCursor? {
+        try index.list { db in
+            let sql = query.sql("\(column), entries.id") + " LIMIT 1 OFFSET ?"
+            return try Row.fetchOne(db, sql: sql, arguments: query.arguments + [count]).map { row in
+                ListCursor(value: row[0], id: row[1])
+            }
+        }
+    }
+
     /// The rows that match, at most `limit`.
     func rows(_ query: EntryQuery, limit: Int) throws(DiskCacheError) -> [EntryRow] {
         try index.list { db in

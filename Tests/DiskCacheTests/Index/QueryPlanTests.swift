@@ -29,34 +29,76 @@ final class QueryPlanTests {
         }
     }
 
-    private static let ordered: [(EntryFilter, EntrySort, String)] = [
-        (.all, .key, "sqlite_autoindex_entries_1"),
-        (EntryFilter(state: .fresh), .key, "sqlite_autoindex_entries_1"),
-        (EntryFilter(state: .stale), .key, "sqlite_autoindex_entries_1"),
-        (EntryFilter(kind: .data), .key, "sqlite_autoindex_entries_1"),
-        (EntryFilter(state: .stale, kind: .json), .key, "sqlite_autoindex_entries_1"),
-        (EntryFilter(kind: .json), EntrySort(.url), "entriesByURL"),
-        (.all, EntrySort(.url), "entriesByURL"),
-        (.all, EntrySort(.expiryDate), "entriesByExpiry"),
-        (EntryFilter(state: .stale), EntrySort(.expiryDate), "entriesByExpiry"),
-        (.all, EntrySort(.lastAccessDate), "entriesByAccess"),
+    private func search(_ filter: EntryFilter, _ sort: EntrySort, after position: ListCursor? = nil) -> PageSearch {
+        PageSearch(
+            filter: filter, sort: sort, position: position, now: Self.now, totals: cache.totals,
+            reader: cache.parts.reader)
+    }
+
+    private static let filters = [
+        EntryFilter.all, EntryFilter(state: .fresh), EntryFilter(state: .stale), EntryFilter(kind: .data),
+        EntryFilter(tag: "t"), EntryFilter(host: "h"), EntryFilter(prefix: "p"),
+        EntryFilter(prefix: "p", host: "h", tag: "t", state: .fresh, kind: .json),
     ]
 
-    @Test("pages come in the order of an index, nothing is sorted but what is equal", arguments: [true, false])
-    func pages(descending: Bool) async throws {
-        for (filter, sort, index) in Self.ordered {
-            var sort = sort
-            sort.descending = descending
-            let steps = try plan(DiskCache.pageQuery(filter, sort: sort, now: Self.now, isKindCommon: true))
-            #expect(steps.contains { $0.contains("INDEX \(index)") }, "\(filter) \(sort): \(steps)")
-            #expect(!steps.contains { $0.hasPrefix("USE TEMP B-TREE FOR ORDER BY") }, "\(filter) \(sort): \(steps)")
+    @Test("a walk comes in the order of an index, nothing is sorted but what is equal", arguments: [true, false])
+    func walks(descending: Bool) throws {
+        let position = ListCursor(value: 1.databaseValue, id: 1)
+        for order in EntrySort.Order.allCases {
+            guard let index = order.index else { continue }
+            for filter in Self.filters {
+                for position in [nil, position] {
+                    let search = search(filter, EntrySort(order, descending: descending), after: position)
+                    for query in [search.walking(), search.walking(to: ListCursor(value: 2.databaseValue, id: 2))] {
+                        let steps = try plan(query)
+                        #expect(steps[0].contains("entries USING INDEX \(index)"), "\(filter) \(order): \(steps)")
+                        #expect(
+                            !steps.contains { $0.hasPrefix("USE TEMP B-TREE FOR ORDER BY") },
+                            "\(filter) \(order): \(steps)")
+                        if position != nil, order == .key { #expect(steps[0].hasPrefix("SEARCH")) }
+                    }
+                }
+            }
         }
     }
 
-    @Test("a page of a rare kind looks at that kind only")
-    func rareKind() async throws {
-        let query = DiskCache.pageQuery(EntryFilter(kind: .data), sort: .key, now: Self.now, isKindCommon: false)
-        #expect(try plan(query).first == "SEARCH entries USING INDEX entriesByKind (kind=?)")
+    private static let leading: [(EntryFilter.Condition, String)] = [
+        (.tag, "SEARCH tags USING PRIMARY KEY (tag=?)"), (.host, "entriesByHost (host=?)"),
+        (.kind, "entriesByKind (kind=?)"), (.state, "entriesByExpiry (expiry>?)"), (.url, "entriesByURL (url=?)"),
+        (.prefix, "entriesByURL (url>? AND url<?)"), (.key, "sqlite_autoindex_entries_1 (key=?)"),
+    ]
+
+    @Test("what is sorted was found by an index for the condition that leads, in every order and beside all others")
+    func sorting() throws {
+        let filter = EntryFilter(
+            key: "k", url: "http://h/", prefix: "p", host: "h", tag: "t", state: .fresh, kind: .json)
+        let position = ListCursor(value: 1.databaseValue, id: 1)
+        for order in EntrySort.Order.allCases {
+            for (condition, step) in Self.leading {
+                for filter in [filter, filter.keeping([condition])] {
+                    for position in [nil, position] {
+                        let steps = try plan(search(filter, EntrySort(order), after: position).sorting(condition))
+                        #expect(!steps.contains { $0.hasPrefix("SCAN") }, "\(condition) \(order): \(steps)")
+                        #expect(
+                            steps.prefix(3).contains { $0.contains(step) }, "\(condition) \(order): \(steps)")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("what is counted to choose the way is counted in indexes alone")
+    func counting() throws {
+        for filter in [EntryFilter(host: "h"), EntryFilter(state: .stale), EntryFilter(state: .fresh)] {
+            let steps = try plan(
+                of: EntryQuery(filter, now: Self.now).sql("1"), EntryQuery(filter, now: Self.now).arguments)
+            #expect(steps.count == 1 && steps[0].hasPrefix("SEARCH entries USING COVERING INDEX"), "\(steps)")
+        }
+        let urls = EntryQuery(EntryFilter(prefix: "p"), now: Self.now, prefixIn: .urls)
+        #expect(
+            try plan(of: urls.sql("1"), urls.arguments) == [
+                "SEARCH entries USING COVERING INDEX entriesByURL (url>? AND url<?)"
+            ])
     }
 
     private static let searched: [(EntryFilter, String)] = [

@@ -1,0 +1,117 @@
+import Primitives
+import TestSupport
+import Testing
+
+@testable import DiskCache
+
+@Suite("Page search")
+struct PageSearchTests {
+    /// 2,000 entries of URLs and 1,000 of callers. The tag `mixed` is on every other one; `late` on those of callers
+    /// that come last by key, by access and by expiry; `rare` on three.
+    private static func fill(_ cache: DiskCache, _ fixture: CacheFixture) async throws {
+        for start in stride(from: 0, to: 3000, by: 100) {
+            fixture.clock.advance(by: .milliseconds(1))
+            let done = Counter("stored")
+            for number in start..<start + 100 {
+                var tags: Set<String> = number % 2 == 0 ? ["mixed"] : []
+                if number >= 2400 { tags.insert("late") }
+                if number % 1000 == 7 { tags.insert("rare") }
+                let url = "http://h\(number % 2).example/\(number)"
+                let reservation =
+                    number < 2000
+                    ? cache.reserve(.url(canonical: url), kind: .json, url: url, tags: tags.sorted())
+                    : cache.reserve(try .data("zz\(number)"), kind: .data, tags: tags.sorted())
+                try reservation.receive(Array(String(repeating: "1", count: number % 7 + 1).utf8))
+                reservation.publish(EntryMetadata(ttl: .seconds(number % 3 == 0 ? 5 : 50))) { _ in done.add() }
+            }
+            try await done.wait(for: 100)
+        }
+    }
+
+    private static let filters = [
+        EntryFilter.all, EntryFilter(tag: "mixed"), EntryFilter(tag: "late"), EntryFilter(tag: "rare"),
+        EntryFilter(host: "h1.example"), EntryFilter(prefix: "http://h0.example/"), EntryFilter(prefix: "http://"),
+        EntryFilter(prefix: "zz"), EntryFilter(prefix: "zz29"), EntryFilter(prefix: "h"), EntryFilter(prefix: "7"),
+        EntryFilter(state: .fresh), EntryFilter(state: .stale), EntryFilter(kind: .data), EntryFilter(kind: .download),
+        EntryFilter(tag: "mixed", kind: .data), EntryFilter(prefix: "http://", tag: "late"),
+        EntryFilter(host: "h0.example", tag: "mixed", state: .stale), EntryFilter(url: "http://h1.example/7"),
+        EntryFilter(prefix: "zz2", tag: "mixed", state: .fresh, kind: .data), EntryFilter(tag: "nobody's"),
+    ]
+
+    @Test("whichever way a page is found, all pages together are what matches, in order and once")
+    func agreement() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            try await Self.fill(cache, fixture)
+            fixture.clock.advance(by: .seconds(10))
+            let all = try cache.list(limit: 5000).entries
+            #expect(all.count == 3000)
+            for filter in Self.filters {
+                let matching = Set(all.filter { Self.matches($0, filter, cache) }.map(\.key))
+                #expect(try cache.count(matching: filter) == matching.count, "\(filter)")
+                for order in EntrySort.Order.allCases {
+                    // Small pages walk, or give that up and sort; larger ones sort.
+                    for (descending, limit) in [(false, 100), (true, 100), (true, 1000)] {
+                        let sort = EntrySort(order, descending: descending)
+                        let keys = try cache.keys(filter, sort: sort, limit: limit)
+                        #expect(keys.count == matching.count && Set(keys) == matching, "\(filter) \(sort) \(limit)")
+                        // Others want Swift's threads too.
+                        await Task.yield()
+                    }
+                }
+            }
+        }
+    }
+
+    private static func matches(_ entry: Entry, _ filter: EntryFilter, _ cache: DiskCache) -> Bool {
+        let now = cache.parts.clock.now()
+        let text = entry.kind == .data ? entry.key : entry.url ?? ""
+        return filter.tag.map { entry.tags.contains($0) } ?? true
+            && filter.host.map { entry.record.host == $0 } ?? true
+            && filter.prefix.map { text.hasPrefix($0) } ?? true
+            && filter.state.map { entry.isFresh(at: now) == ($0 == .fresh) } ?? true
+            && filter.kind.map { entry.kind == $0 } ?? true && filter.url.map { entry.url == $0 } ?? true
+    }
+
+    @Test("what much matches is walked in each order of an index, what little matches is looked up and sorted")
+    func ways() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            try await Self.fill(cache, fixture)
+            func way(_ filter: EntryFilter, _ order: EntrySort.Order, limit: Int = 10) throws -> PageSearch.Way {
+                let search = PageSearch(
+                    filter: filter, sort: EntrySort(order), position: nil, now: fixture.clock.now(),
+                    totals: cache.totals, reader: cache.parts.reader)
+                return try search.way(limit: limit, prefixIn: try search.prefixPlace())
+            }
+            for order in EntrySort.Order.allCases where order.index != nil {
+                #expect(try way(.all, order) == .walk(end: nil))
+                for filter in [
+                    EntryFilter(tag: "mixed"), EntryFilter(host: "h1.example"), EntryFilter(kind: .json),
+                    EntryFilter(tag: "mixed", kind: .json),
+                ] {
+                    // Of √(10 · 3000) that are worth sorting it tries four times as many.
+                    guard case .walk(let end?) = try way(filter, order) else {
+                        Issue.record("\(filter) is not walked in the order of \(order)")
+                        continue
+                    }
+                    let tried = try cache.keys(sort: EntrySort(order), limit: 3000)
+                    let last = try cache.parts.reader.row(forKey: tried[4 * 173])
+                    #expect(last?.id == end.id, "\(filter) \(order)")
+                }
+                #expect(try way(EntryFilter(tag: "rare"), order) == .sort(.tag))
+                #expect(try way(EntryFilter(host: "h1.example", tag: "rare"), order) == .sort(.tag))
+                #expect(try way(EntryFilter(tag: "mixed", kind: .download), order) == .sort(.kind))
+                #expect(try way(EntryFilter(tag: "mixed"), order, limit: 3000) == .sort(.tag))
+            }
+            // What the index of the order finds by itself is not even counted.
+            #expect(try way(EntryFilter(prefix: "zz"), .key) == .walk(end: nil))
+            #expect(try way(EntryFilter(prefix: "http://h0"), .url) == .walk(end: nil))
+            #expect(try way(EntryFilter(state: .stale), .expiryDate) == .walk(end: nil))
+            for order in [EntrySort.Order.hits, .contentLength] {
+                #expect(try way(EntryFilter(tag: "mixed"), order) == .sort(.tag))
+                #expect(try way(.all, order) == .sort(nil))
+            }
+        }
+    }
+}
