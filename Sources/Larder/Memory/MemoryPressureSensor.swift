@@ -71,8 +71,10 @@ struct MemoryPressureSensor: ~Copyable {
                 }
             if let sign { worst = max(worst ?? sign, sign) }
         }
-        // Without a trigger there is nothing but the error: its group has gone.
-        let lost = polled.filter { $0.revents != 0 && $0.revents & Int16(POLLPRI) == 0 }.map(\.fd)
+        // A group that has gone, which may be once the process is in another: `poll` would never wait again.
+        let lost = polled.filter { found in
+            found.revents != 0 && (found.revents & Int16(POLLPRI) == 0 || Self.read(found.fd) == nil)
+        }.map(\.fd)
         for descriptor in lost { close(descriptor) }
         sources.removeAll { lost.contains($0.descriptor) }
         return worst
