@@ -88,8 +88,9 @@ extension DiskCache {
 
     // MARK: - Steps
 
-    /// The most entries that go in one transaction. On a full disk it is fewer: as many as there is room to log.
-    private static let stepLimit = 1000
+    /// The most entries that go in one transaction, which others wait behind. On a full disk it is fewer: as many as
+    /// there is room to log.
+    private static let stepLimit = 250
 
     /// A purge under way. It removes what had been published when it began; the marks of the flights see to the rest.
     private struct Purge: Sendable {
