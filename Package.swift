@@ -84,7 +84,7 @@ let package = Package(
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
 
         // Replays request traces through the code that evicts.
-        .executableTarget(name: "EvictionReplay", dependencies: ["DiskCache"], path: "Benchmarks/Replay"),
+        .target(name: "TraceReplay", dependencies: ["DiskCache"], path: "Benchmarks/Eviction"),
         // Stores and reads without HTTP, in one way after the other; the harness starts it.
         .executableTarget(
             name: "StorageBenchmark",
@@ -95,7 +95,9 @@ let package = Package(
         // Measures Larder beside other servers; scripts/bench builds what it needs and starts it.
         .executableTarget(
             name: "LarderBenchmarks",
-            dependencies: [.product(name: "ArgumentParser", package: "swift-argument-parser")],
+            dependencies: [
+                "TraceReplay", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
             path: "Benchmarks/Harness"),
 
         // Scripted origins, clients, gates and clocks: what the tests stand on.
@@ -122,7 +124,7 @@ let package = Package(
         .testTarget(
             name: "DiskCacheTests",
             dependencies: ["DiskCache", "Primitives", "TestSupport", .product(name: "GRDB", package: "GRDB.swift")]),
-        .testTarget(name: "BenchmarksTests", dependencies: ["LarderBenchmarks"]),
+        .testTarget(name: "BenchmarksTests", dependencies: ["LarderBenchmarks", "TraceReplay", "TestSupport"]),
         .testTarget(name: "LarderTests", dependencies: ["Larder", "DiskCache", "Primitives", "TestSupport"]),
         .testTarget(
             name: "EndToEndTests",

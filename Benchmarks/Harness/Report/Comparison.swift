@@ -24,7 +24,8 @@ struct Comparison {
             let name = "\(new.part), \(row.group), \(row.name)"
             for (metric, value) in row.values.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
                 guard let earlier = before.values[metric], Self.isComparable(metric, row) else { continue }
-                let noise = metric == .instructionsPerRequest ? Self.noiseOfCounts : Self.noise
+                let isCount = [.instructionsPerRequest, .objectMisses, .pinnedLost].contains(metric)
+                let noise = isCount ? Self.noiseOfCounts : Self.noise
                 if let change = Self.change(value, earlier, metric.isMoreBetter == true, noise) {
                     let (from, to) = (metric.text(earlier.median), metric.text(value.median))
                     changes.append(
@@ -47,7 +48,7 @@ struct Comparison {
     /// Of the machine's speed only ratios are free; seconds and rates are compared where there is no ratio.
     private static func isComparable(_ metric: Metric, _ row: Row) -> Bool {
         switch metric {
-        case .instructionsPerRequest, .memoryPerConnection: true
+        case .instructionsPerRequest, .memoryPerConnection, .objectMisses, .pinnedLost: true
         case .startSeconds, .entriesPerSecond: row.ratios.isEmpty
         default: false
         }

@@ -4,6 +4,7 @@ import Foundation
 enum Metric: String, Codable, CodingKeyRepresentable, CaseIterable, Sendable {
     case requestsPerSecond, entriesPerSecond, storesPerSecond, readsPerSecond, startSeconds, instructionsPerRequest
     case p50, p99, p999, cpuPerRequest, peakMemory, anonymousMemory, memoryPerConnection, runs
+    case objectMisses, byteMisses, policyMemory, pinned, pinnedLost
     case originRequests, failures
 
     /// The head of its column.
@@ -24,6 +25,11 @@ enum Metric: String, Codable, CodingKeyRepresentable, CaseIterable, Sendable {
         case .instructionsPerRequest: "instructions a request"
         case .originRequests: "to the origin"
         case .runs: "ran beside"
+        case .objectMisses: "object misses"
+        case .byteMisses: "byte misses"
+        case .policyMemory: "policy's memory an entry"
+        case .pinned: "pinned"
+        case .pinnedLost: "pinned and lost"
         case .failures: "failed"
         }
     }
@@ -36,7 +42,9 @@ enum Metric: String, Codable, CodingKeyRepresentable, CaseIterable, Sendable {
         case .cpuPerRequest: "µs"
         case .peakMemory, .anonymousMemory: "MiB"
         case .memoryPerConnection: "KiB"
+        case .policyMemory: "bytes"
         case .instructionsPerRequest, .originRequests, .failures, .runs: ""
+        case .objectMisses, .byteMisses, .pinned, .pinnedLost: ""
         }
     }
 
@@ -44,7 +52,7 @@ enum Metric: String, Codable, CodingKeyRepresentable, CaseIterable, Sendable {
     var isMoreBetter: Bool? {
         switch self {
         case .requestsPerSecond, .entriesPerSecond, .storesPerSecond, .readsPerSecond: true
-        case .originRequests, .runs: nil
+        case .originRequests, .runs, .pinned: nil
         default: false
         }
     }
@@ -53,12 +61,14 @@ enum Metric: String, Codable, CodingKeyRepresentable, CaseIterable, Sendable {
     func text(_ value: Double) -> String {
         switch self {
         case .requestsPerSecond, .entriesPerSecond, .storesPerSecond, .readsPerSecond, .instructionsPerRequest,
-            .originRequests, .runs, .failures:
+            .originRequests, .runs, .failures, .pinned, .pinnedLost:
             String(format: "%.0f", value)
         case .p50, .p99, .p999: String(format: "%.2f", value * 1e3)
         case .startSeconds: String(format: "%.0f", value * 1e3)
         case .cpuPerRequest: String(format: "%.1f", value * 1e6)
         case .peakMemory, .anonymousMemory: String(format: "%.0f", value / 1_048_576)
+        case .objectMisses, .byteMisses: String(format: "%.4f", value)
+        case .policyMemory: String(format: "%.1f", value)
         case .memoryPerConnection: String(format: "%.1f", value / 1024)
         }
     }

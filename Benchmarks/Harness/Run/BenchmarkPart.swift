@@ -6,10 +6,12 @@ protocol BenchmarkPart: Sendable {
     static var summary: String { get }
 
     init()
+    /// Measures. Without rows there was nothing to measure with.
     func run(_ bench: Bench) throws -> [Row]
 }
 
 /// All parts, in the order in which they run.
 let allParts: [any BenchmarkPart.Type] = [
     Hits.self, Disk.self, Fill.self, Connections.self, Mixed.self, Start.self, Listing.self, Storage.self,
+    Eviction.self,
 ]

@@ -69,6 +69,8 @@ struct LarderBenchmarks: ParsableCommand {
                 continue
             }
             bench.stopServers()
+            // There was nothing to measure with, and it has said so.
+            if rows.isEmpty { continue }
             let report = Report(
                 part: part.name, summary: part.summary, machine: Machine(bench), settings: settings, rows: rows)
             try report.write(to: folder)

@@ -14,7 +14,7 @@
 ///
 /// A large entry must be asked for once more than others wherever that decides: it takes the room of many.
 ///
-/// The numbers were chosen by replaying the traces of `Benchmarks/Replay`.
+/// The numbers were chosen by replaying traces, as `scripts/bench eviction` does.
 struct S3FIFOPolicy: EvictionPolicy {
     /// The small queue's part of all bytes: one of so many.
     private static let smallPart: Int64 = 10

@@ -1,16 +1,15 @@
 import TestSupport
 import Testing
-
-@testable import DiskCache
+import TraceReplay
 
 @Suite("Replays of traces")
 struct EvictionReplayTests {
     /// Requests whose popularity falls with their rank, and now and then a run of keys that never come again.
-    private static func trace(_ count: Int, keys: Int, scans: Int = 0, scale: Int = 1) -> EvictionReplay.Trace {
+    private static func trace(_ count: Int, keys: Int, scans: Int = 0, scale: Int = 1) -> Trace {
         var generator = SplitMix64(seed: 42)
         var sums = [0.0]
         for rank in 1...keys { sums.append(sums[rank - 1] + 1 / Double(rank)) }
-        var requests: [EvictionReplay.Trace.Request] = []
+        var requests: [Trace.Request] = []
         for round in 0..<count {
             let point = Double.random(in: 0..<sums[keys], using: &generator)
             var (low, high) = (0, keys)
@@ -24,11 +23,11 @@ struct EvictionReplayTests {
                 requests += (0..<keys / 4).map { .init(key: "scan \(round) \($0)", size: 1000) }
             }
         }
-        return EvictionReplay.Trace(requests)
+        return Trace(requests)
     }
 
     /// What least recently used would miss.
-    private static func leastRecentlyUsed(_ trace: EvictionReplay.Trace, capacity: Int) -> Double {
+    private static func leastRecentlyUsed(_ trace: Trace, capacity: Int) -> Double {
         var lastUse: [String: Int] = [:]
         var order: [(key: String, size: Int)] = []
         var (misses, bytes, oldest) = (0, 0, 0)
@@ -51,7 +50,7 @@ struct EvictionReplayTests {
         return Double(misses) / Double(trace.requests.count)
     }
 
-    private static func diskTier(_ trace: EvictionReplay.Trace, capacity: Int) throws -> EvictionReplay.Outcome {
+    private static func diskTier(_ trace: Trace, capacity: Int) throws -> EvictionReplay.Outcome {
         let temporary = try TemporaryDirectory("larder-replay")
         return try EvictionReplay.diskTier(trace, capacity: capacity, directory: temporary.path("cache"))
     }
@@ -98,5 +97,35 @@ struct EvictionReplayTests {
         let one = EvictionReplay.memoryTier(trace, capacity: capacity, shardCount: 1).objectMissRatio
         let many = EvictionReplay.memoryTier(trace, capacity: capacity).objectMissRatio
         #expect(many < one * 1.02, "\(many) \(one)")
+    }
+
+    @Test("what is pinned is never lost, however much goes")
+    func pinned() throws {
+        let temporary = try TemporaryDirectory("larder-replay")
+        let trace = Self.trace(5000, keys: 2000)
+        let outcome = try EvictionReplay.diskTier(
+            trace, capacity: trace.footprint / 20, directory: temporary.path("cache"), pinnedShare: 0.3)
+        #expect(outcome.pinned > 5)
+        #expect(outcome.pinnedLost == 0)
+        #expect(outcome.misses > 1000)
+    }
+
+    @Test("the published ratios are read from their table, and what is not in it is nothing")
+    func published() {
+        let table = """
+            # Traces
+            | trace | share | LRU | SIEVE |
+            |---|---|---|---|
+            | web | 1 % | 0.5 | 0.25 |
+            | blocks | 10 % | 0.75 / 0.9 | ? |
+            """
+        let published = PublishedRatios(markdown: table)
+        let web = published.ratios(of: "web", percent: 1)
+        #expect(web.map(\.policy) == ["LRU", "SIEVE"])
+        #expect(web.map(\.objects) == [0.5, 0.25])
+        #expect(web.map(\.bytes) == [nil, nil])
+        let blocks = published.ratios(of: "blocks", percent: 10)
+        #expect(blocks.count == 1 && blocks[0].objects == 0.75 && blocks[0].bytes == 0.9)
+        #expect(published.ratios(of: "web", percent: 10).isEmpty)
     }
 }
