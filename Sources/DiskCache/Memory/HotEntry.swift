@@ -112,13 +112,13 @@ public final class HotEntry: Sendable {
 }
 
 extension HotEntry: HitTally {
-    func takeHits() -> UInt32 {
+    package func takeHits() -> UInt32 {
         tally.load(ordering: .relaxed) == 0 ? 0 : tally.exchange(0, ordering: .relaxed)
     }
 }
 
 /// Counts hits of a value of the memory tier that do not come by the tier, and so not by the policy of eviction either.
-protocol HitTally: AnyObject, Sendable {
+package protocol HitTally: AnyObject, Sendable {
     /// How many there were since this was last asked.
     func takeHits() -> UInt32
 }

@@ -89,7 +89,7 @@ public final class MemoryTier<Value: Sendable>: Sendable {
     ///   - tally: counts hits of the value that do not come by ``value(for:)``; `nil`: there are none.
     /// - Returns: whether it was kept: not with a void ticket, nor when it costs more than ``valueLimit``.
     @discardableResult
-    func insert(
+    package func insert(
         _ value: Value, for key: String, cost: Int, ticket: MemoryTicket, tally: (any HitTally)? = nil
     ) -> Bool {
         let key = ExactText(key)
