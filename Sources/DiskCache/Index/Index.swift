@@ -166,10 +166,10 @@ final class Index: Sendable {
         configuration.busyMode = .timeout(5)
         configuration.prepareDatabase { db in
             // These can be chosen only as long as nothing is in the file, and WAL mode writes there. Later they would
-            // only write.
+            // only write. The page size first: the other one settles it.
             if try Int.fetchOne(db, sql: "PRAGMA page_count") == 0 {
                 try db.execute(
-                    sql: "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA page_size = \(chosen.indexPageSize);")
+                    sql: "PRAGMA page_size = \(chosen.indexPageSize); PRAGMA auto_vacuum = INCREMENTAL;")
             }
             try db.execute(
                 sql: """

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import Primitives
 import TestSupport
 import Testing
@@ -56,6 +57,20 @@ struct IndexTests {
             try await done.wait()
             #expect(try await cache.text(key: "k1") == "new")
             #expect(try cache.findings() == [])
+        }
+    }
+
+    @Test("keeps the pages that it began with, and can give them back whatever their size")
+    func pageSize() async throws {
+        let fixture = try CacheFixture()
+        for asked in [8192, 4096] {
+            try await fixture.withCache({ $0.indexPageSize = asked }) { cache async throws in
+                let (size, vacuum) = try cache.parts.index.read {
+                    (try Int.fetchOne($0, sql: "PRAGMA page_size"), try Int.fetchOne($0, sql: "PRAGMA auto_vacuum"))
+                }
+                #expect(size == 8192)
+                #expect(vacuum == 2)
+            }
         }
     }
 
