@@ -67,6 +67,9 @@ extension Entry {
 ///
 /// Each flush is kept apart until it is committed, and dropped, or undone, and put back: a transaction may flush a key
 /// twice, first with all others, then because an update of it comes, and the second may be undone alone.
+///
+/// Slides are kept until they are written. Of hits the least recent are forgotten (``AccessTable``) when entries are
+/// handed out faster than the index can be told: each would be a change of some page of it.
 final class AccessLog: Sendable {
     /// What the writer has taken to write it down, in one job of a transaction.
     struct Flush: Sendable {
@@ -74,8 +77,24 @@ final class AccessLog: Sendable {
         var items: [(key: String, access: PendingAccess)] = []
     }
 
+    /// How much one flush takes.
+    struct FlushLimit: Sendable {
+        /// The most slides, with the hits of their entries.
+        var slides: Int
+        /// The most entries of which nothing but hits is known.
+        var hits: Int
+
+        /// Everything.
+        static let all = FlushLimit(slides: .max, hits: .max)
+        /// What decides whether an entry is fresh.
+        static let slides = FlushLimit(slides: .max, hits: 0)
+        /// What is written down in passing, once a second or so. Each entry is a page or two of the index, in the log
+        /// and, after that, in the file: 10,000 a second took more than half of two cores.
+        static let periodic = FlushLimit(slides: 4096, hits: 512)
+    }
+
     private struct Shard {
-        var pending: [ExactText: PendingAccess] = [:]
+        var pending = AccessTable()
         /// Where more of it is being counted.
         var counters: [ExactText: HotEntry] = [:]
         /// How many hits those have counted that were taken.
@@ -86,21 +105,17 @@ final class AccessLog: Sendable {
         /// Whether nothing is to be written down.
         var isEmpty: Bool { pending.isEmpty && counters.isEmpty }
 
-        mutating func add(_ access: PendingAccess, for key: ExactText) {
-            if pending[key]?.merge(access) == nil { pending[key] = access }
-        }
-
         /// Moves what a counter has counted to what is pending.
         mutating func takeCounter(_ key: ExactText) {
             guard let access = counters.removeValue(forKey: key)?.takePending() else { return }
             countedHits += access.hits
-            add(access, for: key)
+            _ = pending.add(access, for: key)
         }
 
         /// Moves what is pending about `keys` to a flush.
-        mutating func take(_ keys: some Sequence<ExactText>, for flush: inout Flush) {
+        mutating func take(_ keys: [ExactText], for flush: inout Flush) {
             for key in keys {
-                guard let access = pending.removeValue(forKey: key) else { continue }
+                guard let access = pending.remove(key) else { continue }
                 flushing[key, default: []].append((flush.number, access, nil))
                 flush.items.append((key.text, access))
             }
@@ -126,11 +141,11 @@ final class AccessLog: Sendable {
     /// somebody must see to a flush.
     func note(_ access: PendingAccess, for key: String) -> Bool {
         let key = ExactText(key)
-        return shard(key).state.withLock { shard in
-            let isFirst = shard.isEmpty
-            shard.add(access, for: key)
-            return isFirst
+        // What is forgotten is dropped after the lock was released.
+        let (isFirst, _) = shard(key).state.withLock { shard in
+            (shard.isEmpty, shard.pending.add(access, for: key))
         }
+        return isFirst
     }
 
     /// Notes that something is being counted. Whether somebody must see to a flush, as for ``note(_:for:)``.
@@ -144,6 +159,12 @@ final class AccessLog: Sendable {
             shard.counters[key] = counter
             return isFirst
         }
+    }
+
+    /// Whether something about that key waits for a flush.
+    func isPending(_ key: String) -> Bool {
+        let key = ExactText(key)
+        return shard(key).state.withLock { $0.pending[key] != nil || $0.counters[key] != nil }
     }
 
     /// What may not be in the entry of that key as it was read before.
@@ -193,8 +214,8 @@ final class AccessLog: Sendable {
 
     // MARK: - For the writer
 
-    /// Takes about `limit` of what is pending, or what is pending about `key`.
-    func beginFlush(limit: Int = .max, only key: String? = nil) -> Flush {
+    /// Takes at most `limit` of what is pending, or what is pending about `key`.
+    func beginFlush(limit: FlushLimit = .all, only key: String? = nil) -> Flush {
         var flush = Flush(number: flushesBegun.add(1, ordering: .relaxed).newValue)
         if let key {
             let key = ExactText(key)
@@ -204,10 +225,17 @@ final class AccessLog: Sendable {
             }
             return flush
         }
-        for item in shards {
-            item.state.withLock { shard in
-                for key in Array(shard.counters.keys) { shard.takeCounter(key) }
-                shard.take(shard.pending.keys.prefix(max(limit - flush.items.count, 0)), for: &flush)
+        var left = limit
+        // Not always from the first: it alone may have more than the limit.
+        for offset in 0..<shards.count where left.slides > 0 || left.hits > 0 {
+            shards[(flush.number + offset) % shards.count].state.withLock { shard in
+                // No more than can be written: they go on counting where they are.
+                for key in Array(shard.counters.keys.prefix(left.hits)) { shard.takeCounter(key) }
+                let slid = shard.pending.slidKeys(limit: left.slides)
+                let hit = shard.pending.hitKeys(limit: left.hits)
+                shard.take(slid, for: &flush)
+                shard.take(hit, for: &flush)
+                (left.slides, left.hits) = (left.slides - slid.count, left.hits - hit.count)
             }
         }
         return flush
@@ -238,10 +266,8 @@ final class AccessLog: Sendable {
     func cancelFlush(_ flush: Flush) {
         for (text, _) in flush.items {
             let key = ExactText(text)
-            shard(key).state.withLock { shard in
-                guard var access = shard.remove(flush.number, of: key) else { return }
-                if let later = shard.pending[key] { access.merge(later) }
-                shard.pending[key] = access
+            _ = shard(key).state.withLock { shard in
+                shard.remove(flush.number, of: key).map { shard.pending.putBack($0, for: key) }
             }
         }
     }

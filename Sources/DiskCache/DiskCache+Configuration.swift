@@ -17,8 +17,7 @@ extension DiskCache {
         package var checkpointPages = 4000
         /// The most bytes that entries may take on disk, with their rows. On top of it come the index's log, and 4 MiB
         /// that are kept for removing something when the disk is full. The log is begun anew once it has 16 MiB, but
-        /// neither within a transaction nor while somebody still reads from it: mostly it stays below 32 MiB, below 64
-        /// MiB when thousands of entries are handed out within a second.
+        /// neither within a transaction nor while somebody still reads from it: mostly it stays below 32 MiB.
         public var diskLimit: Int64 = 10 << 30
         /// How much of the file system stays free, whatever ``diskLimit`` says: entries go when there is less, and what
         /// would go below it is refused when nothing can go.

@@ -119,7 +119,7 @@ extension DiskCache {
             makesRoom: true,
             { context in
                 // So that nothing counts as stale that was slid a moment ago.
-                if filters.contains(where: { $0.state != nil }) { try context.flushAccess() }
+                if filters.contains(where: { $0.state != nil }) { try context.flushAccess(limit: .slides) }
                 try context.purgeFlights(filters, sparing: spared)
                 let purge = Purge(filters: filters, now: context.now, lastVersion: context.totals.sequence)
                 return (purge, try purge.step(context, limit: limit))
@@ -157,7 +157,7 @@ extension DiskCache {
         writer.submit(
             makesRoom: true,
             { context in
-                try context.flushAccess()
+                try context.flushAccess(limit: .slides)
                 return try context.remove(Self.sweepQuery(now: context.now), limit: limit)
             },
             completion: { [self] result in

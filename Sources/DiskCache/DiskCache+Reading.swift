@@ -84,8 +84,9 @@ extension DiskCache {
         return found
     }
 
-    /// Notes that an entry was handed out. It costs no I/O; it is written down within a second, and what is read shows
-    /// it at once.
+    /// Notes that an entry was handed out. It costs no I/O, and what is read shows it at once. It is written down
+    /// within a second or, when hundreds of entries are handed out each second, when its turn comes; of thousands only
+    /// those that are handed out often are sure to have one.
     public func recordHit(_ entry: Entry) {
         note(PendingAccess(version: entry.version, hits: 1, lastAccess: parts.accessClock.now()), for: entry.key)
     }

@@ -56,6 +56,7 @@ package final class DiskTierRehearsal {
             let context = WriteContext(parts, db: db, totals: totals, eviction: eviction)
             try db.inTransaction(.immediate) {
                 for request in requests { found.append(try ask(for: request, context)) }
+                try context.flushAccess(limit: .periodic)
                 try context.totals.save(db)
                 return .commit
             }

@@ -94,8 +94,8 @@ final class Eviction {
     func step(_ context: WriteContext, toFree bytes: Int64) throws -> Freed {
         var freed = Freed()
         guard bytes > 0 else { return freed }
-        // What was handed out a moment ago is in use, whatever the index says yet.
-        try context.flushAccess(limit: 4096)
+        // So that nothing counts as expired that was slid a moment ago.
+        try context.flushAccess(limit: .slides)
         for row in try context.index.rows(Self.expiredQuery(now: context.now), limit: Self.stepLimit) {
             if freed.bytes >= bytes { return freed }
             try context.remove(row)

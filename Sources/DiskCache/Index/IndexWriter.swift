@@ -143,13 +143,15 @@ struct IndexWriter {
 
     // MARK: - Order of eviction
 
-    /// What has been in a queue for longest.
-    func oldest(in queue: EvictionQueue) throws -> QueuedEntry<Int64>? {
+    /// What has been in a queue for longest, and its key.
+    func oldest(in queue: EvictionQueue) throws -> (entry: QueuedEntry<Int64>, key: String)? {
         let statement = try db.cachedStatement(sql: Self.oldestStatement)
         return try statement.first([queue.rawValue]) { row in
-            QueuedEntry(
-                id: row[0], hash: ExactText(row[1]).hashValue, cost: row[2],
+            let key: String = row[1]
+            let entry = QueuedEntry<Int64>(
+                id: row[0], hash: ExactText(key).hashValue, cost: row[2],
                 place: QueuePlace(queue: queue, frequency: row[3]))
+            return (entry, key)
         }
     }
 

@@ -64,27 +64,26 @@ final class WriteContext {
 
     // MARK: - What was done to entries
 
-    /// Writes down hits, last accesses and slides: about `limit` of them, or those of one key.
-    ///
-    /// Returns whether something was left.
-    @discardableResult
-    func flushAccess(limit: Int = .max, only key: String? = nil) throws -> Bool {
-        let flush = parts.access.beginFlush(limit: limit, only: key)
-        if flush.items.isEmpty { return false }
-        journal.onUndo { [access = parts.access] in access.cancelFlush(flush) }
+    /// Writes down hits, last accesses and slides: so many of them, or those of one key.
+    func flushAccess(limit: AccessLog.FlushLimit = .all, only key: String? = nil) throws {
+        var flush = parts.access.beginFlush(limit: limit, only: key)
+        if flush.items.isEmpty { return }
+        // Rows stand in the order in which they were first published. So those that share a page come together, and the
+        // file is read and written in one direction.
+        flush.items.sort { $0.access.version < $1.access.version }
+        journal.onUndo { [access = parts.access, flush] in access.cancelFlush(flush) }
         var hits: [String: Int64] = [:]
         for (key, access) in flush.items {
             if let count = try index.apply(access, toKey: key) { hits[key] = count }
         }
         parts.access.wrote(flush, hits: hits)
         // The memory tier first: until it knows, the log still tells.
-        journal.onCommit { [memory = parts.memory, log = parts.access] in
+        journal.onCommit { [memory = parts.memory, log = parts.access, flush] in
             for (key, access) in flush.items {
                 guard let count = hits[key] else { continue }
                 memory.update(key) { $0.entry = $0.entry.applying(access.written(hits: count)) }
             }
             log.endFlush(flush)
         }
-        return flush.items.count >= limit
     }
 }

@@ -47,8 +47,6 @@ final class Writer: Sendable {
     private static let groupLimit = 256
     /// The most bytes of bodies that one transaction puts into the index, and so into its log.
     private static let groupBodyBytes: Int64 = 8 << 20
-    /// The most hits and slides that are written down in one transaction.
-    private static let flushLimit = 4096
     /// How long hits and slides may stay in memory.
     private static let flushInterval: DispatchTimeInterval = .milliseconds(800)
 
@@ -163,11 +161,9 @@ final class Writer: Sendable {
             let (operations, mustFlush, isLast) = next(orSleep: !loop.hasUpkeep)
             var jobs = operations.map { WriterLoop.Job(work: $0.work, finish: $0.finish, makesRoom: $0.makesRoom) }
             if mustFlush || isLast {
-                let limit = isLast ? Int.max : Self.flushLimit
                 let flush = WriterLoop.Job(
-                    work: { [self] context in
-                        if try context.flushAccess(limit: limit) { context.journal.afterwards { self.flushSoon() } }
-                    }, finish: { [self] error in if error != nil { flushSoon() } })
+                    work: { try $0.flushAccess(limit: isLast ? .all : .periodic) },
+                    finish: { [self] error in if error != nil || !parts.access.isEmpty { flushSoon() } })
                 // First, so that an update in the same transaction has the last word.
                 jobs.insert(flush, at: 0)
             }

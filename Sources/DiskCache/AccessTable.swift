@@ -1,0 +1,69 @@
+import Primitives
+
+/// What is pending in one shard of the ``AccessLog``, bounded but for slides.
+///
+/// Hits are kept in two generations. What is noted comes to the younger, and with it what the older knew of the same
+/// entry; when the younger is full it becomes the older, and what was in that is forgotten. So what is asked for again
+/// and again stays, and a flood of entries that are asked for once passes through.
+struct AccessTable {
+    /// Hits that were forgotten. It may take long to drop them.
+    typealias Forgotten = [ExactText: PendingAccess]
+
+    /// The most entries of one generation. There are two, in each of the log's sixteen shards: 16,384 entries at most,
+    /// some 4 MiB, which are written down in half a second when the cache is closed.
+    static let generationLimit = 512
+
+    /// What has a slide, with its hits.
+    private var slid: [ExactText: PendingAccess] = [:]
+    private var younger: [ExactText: PendingAccess] = [:]
+    private var older: [ExactText: PendingAccess] = [:]
+
+    /// Whether there is nothing.
+    var isEmpty: Bool { younger.isEmpty && older.isEmpty && slid.isEmpty }
+
+    /// What is pending about a key.
+    subscript(key: ExactText) -> PendingAccess? {
+        // Of one key there is something in one table only.
+        younger[key] ?? older[key] ?? slid[key]
+    }
+
+    /// Adds what happened later.
+    mutating func add(_ access: PendingAccess, for key: ExactText) -> Forgotten {
+        if access.slide == nil, younger[key]?.merge(access) != nil { return [:] }
+        var sum = remove(key)
+        if sum?.merge(access) == nil { sum = access }
+        return insert(sum ?? access, for: key)
+    }
+
+    /// Adds what happened earlier.
+    mutating func putBack(_ access: PendingAccess, for key: ExactText) -> Forgotten {
+        var sum = access
+        if let later = remove(key) { sum.merge(later) }
+        return insert(sum, for: key)
+    }
+
+    /// Takes away what is pending about a key.
+    mutating func remove(_ key: ExactText) -> PendingAccess? {
+        younger.removeValue(forKey: key) ?? older.removeValue(forKey: key) ?? slid.removeValue(forKey: key)
+    }
+
+    /// The keys of some entries that have a slide.
+    func slidKeys(limit: Int) -> [ExactText] { Array(slid.keys.prefix(limit)) }
+
+    /// The keys of some entries that have none; those first that would be forgotten first.
+    func hitKeys(limit: Int) -> [ExactText] {
+        let keys = Array(older.keys.prefix(limit))
+        return keys + Array(younger.keys.prefix(limit - keys.count))
+    }
+
+    private mutating func insert(_ access: PendingAccess, for key: ExactText) -> Forgotten {
+        guard access.slide == nil else {
+            slid[key] = access
+            return [:]
+        }
+        younger[key] = access
+        guard younger.count >= Self.generationLimit else { return [:] }
+        defer { (older, younger) = (younger, [:]) }
+        return older
+    }
+}

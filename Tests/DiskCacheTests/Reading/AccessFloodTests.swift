@@ -1,0 +1,81 @@
+import Primitives
+import Testing
+
+@testable import DiskCache
+
+@Suite("Hits on more entries than can be written down")
+struct AccessFloodTests {
+    private let now = Timestamp(seconds: 1)
+    private var hit: PendingAccess { PendingAccess(version: 1, hits: 1, lastAccess: now) }
+    private var slide: PendingAccess {
+        PendingAccess(version: 1, slide: PendingAccess.Slide(ttl: .seconds(9), expiryDate: now + .seconds(9)))
+    }
+
+    @Test("take bounded memory; slides are all kept, and so is what is handed out again and again")
+    func bounded() {
+        let log = AccessLog()
+        for number in 0..<200 { _ = log.note(slide, for: "slid-\(number)") }
+        for number in 0..<100_000 {
+            _ = log.note(hit, for: "once-\(number)")
+            if number % 1000 == 0 { _ = log.note(hit, for: "often") }
+        }
+        #expect(log.pending("often")?.hits == 100)
+        #expect(log.pending("once-99999")?.hits == 1)
+        #expect(log.pending("once-0") == nil)
+        let all = log.beginFlush()
+        #expect(all.items.count { $0.access.slide != nil } == 200)
+        #expect(all.items.count > 8000)
+        #expect(all.items.count < 17_000)
+    }
+
+    @Test("are written a few at a time, and all in the end; slides at once")
+    func fewAtATime() {
+        let log = AccessLog()
+        for number in 0..<4000 { _ = log.note(hit, for: "hit-\(number)") }
+        for number in 0..<600 { _ = log.note(slide, for: "slid-\(number)") }
+        let limit = AccessLog.FlushLimit.periodic
+        var sizes: [Int] = []
+        while !log.isEmpty {
+            let flush = log.beginFlush(limit: limit)
+            sizes.append(flush.items.count)
+            log.endFlush(flush)
+        }
+        #expect(sizes.first == limit.hits + 600)
+        #expect(sizes.reduce(0, +) == 4600)
+        #expect(sizes.allSatisfy { $0 <= limit.hits + 600 })
+        #expect(log.pending("hit-17") == nil)
+    }
+
+    @Test("stay with a slide of their entry, whichever came first, and come back together from a flush that failed")
+    func withSlides() {
+        let log = AccessLog()
+        _ = log.note(hit, for: "a")
+        _ = log.note(slide, for: "a")
+        _ = log.note(slide, for: "b")
+        _ = log.note(hit, for: "b")
+        let flush = log.beginFlush(limit: .slides)
+        #expect(flush.items.map(\.access.hits) == [1, 1])
+        #expect(flush.items.allSatisfy { $0.access.slide != nil })
+        #expect(log.isEmpty)
+        _ = log.note(hit, for: "a")
+        log.cancelFlush(flush)
+        #expect(log.pending("a")?.hits == 2)
+        #expect(log.pending("a")?.slide == slide.slide)
+        #expect(log.beginFlush(limit: .slides).items.count == 2)
+        #expect(log.isEmpty)
+    }
+
+    @Test("are all written down when a cache is closed")
+    func closing() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            for number in 0..<20 {
+                let entry = try await cache.store("1", key: "k\(number)")
+                for _ in 0..<number { cache.recordHit(entry) }
+            }
+        }
+        try await fixture.withCache { cache async throws in
+            for number in 0..<20 { #expect(try cache.entry(for: "k\(number)")?.hits == Int64(number)) }
+        }
+    }
+}
