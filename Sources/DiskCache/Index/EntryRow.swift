@@ -49,7 +49,7 @@ struct EntryRow: Sendable {
     static let columnCount = 33
 
     /// Reads a row that selected ``columns``.
-    init(_ row: Row, namespace: String, directory: String) throws {
+    init(_ row: StatementRow, namespace: String, directory: String) throws {
         guard let kind = Entry.Kind(code: row[2]) else {
             throw DiskCacheError.index(code: 11, message: "an entry of an unknown kind")
         }
@@ -59,7 +59,7 @@ struct EntryRow: Sendable {
         let record = Entry.Record(
             key: row[1], namespace: namespace, kind: kind, url: url.isEmpty ? nil : url, host: row[4], params: row[5],
             status: row[6], contentType: row[7], contentLength: row[8], etag: row[9], lastModified: row[10],
-            digest: try row.withUnsafeData(atIndex: 11) { $0.map { Array($0) } ?? [] }, isJSON: row[12],
+            digest: row.blob(11).map(Array.init) ?? [], isJSON: row[12],
             downloadStartDate: (row[13] as Int64?).map(Timestamp.init(milliseconds:)),
             downloadEndDate: (row[14] as Int64?).map(Timestamp.init(milliseconds:)),
             createdDate: Timestamp(milliseconds: row[15]), localPath: path.map { directory + "/" + $0 },
@@ -71,10 +71,10 @@ struct EntryRow: Sendable {
             lastAccessDate: Timestamp(milliseconds: row[21]))
         cost = row[22]
         self.path = path
-        guard let queue = EvictionQueue(rawValue: row[30]) else {
+        guard let queue = UInt8(exactly: row[30] as Int64).flatMap(EvictionQueue.init) else {
             throw DiskCacheError.index(code: 11, message: "an entry in an unknown queue")
         }
-        place = QueuePlace(queue: queue, frequency: row[31])
+        place = QueuePlace(queue: queue, frequency: UInt8(clamping: row[31] as Int64))
         turn = row[32]
         identity = path.map { _ in
             FileIdentity(inode: row[27] ?? 0, size: entry.contentLength, modified: row[28] ?? 0, changed: row[29] ?? 0)

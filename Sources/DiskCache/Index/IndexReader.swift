@@ -19,7 +19,7 @@ struct IndexReader {
         try index.read { db in
             let statement = try db.cachedStatement(sql: Self.findStatement)
             return try statement.first([key]) { row in
-                FoundRow(row: try entryRow(row), inlineBody: try row.sharedBytes(at: EntryRow.columnCount))
+                FoundRow(row: try entryRow(row), inlineBody: row.sharedBytes(EntryRow.columnCount))
             }
         }
     }
@@ -36,7 +36,7 @@ struct IndexReader {
         try index.read { db in
             let statement = try db.cachedStatement(sql: Self.variantsStatement)
             let arguments: StatementArguments = [md5 + ".", md5 + "/", limit]
-            return try Array(Row.fetchCursor(statement, arguments: arguments).map { try entryRow($0) })
+            return try statement.all(arguments) { try entryRow($0) }
         }
     }
 
@@ -77,7 +77,7 @@ struct IndexReader {
             // Not a cached one: filters, orders and cursors make thousands of different statements.
             let statement = try db.makeStatement(sql: query.sql(EntryRow.columns) + " LIMIT ?")
             let arguments = query.arguments + StatementArguments([limit])
-            return try Array(Row.fetchCursor(statement, arguments: arguments).map { try entryRow($0) })
+            return try statement.all(arguments) { try entryRow($0) }
         }
     }
 
@@ -90,7 +90,7 @@ struct IndexReader {
         }
     }
 
-    private func entryRow(_ row: Row) throws -> EntryRow {
+    private func entryRow(_ row: StatementRow) throws -> EntryRow {
         try EntryRow(row, namespace: namespace, directory: directory)
     }
 

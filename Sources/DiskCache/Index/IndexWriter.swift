@@ -39,7 +39,7 @@ struct IndexWriter {
     /// The body of an entry that has no file.
     func inlineBody(forID id: Int64) throws -> SharedBytes? {
         let statement = try db.cachedStatement(sql: "SELECT body FROM bodies WHERE id = ?")
-        return try statement.first([id]) { row in try row.sharedBytes(at: 0) } ?? nil
+        return try statement.first([id]) { $0.sharedBytes(0) } ?? nil
     }
 
     /// Rows that `query` selects, at most `limit`. Purges, sweep and eviction make a few hundred different statements
@@ -47,7 +47,7 @@ struct IndexWriter {
     func rows(_ query: EntryQuery, limit: Int) throws -> [EntryRow] {
         let statement = try db.cachedStatement(sql: query.sql(EntryRow.columns) + " LIMIT ?")
         let arguments = query.arguments + StatementArguments([limit])
-        return try Array(Row.fetchCursor(statement, arguments: arguments).map { try entryRow($0) })
+        return try statement.all(arguments) { try entryRow($0) }
     }
 
     /// Whether one of the entries under the keys from `first` to `last` is as `isWanted` says.
@@ -69,7 +69,7 @@ struct IndexWriter {
         return try statement.first(arguments) { try entryRow($0) }
     }
 
-    private func entryRow(_ row: Row) throws -> EntryRow {
+    private func entryRow(_ row: StatementRow) throws -> EntryRow {
         try EntryRow(row, namespace: namespace, directory: directory)
     }
 
@@ -150,7 +150,7 @@ struct IndexWriter {
             let key: String = row[1]
             let entry = QueuedEntry<Int64>(
                 id: row[0], hash: ExactText(key).hashValue, cost: row[2],
-                place: QueuePlace(queue: queue, frequency: row[3]))
+                place: QueuePlace(queue: queue, frequency: UInt8(clamping: row[3] as Int64)))
             return (entry, key)
         }
     }
@@ -188,18 +188,19 @@ struct IndexWriter {
 
 extension Statement {
     /// What `read` makes of the first row; `nil` when there is none.
-    func first<T>(_ arguments: StatementArguments, _ read: (Row) throws -> T) throws -> T? {
+    func first<T>(_ arguments: StatementArguments, _ read: (StatementRow) throws -> T) throws -> T? {
         let cursor = try Row.fetchCursor(self, arguments: arguments)
         // The row is only a view of the statement, which is reset when the cursor goes.
-        return try withExtendedLifetime(cursor) { try cursor.next().map(read) }
-    }
-}
-
-extension Row {
-    /// A copy of a blob, or `nil` for NULL.
-    func sharedBytes(at index: Int) throws -> SharedBytes? {
-        try withUnsafeData(atIndex: index) { data in
-            data.map { data in data.withUnsafeBytes { SharedBytes(copying: $0) } }
+        return try withExtendedLifetime(cursor) {
+            try cursor.next() == nil ? nil : try read(StatementRow(statement: sqliteStatement))
         }
+    }
+
+    /// What `read` makes of each row.
+    func all<T>(_ arguments: StatementArguments, _ read: (StatementRow) throws -> T) throws -> [T] {
+        let cursor = try Row.fetchCursor(self, arguments: arguments)
+        var all: [T] = []
+        while try cursor.next() != nil { all.append(try read(StatementRow(statement: sqliteStatement))) }
+        return all
     }
 }
