@@ -1,11 +1,33 @@
 #ifndef LARDER_CSYSTEM_SHIM_H
 #define LARDER_CSYSTEM_SHIM_H
 
+#include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 /// Gives free memory back to the system, from the middle of the heap too. Swift's Glibc module does not have malloc.h.
 static inline void csystem_return_free_memory(void) {
     malloc_trim(0);
+}
+
+/// Reads at `offset` what is in memory of a file, without waiting for the disk: the number of bytes, or -1, also when
+/// the file system cannot tell. It is preadv2 with RWF_NOWAIT, which glibc shows to GNU C only.
+static inline long csystem_read_cached(int descriptor, void *target, size_t count, long offset) {
+    struct iovec vector = { target, count };
+    const int nowait = 8;
+    return syscall(SYS_preadv2, descriptor, &vector, 1L, offset, 0L, nowait);
+}
+
+/// Opens a path if that needs no directory and no inode from the disk: the descriptor, or -1, with EAGAIN when it does;
+/// other errors also when the kernel (before 5.12) or a sandbox does not know it. It is openat2 with RESOLVE_CACHED, for
+/// which glibc has no function.
+static inline int csystem_open_cached(const char *path, int flags) {
+    struct { uint64_t flags, mode, resolve; } how = { (unsigned)flags, 0, 0x20 };
+    return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
 }
 
 #endif

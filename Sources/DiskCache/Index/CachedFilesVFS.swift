@@ -1,0 +1,105 @@
+import Foundation
+import GRDBSQLite
+import Primitives
+
+/// SQLite's way to the file system, but for one thing: it reads only what the kernel has in memory. A connection over
+/// it never waits for a disk; its statement ends with ``notCached`` instead.
+///
+/// It is the default VFS with another `xRead`. That asks through a descriptor of its own, which stands in the name that
+/// the connection is opened with (``name(of:database:log:)``), because SQLite's are nobody else's business. Whoever
+/// opened it keeps it open for longer than any connection to the same file: closing one of a file's descriptors drops
+/// all locks that the process holds on that file.
+///
+/// See <https://sqlite.org/vfs.html> and <https://man7.org/linux/man-pages/man2/preadv2.2.html>, `RWF_NOWAIT`.
+enum CachedFilesVFS {
+    /// What a statement ends with that needed something which is not in memory: an I/O error that SQLite has no name
+    /// for.
+    static let notCached = SQLITE_IOERR | (0xFE << 8)
+
+    /// How a connection over this VFS is opened; needs `SQLITE_OPEN_URI`.
+    ///
+    /// - Parameters:
+    ///   - path: of the database file.
+    ///   - database: a descriptor of it.
+    ///   - log: a descriptor of its log.
+    static func name(of path: String, database: Int32, log: Int32) -> String {
+        _ = registration
+        return name(of: path) + "?vfs=\(vfsName)&\(databaseParameter)=\(database)&\(logParameter)=\(log)"
+    }
+
+    /// How a connection over the default VFS is opened.
+    static func name(of path: String) -> String {
+        // Whatever is in a path, it does not end the path: %2F%74%6D%70 is /tmp.
+        "file:" + path.utf8.map { "%" + [$0].hex }.joined()
+    }
+
+    private static let vfsName = "larder-cached"
+    private static let databaseParameter = "larder-database"
+    private static let logParameter = "larder-log"
+
+    /// What stands behind the default VFS's own part of an open file.
+    private struct Tail {
+        /// Those of the default VFS, with our `xRead`.
+        var methods: sqlite3_io_methods
+        var descriptor: Int32
+    }
+
+    /// The default VFS; SQLite never frees it.
+    ///
+    /// `nonisolated(unsafe)` is safe here: nobody changes it, and its functions may be called on any thread.
+    private nonisolated(unsafe) static let standard = sqlite3_vfs_find(nil)!
+
+    /// Where the tail starts in an open file.
+    private static let tailOffset: Int = {
+        let alignment = MemoryLayout<Tail>.alignment
+        return (Int(standard.pointee.szOsFile) + alignment - 1) / alignment * alignment
+    }()
+
+    /// Registers the VFS, once.
+    private static let registration: Void = {
+        let vfs = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
+        vfs.initialize(to: standard.pointee)
+        vfs.pointee.pNext = nil
+        // For good: SQLite keeps both pointers.
+        vfs.pointee.zName = UnsafePointer(strdup(vfsName))
+        vfs.pointee.szOsFile = Int32(tailOffset + MemoryLayout<Tail>.size)
+        vfs.pointee.xOpen = { _, name, file, flags, outFlags in CachedFilesVFS.open(name, file, flags, outFlags) }
+        sqlite3_vfs_register(vfs, 0)
+    }()
+
+    private static func open(
+        _ name: UnsafePointer<CChar>?, _ file: UnsafeMutablePointer<sqlite3_file>?, _ flags: Int32,
+        _ outFlags: UnsafeMutablePointer<Int32>?
+    ) -> Int32 {
+        guard let file, let standardOpen = standard.pointee.xOpen else { return SQLITE_CANTOPEN }
+        let result = standardOpen(standard, name, file, flags, outFlags)
+        guard result == SQLITE_OK, let methods = file.pointee.pMethods else { return result }
+        let parameter =
+            flags & SQLITE_OPEN_MAIN_DB != 0
+            ? databaseParameter : flags & SQLITE_OPEN_WAL != 0 ? logParameter : nil
+        guard let parameter else { return result }
+        let tail = tail(of: file)
+        tail.initialize(
+            to: Tail(methods: methods.pointee, descriptor: Int32(sqlite3_uri_int64(name, parameter, -1))))
+        // Later ones can map the file, which would read behind our back.
+        tail.pointee.methods.iVersion = min(tail.pointee.methods.iVersion, 2)
+        tail.pointee.methods.xRead = { CachedFilesVFS.read($0, $1, $2, $3) }
+        file.pointee.pMethods = UnsafePointer(tail.pointer(to: \.methods)!)
+        return result
+    }
+
+    private static func read(
+        _ file: UnsafeMutablePointer<sqlite3_file>?, _ target: UnsafeMutableRawPointer?, _ count: Int32,
+        _ offset: Int64
+    ) -> Int32 {
+        guard let file else { return SQLITE_IOERR }
+        let target = UnsafeMutableRawBufferPointer(start: target, count: Int(count))
+        let found = CachedFile.read(tail(of: file).pointee.descriptor, into: target, at: offset)
+        // With less it may be the end of the file, too: whoever may wait will see.
+        return found == Int(count) ? SQLITE_OK : notCached
+    }
+
+    private static func tail(of file: UnsafeMutablePointer<sqlite3_file>) -> UnsafeMutablePointer<Tail> {
+        (UnsafeMutableRawPointer(file) + tailOffset).assumingMemoryBound(to: Tail.self)
+    }
+}
