@@ -7,15 +7,23 @@ extension DiskCache {
     /// A small body's digest is checked when it is read from the index; a file's size, times and inode are held against
     /// the index when it is opened. What does not agree is never served: ``LoadResult/needsVerification``.
     ///
-    /// - Parameter url: the canonical URL that the key was made of; an entry of another URL with the same MD5 is none.
-    ///   `nil`: whatever has the key.
+    /// - Parameters:
+    ///   - url: the canonical URL that the key was made of; an entry of another URL with the same MD5 is none. `nil`:
+    ///     whatever has the key.
+    ///   - mayWait: whether this thread may wait for the disk; if not, the answer may be ``LoadResult/onDisk``.
     /// - Throws: ``DiskCacheError/fileSystem(operation:path:errno:)``, ``DiskCacheError/index(code:message:)``,
     ///   ``DiskCacheError/closed``.
-    public func load(_ key: String, expectingURL url: String? = nil) throws(DiskCacheError) -> LoadResult {
-        try parts.access.settled { () throws(DiskCacheError) in try loadOnce(key, expectingURL: url) }
+    public func load(
+        _ key: String, expectingURL url: String? = nil, mayWait: Bool = true
+    ) throws(DiskCacheError) -> LoadResult {
+        try parts.access.settled { () throws(DiskCacheError) in
+            try loadOnce(key, expectingURL: url, mayWait: mayWait)
+        }
     }
 
-    private func loadOnce(_ key: String, expectingURL url: String?) throws(DiskCacheError) -> LoadResult {
+    private func loadOnce(
+        _ key: String, expectingURL url: String?, mayWait: Bool
+    ) throws(DiskCacheError) -> LoadResult {
         if let held = parts.memory.value(for: key) {
             guard held.entry.isOf(url) else { return .absent }
             // Before anything is asked that may change.
@@ -25,8 +33,10 @@ extension DiskCache {
         let ticket = parts.memory.ticket(for: key)
         // A body that does not agree may have been replaced since the row was read. Then the row has changed too.
         for _ in 0..<2 {
-            guard let found = try parts.reader.find(key), found.row.entry.isOf(url) else { return .absent }
-            guard let body = try body(of: found) else { continue }
+            guard case .found(let row) = try parts.reader.find(key, mayWait: mayWait) else { return .onDisk }
+            guard let found = row, found.row.entry.isOf(url) else { return .absent }
+            guard case .found(let content) = try body(of: found, mayWait: mayWait) else { return .onDisk }
+            guard let body = content else { continue }
             let entry = found.row.entry
             if case .bytes(let bytes) = body {
                 let cost = bytes.count + Self.memoryCost + Int(entry.textLength)
@@ -55,7 +65,7 @@ extension DiskCache {
         switch try load(key, expectingURL: url) {
         case .hit(let stored): return stored
         case .absent: return nil
-        case .needsVerification:
+        case .needsVerification, .onDisk:
             let stored = try await withCheckedContinuation { continuation in
                 verify(key) { continuation.resume(returning: $0) }
             }.get()
@@ -63,25 +73,62 @@ extension DiskCache {
         }
     }
 
-    /// The metadata of the entry of that key, fresh or stale; `nil` when there is none. The body is not looked at.
+    /// The metadata of the entry of that key, fresh or stale; `nil` when there is none. The body is not looked at. It
+    /// waits for the disk.
     ///
-    /// - Parameter url: see ``load(_:expectingURL:)``.
+    /// - Parameter url: see ``load(_:expectingURL:mayWait:)``.
     public func entry(for key: String, expectingURL url: String? = nil) throws(DiskCacheError) -> Entry? {
+        guard case .found(let entry) = try lookUp(key, mayWait: true), let entry, entry.isOf(url) else { return nil }
+        return entry
+    }
+
+    /// ``entry(for:expectingURL:)`` for a thread that may not wait: `completion` is called at once when what it takes
+    /// is in memory, else on a thread that may.
+    public func findEntry(
+        _ key: String, completion: @escaping @Sendable (Result<Entry?, DiskCacheError>) -> Void
+    ) {
+        let find = { @Sendable [self] (mayWait: Bool) in
+            Result { () throws(DiskCacheError) in try lookUp(key, mayWait: mayWait) }
+        }
+        switch find(false) {
+        case .success(.found(let entry)): completion(.success(entry))
+        case .success(.onDisk):
+            onDiskThread {
+                completion(
+                    find(true).map { lookup in
+                        if case .found(let entry) = lookup { entry } else { nil }
+                    })
+            }
+        case .failure(let error): completion(.failure(error))
+        }
+    }
+
+    private func lookUp(_ key: String, mayWait: Bool) throws(DiskCacheError) -> Lookup<Entry?> {
         try parts.access.settled { () throws(DiskCacheError) in
-            guard let entry = try parts.reader.row(forKey: key)?.entry, entry.isOf(url) else { return nil }
-            return current(entry)
+            switch try parts.reader.row(forKey: key, mayWait: mayWait) {
+            case .found(let row): .found(row.map { current($0.entry) })
+            case .onDisk: .onDisk
+            }
         }
     }
 
     /// What is held of an origin's answers to exactly that URL: every variant, fresh or stale, at most `limit`; of more
     /// than ``Entry/variantLimit`` none are kept. Bodies are not looked at.
-    public func responses(to url: String, limit: Int = Entry.variantLimit) throws(DiskCacheError) -> [Entry] {
+    ///
+    /// - Parameter mayWait: whether this thread may wait for the disk.
+    /// - Returns: `nil` when it would have to and may not.
+    public func responses(
+        to url: String, limit: Int = Entry.variantLimit, mayWait: Bool
+    ) throws(DiskCacheError) -> [Entry]? {
         let md5 = CacheKey.url(canonical: url).text
-        var found: [Entry] = []
-        for row in try parts.reader.variants(ofMD5: md5, limit: limit) where row.entry.url == url {
-            found.append(current(row.entry))
-        }
-        return found
+        let lookup = try parts.reader.variants(ofMD5: md5, limit: limit, mayWait: mayWait)
+        guard case .found(let rows) = lookup else { return nil }
+        return rows.filter { $0.entry.url == url }.map { current($0.entry) }
+    }
+
+    /// ``responses(to:limit:mayWait:)``, and waits.
+    public func responses(to url: String, limit: Int = Entry.variantLimit) throws(DiskCacheError) -> [Entry] {
+        try responses(to: url, limit: limit, mayWait: true) ?? []
     }
 
     /// Notes that an entry was handed out. It costs no I/O, and what is read shows it at once. It is written down
@@ -153,21 +200,29 @@ extension DiskCache {
     }
 
     /// The body, if it is what the row says; `nil` when that would have to be found out.
-    private func body(of found: FoundRow) throws(DiskCacheError) -> StoredBody? {
+    private func body(of found: FoundRow, mayWait: Bool) throws(DiskCacheError) -> Lookup<StoredBody?> {
         let entry = found.row.entry
         guard let path = found.row.path else {
-            guard let bytes = found.inlineBody, digest(of: bytes) == entry.digest else { return nil }
-            return .bytes(bytes)
+            guard let bytes = found.inlineBody, digest(of: bytes) == entry.digest else { return .found(nil) }
+            return .found(.bytes(bytes))
         }
         let (file, status): (BodyFile, FileStatus?)
         do {
-            (file, status) = try parts.bodies.open(found.row, path: path)
+            let lookup =
+                if mayWait {
+                    Lookup.found(try parts.bodies.open(found.row, path: path))
+                } else {
+                    try parts.bodies.openCached(found.row, path: path)
+                }
+            guard case .found(let opened) = lookup else { return .onDisk }
+            (file, status) = (opened.file, opened.status)
         } catch {
-            if error.isMissingFile { return nil }
+            if error.isMissingFile { return .found(nil) }
             throw error
         }
-        guard status?.identity == found.row.identity else { return nil }
-        return try file.stored(upTo: parts.wholeReadLimit)
+        guard status?.identity == found.row.identity else { return .found(nil) }
+        if mayWait { return .found(try file.stored(upTo: parts.wholeReadLimit)) }
+        return file.cached(upTo: parts.wholeReadLimit).map { .found($0) } ?? .onDisk
     }
 }
 
@@ -181,8 +236,22 @@ extension Entry {
 extension BodyFile {
     /// The body as it is handed out: read whole when it is short.
     func stored(upTo limit: Int64) throws(DiskCacheError) -> StoredBody {
-        length <= limit ? .bytes(try readWhole()) : .file(self)
+        if length <= limit { return .bytes(try readWhole()) }
+        // So that whoever sends it finds the beginning in memory; the rest comes ahead of where it is read.
+        _ = try read(0..<min(length, Self.readAhead))
+        return .file(self)
     }
+
+    /// The same when that is in memory; `nil` when it has to be read from the disk.
+    func cached(upTo limit: Int64) -> StoredBody? {
+        if length <= limit { return readCached(0..<length).map { .bytes($0) } }
+        // The kernel reads much at once: what is between these is there when they are.
+        let places = stride(from: 0, to: min(length, Self.readAhead), by: 64 << 10)
+        return places.allSatisfy { readCached($0..<$0 + 1) != nil } ? .file(self) : nil
+    }
+
+    /// As much of a long body is asked for before its first byte is sent.
+    private static let readAhead: Int64 = 256 << 10
 }
 
 extension DiskCacheError {

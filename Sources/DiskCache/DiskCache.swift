@@ -4,8 +4,9 @@ import Primitives
 /// One namespace of the cache: entries with their bodies, on disk and in memory.
 ///
 /// Everything may be called on any thread. What reads is synchronous and short: at most one look-up in the index and
-/// one file of up to a mebibyte. What writes takes a completion, which is called once the change is durable (see
-/// ``Durability``), on the writer's thread: it must not wait.
+/// one file of up to a mebibyte. A thread that must not wait for the disk says so, and is told to come back on another
+/// (``onDiskThread(_:)``) when something is not in memory. What writes takes a completion, which is called once the
+/// change is durable (see ``Durability``), on the writer's thread: it must not wait.
 ///
 /// - The writer's thread (``Writer``) makes every change on disk.
 /// - A body comes in through a ``Reservation``, whatever its kind.
@@ -18,6 +19,7 @@ public final class DiskCache: Sendable {
     let writer: Writer
     let verifier: Verifier
     let scrubber: Scrubber
+    private let diskThreads = DiskThreads()
 
     /// Opens the namespace's directory, and creates it when it is missing.
     ///
@@ -57,13 +59,20 @@ public final class DiskCache: Sendable {
     }
 
     deinit {
+        diskThreads.stop()
         writer.stop()
     }
 
     /// Finishes what waits, writes hits and slides down, makes a checkpoint and closes the index. Blocks; never call it
     /// from a completion. Whatever is called after it ends with ``DiskCacheError/closed``.
     public func close() {
+        diskThreads.stop()
         writer.close()
+    }
+
+    /// Runs something soon on a thread that may wait for the disk; once closed, at once on the caller's.
+    public func onDiskThread(_ work: @escaping @Sendable () -> Void) {
+        diskThreads.run(work)
     }
 
     /// The path of the namespace's own directory.

@@ -41,6 +41,15 @@ public final class BodyFile: Sendable {
         }
     }
 
+    /// A part of the body, without waiting for the disk; `nil` when it is not in memory.
+    func readCached(_ range: Range<Int64>) -> SharedBytes? {
+        struct NotCached: Error {}
+        return try? SharedBytes(count: range.count) { target throws(NotCached) in
+            let count = CachedFile.read(file.number, into: target, at: range.lowerBound)
+            guard count == target.count else { throw NotCached() }
+        }
+    }
+
     /// SHA-256 of the whole body.
     func digest() throws(DiskCacheError) -> [UInt8] {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)

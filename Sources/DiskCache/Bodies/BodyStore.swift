@@ -41,8 +41,27 @@ final class BodyStore: Sendable {
     /// Opens a body's file to read it. Throws what opening threw.
     func open(_ row: EntryRow, path: String) throws(DiskCacheError) -> (file: BodyFile, status: FileStatus?) {
         let name = absolute(path)
-        let file = try FileDescriptor(opening: name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
-        return (BodyFile(file, length: row.entry.contentLength, path: name), file.status())
+        return opened(try FileDescriptor(opening: name, Self.openFlags), row, name)
+    }
+
+    /// ``open(_:path:)`` without waiting for the disk, unless the kernel cannot tell.
+    func openCached(
+        _ row: EntryRow, path: String
+    ) throws(DiskCacheError) -> Lookup<(file: BodyFile, status: FileStatus?)> {
+        let name = absolute(path)
+        switch CachedFile.open(name, Self.openFlags | O_CLOEXEC) {
+        case nil: return .found(try open(row, path: path))
+        case -1: return .onDisk
+        case let number?: return .found(opened(FileDescriptor(owning: number), row, name))
+        }
+    }
+
+    private static let openFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
+
+    private func opened(
+        _ file: FileDescriptor, _ row: EntryRow, _ name: String
+    ) -> (file: BodyFile, status: FileStatus?) {
+        (BodyFile(file, length: row.entry.contentLength, path: name), file.status())
     }
 
     /// Removes the directories above a body that are empty now.

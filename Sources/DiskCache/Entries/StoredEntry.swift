@@ -57,4 +57,6 @@ public enum LoadResult: Sendable {
     /// There is an entry whose body is not as the index says (its file was touched, or worse) and must be hashed before
     /// a byte of it may be served: call ``DiskCache/verify(_:completion:)``, which takes as long as reading the body.
     case needsVerification
+    /// The disk has to be read, and the caller may not wait for that: ask again on ``DiskCache/onDiskThread(_:)``.
+    case onDisk
 }

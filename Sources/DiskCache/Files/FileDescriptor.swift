@@ -12,6 +12,11 @@ final class FileDescriptor: Sendable {
         self.number = number
     }
 
+    /// Takes over an open descriptor.
+    init(owning number: Int32) {
+        self.number = number
+    }
+
     deinit {
         close(number)
     }

@@ -3,16 +3,20 @@ import GRDB
 import Primitives
 
 /// The connections to `index.sqlite`: one that writes, used by the writer's thread alone, and some that only read.
+/// Those that look entries up are SQLite's own, and some of them never wait for the disk (``CachedFilesVFS``).
 ///
 /// Only the writing connection ever makes a checkpoint: before 3.51.3 SQLite can corrupt a WAL that two connections
 /// reset at once.
 final class Index: Sendable {
     /// The connection that writes.
     let writing: DatabaseQueue
-    private let reading: [DatabaseQueue]
+    /// Look-ups that find what is in memory.
+    private let cached: LookupPool
+    /// Look-ups that wait for the disk.
+    private let waiting: LookupPool
     private let listing: DatabaseQueue
-    /// Which of `reading` nobody uses, and whose turn it is to be waited for when all are used.
-    private let idle: Locked<(free: [Int], turn: Int)>
+    /// What `cached` asks the kernel through; see there when they may be closed.
+    private let descriptors: Locked<[FileDescriptor?]>
     private let path: String
     /// The files that what is committed is in, and which they were when they were opened.
     private let files: [(path: String, number: FileNumber?)]
@@ -43,9 +47,21 @@ final class Index: Sendable {
         startedEmpty = isNew
         // Made by now, both: opening it for writing reads it, and so opens the log.
         files = [path, path + "-wal"].map { ($0, FileNumber(of: $0)) }
-        reading = try mappingErrors { try (0..<Self.readerCount).map { _ in try Self.openForReading(path) } }
         listing = try mappingErrors { try Self.openForReading(path) }
-        idle = Locked((Array(0..<Self.readerCount), 0))
+        // Without one of them nothing is known to be in memory.
+        let (database, log) = (Self.descriptor(of: path), Self.descriptor(of: path + "-wal"))
+        descriptors = Locked([database, log])
+        let name = CachedFilesVFS.name(of: path, database: database?.number ?? -1, log: log?.number ?? -1)
+        cached = LookupPool(
+            (0..<Self.lookupCount).map { _ in
+                LookupConnection(name, cacheBytes: Self.lookupCacheBytes / Self.lookupCount)
+            })
+        waiting = LookupPool(
+            (0..<DiskThreads.count).map { _ in LookupConnection(CachedFilesVFS.name(of: path), cacheBytes: 256 << 10) })
+        try mappingErrors {
+            try waiting.open()
+            try cached.open()
+        }
     }
 
     /// Whether the files that are open are those that the next start would find. Two `stat` calls; any thread.
@@ -95,18 +111,22 @@ final class Index: Sendable {
     /// When an entry was last handed out; `nil` when there is none.
     func latestAccess() throws(DiskCacheError) -> Timestamp? {
         let sql = "SELECT max(lastAccess) FROM entries"
-        return try read { try Int64.fetchOne($0, sql: sql) }.map(Timestamp.init(milliseconds:))
+        return try list { try Int64.fetchOne($0, sql: sql) }.map(Timestamp.init(milliseconds:))
     }
 
-    /// Reads something short. Any thread.
-    func read<T>(_ body: (Database) throws -> T) throws(DiskCacheError) -> T {
-        let (number, isFree) = idle.withLock { idle in
-            if let number = idle.free.popLast() { return (number, true) }
-            idle.turn = (idle.turn + 1) % Self.readerCount
-            return (idle.turn, false)
+    /// Looks something up. Any thread.
+    ///
+    /// - Parameter mayWait: whether to wait for the disk; otherwise it may be ``Lookup/onDisk``.
+    func lookUp<Value: Sendable>(
+        mayWait: Bool, _ body: (LookupConnection) throws -> Value
+    ) throws(DiskCacheError) -> Lookup<Value> {
+        try noticingDamage {
+            do {
+                return .found(try (mayWait ? waiting : cached).withConnection(body))
+            } catch is LookupConnection.NotCached {
+                return .onDisk
+            }
         }
-        defer { if isFree { idle.withLock { $0.free.append(number) } } }
-        return try noticingDamage { try reading[number].unsafeRead(body) }
     }
 
     /// Reads something that takes longer, such as a page of a listing, on a connection that look-ups do not use.
@@ -149,16 +169,27 @@ final class Index: Sendable {
     /// Another index that stands at the path by now is safe: before SQLite removes a log by its name it holds the inode
     /// of the database file against what is at the path (`databaseIsUnmoved` in its `pager.c`).
     func close(checkpoint: Bool) {
-        for queue in reading + [listing] { try? queue.close() }
+        cached.close()
+        waiting.close()
+        try? listing.close()
         if checkpoint {
             try? writing.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
         }
         try? writing.close()
+        descriptors.withLock { $0 = [] }
     }
 
     // MARK: - Opening
 
-    private static let readerCount = 4
+    /// As many as there are threads that serve: then none waits for another.
+    private static let lookupCount = max(2, min(16, ProcessInfo.processInfo.activeProcessorCount))
+    /// For all of them: with a million entries what is above the leaves of the three trees takes 5 MiB, and what is
+    /// not here is a copy out of the kernel's memory.
+    private static let lookupCacheBytes = max(12 << 20, lookupCount << 20)
+
+    private static func descriptor(of path: String) -> FileDescriptor? {
+        try? FileDescriptor(opening: path, O_RDONLY)
+    }
 
     private static func openForWriting(_ path: String, _ chosen: DiskCache.Configuration) throws -> DatabaseQueue {
         var configuration = Configuration()

@@ -7,6 +7,13 @@ struct FoundRow: Sendable {
     var inlineBody: SharedBytes?
 }
 
+/// What was found of what was looked for.
+enum Lookup<Value: Sendable>: Sendable {
+    case found(Value)
+    /// It has to be read from the disk, which was not allowed.
+    case onDisk
+}
+
 /// The statements that run on reading connections.
 struct IndexReader {
     let index: Index
@@ -15,28 +22,52 @@ struct IndexReader {
     let directory: String
 
     /// The entry of that key, with an inline body: one look-up.
-    func find(_ key: String) throws(DiskCacheError) -> FoundRow? {
-        try index.read { db in
-            let statement = try db.cachedStatement(sql: Self.findStatement)
-            return try statement.first([key]) { row in
-                FoundRow(row: try entryRow(row), inlineBody: row.sharedBytes(EntryRow.columnCount))
+    ///
+    /// - Parameter mayWait: whether to wait for the disk; otherwise it may be ``Lookup/onDisk``.
+    func find(_ key: String, mayWait: Bool) throws(DiskCacheError) -> Lookup<FoundRow?> {
+        try index.lookUp(mayWait: mayWait) { connection in
+            var found: FoundRow?
+            try connection.rows(.entryWithBody, [key]) { row in
+                found = FoundRow(row: try entryRow(row), inlineBody: row.sharedBytes(EntryRow.columnCount))
             }
+            return found
         }
+    }
+
+    /// ``find(_:mayWait:)``, and waits.
+    func find(_ key: String) throws(DiskCacheError) -> FoundRow? {
+        guard case .found(let found) = try find(key, mayWait: true) else { return nil }
+        return found
     }
 
     /// The entry of that key, without its body.
-    func row(forKey key: String) throws(DiskCacheError) -> EntryRow? {
-        try index.read { db in
-            try db.cachedStatement(sql: Self.rowStatement).first([key]) { try entryRow($0) }
+    ///
+    /// - Parameter mayWait: see ``find(_:mayWait:)``.
+    func row(forKey key: String, mayWait: Bool) throws(DiskCacheError) -> Lookup<EntryRow?> {
+        try index.lookUp(mayWait: mayWait) { connection in
+            var found: EntryRow?
+            try connection.rows(.entry, [key]) { found = try entryRow($0) }
+            return found
         }
     }
 
+    /// ``row(forKey:mayWait:)``, and waits.
+    func row(forKey key: String) throws(DiskCacheError) -> EntryRow? {
+        guard case .found(let row) = try row(forKey: key, mayWait: true) else { return nil }
+        return row
+    }
+
     /// The responses whose keys begin with that MD5, at most `limit`.
-    func variants(ofMD5 md5: String, limit: Int) throws(DiskCacheError) -> [EntryRow] {
-        try index.read { db in
-            let statement = try db.cachedStatement(sql: Self.variantsStatement)
-            let arguments: StatementArguments = [md5 + ".", md5 + "/", limit]
-            return try statement.all(arguments) { try entryRow($0) }
+    ///
+    /// - Parameter mayWait: see ``find(_:mayWait:)``.
+    func variants(ofMD5 md5: String, limit: Int, mayWait: Bool) throws(DiskCacheError) -> Lookup<[EntryRow]> {
+        try index.lookUp(mayWait: mayWait) { connection in
+            var found: [EntryRow] = []
+            // A slash is the character after the dot.
+            try connection.rows(.entriesBetween, [md5 + ".", md5 + "/"], limit: limit) {
+                found.append(try entryRow($0))
+            }
+            return found
         }
     }
 
@@ -93,12 +124,4 @@ struct IndexReader {
     private func entryRow(_ row: StatementRow) throws -> EntryRow {
         try EntryRow(row, namespace: namespace, directory: directory)
     }
-
-    private static let findStatement = """
-        SELECT \(EntryRow.columns), body FROM entries LEFT JOIN bodies ON bodies.id = entries.id WHERE key = ?
-        """
-    /// A slash is the character after the dot.
-    private static let variantsStatement =
-        "SELECT \(EntryRow.columns) FROM entries WHERE key > ? AND key < ? LIMIT ?"
-    private static let rowStatement = "SELECT \(EntryRow.columns) FROM entries WHERE key = ?"
 }

@@ -66,8 +66,8 @@ public final class DownloadManager: Sendable {
     func download(_ request: DownloadRequest, key: CacheKey, _ completion: @escaping Completion) -> Place? {
         do throws(DownloadError) {
             switch try look(for: request, key) {
-            case .needsVerification:
-                verify(request, key) { [self] held in decide(request, key: key, held: held, completion) }
+            case .needsVerification, .onDisk:
+                find(request, key) { [self] held in decide(request, key: key, held: held, completion) }
                 return nil
             case .hit(let stored): return decide(request, key: key, held: stored.entry, completion)
             case .absent: return decide(request, key: key, held: nil, completion)
@@ -106,7 +106,7 @@ public final class DownloadManager: Sendable {
         }
         do throws(DownloadError) {
             switch try look(for: request, key) {
-            case .needsVerification: verify(request, key, go)
+            case .needsVerification, .onDisk: find(request, key, go)
             case .hit(let stored): go(stored.entry)
             case .absent: go(nil)
             }
@@ -128,17 +128,25 @@ public final class DownloadManager: Sendable {
     private func look(for request: DownloadRequest, _ key: CacheKey) throws(DownloadError) -> LoadResult {
         guard schemes.contains(request.url.scheme) else { throw .schemeRefused(request.url.scheme) }
         do {
-            return try tools.cache.load(key.text, expectingURL: request.url.string)
+            return try tools.cache.load(key.text, expectingURL: request.url.string, mayWait: false)
         } catch {
             throw DownloadError(error)
         }
     }
 
-    /// Has the body hashed; then there is an entry whose body is whole, or none.
-    private func verify(_ request: DownloadRequest, _ key: CacheKey, _ then: @escaping @Sendable (Entry?) -> Void) {
-        tools.cache.verify(key.text) { result in
-            let entry = (try? result.get())?.entry
-            then(entry?.url == request.url.string ? entry : nil)
+    /// Has the body read from the disk and, when that is needed, hashed; then there is an entry whose body is whole, or
+    /// none.
+    private func find(_ request: DownloadRequest, _ key: CacheKey, _ then: @escaping @Sendable (Entry?) -> Void) {
+        tools.cache.onDiskThread { [tools] in
+            switch try? tools.cache.load(key.text, expectingURL: request.url.string) {
+            case .hit(let stored): then(stored.entry)
+            case .absent: then(nil)
+            case .needsVerification, .onDisk, nil:
+                tools.cache.verify(key.text) { result in
+                    let entry = (try? result.get())?.entry
+                    then(entry?.url == request.url.string ? entry : nil)
+                }
+            }
         }
     }
 

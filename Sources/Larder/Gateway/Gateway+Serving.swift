@@ -15,10 +15,12 @@ extension Gateway {
     }
 
     /// Answers with a stored response. When its body is gone, or is another by now, the call is decided anew.
-    func serve(_ held: HeldResponse, to call: GatewayCall, as occasion: Occasion) {
-        if !held.parts.isEmpty { return serveParts(held, to: call, as: occasion) }
+    func serve(_ held: HeldResponse, to call: GatewayCall, as occasion: Occasion, mayWait: Bool = false) {
+        if !held.parts.isEmpty { return serveParts(held, to: call, as: occasion, mayWait: mayWait) }
         do {
-            switch try tools.cache.load(held.entry.key, expectingURL: held.head.url) {
+            switch try tools.cache.load(held.entry.key, expectingURL: held.head.url, mayWait: mayWait) {
+            case .onDisk:
+                tools.cache.onDiskThread { self.serve(held, to: call, as: occasion, mayWait: true) }
             case .hit(let stored):
                 answer(call, held, stored, occasion)
             case .absent:
@@ -38,13 +40,17 @@ extension Gateway {
 
     /// Answers with pieces of several bodies (RFC 9111 §3.4). A part that is not at hand as it should be is asked for
     /// anew.
-    private func serveParts(_ held: HeldResponse, to call: GatewayCall, as occasion: Occasion) {
+    private func serveParts(_ held: HeldResponse, to call: GatewayCall, as occasion: Occasion, mayWait: Bool) {
         var bodies: [(range: Range<Int64>, body: StoredBody)] = []
         for part in held.parts {
-            guard case .hit(let stored)? = try? tools.cache.load(part.entry.key, expectingURL: held.head.url),
-                stored.entry.version == part.entry.version, stored.body.length == Int64(part.range.count)
-            else { continue }
-            bodies.append((part.range, stored.body))
+            switch try? tools.cache.load(part.entry.key, expectingURL: held.head.url, mayWait: mayWait) {
+            case .onDisk:
+                return tools.cache.onDiskThread { self.serve(held, to: call, as: occasion, mayWait: true) }
+            case .hit(let stored)
+            where stored.entry.version == part.entry.version && stored.body.length == Int64(part.range.count):
+                bodies.append((part.range, stored.body))
+            default: break
+            }
         }
         let body = PartedBody(bodies, length: held.head.completeLength)
         let served = held.head.completeLength.flatMap { length in

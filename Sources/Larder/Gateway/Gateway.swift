@@ -87,12 +87,15 @@ public final class Gateway: Sendable {
 
     // MARK: - The decision
 
-    func dispatch(_ call: GatewayCall) {
+    /// - Parameter mayWait: whether this thread may wait for the disk; if not, it goes on on another when it has to.
+    func dispatch(_ call: GatewayCall, mayWait: Bool = false) {
         guard call.request.isCacheable else {
             call.reason = .method
             return send(call, held: nil)
         }
-        let (held, anyOther) = lookUp(call)
+        guard let (held, anyOther) = lookUp(call, mayWait: mayWait) else {
+            return tools.cache.onDiskThread { self.dispatch(call, mayWait: true) }
+        }
         let found = held ?? anyOther
         let decision = ReusePolicy.decide(
             call.cacheRequest, found?.head, expiry: found?.entry.expiryDate, coverage: found?.coverage,
@@ -131,9 +134,14 @@ public final class Gateway: Sendable {
     }
 
     /// The stored response that a request selects (RFC 9111 §4.1); when none is selected, any other of the URL.
-    func lookUp(_ call: GatewayCall) -> (selected: HeldResponse?, anyOther: HeldResponse?) {
+    /// `nil` when that has to be read from the disk, and the caller may not wait for it.
+    func lookUp(_ call: GatewayCall, mayWait: Bool) -> (selected: HeldResponse?, anyOther: HeldResponse?)? {
         let changes = tools.cache.mark(ofResponsesTo: call.request.url.string)
-        let entries = (try? tools.cache.responses(to: call.request.url.string)) ?? []
+        let found = Result { () throws(DiskCacheError) in
+            try tools.cache.responses(to: call.request.url.string, mayWait: mayWait)
+        }
+        if case .success(nil) = found { return nil }
+        let entries = (try? found.get()) ?? []
         let all = entries.compactMap { entry in
             heads.head(of: entry).map { HeldResponse(entry: entry, head: $0) }
         }
@@ -216,7 +224,9 @@ public final class Gateway: Sendable {
 
     private func lead(_ flight: FetchFlight, held: HeldResponse?) {
         flight.reserve()
-        if flight.isShared, let found = lookUp(flight.leader).0, found.entry.version != held?.entry.version {
+        // It was looked up a moment ago: if there is anything to wait for, not for long.
+        let found = flight.isShared ? lookUp(flight.leader, mayWait: true)?.selected : nil
+        if let found, found.entry.version != held?.entry.version {
             return flight.land()
         }
         makeWay(for: flight)

@@ -46,9 +46,9 @@ struct ContentRoutes: Sendable {
         }
     }
 
-    /// Finds a body and answers with it, at once when it is at hand, else when it was verified.
+    /// Finds a body and answers with it, at once when it is in memory, else when it was read or verified.
     private func load(
-        _ key: String, url: String?, allowsStale: Bool, _ call: Call,
+        _ key: String, url: String?, allowsStale: Bool, _ call: Call, mayWait: Bool = false,
         answer: @escaping @Sendable (StoredEntry) throws(Problem) -> Response
     ) {
         let respond: @Sendable (StoredEntry?) -> Void = { [service, ready] stored in
@@ -74,9 +74,10 @@ struct ContentRoutes: Sendable {
             call.respond(result)
         }
         do {
-            switch try cache.load(key, expectingURL: url) {
+            switch try cache.load(key, expectingURL: url, mayWait: mayWait) {
             case .hit(let stored): respond(stored)
             case .absent: respond(nil)
+            case .onDisk: cache.onDiskThread { load(key, url: url, allowsStale: allowsStale, call, mayWait: true, answer: answer) }
             case .needsVerification:
                 cache.verify(key) { result in
                     switch result {

@@ -17,7 +17,7 @@ struct EntryRoutes: Sendable {
         [
             Route("GET", "/entries", .calling("listEntries", list)),
             Route("DELETE", "/entries", .calling("removeEntries", removeAll)),
-            Route("GET", "/entries/:key", .answering("getEntry", get)),
+            Route("GET", "/entries/:key", .calling("getEntry", get)),
             Route("PATCH", "/entries/:key", .collecting("updateEntry", limit: Self.changeLimit, update)),
             Route("DELETE", "/entries/:key", .calling("removeEntry", remove)),
         ]
@@ -41,15 +41,14 @@ struct EntryRoutes: Sendable {
         }
     }
 
-    private func get(_ head: Endpoint.Head) throws(Problem) -> Response {
+    private func get(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
         _ = try head.query()
-        do {
-            guard let entry = try cache.entry(for: head.parameter("key")) else { throw Problem.noEntry }
-            return .json(entry.json(at: service.clock.now()))
-        } catch let error as DiskCacheError {
-            throw Problem(error)
-        } catch {
-            throw Problem.noEntry
+        cache.findEntry(head.parameter("key")) { [service] result in
+            switch result {
+            case .success(let entry?): call.respond(.json(entry.json(at: service.clock.now())))
+            case .success(nil): call.respond(Problem.noEntry)
+            case .failure(let error): call.respond(Problem(error))
+            }
         }
     }
 
@@ -61,13 +60,15 @@ struct EntryRoutes: Sendable {
         let tags = try fields.tags("tags").map { $0.sorted() }
         let pinned = try fields.bool("pinned")
         let key = head.parameter("key")
-        do {
-            guard let held = try cache.entry(for: key) else {
-                call.respond(Problem.noEntry)
-                return
+        cache.findEntry(key) { [service] result in
+            let held: Entry
+            switch result {
+            case .success(let entry?): held = entry
+            case .success(nil): return call.respond(Problem.noEntry)
+            case .failure(let error): return call.respond(Problem(error))
             }
             let removes = ttl == .zero && (held.kind == .json || held.kind == .data)
-            service.gateway.update(key, ttl: ttl, tags: tags, pinned: pinned) { [service] result in
+            service.gateway.update(key, ttl: ttl, tags: tags, pinned: pinned) { result in
                 switch result {
                 case .success(let entry?): call.respond(.json(entry.json(at: service.clock.now())))
                 case .success(nil) where removes: call.respond(.removed(1))
@@ -75,8 +76,6 @@ struct EntryRoutes: Sendable {
                 case .failure(let error): call.respond(Problem(error))
                 }
             }
-        } catch {
-            throw Problem(error)
         }
     }
 

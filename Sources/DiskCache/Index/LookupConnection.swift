@@ -1,0 +1,176 @@
+import GRDB
+import GRDBSQLite
+import Primitives
+
+/// What is looked up all the time, each a statement that is prepared once.
+enum LookupQuery: Int, CaseIterable {
+    /// An entry by its key, with the body when it is in the index.
+    case entryWithBody
+    /// An entry by its key.
+    case entry
+    /// Entries by the keys that theirs are between, and how many at most.
+    case entriesBetween
+
+    /// What it begins with are ``EntryRow/columns``.
+    fileprivate var sql: String {
+        switch self {
+        case .entryWithBody:
+            "SELECT \(EntryRow.columns), body FROM entries LEFT JOIN bodies ON bodies.id = entries.id WHERE key = ?"
+        case .entry: "SELECT \(EntryRow.columns) FROM entries WHERE key = ?"
+        case .entriesBetween: "SELECT \(EntryRow.columns) FROM entries WHERE key > ? AND key < ? LIMIT ?"
+        }
+    }
+}
+
+/// One connection to the index that looks entries up: SQLite itself, for the way through GRDB costs more than the
+/// look-up. It only reads.
+///
+/// Any thread may use it; they wait for one another.
+final class LookupConnection: Sendable {
+    /// What was needed is not in memory, and this connection does not wait for the disk.
+    struct NotCached: Error {}
+
+    private struct State {
+        var database: OpaquePointer?
+        var statements = [OpaquePointer?](repeating: nil, count: LookupQuery.allCases.count)
+        var isClosed = false
+    }
+
+    private let name: String
+    private let cacheBytes: Int
+    private let state = Locked(State())
+
+    /// - Parameters:
+    ///   - name: of the database, as a URI (<https://sqlite.org/uri.html>).
+    ///   - cacheBytes: how much of it stays in memory, as long as nobody writes: then it is read again.
+    init(_ name: String, cacheBytes: Int) {
+        self.name = name
+        self.cacheBytes = cacheBytes
+    }
+
+    deinit { close() }
+
+    /// Opens the files, if that was not done yet. What is looked up later is looked up in them, whatever has become of
+    /// their names. Throws ``NotCached``: then the first look-up opens them.
+    func open() throws {
+        try rows(.entry, [""]) { _ in }
+    }
+
+    /// Calls `read` with each row. Throws ``NotCached``, `DatabaseError`, and what `read` throws.
+    func rows(
+        _ query: LookupQuery, _ texts: [String], limit: Int? = nil, _ read: (StatementRow) throws -> Void
+    ) throws {
+        try state.withLock { state in
+            let statement = try statement(query, &state)
+            defer {
+                sqlite3_reset(statement)
+                sqlite3_clear_bindings(statement)
+            }
+            for (number, text) in texts.enumerated() { Self.bind(text, to: statement, at: number + 1) }
+            if let limit { sqlite3_bind_int64(statement, Int32(texts.count + 1), Int64(limit)) }
+            while true {
+                switch sqlite3_step(statement) {
+                case SQLITE_ROW: try read(StatementRow(statement: statement))
+                case SQLITE_DONE: return
+                case let code: throw Self.error(code, state.database)
+                }
+            }
+        }
+    }
+
+    /// Closes it for good.
+    func close() {
+        state.withLock { state in
+            state.isClosed = true
+            Self.close(&state)
+        }
+    }
+
+    // MARK: - Steps
+
+    private func statement(_ query: LookupQuery, _ state: inout State) throws -> OpaquePointer {
+        if let statement = state.statements[query.rawValue] { return statement }
+        if state.isClosed { throw DiskCacheError.closed }
+        if state.database == nil { try open(&state) }
+        var statement: OpaquePointer?
+        let code = sqlite3_prepare_v3(
+            state.database, query.sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
+        guard code == SQLITE_OK, let statement else { throw Self.error(code, state.database) }
+        state.statements[query.rawValue] = statement
+        return statement
+    }
+
+    private func open(_ state: inout State) throws {
+        // The lock takes the place of SQLite's mutexes.
+        let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI | SQLITE_OPEN_EXRESCODE
+        var code = sqlite3_open_v2(name, &state.database, flags, nil)
+        if code == SQLITE_OK {
+            sqlite3_busy_timeout(state.database, 5000)
+            code = sqlite3_exec(state.database, "PRAGMA cache_size = -\(cacheBytes >> 10)", nil, nil, nil)
+        }
+        guard code == SQLITE_OK else {
+            let error = Self.error(code, state.database)
+            Self.close(&state)
+            throw error
+        }
+    }
+
+    private static func close(_ state: inout State) {
+        for statement in state.statements { sqlite3_finalize(statement) }
+        sqlite3_close(state.database)
+        state.database = nil
+        state.statements = state.statements.map { _ in nil }
+    }
+
+    private static func bind(_ text: String, to statement: OpaquePointer, at position: Int) {
+        var text = text
+        text.withUTF8 { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { bytes in
+                // SQLite takes a copy: -1 is SQLITE_TRANSIENT, a cast that Swift does not import.
+                let takesCopy = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+                _ = sqlite3_bind_text(statement, Int32(position), bytes.baseAddress, Int32(bytes.count), takesCopy)
+            }
+        }
+    }
+
+    private static func error(_ code: Int32, _ database: OpaquePointer?) -> any Error {
+        if code == CachedFilesVFS.notCached { return NotCached() }
+        let message = database.flatMap { sqlite3_errmsg($0) }.map { String(cString: $0) }
+        return DatabaseError(resultCode: ResultCode(rawValue: code), message: message)
+    }
+}
+
+/// Some connections that look up, so that threads seldom wait for one another.
+final class LookupPool: Sendable {
+    private let connections: [LookupConnection]
+    /// Which of them nobody uses, and whose turn it is to be waited for when all are used.
+    private let idle: Locked<(free: [Int], turn: Int)>
+
+    init(_ connections: [LookupConnection]) {
+        self.connections = connections
+        idle = Locked((Array(connections.indices.reversed()), 0))
+    }
+
+    /// What `body` makes of a connection. Throws what it throws.
+    func withConnection<Value>(_ body: (LookupConnection) throws -> Value) rethrows -> Value {
+        let (number, isFree) = idle.withLock { idle in
+            if let number = idle.free.popLast() { return (number, true) }
+            idle.turn = (idle.turn + 1) % connections.count
+            return (idle.turn, false)
+        }
+        defer { if isFree { idle.withLock { $0.free.append(number) } } }
+        return try body(connections[number])
+    }
+
+    /// Opens those that can be opened without waiting for what they may not wait for.
+    func open() throws {
+        for connection in connections {
+            do { try connection.open() } catch is LookupConnection.NotCached {}
+        }
+    }
+
+    /// Closes them for good.
+    func close() {
+        for connection in connections { connection.close() }
+    }
+}

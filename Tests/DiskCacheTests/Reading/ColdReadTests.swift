@@ -1,0 +1,120 @@
+import Foundation
+import Primitives
+import TestSupport
+import Testing
+
+@testable import DiskCache
+
+@Suite("A thread that may not wait for the disk")
+struct ColdReadTests {
+    /// Has the kernel forget what is in a file.
+    private func forget(_ path: String) throws {
+        let file = try FileDescriptor(opening: path, O_RDONLY)
+        #expect(fsync(file.number) == 0)
+        #expect(posix_fadvise(file.number, 0, 0, POSIX_FADV_DONTNEED) == 0)
+    }
+
+    /// Whether the kernel says of this file system what it has in memory: overlays do not, and then it has nothing.
+    private func canTell(_ path: String) throws -> Bool {
+        let file = try FileDescriptor(opening: path, O_RDONLY)
+        let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: 16, alignment: 16)
+        defer { bytes.deallocate() }
+        _ = try file.read(into: bytes, at: 0, path: path)
+        return CachedFile.read(file.number, into: bytes, at: 0) == 16
+    }
+
+    private func text(_ result: LoadResult) throws -> String? {
+        guard case .hit(let stored) = result else { return nil }
+        return try stored.body.bytes().withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private func isOnDisk(_ result: LoadResult) -> Bool {
+        if case .onDisk = result { true } else { false }
+    }
+
+    @Test("is told that an entry is on disk, and gets it once it was read", arguments: Layout.allCases)
+    func entries(_ layout: Layout) async throws {
+        let fixture = try CacheFixture(layout) { $0.memoryLimit = 0 }
+        try await fixture.withCache { cache async throws in try await cache.store("1", key: "k") }
+        try await fixture.withCache { cache async throws in
+            let index = fixture.namespace + "/index.sqlite"
+            guard try canTell(index) else { return }
+            try forget(index)
+            #expect(isOnDisk(try cache.load("k", mayWait: false)))
+            try await becomesCached(cache)
+            guard let path = try cache.entry(for: "k")?.localPath else { return }
+            try forget(path)
+            #expect(isOnDisk(try cache.load("k", mayWait: false)))
+            try await becomesCached(cache)
+        }
+    }
+
+    /// Reads until it need not wait; the kernel may forget at any moment.
+    private func becomesCached(_ cache: DiskCache) async throws {
+        try await poll("an entry in memory", limit: .seconds(10)) {
+            #expect(try text(cache.load("k")) == "1")
+            return try text(cache.load("k", mayWait: false)) == "1"
+        }
+    }
+
+    @Test("sees what was stored or removed a moment ago")
+    func log() async throws {
+        let fixture = try CacheFixture { $0.memoryLimit = 0 }
+        try await fixture.withCache { cache async throws in
+            guard try canTell(fixture.namespace + "/index.sqlite") else { return }
+            var hits = 0
+            for number in 0..<100 {
+                try await cache.store("\(number)", key: "k")
+                try await cache.store("\(number)", key: "k\(number)")
+                for key in ["k", "k\(number)"] {
+                    let found = try cache.load(key, mayWait: false)
+                    // Now and then something is not in memory, even so soon.
+                    if isOnDisk(found) { continue }
+                    hits += 1
+                    #expect(try text(found) == "\(number)")
+                }
+            }
+            #expect(hits > 100)
+            try await cache.remove("k")
+            let found = try cache.load("k", mayWait: false)
+            #expect(try isOnDisk(found) || text(found) == nil)
+        }
+    }
+
+    @Test("gets its answer from threads that may, all of it before a close ends")
+    func threads() async throws {
+        let threads = DiskThreads()
+        let done = Counter()
+        for _ in 0..<100 { threads.run { done.add() } }
+        threads.stop()
+        threads.run { done.add() }
+        try await done.wait(for: 101)
+    }
+
+    @Test("is told of origins' answers, too")
+    func responses() async throws {
+        let fixture = try CacheFixture()
+        let url = "http://h/r"
+        try await fixture.withCache { cache async throws in
+            guard try canTell(fixture.namespace + "/index.sqlite") else { return }
+            // So that connections forget what they know.
+            try await cache.store("1", key: "k")
+            for file in ["/index.sqlite", "/index.sqlite-wal"] { try forget(fixture.namespace + file) }
+            #expect(try cache.responses(to: url, mayWait: false) == nil)
+            try await poll("an answer out of memory", limit: .seconds(10)) {
+                #expect(try cache.responses(to: url).isEmpty)
+                return try cache.responses(to: url, mayWait: false)?.isEmpty == true
+            }
+        }
+    }
+
+    @Test("looks in the right file whatever its path is")
+    func paths() async throws {
+        let directory = try TemporaryDirectory()
+        let cache = try DiskCache(
+            in: CacheDirectory(path: directory.path + "/a b?c=d&e#f%20é"), configuration: DiskCache.Configuration())
+        defer { cache.close() }
+        try await cache.store("1", key: "k")
+        #expect(try text(cache.load("k")) == "1")
+    }
+}
