@@ -153,11 +153,11 @@ struct ProcessTests {
     @Test("a log that nobody reads any more does not end the server")
     func closedLog() async throws {
         let directory = try TemporaryDirectory()
-        // `head` leaves after the first line; the descriptor beside the pipe tells the test what it must know.
+        // `sed` leaves after the line with the port; the descriptor beside the pipe tells the test what it must know.
         let script = """
             exec 3>&1
             { "$1" serve --port 0 --directory "$2" --log-level debug --log-format json 2>&1 &
-              echo "pid $!" >&3; wait $!; echo "exit $?" >&3; } | head -n 1
+              echo "pid $!" >&3; wait $!; echo "exit $?" >&3; } | sed -u /listening/q
             """
         let shell = try ChildProcess(
             "/bin/sh", ["-c", script, "sh", LarderProcess.executable, directory.path("cache")])

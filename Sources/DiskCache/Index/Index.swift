@@ -136,7 +136,9 @@ final class Index: Sendable {
 
     /// Empties the page caches of the connections that read, each as soon as nobody uses it.
     func releaseReadersMemory() {
-        for queue in reading + [listing] { queue.releaseMemory() }
+        listing.releaseMemory()
+        waiting.releaseMemory()
+        cached.releaseMemory()
     }
 
     /// The error as one of this module. When it says that the index is damaged, a mark is left for the next start: then

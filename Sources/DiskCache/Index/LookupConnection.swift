@@ -78,6 +78,13 @@ final class LookupConnection: Sendable {
         }
     }
 
+    /// Gives back what of the database it keeps in memory.
+    func releaseMemory() {
+        state.withLock { state in
+            if let database = state.database { sqlite3_db_release_memory(database) }
+        }
+    }
+
     /// Closes it for good.
     func close() {
         state.withLock { state in
@@ -167,6 +174,11 @@ final class LookupPool: Sendable {
         for connection in connections {
             do { try connection.open() } catch is LookupConnection.NotCached {}
         }
+    }
+
+    /// Gives back what they keep in memory, each as soon as nobody uses it.
+    func releaseMemory() {
+        for connection in connections { connection.releaseMemory() }
     }
 
     /// Closes them for good.

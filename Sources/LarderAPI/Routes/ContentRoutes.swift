@@ -77,7 +77,10 @@ struct ContentRoutes: Sendable {
             switch try cache.load(key, expectingURL: url, mayWait: mayWait) {
             case .hit(let stored): respond(stored)
             case .absent: respond(nil)
-            case .onDisk: cache.onDiskThread { load(key, url: url, allowsStale: allowsStale, call, mayWait: true, answer: answer) }
+            case .onDisk:
+                cache.onDiskThread {
+                    load(key, url: url, allowsStale: allowsStale, call, mayWait: true, answer: answer)
+                }
             case .needsVerification:
                 cache.verify(key) { result in
                     switch result {

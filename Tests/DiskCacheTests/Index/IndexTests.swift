@@ -65,7 +65,7 @@ struct IndexTests {
         let fixture = try CacheFixture()
         for asked in [8192, 4096] {
             try await fixture.withCache({ $0.indexPageSize = asked }) { cache async throws in
-                let (size, vacuum) = try cache.parts.index.read {
+                let (size, vacuum) = try cache.parts.index.list {
                     (try Int.fetchOne($0, sql: "PRAGMA page_size"), try Int.fetchOne($0, sql: "PRAGMA auto_vacuum"))
                 }
                 #expect(size == 8192)
