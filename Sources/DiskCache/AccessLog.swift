@@ -167,6 +167,14 @@ final class AccessLog: Sendable {
         return shard(key).state.withLock { $0.pending[key] != nil || $0.counters[key] != nil }
     }
 
+    /// Counts in what is bounded what an entry counts that has left the memory tier.
+    func retire(_ counter: HotEntry) {
+        let key = counter.key
+        shard(key).state.withLock { shard in
+            if shard.counters[key] === counter { shard.takeCounter(key) }
+        }
+    }
+
     /// What may not be in the entry of that key as it was read before.
     func pending(_ key: String) -> PendingAccess? {
         let key = ExactText(key)

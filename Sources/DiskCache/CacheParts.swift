@@ -42,7 +42,12 @@ final class CacheParts: Sendable {
             path: bodies.directory + "/index.sqlite", configuration: configuration, clock: clock, log: log)
         if configuration.durability == .power { try sync.path(to: bodies.directory) }
         accessClock = AccessClock(clock, notBefore: try index.latestAccess() ?? clock.now())
-        memory = MemoryTier(limit: configuration.memoryLimit) { $0.hot.change(hasLeft: true) }
+        memory = MemoryTier(
+            limit: configuration.memoryLimit, onTake: { $0.hot.leave() },
+            onLeave: { [access] held in
+                held.hot.change()
+                access.retire(held.hot)
+            })
         budget = ByteBudget(
             limit: configuration.diskLimit,
             freeSpace: FreeSpace(reserve: configuration.diskReserve, directory: bodies.directory))

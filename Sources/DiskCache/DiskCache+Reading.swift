@@ -40,7 +40,7 @@ extension DiskCache {
             let entry = found.row.entry
             if case .bytes(let bytes) = body {
                 let cost = bytes.count + Self.memoryCost + Int(entry.textLength)
-                let hot = HotEntry(entry, log: parts.access) { [writer] in writer.flushSoon() }
+                let hot = HotEntry(entry, log: parts.access) { [weak writer] in writer?.flushSoon() }
                 parts.memory.insert(
                     HeldEntry(entry: entry, body: body, hot: hot), for: key, cost: cost, ticket: ticket,
                     tally: hot)
@@ -160,15 +160,18 @@ extension DiskCache {
     ///
     /// - Parameters:
     ///   - mark: from the ``StoredEntry`` that the answer was made of.
+    ///   - requests: a hash of the requests that the answer is for; a later answer to the same takes its place.
     ///   - bytes: what the answer takes beside the body.
     ///   - onEnd: called once, when the answer is no longer right and must be dropped; it must not wait.
     /// - Returns: false when it must not be kept, whether `onEnd` was called or not: something has changed already, or
     ///   enough is kept of this entry.
-    public func keepAtHand(_ mark: HotEntry.Mark, bytes: Int, onEnd: @escaping @Sendable () -> Void) -> Bool {
-        guard mark.entry.attach(mark, onEnd) else { return false }
+    public func keepAtHand(
+        _ mark: HotEntry.Mark, for requests: Int, bytes: Int, onEnd: @escaping @Sendable () -> Void
+    ) -> Bool {
+        guard let extra = mark.entry.attach(mark, for: requests, bytes: bytes, onEnd) else { return false }
         // For its room the entry itself may have to go, and the answer with it.
-        if parts.memory.charge(bytes, to: mark.entry.key.text) { return true }
-        mark.entry.change()
+        if extra == 0 || parts.memory.charge(extra, to: mark.entry.key.text) { return true }
+        mark.entry.refuse(extra)
         return false
     }
 

@@ -1,11 +1,14 @@
 import Crypto
 import Foundation
 import Primitives
+import Synchronization
 
 /// An open body: readable as long as somebody holds it, even when its file is replaced or removed meanwhile.
 public final class BodyFile: Sendable {
     private let file: FileDescriptor
     private let path: String
+    /// Why the disk did not keep it; 0: it did, or was not asked.
+    private let syncFailure = Atomic<Int32>(0)
     /// The length of the body in bytes.
     public let length: Int64
 
@@ -39,6 +42,16 @@ public final class BodyFile: Sendable {
                 throw .fileSystem(operation: "read", path: path, errno: EIO)
             }
         }
+    }
+
+    /// Has the disk keep it; 0, or the error number. The kernel tells of a failed write only once, and takes the pages
+    /// for written after that: so whatever failed stays failed, or a second try would acknowledge what is not there.
+    func sync(by fsync: (BodyFile) -> Int32) -> Int32 {
+        let earlier = syncFailure.load(ordering: .relaxed)
+        if earlier != 0 { return earlier }
+        let code = fsync(self)
+        if code != 0 { syncFailure.store(code, ordering: .relaxed) }
+        return code
     }
 
     /// A part of the body, without waiting for the disk; `nil` when it is not in memory.

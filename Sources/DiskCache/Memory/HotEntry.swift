@@ -1,8 +1,10 @@
 // Invariants of this file
 //
-// - `epoch` only grows. What was made of an entry when it had one number is right as long as it has that number.
-// - `actions` are those of what was made at the present epoch, and run once, without the lock. When `hasLeft` is set
-//   there are none, and none is taken.
+// - `epoch` only grows. What was made of an entry when it had one number is right as long as it has that number, which
+//   is even; an odd one says that the entry has left the memory tier. That is set under the lock of the tier's shard,
+//   so that a writer who finds the entry gone knows that nothing made of it is right any more.
+// - `actions` are those of what was made at the present epoch, and run once, without the lock. When the entry has left
+//   there are none, and none is taken. `charged` is what the tier counts for them, and never less than they take.
 // - `accesses` is twice the number of hits that the log has not taken, and 1 when the log knows that there are any. The
 //   two are one number so that the first hit after the log took them sees that the log must be told, and no hit is lost
 //   or counted twice.
@@ -21,12 +23,13 @@ public final class HotEntry: Sendable {
 
         /// Whether nothing has changed since: neither was the entry replaced, removed, changed or evicted, nor has its
         /// expiry slid.
-        public var isCurrent: Bool { entry.epoch.load(ordering: .acquiring) == epoch }
+        public var isCurrent: Bool { epoch & 1 == 0 && entry.epoch.load(ordering: .acquiring) == epoch }
     }
 
     private struct State {
-        var actions: [@Sendable () -> Void] = []
-        var hasLeft = false
+        /// By a hash of the requests that they are for.
+        var actions: [Int: (bytes: Int, action: @Sendable () -> Void)] = [:]
+        var charged = 0
     }
 
     /// How many answers of one entry may be at hand: who asks for it in ever new ways must not fill the memory.
@@ -70,25 +73,48 @@ public final class HotEntry: Sendable {
         if !isKnown, log.register(self) { onFirstHit() }
     }
 
-    /// Has `action` called once when the mark ceases to be current. False, and it never is, when that has happened
-    /// already or too much is made of the entry.
-    func attach(_ mark: Mark, _ action: @escaping @Sendable () -> Void) -> Bool {
-        state.withLock { state in
-            guard !state.hasLeft, mark.isCurrent, state.actions.count < Self.answerLimit else { return false }
-            state.actions.append(action)
-            return true
+    /// Has `action` called once when the mark ceases to be current, in place of an earlier one for the same requests.
+    ///
+    /// - Parameters:
+    ///   - requests: a hash of the requests that the answer is for.
+    ///   - bytes: what it takes.
+    /// - Returns: how many bytes are to be charged for it; `nil`, and it is never called, when the mark is not current
+    ///   or too much is made of the entry.
+    func attach(
+        _ mark: Mark, for requests: Int, bytes: Int, _ action: @escaping @Sendable () -> Void
+    ) -> Int? {
+        // What is replaced is dropped after the lock was released.
+        let (extra, _) = state.withLock { state -> (Int?, (@Sendable () -> Void)?) in
+            guard mark.isCurrent, state.actions[requests] != nil || state.actions.count < Self.answerLimit else {
+                return (nil, nil)
+            }
+            let replaced = state.actions.updateValue((bytes, action), forKey: requests)
+            let extra = max(0, state.actions.values.reduce(0) { $0 + $1.bytes } - state.charged)
+            state.charged += extra
+            return (extra, replaced?.action)
         }
+        return extra
+    }
+
+    /// There was no room for what was to be charged: nothing is kept of the entry.
+    func refuse(_ bytes: Int) {
+        state.withLock { $0.charged -= bytes }
+        change()
+    }
+
+    /// It has left the memory tier. Under the lock of its shard, with what takes it out; ``change()`` comes after that.
+    func leave() {
+        epoch.bitwiseOr(1, ordering: .releasing)
     }
 
     /// Something about the entry is another.
-    func change(hasLeft: Bool = false) {
+    func change() {
         let actions = state.withLock { state in
-            epoch.add(1, ordering: .releasing)
-            state.hasLeft = state.hasLeft || hasLeft
-            defer { state.actions = [] }
+            epoch.add(2, ordering: .releasing)
+            defer { state.actions = [:] }
             return state.actions
         }
-        for action in actions { action() }
+        for (_, action) in actions.values { action() }
     }
 
     // MARK: - For the log, under its lock

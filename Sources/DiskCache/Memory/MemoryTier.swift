@@ -29,6 +29,7 @@ public final class MemoryTier<Value: Sendable>: Sendable {
     public var currentLimit: Int { current.load(ordering: .relaxed) }
 
     private let shards: [Shard]
+    private let onTake: @Sendable (Value) -> Void
     private let onLeave: @Sendable (Value) -> Void
     private let current: Atomic<Int>
     private let used = Atomic<Int>(0)
@@ -40,10 +41,16 @@ public final class MemoryTier<Value: Sendable>: Sendable {
     /// - Parameters:
     ///   - limit: in bytes; 0 (or less) turns the tier off.
     ///   - shardCount: how many locks, at least 1; `nil`: as many as the limit is worth.
+    ///   - onTake: called with each value that is removed, replaced or evicted, under the lock with which it is taken
+    ///     out.
     ///   - onLeave: called with each value that was removed, replaced or evicted, before whoever did that goes on, on
     ///     its thread and under no lock.
-    public init(limit: Int, shardCount: Int? = nil, onLeave: @escaping @Sendable (Value) -> Void = { _ in }) {
+    public init(
+        limit: Int, shardCount: Int? = nil, onTake: @escaping @Sendable (Value) -> Void = { _ in },
+        onLeave: @escaping @Sendable (Value) -> Void = { _ in }
+    ) {
         self.limit = max(0, limit)
+        self.onTake = onTake
         self.onLeave = onLeave
         current = Atomic(self.limit)
         shards = (0..<max(1, shardCount ?? Self.shardCount(forLimit: limit))).map { _ in Shard() }
@@ -102,7 +109,9 @@ public final class MemoryTier<Value: Sendable>: Sendable {
 
         let (isKept, replaced) = shard.state.withLock { state in
             guard state.invalidations == ticket.invalidations else { return (false, Optional<Item>.none) }
-            return (true, state.insert(value, for: key, cost: cost, tally: tally))
+            let replaced = state.insert(value, for: key, cost: cost, tally: tally)
+            if let replaced { onTake(replaced.value) }
+            return (true, replaced)
         }
         if !isKept { release(cost) }
         if let replaced { leave(replaced) }
@@ -136,14 +145,22 @@ public final class MemoryTier<Value: Sendable>: Sendable {
     /// Call it after the change on disk is committed and before it is acknowledged.
     public func remove(_ key: String) {
         let key = ExactText(key)
-        let removed = shards[shardIndex(of: key)].state.withLock { $0.invalidate(key) }
+        let removed = shards[shardIndex(of: key)].state.withLock { state in
+            let removed = state.invalidate(key)
+            if let removed { onTake(removed.value) }
+            return removed
+        }
         if let removed { leave(removed) }
     }
 
     /// Removes everything, and makes every ticket void.
     public func removeAll() {
         for shard in shards {
-            let removed = shard.state.withLock { $0.invalidateAll() }
+            let removed = shard.state.withLock { state in
+                let removed = state.invalidateAll()
+                for item in removed.values { onTake(item.value) }
+                return removed
+            }
             for item in removed.values { leave(item) }
         }
     }
@@ -245,7 +262,12 @@ public final class MemoryTier<Value: Sendable>: Sendable {
     private func evictOne(startingAt start: Int) -> Int? {
         for offset in 0..<shards.count {
             let shard = shards[(start + offset) % shards.count]
-            if let item = shard.state.withLock({ $0.evict() }) {
+            let evicted = shard.state.withLock { state in
+                let item = state.evict()
+                if let item { onTake(item.value) }
+                return item
+            }
+            if let item = evicted {
                 leave(item)
                 return item.cost
             }

@@ -43,7 +43,7 @@ struct UnsyncedBodies {
 
     /// Has the disk keep all of it.
     mutating func finish() throws(DiskCacheError) {
-        for (body, path) in files { try check(sync.file(body), path) }
+        for (body, path) in files { try check(body.sync(by: sync.file), path) }
         for directory in directories { try check(sync.directory(directory), directory) }
         (files, directories) = ([], [])
     }

@@ -13,7 +13,7 @@ public struct AnswerReuse: Sendable {
     public let entry: HotEntry.Mark
     /// The responses of the URL that it was selected from.
     public let responses: ChangeMark
-    /// The fields of a request by which the answer is selected (RFC 9111 §4.1), in lower case.
+    /// The fields of a request by which the answer is selected among all that is held (RFC 9111 §4.1), in lower case.
     public let selectors: [String]
 
     private let storedFields: HTTPFields
@@ -31,13 +31,19 @@ public struct AnswerReuse: Sendable {
         changes: ChangeMark, now: Timestamp
     ) {
         guard !call.request.updatesExpiry, call.request.tags.isSubset(of: entry.tags) else { return nil }
+        // What one caller granted says nothing about another; see ``ReusePolicy``.
+        if call.request.ttl != nil, let grant = held.head.grant,
+            grant.authorization != call.cacheRequest.authorization
+        {
+            return nil
+        }
         freshness = Freshness(of: held.head)
         let remaining = held.head.remaining(for: call.cacheRequest, expiry: entry.expiryDate, now: now)
         statusUntil = now + remaining
         // With a caller's ttl, and no other one's before, both count.
         freshUntil = call.request.ttl == nil ? statusUntil : min(statusUntil, entry.expiryDate)
         guard freshUntil > now else { return nil }
-        selectors = held.head.selection.names
+        selectors = held.selectors
         storedFields = fields
         key = entry.key
         self.entry = hot

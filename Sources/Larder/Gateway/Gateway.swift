@@ -149,6 +149,7 @@ public final class Gateway: Sendable {
         if let index = ReusePolicy.select(call.cacheRequest, from: complete.map(\.head)) {
             var selected = complete[index]
             selected.changes = changes
+            selected.selectors = Set(complete.flatMap(\.head.selection.names)).sorted()
             return (selected, nil)
         }
         let parts = all.filter { $0.head.part != nil && $0.head.isOpen(to: call.cacheRequest) }

@@ -20,6 +20,9 @@ struct HeldResponse: Sendable {
     private(set) var parts: [Part] = []
     /// Whether what it was selected from is still what there is.
     var changes: ChangeMark?
+    /// The fields of a request that decided which was selected: those of every variant, for one that this request does
+    /// not match another may, and be the later answer.
+    var selectors: [String] = []
 
     /// A response that is held whole, or one part alone.
     init(entry: Entry, head: StoredResponse) {

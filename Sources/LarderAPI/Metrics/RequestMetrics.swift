@@ -23,11 +23,10 @@ final class RequestMetrics: Sendable {
         func count() { instants.increment() }
     }
 
-    /// What counts requests of a route that get a status.
-    func meter(operation: String, status: Int) -> Meter {
-        guard let row = rows[operation], (100..<600).contains(status) else {
-            preconditionFailure("\(operation) is no route, or \(status) no status")
-        }
+    /// What counts requests of a route that get a status; `nil` for what is not counted, as a status that an origin
+    /// has made up.
+    func meter(operation: String, status: Int) -> Meter? {
+        guard let row = rows[operation], (100..<600).contains(status) else { return nil }
         return Meter(instants: row.instants[status - 100])
     }
 

@@ -33,14 +33,14 @@ final class ReadyAnswer: Sendable {
     let target: [UInt8]
     let response: Response
     let validity: Validity
-    let meter: RequestMetrics.Meter
+    let meter: RequestMetrics.Meter?
     /// Makes the answer for an instant at which this one's time is over, but for that instant is right; `nil`, or when
     /// it returns `nil`: from then on nothing is.
     let renew: (@Sendable (Timestamp) -> (response: Response, until: Timestamp)?)?
 
     init(
         target: [UInt8], ttl: [UInt8]?, selectors: [Selector], response: Response, validity: Validity,
-        meter: RequestMetrics.Meter,
+        meter: RequestMetrics.Meter?,
         renew: (@Sendable (Timestamp) -> (response: Response, until: Timestamp)?)?
     ) {
         self.target = target
@@ -94,6 +94,18 @@ final class ReadyAnswer: Sendable {
             guard lines == (selector.value == nil ? 0 : 1) else { return false }
         }
         return true
+    }
+
+    /// The same for answers to the same requests.
+    var requestsHash: Int {
+        var hasher = Hasher()
+        hasher.combine(hash)
+        hasher.combine(ttl)
+        for selector in selectors {
+            hasher.combine(selector.name)
+            hasher.combine(selector.value)
+        }
+        return hasher.finalize()
     }
 
     /// Whether both are for the same requests.

@@ -46,7 +46,7 @@ final class ReadyAnswers: Sendable {
             let validity = answer.validity
             guard validity.isCurrent else { return .outdated(answer) }
             guard now >= validity.from, now < validity.until else { return .due(answer) }
-            answer.meter.count()
+            answer.meter?.count()
             return .right(answer.response, validity.entry.entry)
         }
         switch found {
@@ -58,7 +58,7 @@ final class ReadyAnswers: Sendable {
             table.insert(renewed)
             // It may have been taken out for good meanwhile.
             guard renewed.validity.isCurrent else { return forget(renewed) }
-            renewed.meter.count()
+            renewed.meter?.count()
             renewed.validity.entry.entry.recordHit(at: now)
             return renewed.response
         case .outdated(let answer): return forget(answer)
@@ -100,7 +100,9 @@ final class ReadyAnswers: Sendable {
             meter: call.meter(status: response.status), renew: renew)
         // First the table: from then on it can be taken out again.
         table.insert(answer)
-        let isKept = cache.keepAtHand(validity.entry, bytes: answer.cost) { [weak table] in table?.remove(answer) }
+        let isKept = cache.keepAtHand(validity.entry, for: answer.requestsHash, bytes: answer.cost) { [weak table] in
+            table?.remove(answer)
+        }
         if !isKept { table.remove(answer) }
     }
 

@@ -71,7 +71,7 @@ struct Call: Sendable {
     let operation: String
 
     /// What counts more answers like this one.
-    func meter(status: Int) -> RequestMetrics.Meter { metrics.meter(operation: operation, status: status) }
+    func meter(status: Int) -> RequestMetrics.Meter? { metrics.meter(operation: operation, status: status) }
 
     func respond(_ response: Response) {
         observer(response.status, nil)

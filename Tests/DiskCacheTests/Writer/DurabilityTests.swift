@@ -128,6 +128,17 @@ struct DurabilityTests {
         #expect(try await cache.text(key: Self.key) == Self.long + "2")
     }
 
+    @Test("a body that the disk did not keep once is not taken for kept because the kernel says it of the next try")
+    func failureIsRemembered() throws {
+        let fixture = try CacheFixture()
+        let path = fixture.directory.path + "/body"
+        try Data("body".utf8).write(to: URL(fileURLWithPath: path))
+        let body = BodyFile(try FileDescriptor(opening: path, O_RDONLY), length: 4, path: path)
+        #expect(body.sync { _ in 0 } == 0)
+        #expect(body.sync { _ in EIO } == EIO)
+        #expect(body.sync { _ in 0 } == EIO)
+    }
+
     @Test("a small body is in the index, and needs nothing else to be on the disk; nor does a removal")
     func inline() async throws {
         let fixture = try CacheFixture()

@@ -139,6 +139,23 @@ struct ReadyAnswerTests {
         }
     }
 
+    @Test("an entry that slides all the time costs no more memory each time")
+    func slides() async throws {
+        let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "body") }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let url = origin.url("/a")
+            let path = "/entries/\(md5(url))/content"
+            var bytes: [Int] = []
+            for _ in 0..<20 {
+                _ = try await server.download(["url": .string(url), "ttl": 600, "updateExpiry": true])
+                try await warm(server, path)
+                bytes.append(server.service.cache.memoryStatistics.bytes)
+            }
+            #expect(Set(bytes.dropFirst()).count == 1, "\(bytes)")
+        }
+    }
+
     @Test("what leaves the memory tier is not kept at hand, and comes back")
     func evicted() async throws {
         try await withEntry { (server) async throws in

@@ -178,4 +178,73 @@ struct ReadyFetchTests {
             #expect(try await server.get(path).text == #"{"b": 3}"#)
         }
     }
+
+    @Test("a status that an origin made up is served again and again, and ends nothing")
+    func madeUpStatus() async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.respond(700, fields: [.cacheControl: "max-age=60"], body: "body")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            for _ in 0..<6 {
+                let reply = try await fetch(server, origin.url("/a")).reply
+                #expect(reply.status == 700)
+                #expect(reply.text == "body")
+            }
+            #expect(origin.requestCount == 1)
+        }
+    }
+
+    @Test("what one caller granted is not at hand for another beyond what the origin says")
+    func grantOfAnother() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            try connection.respond(fields: [.cacheControl: "public, max-age=10"], body: "answer \(request.index)")
+        }
+        defer { origin.stop() }
+        let ttl = try #require(HTTPField.Name("Larder-TTL"))
+        try await TestServer.with { (server) async throws in
+            let url = origin.url("/a")
+            _ = try await fetch(server, url, [ttl: "3600", .authorization: "Bearer a"])
+            for _ in 0..<5 { #expect(try await fetch(server, url, [ttl: "3600"]).reply.text == "answer 0") }
+            server.clock.advance(by: .seconds(11))
+            #expect(try await fetch(server, url, [ttl: "3600"]).reply.text == "answer 1")
+        }
+    }
+
+    @Test("a request that a later variant matches gets that, though an earlier one varies by nothing (RFC 9111 §4.1)")
+    func laterVariant() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            var fields: HTTPFields = [.cacheControl: "max-age=60"]
+            if request["Accept-Language"] != nil { fields[.vary] = "Accept-Language" }
+            try connection.respond(fields: fields, body: request["Accept-Language"] ?? "any")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let url = origin.url("/a")
+            _ = try await fetch(server, url)
+            server.clock.advance(by: .seconds(2))
+            _ = try await fetch(server, url, [.acceptLanguage: "de", .cacheControl: "no-cache"])
+            #expect(try await warm(server, url).text == "any")
+            #expect(try await fetch(server, url, [.acceptLanguage: "de"]).reply.text == "de")
+        }
+    }
+
+    @Test("however often other answers to the URL are stored, the one in use comes to hand again")
+    func manyVariants() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            try connection.respond(
+                fields: [.cacheControl: "max-age=60", .vary: "Accept-Language"], body: request["Accept-Language"] ?? "-"
+            )
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let url = origin.url("/a")
+            _ = try await warm(server, url)
+            for number in 0..<8 {
+                _ = try await fetch(server, url, [.acceptLanguage: "x-\(number)"])
+                _ = try await fetch(server, url)
+                #expect(try await fetch(server, url).isAtHand)
+            }
+        }
+    }
 }
