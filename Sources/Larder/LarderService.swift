@@ -22,6 +22,8 @@ public final class LarderService: Sendable {
     public let metrics = ServiceMetrics()
     /// Where "now" comes from.
     public let clock: any WallClock
+    /// How many connections clients may have at once: what requests to origins and files leave of the descriptors.
+    public let clientLimit: Int
     /// When the service was opened.
     public let startDate: Timestamp
 
@@ -74,6 +76,7 @@ public final class LarderService: Sendable {
                     "downloads": "\(limits.downloads)", "fetches": "\(limits.gateway)",
                 ])
         }
+        clientLimit = limits.clients
         originConfiguration.maxTransfers = limits.downloads
         originConfiguration.maxTransfersPerHost = limits.downloadsPerHost
         originConfiguration.certificateAuthorityFile = originAuthority

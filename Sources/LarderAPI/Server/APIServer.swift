@@ -32,6 +32,7 @@ public final class APIServer: Sendable {
         var configuration = Daemon.Configuration()
         configuration.host = service.configuration.host
         configuration.port = service.configuration.port
+        configuration.connectionLimit = service.clientLimit
         // Who sends more than is taken gets an answer that says so, even when the length was not announced: the rest is
         // read and thrown away, at the rate that any body must keep.
         configuration.discardLimit = 64 << 20

@@ -15,8 +15,9 @@ extension Daemon {
         public var threads = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 
         /// How many connections may be open at once. Beyond it new ones wait in the kernel's queue until others close.
-        /// Default 16,384. Whatever is asked, half of the process's descriptors stays free for other uses.
-        public var connectionLimit = 16_384
+        /// `nil`, the default: 16,384, or half of the process's descriptors where that is less. A number counts as it
+        /// is: who gives one knows what else the process opens.
+        public var connectionLimit: Int?
 
         /// How many connections one client address may have at once; more are reset. 0, the default, is no limit.
         public var connectionLimitPerAddress = 0
@@ -59,9 +60,9 @@ extension Daemon {
         /// A configuration with the defaults.
         public init() {}
 
-        /// ``connectionLimit``, as far as the process's limit of descriptors allows.
+        /// ``connectionLimit``, or what it is by default; at least 1.
         var effectiveConnectionLimit: Int {
-            max(1, min(connectionLimit, DescriptorLimit.current / 2))
+            max(1, connectionLimit ?? min(16_384, DescriptorLimit.current / 2))
         }
     }
 }
