@@ -1,3 +1,5 @@
+import Foundation
+
 extension Timestamp {
     /// RFC 3339 in UTC with milliseconds, as every time in the API is written: `2026-01-31T08:05:09.250Z`.
     public var rfc3339: String {
@@ -40,6 +42,10 @@ extension Timestamp {
     /// - Parameter now: decides the century of an RFC 850 date's two-digit year: one that would lie more than 50 years
     ///   ahead of it is the most recent past year with the same last two digits.
     public init?(httpDate text: String, now: Timestamp) {
+        if let instant = Timestamp(fixedDate: text) {
+            self = instant
+            return
+        }
         let words = text.split(whereSeparator: { $0 == " " })
         switch words.count {
         case 6 where words[0].hasSuffix(",") && words[0].count == 4 && words[5] == "GMT":
@@ -68,6 +74,37 @@ extension Timestamp {
         }
     }
 
+    /// An IMF-fixdate, without taking the text apart: nearly every date is one, and each answer of an origin has some
+    /// that are read several times. `nil` says nothing: the general reader decides.
+    private init?(fixedDate text: String) {
+        let form = "Sun, 06 Nov 1994 08:49:37 GMT".utf8
+        guard text.utf8.count == form.count else { return nil }
+        let read: Timestamp?? = text.utf8.withContiguousStorageIfAvailable { bytes in
+            func number(_ places: Range<Int>) -> Int64? {
+                var value: Int64 = 0
+                for place in places {
+                    guard case 0x30...0x39 = bytes[place] else { return nil }
+                    value = value * 10 + Int64(bytes[place] - 0x30)
+                }
+                return value
+            }
+            func holds(_ text: StaticString, at place: Int) -> Bool {
+                memcmp(bytes.baseAddress! + place, text.utf8Start, text.utf8CodeUnitCount) == 0
+            }
+            guard bytes[..<3].allSatisfy({ $0 > 0x20 && $0 < 0x7F }), holds(", ", at: 3), holds(" ", at: 7),
+                holds(" ", at: 11), holds(" ", at: 16), holds(":", at: 19), holds(":", at: 22), holds(" GMT", at: 25),
+                let day = number(5..<7), let year = number(12..<16), let hour = number(17..<19),
+                let minute = number(20..<22), let second = number(23..<25), hour < 24, minute < 60, second <= 60,
+                let month = Self.monthNames.firstIndex(where: { holds($0, at: 8) })
+            else { return nil }
+            let civil = CivilDay(year: year, month: month + 1, day: Int(day))
+            guard civil.exists else { return nil }
+            return Timestamp(seconds: civil.daysSinceEpoch * 86_400 + hour * 3600 + minute * 60 + second)
+        }
+        guard let instant = read ?? nil else { return nil }
+        self = instant
+    }
+
     /// The day, and the milliseconds since its midnight.
     private func split() -> (day: CivilDay, millisecond: Int64) {
         let perDay: Int64 = 86_400_000
@@ -94,6 +131,9 @@ extension Timestamp {
         self.init(seconds: civil.daysSinceEpoch * 86_400 + hour * 3600 + minute * 60 + second)
     }
 
+    private static let monthNames: [StaticString] = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
     private static let weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
 }

@@ -12,13 +12,21 @@ extension UInt8 {
 
 extension Sequence<UInt8> {
     /// The bytes in lower-case hexadecimal, two digits each.
-    public var hex: String {
-        let digits = Array("0123456789abcdef".utf8)
+    @inlinable public var hex: String {
         var text: [UInt8] = []
+        // Most of what is written so is a digest.
+        text.reserveCapacity(64)
         for byte in self {
-            text.append(digits[Int(byte >> 4)])
-            text.append(digits[Int(byte & 15)])
+            text.append((byte >> 4).hexDigit)
+            text.append((byte & 15).hexDigit)
         }
         return String(decoding: text, as: UTF8.self)
+    }
+}
+
+extension UInt8 {
+    /// The lower-case hexadecimal digit for 0 to 15, in ASCII.
+    @inlinable var hexDigit: UInt8 {
+        self < 10 ? UInt8(ascii: "0") + self : UInt8(ascii: "a") + self - 10
     }
 }

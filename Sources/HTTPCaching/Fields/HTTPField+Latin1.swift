@@ -3,6 +3,10 @@ import HTTPTypes
 extension HTTPField {
     /// A field whose value has the bytes that the characters of `latin1` stand for. `nil` when one stands for no byte.
     init?(name: Name, latin1: String) {
+        if latin1.utf8.allSatisfy({ $0 < 0x80 }) {
+            self.init(name: name, lenientValue: latin1.utf8)
+            return
+        }
         var bytes: [UInt8] = []
         for scalar in latin1.unicodeScalars {
             guard let byte = UInt8(exactly: scalar.value) else { return nil }
@@ -17,6 +21,8 @@ extension HTTPField {
     /// differ can look the same.
     var latin1: String {
         withUnsafeBytesOfValue { bytes in
+            // Nearly all are ASCII, and then both are the same.
+            if bytes.allSatisfy({ $0 < 0x80 }) { return String(decoding: bytes, as: UTF8.self) }
             var scalars = String.UnicodeScalarView()
             for byte in bytes { scalars.append(Unicode.Scalar(byte)) }
             return String(scalars)

@@ -74,20 +74,20 @@ public struct CacheStatus: Hashable, Sendable {
 
     /// A string of RFC 8941 §3.3.3, which holds visible ASCII and spaces: any other byte is percent-encoded.
     private static func string(_ text: String) -> String {
-        var string = "\""
+        var string = [UInt8(ascii: "\"")]
+        string.reserveCapacity(text.utf8.count + 2)
         for byte in text.utf8 {
             switch byte {
             case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-                string += "\\"
-                string.unicodeScalars.append(Unicode.Scalar(byte))
+                string += [UInt8(ascii: "\\"), byte]
             case 0x20...0x7E:
-                string.unicodeScalars.append(Unicode.Scalar(byte))
+                string.append(byte)
             default:
-                string += "%" + String(byte >> 4, radix: 16, uppercase: true)
-                string += String(byte & 15, radix: 16, uppercase: true)
+                string += "%\(byte < 16 ? "0" : "")\(String(byte, radix: 16, uppercase: true))".utf8
             }
         }
-        return string + "\""
+        string.append(UInt8(ascii: "\""))
+        return String(decoding: string, as: UTF8.self)
     }
 
     /// Whether it is a token of RFC 8941 §3.3.4 as well as one of RFC 9110 §5.6.2.

@@ -28,6 +28,16 @@ extension StoredResponse {
         return JSON.object(members).text
     }
 
+    /// Whether ``text`` has at most so many bytes. It is not made where it cannot have more: no byte of what is sent
+    /// becomes more than six.
+    public func isText(within limit: Int) -> Bool {
+        let others = url.utf8.count + selection.text.utf8.count + (grant?.authorization?.utf8.count ?? 0)
+        let sent = fields.reduce(others) { count, field in
+            count + field.name.rawName.utf8.count + field.withUnsafeBytesOfValue { $0.count } + 8
+        }
+        return 6 * sent + 512 <= limit || text.utf8.count <= limit
+    }
+
     /// Reads ``text``. `nil` when it is something else.
     public init?(text: String) {
         guard let json = try? JSON(parsing: text), let url = json["url"]?.stringValue,

@@ -142,7 +142,7 @@ extension FetchFlight: OriginReceiver {
         case .store(var stored):
             stored.fields = answer.fields
             let length = head.declaredLength
-            guard stored.text.utf8.count <= Gateway.headLimit, length ?? 0 <= tools.entryLimit,
+            guard stored.isText(within: Gateway.headLimit), length ?? 0 <= tools.entryLimit,
                 Self.fits(length, in: reservation)
             else { return (nil, nil) }
             reservation.decide(

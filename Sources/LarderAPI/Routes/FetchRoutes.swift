@@ -22,7 +22,7 @@ struct FetchRoutes: Sendable {
 
     /// The URL is the rest of the target, byte for byte; what is for Larder stands in fields of its own.
     private func fetchPath(_ head: Endpoint.Head) throws(Problem) -> Endpoint.Plan {
-        let target = head.request.withTarget { Self.text(of: $0.dropFirst(Self.prefix.utf8.count)) }
+        let target = head.request.withTarget { String(escapingNonASCII: $0.dropFirst(Self.prefix.utf8.count)) }
         var request = try gatewayRequest(head, url: target, pointer: nil)
         if let text = try Self.single("Larder-TTL", head) {
             guard let ttl = TTL(text) else { throw .invalidTTL(text, pointer: "/Larder-TTL") }
@@ -46,20 +46,6 @@ struct FetchRoutes: Sendable {
         let values = HTTPField.Name(name).map { head.request.fields[values: $0] } ?? []
         guard values.count < 2 else { throw .invalid("\(name) is there twice", pointer: "/" + name) }
         return values.first
-    }
-
-    /// Bytes that no URL may have are escaped each for itself: they need not be UTF-8, and two targets must not become
-    /// one.
-    private static func text(of target: Slice<UnsafeRawBufferPointer>) -> String {
-        var text = ""
-        for byte in target {
-            if byte < 0x80 {
-                text.unicodeScalars.append(Unicode.Scalar(byte))
-            } else {
-                text += "%" + [byte].hex.uppercased()
-            }
-        }
-        return text
     }
 
     private func fetchQuery(_ head: Endpoint.Head) throws(Problem) -> Endpoint.Plan {
@@ -91,7 +77,7 @@ struct FetchRoutes: Sendable {
         try Self.countHop(&fields, method)
         guard method != .head || !head.request.hasBody else { throw .invalid("HEAD has no body here") }
         var request = GatewayRequest(method: method, url: exact, fields: fields)
-        request.version = String(head.request.version.trimmingPrefix("HTTP/"))
+        request.version = String(Substring(head.request.version.utf8.drop { $0 != UInt8(ascii: "/") }.dropFirst()))
         return request
     }
 

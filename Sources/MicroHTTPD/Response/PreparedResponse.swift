@@ -137,7 +137,7 @@ extension Response {
         stream.attach(to: connection)
         let owner = Unmanaged.passRetained(stream)
         let handle = MHD_create_response_from_callback(
-            length.map { UInt64($0) } ?? cmhd_size_unknown(), streamBlock,
+            length.map { UInt64($0) } ?? cmhd_size_unknown(), min(streamBlock, max(1, Int(clamping: length ?? .max))),
             { context, _, buffer, count in
                 Unmanaged<ResponseStream>.fromOpaque(context!)._withUnsafeGuaranteedRef { stream in
                     stream.read(into: UnsafeMutableRawBufferPointer(start: buffer, count: count))

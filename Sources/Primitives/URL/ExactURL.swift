@@ -45,15 +45,31 @@ public struct ExactURL: Hashable, Sendable {
         let isEnd: (UInt8) -> Bool = { "/?#".utf8.contains($0) }
         guard let start = authority.firstIndex(where: isEnd) else { return "/" }
         let rest = bytes[start...].prefix { $0 != UInt8(ascii: "#") }
-        let escaped = rest.map { $0 < 0x80 ? String(UnicodeScalar($0)) : "%" + [$0].hex.uppercased() }.joined()
-        return escaped.hasPrefix("/") ? escaped : "/" + escaped
+        let escaped = String(escapingNonASCII: rest)
+        return escaped.utf8.first == UInt8(ascii: "/") ? escaped : "/" + escaped
     }
 
     private static func unfolded(_ text: String) -> String {
-        for scheme in schemes where text.lowercased().hasPrefix(scheme + ":/") {
-            let rest = text.utf8.dropFirst(scheme.utf8.count + 2)
-            if rest.first != UInt8(ascii: "/") { return "\(scheme)://\(Substring(rest))" }
+        guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), text.utf8[colon...].starts(with: ":/".utf8),
+            !text.utf8[colon...].starts(with: "://".utf8), schemes.contains(text[..<colon].lowercased())
+        else { return text }
+        return "\(text[..<colon].lowercased())://\(text.utf8[colon...].dropFirst(2))"
+    }
+}
+
+extension String {
+    /// The bytes as text, with every one that is not ASCII percent-encoded for itself: they need not be UTF-8, and two
+    /// that differ never become one.
+    public init(escapingNonASCII bytes: some Sequence<UInt8>) {
+        var text: [UInt8] = []
+        text.reserveCapacity(bytes.underestimatedCount)
+        for byte in bytes {
+            if byte < 0x80 {
+                text.append(byte)
+            } else {
+                text += "%\(String(byte, radix: 16, uppercase: true))".utf8
+            }
         }
-        return text
+        self.init(decoding: text, as: UTF8.self)
     }
 }
