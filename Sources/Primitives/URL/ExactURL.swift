@@ -60,7 +60,7 @@ public struct ExactURL: Hashable, Sendable {
 extension String {
     /// The bytes as text, with every one that is not ASCII percent-encoded for itself: they need not be UTF-8, and two
     /// that differ never become one.
-    public init(escapingNonASCII bytes: some Sequence<UInt8>) {
+    @inlinable public init(escapingNonASCII bytes: some Sequence<UInt8>) {
         var text: [UInt8] = []
         text.reserveCapacity(bytes.underestimatedCount)
         for byte in bytes {
