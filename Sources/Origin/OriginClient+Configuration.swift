@@ -1,3 +1,4 @@
+import Glibc
 import Primitives
 
 extension OriginClient {
@@ -18,6 +19,11 @@ extension OriginClient {
         public var maxTransfers = 512
         /// How many of them to the same scheme, host and port; 128 by default.
         public var maxTransfersPerHost = 128
+        /// On how many threads transfers run, each with connections of its own. By default one a processor, at most
+        /// four; below 1 is 1.
+        public var threads = min(4, sysconf(Int32(_SC_NPROCESSORS_ONLN))) {
+            didSet { threads = max(1, threads) }
+        }
         /// The schemes of URLs and redirects, of which `http`, `https` and `ftp` are possible; `http` and `https` by
         /// default. Of FTP libcurl reads some answers of the control connection without serving other transfers
         /// meanwhile, for ``stallTimeout`` at most: allow it for servers that behave.

@@ -1,8 +1,9 @@
 import CCurl
 import Foundation
 import Primitives
+import Synchronization
 
-/// Fetches from origins over HTTP/1.1, HTTP/2 and FTP: libcurl's multi interface on one thread of its own.
+/// Fetches from origins over HTTP/1.1, HTTP/2 and FTP: libcurl's multi interface, on some threads of its own.
 ///
 /// It sends any method and body, follows redirects, undoes content codings, keeps connections for the next transfer,
 /// connects only where the address policy lets it, holds every limit of its configuration, and sends again what failed
@@ -14,16 +15,25 @@ public final class OriginClient: Sendable {
 
     /// The configuration it was made with.
     public let configuration: Configuration
-    private let inbox: Inbox
-    private let thread: LoopThread
+    private let inboxes: [Inbox]
+    private let places: TransferPlaces
+    private let threads: [LoopThread]
+    private let transferCount = Atomic<UInt64>(0)
 
-    /// Starts the client's thread.
+    /// Starts the client's threads.
     public init(configuration: Configuration = Configuration()) {
         _ = Self.globalInitialisation
-        guard let multi = curl_multi_init() else { fatalError("libcurl is out of memory") }
         self.configuration = configuration
-        inbox = Inbox(multi: multi)
-        thread = LoopThread(configuration: configuration, inbox: inbox, multi: multi)
+        let multis = (0..<configuration.threads).map { _ in
+            guard let multi = curl_multi_init() else { fatalError("libcurl is out of memory") }
+            return multi
+        }
+        inboxes = multis.map { Inbox(multi: $0) }
+        places = TransferPlaces(
+            limit: configuration.maxTransfers, limitPerHost: configuration.maxTransfersPerHost, inboxes: inboxes)
+        threads = zip(inboxes, multis).map { [places] inbox, multi in
+            LoopThread(configuration: configuration, inbox: inbox, places: places, multi: multi)
+        }
     }
 
     deinit {
@@ -34,7 +44,10 @@ public final class OriginClient: Sendable {
     /// ``OriginError/Kind/cancelled`` before this returns.
     @discardableResult
     public func fetch(_ request: OriginRequest, receiver: any OriginReceiver) -> OriginTransfer {
-        let transfer = OriginTransfer(id: inbox.nextTransfer(), inbox: inbox)
+        let index = leastBusy
+        let inbox = inboxes[index]
+        let turn = transferCount.add(1, ordering: .relaxed).newValue
+        let transfer = OriginTransfer(id: turn * UInt64(inboxes.count) + UInt64(index), inbox: inbox)
         request.body?.attach(to: transfer)
         if !inbox.append(.start(transfer, request, receiver)) {
             request.body?.close()
@@ -43,17 +56,25 @@ public final class OriginClient: Sendable {
         return transfer
     }
 
+    /// The first of the threads with the fewest transfers: who fetches one thing after another finds the connection of
+    /// the last one again.
+    private var leastBusy: Int {
+        let counts = inboxes.map(\.openTransfers)
+        return counts.indices.min { counts[$0] < counts[$1] } ?? 0
+    }
+
     /// How many transfers run, and how many wait for their turn under the limits.
     public var transferCounts: (running: Int, queued: Int) {
-        let counts = inbox.counts
+        let counts = places.counts
         return (counts.running, counts.waiting)
     }
 
-    /// Cancels every transfer, whose receivers are told, closes all connections and waits until the thread has ended.
+    /// Cancels every transfer, whose receivers are told, closes all connections and waits until the threads have ended.
     /// Called from a receiver, it does not wait. Called by `deinit`, too.
     public func shutDown() {
-        inbox.append(.shutDown)
-        thread.join()
+        for inbox in inboxes { inbox.append(.shutDown) }
+        guard !threads.contains(where: \.isCurrent) else { return }
+        for thread in threads { thread.join() }
     }
 
     private static let globalInitialisation = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
@@ -64,14 +85,17 @@ private final class LoopThread: Sendable {
     private let isRunning = DispatchGroup()
     private let number = Locked<UInt?>(nil)
 
-    init(configuration: OriginClient.Configuration, inbox: Inbox, multi: UnsafeMutableRawPointer) {
+    init(
+        configuration: OriginClient.Configuration, inbox: Inbox, places: TransferPlaces, multi: UnsafeMutableRawPointer
+    ) {
         // A raw pointer is not Sendable; this one goes to the thread and is used nowhere else (see `Inbox`).
         let multi = UInt(bitPattern: multi)
         isRunning.enter()
         let thread = Thread { [self] in
             number.withLock { $0 = UInt(pthread_self()) }
             TransferLoop(
-                configuration: configuration, inbox: inbox, multi: UnsafeMutableRawPointer(bitPattern: multi)!
+                configuration: configuration, inbox: inbox, places: places,
+                multi: UnsafeMutableRawPointer(bitPattern: multi)!
             ).run()
             isRunning.leave()
         }
@@ -79,9 +103,11 @@ private final class LoopThread: Sendable {
         thread.start()
     }
 
-    /// Waits for the end of the thread, unless it is the one that asks.
+    /// Whether it is the one that asks.
+    var isCurrent: Bool { number.withLock { $0 } == UInt(pthread_self()) }
+
+    /// Waits for the end of the thread.
     func join() {
-        if number.withLock({ $0 }) == UInt(pthread_self()) { return }
         isRunning.wait()
     }
 }

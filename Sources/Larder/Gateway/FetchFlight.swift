@@ -12,7 +12,7 @@ import Primitives
 ///
 /// Invariants: `state` is under one lock, and acted upon after; only the transfer is told under it what to do. Phases
 /// only go forward, but when a 304 confirms what is not held. A waiter is in the list or was answered, never both;
-/// nobody is added once the phase is `ended`. The origin's calls come one after another on its client's thread, the
+/// nobody is added once the phase is `ended`. The origin's calls come one after another on one of its client's threads, the
 /// cache's on its writer's.
 final class FetchFlight: Sendable {
     /// What all flights work with.

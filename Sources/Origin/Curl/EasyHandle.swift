@@ -8,7 +8,7 @@ import Primitives
 /// buffer on the handle, which then refuses options for ever after. Connections and look-ups belong to the multi
 /// handle.
 ///
-/// Confined to the client's thread. The user data of its callbacks is not retained: whoever it is lives as long as the
+/// Confined to one of the client's threads. The user data of its callbacks is not retained: whoever it is lives as long as the
 /// handle.
 final class EasyHandle {
     let pointer: UnsafeMutableRawPointer

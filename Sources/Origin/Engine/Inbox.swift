@@ -1,7 +1,7 @@
 import CCurl
 import Primitives
 
-/// How other threads reach the client's thread: commands in order, and a wake-up for it.
+/// How other threads reach a loop of the client: commands in order, and a wake-up for it.
 ///
 /// Invariants, all held by the one lock:
 /// - A command is either taken by the loop or refused; none is lost after `close`.
@@ -10,6 +10,8 @@ import Primitives
 final class Inbox: Sendable {
     enum Command: Sendable {
         case start(OriginTransfer, OriginRequest, any OriginReceiver)
+        /// Its turn has come.
+        case run(UInt64)
         case cancel(UInt64)
         case cancelIfWaiting(UInt64)
         /// What was held back may go on, or has broken.
@@ -21,14 +23,7 @@ final class Inbox: Sendable {
         var commands: [Command] = []
         /// The multi handle as an address; `nil` once the inbox is closed.
         var multi: UInt?
-        var nextTransfer: UInt64 = 0
-        var counts = Counts()
-    }
-
-    /// How many transfers run, and how many wait for their turn.
-    struct Counts: Equatable, Sendable {
-        var running = 0
-        var waiting = 0
+        var openTransfers = 0
     }
 
     private let state: Locked<State>
@@ -37,18 +32,12 @@ final class Inbox: Sendable {
         state = Locked(State(multi: UInt(bitPattern: multi)))
     }
 
-    /// As the loop left them last.
-    var counts: Counts {
-        get { state.withLock(\.counts) }
-        set { state.withLock { $0.counts = newValue } }
-    }
+    /// How many transfers were left here and are not over.
+    var openTransfers: Int { state.withLock(\.openTransfers) }
 
-    /// A number for a new transfer.
-    func nextTransfer() -> UInt64 {
-        state.withLock { state in
-            state.nextTransfer += 1
-            return state.nextTransfer
-        }
+    /// A transfer is over.
+    func noteEnd() {
+        state.withLock { $0.openTransfers -= 1 }
     }
 
     /// Leaves a command; `false` when nobody will take it any more.
@@ -59,6 +48,7 @@ final class Inbox: Sendable {
             // The loop takes all commands at once: one wake-up for all that wait is enough.
             if state.commands.isEmpty { curl_multi_wakeup(UnsafeMutableRawPointer(bitPattern: multi)) }
             state.commands.append(command)
+            if case .start = command { state.openTransfers += 1 }
             return true
         }
     }

@@ -1,4 +1,4 @@
-/// The loop's clock, and the next time that it has to look at time limits. Confined to the client's thread.
+/// The loop's clock, and the next time that it has to look at time limits. Confined to one of the client's threads.
 final class LoopTimer {
     typealias Instant = ContinuousClock.Instant
 

@@ -5,7 +5,7 @@ import Primitives
 
 /// One transfer, from its first URL to its end: the hop it is at, and what libcurl's callbacks find out.
 ///
-/// Confined to the client's thread; the callbacks run there, too, inside `curl_multi_perform`.
+/// Confined to one of the client's threads; the callbacks run there, too, inside `curl_multi_perform`.
 final class Transfer {
     typealias Instant = LoopTimer.Instant
 

@@ -2,7 +2,7 @@ import CCurl
 import Glibc
 import Primitives
 
-/// The client's thread: libcurl's multi handle, everything that waits, and everybody's time limits.
+/// One of the client's threads: a multi handle of libcurl's, the transfers that it was given, and their time limits.
 ///
 /// Invariant: whatever is in here belongs to this one thread, libcurl's handles included; other threads reach it
 /// through the inbox only. A transfer is in `transfers` from its start to the call of `originDidFinish`, and nowhere
@@ -13,20 +13,23 @@ final class TransferLoop {
     private let multi: UnsafeMutableRawPointer
     private var transfers: [UInt64: Transfer] = [:]
     private var active: [UnsafeMutableRawPointer: Transfer] = [:]
-    private var queue: TransferQueue
-    /// What the inbox shows of the queue; kept here so that its lock is taken only for a change.
-    private var shownCounts = Inbox.Counts()
+    private let places: TransferPlaces
+    /// Whether a place has become free since places were given to those who wait.
+    private var hasFreedPlace = false
     private let timer: LoopTimer
     private let ftpSockets = FTPSockets()
 
-    init(configuration: OriginClient.Configuration, inbox: Inbox, multi: UnsafeMutableRawPointer) {
+    init(
+        configuration: OriginClient.Configuration, inbox: Inbox, places: TransferPlaces, multi: UnsafeMutableRawPointer
+    ) {
         self.configuration = configuration
         self.inbox = inbox
         self.multi = multi
         timer = LoopTimer(clock: configuration.now)
-        queue = TransferQueue(limit: configuration.maxTransfers, limitPerHost: configuration.maxTransfersPerHost)
+        self.places = places
         // Connections that nobody uses stay open for the next transfer.
-        larder_curl_multi_setopt_long(multi, CURLMOPT_MAXCONNECTS, configuration.maxTransfers)
+        let connections = (configuration.maxTransfers + configuration.threads - 1) / configuration.threads
+        larder_curl_multi_setopt_long(multi, CURLMOPT_MAXCONNECTS, connections)
     }
 
     /// Works until a command ends it; then every transfer is cancelled and libcurl's handles are freed.
@@ -41,7 +44,7 @@ final class TransferLoop {
             curl_multi_perform(multi, &count)
             let didFinish = finishDone()
             // What is over gives its place to the next: no reason to wait.
-            if isRunning && !didFinish { curl_multi_poll(multi, nil, 0, pollTime(), nil) }
+            if isRunning && !didFinish && !hasFreedPlace { curl_multi_poll(multi, nil, 0, pollTime(), nil) }
         }
         end()
     }
@@ -51,6 +54,9 @@ final class TransferLoop {
     private func perform(_ command: Inbox.Command) -> Bool {
         switch command {
         case .start(let control, let request, let receiver): start(control, request, receiver)
+        case .run(let id):
+            // It may be over by now; then it has given its place back.
+            if let transfer = transfers[id] { run(transfer) }
         case .cancel(let id):
             if let transfer = transfers[id] { finish(transfer, .failure(OriginError(.cancelled))) }
         case .cancelIfWaiting(let id):
@@ -76,6 +82,7 @@ final class TransferLoop {
             enqueue(transfer)
         } catch {
             request.body?.close()
+            inbox.noteEnd()
             receiver.originDidFinish(.failure(error))
         }
     }
@@ -97,15 +104,16 @@ final class TransferLoop {
     // MARK: Running
 
     private func startWaiting() {
-        while let id = queue.next() {
+        hasFreedPlace = false
+        for id in places.giveTurns(in: inbox) {
             guard let transfer = transfers[id] else { preconditionFailure("the queue has a transfer that is over") }
-            transfer.startedAt = timer.now
-            tryOnce(transfer)
+            run(transfer)
         }
-        let counts = Inbox.Counts(running: queue.runningCount, waiting: queue.waitingCount)
-        guard counts != shownCounts else { return }
-        shownCounts = counts
-        inbox.counts = counts
+    }
+
+    private func run(_ transfer: Transfer) {
+        transfer.startedAt = timer.now
+        tryOnce(transfer)
     }
 
     /// Sends the request of the current hop.
@@ -163,13 +171,13 @@ final class TransferLoop {
         // Another host has limits of its own: the transfer waits for its turn again, and waiting does not count.
         if let startedAt = transfer.startedAt { transfer.timeLeft -= timer.now - startedAt }
         transfer.startedAt = nil
-        queue.remove(transfer.id)
+        leavePlace(transfer)
         enqueue(transfer, first: true)
     }
 
     private func enqueue(_ transfer: Transfer, first: Bool = false) {
         transfer.queuedAt = timer.now
-        queue.enqueue(transfer.id, host: transfer.url.origin, first: first)
+        places.enqueue(transfer.id, host: transfer.url.origin, first: first)
         timer.note(deadline(of: transfer))
     }
 
@@ -182,10 +190,16 @@ final class TransferLoop {
         curl_multi_remove_handle(multi, handle.pointer)
     }
 
+    private func leavePlace(_ transfer: Transfer) {
+        places.remove(transfer.id)
+        hasFreedPlace = true
+    }
+
     private func finish(_ transfer: Transfer, _ result: Result<OriginSummary, OriginError>) {
         release(transfer)
-        queue.remove(transfer.id)
+        leavePlace(transfer)
         transfers[transfer.id] = nil
+        inbox.noteEnd()
         transfer.request.body?.close()
         transfer.receiver.originDidFinish(result)
     }
