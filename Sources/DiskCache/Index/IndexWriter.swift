@@ -7,7 +7,7 @@ struct IndexWriter {
     let namespace: String
     /// The namespace's directory.
     let directory: String
-    private let statements: StoreStatements
+    let statements: StoreStatements
 
     init(db: Database, namespace: String, directory: String) {
         self.db = db

@@ -4,7 +4,7 @@ import GRDB
 /// it has prepared by the whole text, which must be hashed to find it.
 final class StoreStatements {
     private let db: Database
-    private var heldStatement, insertStatement, bodyStatement: DirectStatement?
+    private var heldStatement, insertStatement, bodyStatement, fullVariantsStatement: DirectStatement?
 
     init(_ db: Database) {
         self.db = db
@@ -24,6 +24,14 @@ final class StoreStatements {
     var body: DirectStatement {
         get throws { try prepared(&bodyStatement, "REPLACE INTO bodies VALUES (?, ?)") }
     }
+
+    /// Whether there are ``Entry/variantLimit`` entries or more with keys between two.
+    var fullVariants: DirectStatement {
+        get throws { try prepared(&fullVariantsStatement, Self.fullVariantsQuery) }
+    }
+
+    static let fullVariantsQuery =
+        "SELECT 1 FROM entries WHERE key > ? AND key < ? LIMIT 1 OFFSET \(Entry.variantLimit - 1)"
 
     private func prepared(_ statement: inout DirectStatement?, _ sql: String) throws -> DirectStatement {
         if let statement { return statement }

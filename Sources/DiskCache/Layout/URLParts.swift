@@ -26,14 +26,22 @@ struct URLParts {
         segments = rest[slash...].dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
             .map { String(Substring($0)) }
 
-        let authority = rest[..<slash]
+        (host, port) = Self.hostAndPort(rest[..<slash])
+    }
+
+    /// The host of a URL, without the work of taking the rest apart.
+    static func host(of url: String) -> String {
+        var rest = Substring(url).utf8
+        if let colon = rest.firstIndex(of: UInt8(ascii: ":")), rest[colon...].starts(with: "://".utf8) {
+            rest = rest[colon...].dropFirst(3)
+        }
+        return hostAndPort(rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }).host
+    }
+
+    private static func hostAndPort(_ authority: Substring.UTF8View) -> (host: String, port: String?) {
         let digits = authority.reversed().prefix { $0 >= 0x30 && $0 <= 0x39 }.count
         let beforePort = authority.dropLast(digits)
-        if digits > 0, beforePort.last == UInt8(ascii: ":") {
-            host = String(Substring(beforePort.dropLast()))
-            port = String(Substring(authority.suffix(digits)))
-        } else {
-            host = String(Substring(authority))
-        }
+        guard digits > 0, beforePort.last == UInt8(ascii: ":") else { return (String(Substring(authority)), nil) }
+        return (String(Substring(beforePort.dropLast())), String(Substring(authority.suffix(digits))))
     }
 }

@@ -20,7 +20,7 @@ struct Flight: Sendable {
         self.key = key
         self.kind = kind
         self.url = url
-        host = url.map { URLParts($0).host }
+        host = url.map { URLParts.host(of: $0) }
         self.tags = Set(tags.map(ExactText.init))
         self.isVariantOpen = isVariantOpen
     }

@@ -12,6 +12,7 @@ extension WriteContext {
     /// Makes room for one more response to the URL of `key`: when there are as many as may be, the one that was stored
     /// or confirmed longest ago goes. `false` when all of them are pinned.
     func makeRoomForVariant(of key: CacheKey) throws -> Bool {
+        guard try index.hasFullVariants(ofMD5: key.md5Hex) else { return true }
         let excess = try index.variantCount(ofMD5: key.md5Hex) - (Entry.variantLimit - 1)
         if excess <= 0 { return true }
         let oldest = try index.oldestVariants(ofMD5: key.md5Hex, limit: excess)
@@ -21,6 +22,14 @@ extension WriteContext {
 }
 
 extension IndexWriter {
+    /// Whether there are as many responses whose keys begin with that MD5 as may be: nearly always a look at one place.
+    fileprivate func hasFullVariants(ofMD5 md5: String) throws -> Bool {
+        var statement = try statements.fullVariants
+        statement.bind(md5 + ".")
+        statement.bind(md5 + "/")
+        return try statement.hasRow()
+    }
+
     /// How many responses there are whose keys begin with that MD5.
     fileprivate func variantCount(ofMD5 md5: String) throws -> Int {
         try db.cachedStatement(sql: Self.variantCountStatement).first([md5 + ".", md5 + "/"]) { $0[0] } ?? 0

@@ -29,7 +29,10 @@ public struct Freshness: Hashable, Sendable {
 
     /// Reads a stored response.
     public init(of response: StoredResponse) {
-        self.init(response.status, response.fields, requestedAt: response.requestedAt, receivedAt: response.receivedAt)
+        self = response.memo.freshness {
+            Self(
+                response.status, response.fields, requestedAt: response.requestedAt, receivedAt: response.receivedAt)
+        }
     }
 
     private init(_ status: Int, _ fields: HTTPFields, requestedAt: Timestamp, receivedAt: Timestamp) {

@@ -6,13 +6,13 @@ public struct StoredResponse: Hashable, Sendable {
     /// The URL that it answers, as it was asked for.
     public var url: String
     /// The status code.
-    public var status: Int
+    public var status: Int { didSet { memo = FreshnessMemo() } }
     /// The fields, to be given back unchanged and in their order.
-    public var fields: HTTPFields
+    public var fields: HTTPFields { didSet { memo = FreshnessMemo() } }
     /// When the request was sent that brought the answer, or its last validation.
-    public var requestedAt: Timestamp
+    public var requestedAt: Timestamp { didSet { memo = FreshnessMemo() } }
     /// When the answer, or its last validation, came.
-    public var receivedAt: Timestamp
+    public var receivedAt: Timestamp { didSet { memo = FreshnessMemo() } }
     /// What a request must have in common with the one that brought the answer (RFC 9111 §4.1).
     public var selection: SelectingFields
     /// Which bytes of the representation the body has; `nil`: all of them.
@@ -28,6 +28,8 @@ public struct StoredResponse: Hashable, Sendable {
     /// Whether somebody has set by hand until when it is fresh. Then that counts for everyone, in place of what the
     /// origin said, until the origin says something again.
     public var isExpirySet = false
+    /// Its ``Freshness``, which is asked for again and again while it is being answered.
+    private(set) var memo = FreshnessMemo()
 
     /// A response with all that is kept of it; by default complete, valid and the origin's affair alone.
     public init(

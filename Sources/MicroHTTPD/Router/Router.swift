@@ -72,9 +72,8 @@ public struct Router<Value: Sendable>: Sendable {
         guard target.utf8.first == UInt8(ascii: "/") else { return .notFound }
         // By bytes: a combining mark behind a slash would make one character of the two.
         let path = target.utf8.dropFirst().prefix { $0 != UInt8(ascii: "?") }
-        let segments = path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map(Substring.init)
         var captures = Captures()
-        guard let place = find(segments[...], of: target, from: 0, captures: &captures) else { return .notFound }
+        guard let place = find(path, of: target, from: 0, captures: &captures) else { return .notFound }
         let routes = nodes[place].routes
         let found =
             routes.first { $0.route.method == method }
@@ -110,25 +109,31 @@ public struct Router<Value: Sendable>: Sendable {
         return nodes.count - 1
     }
 
-    /// The place that the segments lead to, with what the variable parts on the way stand for. A literal that leads
-    /// nowhere gives way to a parameter, and that to the rest.
+    /// The place that what is left of the path leads to, with what the variable parts on the way stand for; `nil` is
+    /// left when the last segment was taken. A literal that leads nowhere gives way to a parameter, and that to the rest.
     private func find(
-        _ segments: ArraySlice<Substring>, of target: Substring, from place: Int, captures: inout Captures
+        _ path: Substring.UTF8View?, of target: Substring, from place: Int, captures: inout Captures
     ) -> Int? {
-        guard let segment = segments.first else { return nodes[place].routes.isEmpty ? nil : place }
-        let following = segments.dropFirst()
-        if let next = nodes[place].literals[segment],
-            let found = find(following, of: target, from: next, captures: &captures)
-        {
-            return found
+        guard let path else { return nodes[place].routes.isEmpty ? nil : place }
+        // Nothing but the rest can follow: it need not be taken apart.
+        let isOnlyRest = nodes[place].literals.isEmpty && nodes[place].parameter == nil
+        if !isOnlyRest {
+            let end = path.firstIndex(of: UInt8(ascii: "/"))
+            let segment = Substring(path[..<(end ?? path.endIndex)])
+            let following = end.map { path[path.index(after: $0)...] }
+            if let next = nodes[place].literals[segment],
+                let found = find(following, of: target, from: next, captures: &captures)
+            {
+                return found
+            }
+            if let next = nodes[place].parameter, !segment.isEmpty {
+                captures.values.append(segment)
+                if let found = find(following, of: target, from: next, captures: &captures) { return found }
+                captures.values.removeLast()
+            }
         }
-        if let next = nodes[place].parameter, !segment.isEmpty {
-            captures.values.append(segment)
-            if let found = find(following, of: target, from: next, captures: &captures) { return found }
-            captures.values.removeLast()
-        }
-        guard let next = nodes[place].rest, segment.startIndex < target.endIndex else { return nil }
-        captures.rest = target[segment.startIndex...]
+        guard let next = nodes[place].rest, path.startIndex < target.endIndex else { return nil }
+        captures.rest = target[path.startIndex...]
         return next
     }
 }
