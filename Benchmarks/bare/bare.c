@@ -1,11 +1,13 @@
 /* The limit: bare libmicrohttpd that sends one prepared response, whatever it is asked.
 
-   bare PORT THREADS SIZE ["Name: value"]...
+   bare PORT THREADS SIZE BODIES ["Name: value"]...
 
-   The header fields are those of the Larder response that it is held against, so that both send the same bytes. */
+   With more bodies than one it sends them in turns: then they come from RAM, as those of a cache do, and not from the
+   processor's own memory. The header fields are those of the Larder response that it is held against, so that both send the same bytes. */
 #include "serve.h"
 
-static struct MHD_Response *prepared;
+static struct MHD_Response **prepared;
+static size_t bodies;
 
 static enum MHD_Result answer(void *context, struct MHD_Connection *connection, const char *target, const char *method,
                               const char *version, const char *data, size_t *size, void **state)
@@ -20,24 +22,27 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
         *size = 0;
         return MHD_YES;
     }
-    return MHD_queue_response(connection, MHD_HTTP_OK, prepared);
+    static __thread size_t turn;
+    return MHD_queue_response(connection, MHD_HTTP_OK, prepared[turn++ % bodies]);
 }
 
 int main(int argc, char **argv)
 {
-    if (argc < 4) {
-        fprintf(stderr, "usage: bare PORT THREADS SIZE [\"Name: value\"]...\n");
+    if (argc < 5 || number(argv[4]) < 1) {
+        fprintf(stderr, "usage: bare PORT THREADS SIZE BODIES [\"Name: value\"]...\n");
         return 2;
     }
-    prepared = prepare((size_t)number(argv[3]), "", "");
-    for (int i = 4; i < argc; i++) {
+    bodies = (size_t)number(argv[4]);
+    prepared = allocate(bodies * sizeof *prepared);
+    for (size_t k = 0; k < bodies; k++) prepared[k] = prepare((size_t)number(argv[3]), "", "");
+    for (int i = 5; i < argc; i++) {
         char *colon = strchr(argv[i], ':');
         if (!colon) {
             fprintf(stderr, "not a header field: %s\n", argv[i]);
             return 2;
         }
         *colon = 0;
-        add_field(prepared, argv[i], colon + 1 + strspn(colon + 1, " "));
+        for (size_t k = 0; k < bodies; k++) add_field(prepared[k], argv[i], colon + 1 + strspn(colon + 1, " "));
     }
     serve((uint16_t)number(argv[1]), (unsigned)number(argv[2]), answer);
     return 0;

@@ -107,7 +107,7 @@ import Testing
             try all.waitBlocking(for: 100)
             try connection.respond(body: request.target)
         }
-        let client = OriginClient(configuration: .local)
+        let client = OriginClient(configuration: .local { $0.threads = 1 })
         let collectors = (0..<100).map { client.start(origin.url("/\($0)")) }
         for (index, collector) in collectors.enumerated() {
             try await collector.summary()
@@ -135,6 +135,55 @@ import Testing
         for collector in collectors { try await collector.summary() }
         #expect(origin.requestCount == 10)
         #expect(Set(origin.requests.map(\.target)) == Set((0..<10).map { "/\($0)" }))
+    }
+
+    @Test("a place that becomes free on one thread is for whoever is next, on any thread")
+    func placesAreShared() async throws {
+        let atOnce = Locked(0)
+        let origin = try ScriptedOrigin { request, connection in
+            let count = atOnce.withLock { count in
+                count += 1
+                return count
+            }
+            defer { atOnce.withLock { $0 -= 1 } }
+            try connection.respond(body: String(count))
+        }
+        let client = OriginClient(
+            configuration: .local {
+                $0.threads = 4
+                $0.maxTransfersPerHost = 1
+            })
+        let collectors = (0..<40).map { client.start(origin.url("/\($0)")) }
+        for collector in collectors {
+            try await collector.summary()
+            #expect(collector.text == "1")
+        }
+        // Its own connection for each thread that had a turn; so all four had one.
+        #expect(origin.connectionCount == 4)
+    }
+
+    @Test("whoever leaves while its turn is on its way to another thread leaves no place taken")
+    func leavingInTurn() async throws {
+        let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
+        let client = OriginClient(
+            configuration: .local {
+                $0.threads = 4
+                $0.maxTransfersPerHost = 2
+            })
+        let collectors = (0..<400).map { number in
+            let collector = client.start(origin.url("/\(number)"))
+            if number % 3 == 0 { collector.transfer?.cancel() }
+            return collector
+        }
+        for (number, collector) in collectors.enumerated() {
+            if number % 3 == 0 {
+                try await collector.didFinish.wait()
+            } else {
+                try await collector.summary()
+            }
+            #expect(collector.results.count == 1)
+        }
+        #expect(client.transferCounts == (0, 0))
     }
 
     @Test("waiting for a turn does not count as time")

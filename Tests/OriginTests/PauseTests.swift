@@ -169,6 +169,8 @@ import Testing
         let front = try await TLSFront(originPort: origin.port)
         let client = OriginClient(
             configuration: .local {
+                // Each thread has connections of its own.
+                $0.threads = 1
                 $0.certificateAuthorityFile = front.authority.certificateFile
                 $0.addressPolicy = AddressPolicy(allowing: [try! AddressRule("localhost")])
             })

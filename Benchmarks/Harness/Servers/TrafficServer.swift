@@ -6,7 +6,8 @@ enum TrafficServer {
     static func start(_ bench: Bench, memory: Int) throws -> Server {
         let (port, origin) = (try unusedPort(), try bench.origin.port)
         let directory = try bench.folder("trafficserver")
-        _ = try bench.folder("trafficserver/disk")
+        try FileManager.default.createDirectory(
+            at: directory.appendingPathComponent("disk"), withIntermediateDirectories: true)
         let values = [
             "CORES": String(bench.cores), "PORT": String(port), "ORIGIN": String(origin),
             "DIRECTORY": directory.path, "MEMORY": String(memory), "DISK": "\(memory >> 19)M",

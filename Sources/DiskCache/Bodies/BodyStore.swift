@@ -20,6 +20,8 @@ final class BodyStore: Sendable {
     private let intents: Locked<FileDescriptor>
     /// Room for the index when the disk is full: `ballast` in the namespace's directory.
     let ballast: Ballast
+    /// Where bodies wait to be written.
+    let writeBuffers = WriteBuffers()
 
     init(directory: String) throws(DiskCacheError) {
         self.directory = directory

@@ -5,8 +5,9 @@ import Primitives
 ///
 /// It stays readable as long as somebody holds it, whether the body is published, abandoned or removed meanwhile.
 ///
-/// Invariant: whoever receives appends to the content first and moves ``length`` on after it, under one lock; so what
-/// lies before `length` never changes.
+/// Invariants: whoever receives appends to the content first and moves ``length`` on after it, under one lock; so what
+/// lies before `length` never changes. Of a body in a file, what lies before `written` is there, and the rest up to
+/// `length` in `buffer`.
 public final class GrowingBody: Sendable {
     private enum Content {
         case memory([UInt8])
@@ -16,16 +17,22 @@ public final class GrowingBody: Sendable {
     private struct State {
         var content = Content.memory([])
         var length: Int64 = 0
+        var written: Int64 = 0
+        var buffer: WriteBuffer?
     }
 
     private let state = Locked(State())
+    private let buffers: WriteBuffers
 
-    init() {}
+    /// An empty body, in memory.
+    init(buffers: WriteBuffers) {
+        self.buffers = buffers
+    }
 
     /// How many bytes have come.
     public var length: Int64 { state.withLock { $0.length } }
 
-    /// The bytes from `offset` on: at most `count`, fewer at the end of what has come, none behind it.
+    /// The bytes from `offset` on: at most `count`, at least one of those that have come, none behind them.
     ///
     /// Throws ``DiskCacheError/fileSystem(operation:path:errno:)``.
     public func read(at offset: Int64, upTo count: Int) throws(DiskCacheError) -> SharedBytes {
@@ -39,7 +46,11 @@ public final class GrowingBody: Sendable {
             case .memory(let buffer):
                 return .bytes(SharedBytes(buffer[Int(offset)..<Int(offset) + count]))
             case .file(let file, let path):
-                return .file(file, path: path, count: count)
+                guard offset >= state.written, let buffer = state.buffer else {
+                    return .file(file, path: path, count: min(count, Int(max(0, state.written - offset))))
+                }
+                let start = Int(offset - state.written)
+                return .bytes(SharedBytes(copying: UnsafeRawBufferPointer(rebasing: buffer.bytes[start..<start + count])))
             }
         }
         switch source {
@@ -73,8 +84,7 @@ public final class GrowingBody: Sendable {
     /// Takes the next bytes. Throws what writing to the file threw; then they have not come.
     func append(_ bytes: UnsafeRawBufferPointer) throws(DiskCacheError) {
         if let file {
-            // Not under the lock: readers need not wait for the disk, and there is one writer at a time.
-            try file.write(bytes, path: path)
+            return try append(bytes, to: file)
         } else {
             state.withLock { state in
                 guard case .memory(var buffer) = state.content else { return }
@@ -88,12 +98,56 @@ public final class GrowingBody: Sendable {
         state.withLock { $0.length += count }
     }
 
+    private func append(_ bytes: UnsafeRawBufferPointer, to file: FileDescriptor) throws(DiskCacheError) {
+        guard let buffer = state.withLock({ $0.buffer }) else {
+            // Not under the lock: readers need not wait for the disk, and there is one writer at a time.
+            try file.write(bytes, path: path)
+            let count = Int64(bytes.count)
+            return state.withLock { state in
+                state.length += count
+                state.written = state.length
+            }
+        }
+        var rest = bytes
+        while !rest.isEmpty {
+            if buffer.isFull { try flush(buffer, to: file) }
+            let taken = state.withLock { state in
+                let taken = buffer.fill(rest)
+                state.length += Int64(taken)
+                return taken
+            }
+            rest = UnsafeRawBufferPointer(rebasing: rest[taken...])
+        }
+    }
+
+    private func flush(_ buffer: WriteBuffer, to file: FileDescriptor) throws(DiskCacheError) {
+        try file.write(buffer.bytes, path: path)
+        state.withLock { state in
+            state.written += Int64(buffer.count)
+            buffer.empty()
+        }
+    }
+
     /// Moves what has come to a file, where all that follows will go.
     func move(to file: FileDescriptor, path: String) throws(DiskCacheError) {
-        if let bytes {
-            try bytes.withUnsafeBytes { bytes throws(DiskCacheError) in try file.write(bytes, path: path) }
+        let bytes = bytes
+        let buffer = (bytes?.count ?? 0) < WriteBuffers.capacity ? buffers.take() : nil
+        try bytes?.withUnsafeBytes { bytes throws(DiskCacheError) in
+            if let buffer { _ = buffer.fill(bytes) } else { try file.write(bytes, path: path) }
         }
-        state.withLock { $0.content = .file(file, path: path) }
+        state.withLock { state in
+            state.content = .file(file, path: path)
+            state.written = buffer == nil ? state.length : 0
+            state.buffer = buffer
+        }
+    }
+
+    /// Has all that has come be in the file, if there is one. Nothing may be appended after it.
+    func seal() throws(DiskCacheError) {
+        let buffer = state.withLock { $0.buffer }
+        guard let buffer, let file else { return }
+        try flush(buffer, to: file)
+        state.withLock { $0.buffer = nil }
     }
 
     private var path: String {

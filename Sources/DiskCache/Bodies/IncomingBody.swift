@@ -12,7 +12,7 @@ final class IncomingBody: @unchecked Sendable {
     private let partPath: String
     private let memoryLimit: Int64
     /// The bytes, for those who read along.
-    let growing = GrowingBody()
+    let growing: GrowingBody
     private var hasher = SHA256()
     private var validator = JSONValidator()
 
@@ -21,6 +21,7 @@ final class IncomingBody: @unchecked Sendable {
     init(in bodies: BodyStore, memoryLimit: Int64) {
         self.bodies = bodies
         partPath = bodies.newPartPath()
+        growing = GrowingBody(buffers: bodies.writeBuffers)
         self.memoryLimit = memoryLimit
     }
 
@@ -47,6 +48,7 @@ final class IncomingBody: @unchecked Sendable {
     /// The body, complete.
     func seal() throws(DiskCacheError) -> SealedBody {
         if !isFile, length > memoryLimit { try spill() }
+        try growing.seal()
         let content: SealedBody.Content =
             if let bytes = growing.bytes {
                 .bytes(bytes)

@@ -135,7 +135,7 @@ public final class MemoryKeeper: Sendable {
     }
 
     private func giveBack() {
-        cache.releaseIndexMemory()
+        cache.releaseWorkingMemory()
         FreeMemory.giveBack()
     }
 }
