@@ -57,13 +57,27 @@ extension Report {
 
 
             """
-        for part in allParts {
-            let file = folder.appendingPathComponent("\(part.name).json")
-            guard FileManager.default.fileExists(atPath: file.path) else { continue }
-            text += MarkdownTable(try Report(contentsOf: file)).text + "\n![\(part.name)](\(part.name).svg)\n\n"
+        for report in try all(in: folder) {
+            text += MarkdownTable(report).text + "\n![\(report.part)](\(report.part).svg)\n\n"
         }
         try Data((text.trimmingCharacters(in: .newlines) + "\n").utf8)
             .write(to: folder.appendingPathComponent("README.md"))
+    }
+
+    /// Writes the section of the repository's README anew.
+    static func writeSection(of folder: URL, in readme: URL) throws {
+        let text = try String(contentsOf: readme, encoding: .utf8)
+        guard let new = ReadmeSection(try all(in: folder)).placed(in: text) else {
+            throw BenchmarkError("\(readme.path) has no place for the results: \(ReadmeSection.opening)")
+        }
+        try Data(new.utf8).write(to: readme)
+    }
+
+    /// The reports of a folder, in the order of the parts.
+    static func all(in folder: URL) throws -> [Report] {
+        try allParts.map { folder.appendingPathComponent("\($0.name).json") }
+            .filter { FileManager.default.fileExists(atPath: $0.path) }
+            .map { try Report(contentsOf: $0) }
     }
 }
 

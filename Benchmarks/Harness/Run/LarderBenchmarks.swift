@@ -83,6 +83,9 @@ struct LarderBenchmarks: ParsableCommand {
             }
         }
         try Report.writeIndex(of: folder)
+        if output == nil, !quick {
+            try Report.writeSection(of: folder, in: root.appendingPathComponent("README.md"))
+        }
         if isWorse || hasFailed { throw ExitCode.failure }
     }
 

@@ -53,7 +53,7 @@ public struct ExactURL: Hashable, Sendable {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), text.utf8[colon...].starts(with: ":/".utf8),
             !text.utf8[colon...].starts(with: "://".utf8), schemes.contains(text[..<colon].lowercased())
         else { return text }
-        return "\(text[..<colon].lowercased())://\(text.utf8[colon...].dropFirst(2))"
+        return "\(text[..<colon].lowercased())://\(Substring(text.utf8[colon...].dropFirst(2)))"
     }
 }
 

@@ -1,0 +1,84 @@
+import Foundation
+
+/// What the repository's README shows of the results: hits as one table, and of everything else what Larder reached
+/// beside others. All of it comes out of the reports; the section is between two marks, and nobody writes in it by hand.
+struct ReadmeSection {
+    static let opening = "<!-- benchmarks: written by scripts/bench, not by hand -->"
+    static let closing = "<!-- end of benchmarks -->"
+
+    let text: String
+
+    init(_ reports: [Report]) {
+        var lines: [String] = []
+        for report in reports {
+            lines += report.part == Hits.name ? Self.hits(report) : []
+        }
+        let others = reports.filter { $0.part != Hits.name }.flatMap(Self.others)
+        if !others.isEmpty {
+            lines += ["| beside | what | ratio (from, to) |", "|---|---|---:|"] + others + [""]
+        }
+        if let machine = reports.first.map(Self.machine) { lines += [machine, ""] }
+        text = lines.joined(separator: "\n")
+    }
+
+    /// The README with the section in the place of the old one; `nil` when it has no place for one.
+    func placed(in readme: String) -> String? {
+        guard let start = readme.range(of: Self.opening), let end = readme.range(of: Self.closing),
+            start.upperBound <= end.lowerBound
+        else { return nil }
+        return readme[..<start.upperBound] + "\n\n" + text + readme[end.lowerBound...]
+    }
+
+    private static func hits(_ report: Report) -> [String] {
+        let groups = report.groups.filter { group in
+            report.rows.contains { $0.group == group && $0.ratios[.requestsPerSecond] != nil }
+        }
+        var names: [String] = []
+        for row in report.rows where row.ratios[.requestsPerSecond] != nil && !names.contains(row.name) {
+            names.append(row.name)
+        }
+        var lines = [
+            "![hits beside other servers](Benchmarks/results/\(report.part).svg)", "",
+            "Hits from memory: requests/s as a ratio to bare libmicrohttpd that sends one prepared response, and the p99.", "",
+            line([""] + groups), "|---|" + String(repeating: "---:|", count: groups.count),
+        ]
+        for name in names {
+            lines.append(
+                line(
+                    [name]
+                        + groups.map { group in
+                            guard let row = report.rows.first(where: { $0.group == group && $0.name == name }),
+                                let ratio = row.ratios[.requestsPerSecond]
+                            else { return "" }
+                            let p99 = row.values[.p99].map { ", \(Metric.p99.text($0.median)) \(Metric.p99.unit)" } ?? ""
+                            return String(format: "%.2f", ratio.median) + p99
+                        }))
+        }
+        return lines + [""]
+    }
+
+    /// Larder's ratios, each with what it is a ratio to.
+    private static func others(_ report: Report) -> [String] {
+        report.rows.flatMap { row in
+            Metric.allCases.compactMap { metric -> String? in
+                guard let ratio = row.ratios[metric] else { return nil }
+                let range = String(format: "%.2f (%.2f, %.2f)", ratio.median, ratio.lowest, ratio.highest)
+                let what = "\(row.group): \(row.name), \(metric.title)"
+                return line([row.baseline ?? "", what, range])
+            }
+        }
+    }
+
+    private static func machine(_ report: Report) -> String {
+        """
+        \(report.machine.cores) cores (\(report.machine.processor)), servers and load on the same machine; medians of \
+        \(report.settings.rounds) rounds of \(report.settings.seconds) s, commit \
+        \(report.machine.versions["commit"] ?? "unknown"). `scripts/bench` measures it anew; \
+        [Benchmarks/results](Benchmarks/results/README.md) has all of it.
+        """
+    }
+
+    private static func line(_ cells: [String]) -> String {
+        "| " + cells.joined(separator: " | ") + " |"
+    }
+}

@@ -1,0 +1,54 @@
+import Foundation
+import Testing
+
+@testable import LarderBenchmarks
+
+struct ReadmeSectionTests {
+    private static let root = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    private func report(_ part: String, _ rows: [Row]) -> Report {
+        let machine = Machine(
+            cores: 2, processor: "any", memoryBytes: 1 << 34, kernel: "any", versions: ["commit": "abc"])
+        return Report(
+            part: part, summary: "", machine: machine, settings: Settings(rounds: 3, seconds: 5, isQuick: false),
+            rows: rows)
+    }
+
+    @Test("the README shows what the results say, to the letter")
+    func shownAsMeasured() throws {
+        let readme = try String(contentsOf: Self.root.appendingPathComponent("README.md"), encoding: .utf8)
+        let reports = try Report.all(in: Self.root.appendingPathComponent("Benchmarks/results"))
+        #expect(ReadmeSection(reports).placed(in: readme) == readme)
+    }
+
+    @Test("hits are one table: a line for each server, a column for each size")
+    func hits() throws {
+        func row(_ group: String, _ name: String, _ ratio: Double) -> Row {
+            Row(
+                group: group, name: name, baseline: "bare", values: [.p99: Series([0.0042])!],
+                ratios: [.requestsPerSecond: Series([ratio])!])
+        }
+        let text = ReadmeSection([
+            report("hits", [row("1 KiB", "Larder", 0.99), row("64 KiB", "Larder", 0.87), row("64 KiB", "nginx", 0.7)])
+        ]).text
+        #expect(text.contains("|  | 1 KiB | 64 KiB |"))
+        #expect(text.contains("| Larder | 0.99, 4.20 ms | 0.87, 4.20 ms |"))
+        #expect(text.contains("| nginx |  | 0.70, 4.20 ms |"))
+    }
+
+    @Test("elsewhere every ratio is told with what it is to, and how far it scattered")
+    func others() throws {
+        let row = Row(
+            group: "misses, 1 KiB", name: "Larder /fetch", baseline: "nginx", values: [:],
+            ratios: [.requestsPerSecond: Series([0.4, 0.5, 0.7])!])
+        #expect(
+            ReadmeSection([report("fill", [row])]).text
+                .contains("| nginx | misses, 1 KiB: Larder /fetch, requests/s | 0.50 (0.40, 0.70) |"))
+    }
+
+    @Test("a README without the two marks is left alone")
+    func noPlace() {
+        #expect(ReadmeSection([]).placed(in: "# Larder\n") == nil)
+    }
+}
