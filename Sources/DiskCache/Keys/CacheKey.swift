@@ -64,7 +64,8 @@ public struct CacheKey: Hashable, Sendable {
         guard text.utf8.count <= maximumLength else { throw .tooLong(limit: maximumLength) }
         guard !text.utf8.contains(UInt8(ascii: "/")) else { throw .slash }
         guard text != ".", text != ".." else { throw .dots }
-        guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+        // Unicode's control characters (Cc) are these two ranges, for ever.
+        guard !text.unicodeScalars.contains(where: { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }) else {
             throw .controlCharacter
         }
         return CacheKey(text: text, form: .data)
