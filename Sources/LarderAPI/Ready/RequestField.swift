@@ -3,20 +3,24 @@ import MicroHTTPD
 /// What the fields of a GET mean for an answer that was right without them.
 enum RequestField {
     /// Whether another answer may be right, or something must be done beside answering: the request states a condition,
-    /// asks for a part, limits what a cache may do, comes with credentials, or has a field of Larder's own.
+    /// asks for a part, limits what a cache may do, comes with credentials, would be shown as a page (``PageRequest``),
+    /// or has a field of Larder's own.
     static func changesAnswer(_ field: RawField) -> Bool {
         // The lengths tell nearly every other field apart before a byte is compared.
         let isStandard =
             switch field.name.count {
             case 5: field.isNamed("range")
-            case 6: field.isNamed("pragma") || field.isNamed("expect")
+            case 6:
+                field.isNamed("accept")
+                    ? PageRequest.wantsPage(field.value) : field.isNamed("pragma") || field.isNamed("expect")
             case 8: field.isNamed("if-match") || field.isNamed("if-range")
             // It may name other fields, which end here then (RFC 9110 §7.6.1).
             case 10: field.isNamed("connection") ? !isHopOption(field) : false
             case 13: field.isNamed("if-none-match") || field.isNamed("cache-control") || field.isNamed("authorization")
-            case 14: field.isNamed("sec-fetch-dest")
+            case 14: field.isNamed("sec-fetch-dest") && PageRequest.isPage(field.value)
             case 17: field.isNamed("if-modified-since")
             case 19: field.isNamed("if-unmodified-since")
+            case 25: field.isNamed("upgrade-insecure-requests")
             default: false
             }
         return isStandard || field.hasPrefix("larder-")

@@ -144,7 +144,7 @@ extension GatewayAnswer {
     /// The answer as the server sends it.
     func response(to request: Request) -> Response {
         var fields = fields
-        if Self.isPage(request) {
+        if PageRequest.isPage(request) {
             // What comes from elsewhere must not run as a part of Larder's own pages.
             fields.append(HTTPField(name: .contentSecurityPolicy, value: "sandbox; default-src 'none'"))
         }
@@ -166,12 +166,6 @@ extension GatewayAnswer {
             live.feed(stream)
             return .stream(stream, length: live.length)
         }
-    }
-
-    /// Whether a browser would show the answer as a page (https://www.w3.org/TR/fetch-metadata/#sec-fetch-dest-header).
-    private static func isPage(_ request: Request) -> Bool {
-        guard let destination = request.field("Sec-Fetch-Dest") else { return false }
-        return ["document", "iframe", "frame", "object", "embed"].contains(destination)
     }
 }
 

@@ -146,20 +146,47 @@ struct ReadyFetchTests {
         }
     }
 
-    @Test("a page that a browser shows gets the policy that keeps it apart")
-    func page() async throws {
+    @Test(
+        "a page that a browser shows gets the policy that keeps it apart, whatever is at hand",
+        arguments: [
+            ("Sec-Fetch-Dest", "document"), ("Sec-Fetch-Dest", "iframe"), ("Sec-Fetch-Dest", "frame"),
+            ("Sec-Fetch-Dest", "object"), ("Sec-Fetch-Dest", "embed"), ("Upgrade-Insecure-Requests", "1"),
+            ("Accept", "text/html,*/*;q=0.8"), ("accept", "application/xhtml+xml"),
+        ])
+    func page(name: String, value: String) async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.cacheControl: "max-age=60", .contentType: "text/html"], body: "<p>")
         }
         defer { origin.stop() }
-        let destination = try #require(HTTPField.Name("Sec-Fetch-Dest"))
+        let name = try #require(HTTPField.Name(name))
         try await TestServer.with { (server) async throws in
             let url = origin.url("/a")
+            for _ in 0..<3 {
+                let (reply, isAtHand) = try await fetch(server, url, [name: value])
+                #expect(!isAtHand)
+                #expect(reply[.contentSecurityPolicy]?.contains("sandbox") == true)
+            }
+            // What was made for pages is for nobody else, and the other way round.
             #expect(try await warm(server, url)[.contentSecurityPolicy] == nil)
-            let (reply, isAtHand) = try await fetch(server, url, [destination: "document"])
+            let (reply, isAtHand) = try await fetch(server, url, [name: value])
             #expect(!isAtHand)
             #expect(reply[.contentSecurityPolicy]?.contains("sandbox") == true)
             #expect(try await fetch(server, url).isAtHand)
+        }
+    }
+
+    @Test(
+        "images, scripts and whatever else a page of a browser loads are answered at hand",
+        arguments: [("image", "image/avif,image/webp,*/*;q=0.8"), ("script", "*/*"), ("empty", "application/json")])
+    func partOfPage(destination: String, accept: String) async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.respond(fields: [.cacheControl: "max-age=60"], body: "body")
+        }
+        defer { origin.stop() }
+        let name = try #require(HTTPField.Name("Sec-Fetch-Dest"))
+        try await TestServer.with { (server) async throws in
+            let reply = try await warm(server, origin.url("/a"), [name: destination, .accept: accept])
+            #expect(reply[.contentSecurityPolicy] == nil)
         }
     }
 
