@@ -130,7 +130,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 // The tests start the executable: it must be built before they run.
-                "LarderCommand", "LarderAPI", "Larder", "DiskCache", "Primitives", "TestSupport",
+                "LarderCommand", "LarderAPI", "Larder", "MicroHTTPD", "DiskCache", "Primitives", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Yams", package: "Yams"),
             ]),

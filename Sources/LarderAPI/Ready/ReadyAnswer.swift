@@ -26,6 +26,10 @@ final class ReadyAnswer: Sendable {
         var isCurrent: Bool { entry.isCurrent && responses?.isCurrent != false }
     }
 
+    /// Makes the answer for an instant: what it is then, and from when on it is no longer right. `nil`: from then on
+    /// nothing is.
+    typealias Maker = @Sendable (Timestamp) -> (response: Response, until: Timestamp)?
+
     let hash: Int
     /// What `Larder-TTL` said; `nil`: it was not there.
     let ttl: [UInt8]?
@@ -34,14 +38,12 @@ final class ReadyAnswer: Sendable {
     let response: Response
     let validity: Validity
     let meter: RequestMetrics.Meter?
-    /// Makes the answer for an instant at which this one's time is over, but for that instant is right; `nil`, or when
-    /// it returns `nil`: from then on nothing is.
-    let renew: (@Sendable (Timestamp) -> (response: Response, until: Timestamp)?)?
+    /// For an instant at which this one's time is over; `nil`: then nothing is right.
+    let renew: Maker?
 
     init(
         target: [UInt8], ttl: [UInt8]?, selectors: [Selector], response: Response, validity: Validity,
-        meter: RequestMetrics.Meter?,
-        renew: (@Sendable (Timestamp) -> (response: Response, until: Timestamp)?)?
+        meter: RequestMetrics.Meter?, renew: Maker?
     ) {
         self.target = target
         hash = target.withUnsafeBytes(Self.hash)

@@ -78,38 +78,46 @@ final class ReadyAnswers: Sendable {
         return nil
     }
 
-    /// Keeps the answer to a request, when it is one that others will get as well.
+    /// Keeps the answer to a request, when it is one that others will get as well. It is made only then.
     ///
     /// - Parameters:
     ///   - call: whose answer it is.
     ///   - selectors: the names of the fields of the request that the answer depends on, in lower case.
-    ///   - validity: what makes it right.
-    ///   - renew: see ``ReadyAnswer/renew``.
+    ///   - entry: what the answer is made of.
+    ///   - responses: those of the URL that it was selected from; `nil` when there was nothing to select from.
+    ///   - renews: whether it is made anew when its time is over.
+    ///   - make: see ``ReadyAnswer/Maker``.
     func keep(
-        _ response: Response, to call: Call, selectors: [String] = [], validity: ReadyAnswer.Validity,
-        renew: (@Sendable (Timestamp) -> (response: Response, until: Timestamp)?)? = nil
+        to call: Call, selectors: [String] = [], madeOf entry: HotEntry.Mark, selectedFrom responses: ChangeMark? = nil,
+        renews: Bool, make: @escaping ReadyAnswer.Maker
     ) {
+        let now = now
+        var validity = ReadyAnswer.Validity(entry: entry, responses: responses, from: now, until: now)
         let request = call.exchange.request
-        guard !request.isHead, request.declaredLength == nil, case .bytes = response.body,
-            response.headLength <= Self.headLimit, validity.until > validity.from, validity.isCurrent,
-            let (ttl, selectors) = Self.selectors(selectors, of: request)
+        guard validity.isCurrent, let (ttl, selectors) = Self.selectors(selectors, of: request),
+            let (response, until) = make(now), until > now, case .bytes = response.body,
+            response.headLength <= Self.headLimit
         else { return }
+        validity.until = until
         let answer = ReadyAnswer(
             target: request.withTarget(Array.init), ttl: ttl, selectors: selectors, response: response,
-            validity: validity,
-            meter: call.meter(status: response.status), renew: renew)
+            validity: validity, meter: call.meter(status: response.status), renew: renews ? make : nil)
         // First the table: from then on it can be taken out again.
         table.insert(answer)
-        let isKept = cache.keepAtHand(validity.entry, for: answer.requestsHash, bytes: answer.cost) { [weak table] in
+        let isKept = cache.keepAtHand(entry, for: answer.requestsHash, bytes: answer.cost) { [weak table] in
             table?.remove(answer)
         }
         if !isKept { table.remove(answer) }
     }
 
+    /// How many answers are at hand.
+    var count: Int { table.count }
+
     /// What the request says of these fields and of `Larder-TTL`; `nil` when it is one whose answer others do not get.
     private static func selectors(
         _ names: [String], of request: Request
     ) -> (ttl: [UInt8]?, selectors: [ReadyAnswer.Selector])? {
+        guard !request.isHead, request.declaredLength == nil else { return nil }
         var isPlain = true
         var ttl: [UInt8]?
         var values = names.map { (name: Array($0.utf8), lines: [[UInt8]]()) }

@@ -57,7 +57,6 @@ struct ContentRoutes: Sendable {
                 call.respond(Problem.noEntry)
                 return
             }
-            let now = service.clock.now()
             let result = Result { () throws(Problem) in try answer(stored) }
             switch result {
             case .success(let response):
@@ -65,7 +64,7 @@ struct ContentRoutes: Sendable {
                 service.cache.recordHit(stored.entry)
                 if let hot = stored.hot, response.status == 200 {
                     let end = allowsStale ? .distantFuture : stored.entry.expiryDate
-                    ready.keep(response, to: call, validity: .init(entry: hot, from: now, until: end))
+                    ready.keep(to: call, madeOf: hot, renews: false) { _ in (response, end) }
                 }
             case .failure(let problem) where problem.status == 404: service.metrics.misses.increment()
             // Something was there, but the request did not want it like this.

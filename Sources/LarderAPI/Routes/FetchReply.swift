@@ -100,14 +100,11 @@ extension FetchReply {
     /// Keeps an answer at hand for others. What tells the time in it is made anew when it is asked for.
     private func keep(_ response: Response, _ reuse: AnswerReuse, _ call: Call) {
         let (status, body) = (response.status, response.body)
-        let renew: @Sendable (Timestamp) -> (response: Response, until: Timestamp)? = { now in
+        ready.keep(
+            to: call, selectors: reuse.selectors, madeOf: reuse.entry, selectedFrom: reuse.responses, renews: true
+        ) { now in
             reuse.fields(at: now).map { (Response(status: status, fields: $0.fields, body: body), $0.until) }
         }
-        let now = ready.now
-        guard let (first, until) = renew(now) else { return }
-        ready.keep(
-            first, to: call, selectors: reuse.selectors,
-            validity: .init(entry: reuse.entry, responses: reuse.responses, from: now, until: until), renew: renew)
     }
 }
 

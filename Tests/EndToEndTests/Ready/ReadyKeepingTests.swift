@@ -1,0 +1,92 @@
+import DiskCache
+import HTTPTypes
+import MicroHTTPD
+import Primitives
+import TestSupport
+import Testing
+
+@testable import LarderAPI
+
+/// What is kept at hand, and for how long: answers that a test makes itself, of an entry in memory.
+@Suite("answers at hand: keeping")
+struct ReadyKeepingTests {
+    /// Answers at hand where it can, else as the test says.
+    private final class Handler: RequestHandler {
+        let ready: ReadyAnswers
+        let run: @Sendable (String, Call) -> Void
+
+        init(_ ready: ReadyAnswers, _ run: @escaping @Sendable (String, Call) -> Void) {
+            self.ready = ready
+            self.run = run
+        }
+
+        func expect(_ target: UnsafeRawBufferPointer) -> Int { ready.expect(target) }
+
+        func readyResponse(to head: borrowing RawHead) -> Response? { ready.answer(to: head) }
+
+        func receive(_ request: Request) -> Reception {
+            .accept(.none) { [run] exchange in
+                let call = Call(
+                    exchange: exchange, observer: { _, _ in }, metrics: RequestMetrics(operations: []),
+                    operation: "test")
+                run(request.target, call)
+                call.respond(Response(body: .bytes(SharedBytes("looked at".utf8))))
+            }
+        }
+    }
+
+    private static func response(_ text: String) -> Response {
+        Response(body: .bytes(SharedBytes(text.utf8)))
+    }
+
+    /// Serves what `run` keeps, made of an entry in memory.
+    private func serve(
+        _ run: @escaping @Sendable (ReadyAnswers, HotEntry.Mark, String, Call) -> Void,
+        _ body: (TestServer, ReadyAnswers, HTTPClient) async throws -> Void
+    ) async throws {
+        try await TestServer.with { (server) async throws in
+            try await server.put("k", Array("one".utf8), query: "ttl=600")
+            let cache = server.service.cache
+            _ = try await cache.stored("k")
+            let mark = try #require(try await cache.stored("k")?.hot)
+            let ready = ReadyAnswers(service: server.service)
+            let daemon = Daemon(handler: Handler(ready) { target, call in run(ready, mark, target, call) })
+            try daemon.start()
+            do {
+                try await body(server, ready, HTTPClient(port: daemon.port))
+            } catch {
+                await daemon.stop(deadline: .zero)
+                throw error
+            }
+            await daemon.stop(deadline: .seconds(5))
+        }
+    }
+
+    @Test("no answer is made to be kept for a request whose answer others do not get")
+    func asksFirst() async throws {
+        let made = Counter("made")
+        let keep: @Sendable (ReadyAnswers, HotEntry.Mark, String, Call) -> Void = { ready, mark, _, call in
+            ready.keep(to: call, madeOf: mark, renews: false) { now in
+                made.add()
+                return (Self.response("kept"), now + .seconds(1))
+            }
+        }
+        try await serve(keep) { (server, ready, client) async throws in
+            for (method, fields) in [
+                ("HEAD", [:]), ("GET", [.range: "bytes=0-"]), ("GET", [.cacheControl: "no-cache"]),
+                ("GET", [.authorization: "Bearer a"]), ("GET", [.accept: "text/html"]),
+            ] as [(String, HTTPFields)] {
+                _ = try await client.request(method, "/a", fields: fields)
+            }
+            #expect(made.value == 0)
+            #expect(try await client.request("GET", "/a").text == "looked at")
+            #expect(made.value == 1)
+            #expect(try await client.request("GET", "/a").text == "kept")
+            // Something has changed: what was made of it would be refused.
+            _ = server.service.cache.slide(try #require(try server.service.cache.entry(for: "k")))
+            #expect(try await client.request("GET", "/b").text == "looked at")
+            #expect(made.value == 1)
+            #expect(ready.count == 0)
+        }
+    }
+}
