@@ -156,15 +156,16 @@ extension DiskCache {
     // MARK: - Answers at hand
 
     /// Lets an answer that was made of an entry be kept, ready to be sent again, as long as nothing changes about the
-    /// entry. Its memory counts in the memory tier's.
+    /// entry, and no more than a few others of it come later. Its memory counts in the memory tier's.
     ///
     /// - Parameters:
     ///   - mark: from the ``StoredEntry`` that the answer was made of.
     ///   - requests: a hash of the requests that the answer is for; a later answer to the same takes its place.
     ///   - bytes: what the answer takes beside the body.
-    ///   - onEnd: called once, when the answer is no longer right and must be dropped; it must not wait.
+    ///   - onEnd: called once, when the answer must be dropped, because it is no longer right or has to make way for
+    ///     others; it must not wait.
     /// - Returns: false when it must not be kept, whether `onEnd` was called or not: something has changed already, or
-    ///   enough is kept of this entry.
+    ///   there is no room.
     public func keepAtHand(
         _ mark: HotEntry.Mark, for requests: Int, bytes: Int, onEnd: @escaping @Sendable () -> Void
     ) -> Bool {

@@ -3,8 +3,8 @@
 // - `epoch` only grows. What was made of an entry when it had one number is right as long as it has that number, which
 //   is even; an odd one says that the entry has left the memory tier. That is set under the lock of the tier's shard,
 //   so that a writer who finds the entry gone knows that nothing made of it is right any more.
-// - `actions` are those of what was made at the present epoch, and run once, without the lock. When the entry has left
-//   there are none, and none is taken. `charged` is what the tier counts for them, and never less than they take.
+// - `actions` are those of what was made at the present epoch, and each runs once, without the lock. When the entry has
+//   left there are none, and none is taken. `charged` is what the tier counts for them, and never less than they take.
 // - `accesses` is twice the number of hits that the log has not taken, and 1 when the log knows that there are any. The
 //   two are one number so that the first hit after the log took them sees that the log must be told, and no hit is lost
 //   or counted twice.
@@ -27,12 +27,13 @@ public final class HotEntry: Sendable {
     }
 
     private struct State {
-        /// By a hash of the requests that they are for.
-        var actions: [Int: (bytes: Int, action: @Sendable () -> Void)] = [:]
+        /// The oldest first. `requests` is a hash of the requests that it is for.
+        var actions: [(requests: Int, bytes: Int, action: @Sendable () -> Void)] = []
         var charged = 0
     }
 
-    /// How many answers of one entry may be at hand: who asks for it in ever new ways must not fill the memory.
+    /// How many answers of one entry may be at hand: who asks for it in ever new ways must not fill the memory, nor
+    /// keep what others ask for from being at hand.
     private static let answerLimit = 4
 
     // What a hit touches, side by side.
@@ -73,26 +74,31 @@ public final class HotEntry: Sendable {
         if !isKnown, log.register(self) { onFirstHit() }
     }
 
-    /// Has `action` called once when the mark ceases to be current, in place of an earlier one for the same requests.
+    /// Has `action` called once when the mark ceases to be current, or when so many others have come that there is no
+    /// place for it; in place of an earlier one for the same requests, which is not called then.
     ///
     /// - Parameters:
     ///   - requests: a hash of the requests that the answer is for.
     ///   - bytes: what it takes.
-    /// - Returns: how many bytes are to be charged for it; `nil`, and it is never called, when the mark is not current
-    ///   or too much is made of the entry.
+    /// - Returns: how many bytes are to be charged for it; `nil`, and it is never called, when the mark is not current.
     func attach(
         _ mark: Mark, for requests: Int, bytes: Int, _ action: @escaping @Sendable () -> Void
     ) -> Int? {
         // What is replaced is dropped after the lock was released.
-        let (extra, _) = state.withLock { state -> (Int?, (@Sendable () -> Void)?) in
-            guard mark.isCurrent, state.actions[requests] != nil || state.actions.count < Self.answerLimit else {
-                return (nil, nil)
+        let (extra, oldest, _) = state.withLock { state -> (Int?, (@Sendable () -> Void)?, (@Sendable () -> Void)?) in
+            guard mark.isCurrent else { return (nil, nil, nil) }
+            var oldest, replaced: (@Sendable () -> Void)?
+            if let index = state.actions.firstIndex(where: { $0.requests == requests }) {
+                replaced = state.actions.remove(at: index).action
+            } else if state.actions.count >= Self.answerLimit {
+                oldest = state.actions.removeFirst().action
             }
-            let replaced = state.actions.updateValue((bytes, action), forKey: requests)
-            let extra = max(0, state.actions.values.reduce(0) { $0 + $1.bytes } - state.charged)
+            state.actions.append((requests, bytes, action))
+            let extra = max(0, state.actions.reduce(0) { $0 + $1.bytes } - state.charged)
             state.charged += extra
-            return (extra, replaced?.action)
+            return (extra, oldest, replaced)
         }
+        oldest?()
         return extra
     }
 
@@ -111,10 +117,10 @@ public final class HotEntry: Sendable {
     func change() {
         let actions = state.withLock { state in
             epoch.add(2, ordering: .releasing)
-            defer { state.actions = [:] }
+            defer { state.actions = [] }
             return state.actions
         }
-        for (_, action) in actions.values { action() }
+        for (_, _, action) in actions { action() }
     }
 
     // MARK: - For the log, under its lock

@@ -177,6 +177,22 @@ struct ReadyAnswerTests {
         }
     }
 
+    @Test("whoever asks in ever new ways does not keep others from having their answer at hand")
+    func spellingsOfOthers() async throws {
+        try await TestServer.with { (server) async throws in
+            try await server.put(Self.key, Array("one".utf8), query: "ttl=60")
+            for path in ["%6b/content", "%6B/content", "k/content?stale=true", "k/content?stale=false"] {
+                try await warm(server, "/entries/" + path)
+            }
+            try await warm(server, Self.path)
+            // The last four ways, of which the oldest has to go next.
+            try await warm(server, "/entries/%6b/content")
+            #expect(try await expectAtHand(true, server).text == "one")
+            _ = try await expectAtHand(true, server, "/entries/k/content?stale=false")
+            _ = try await expectAtHand(false, server, "/entries/%6B/content")
+        }
+    }
+
     // MARK: - What is counted
 
     @Test("its hits are counted as all others are, in the entry, in the statistics and in the metrics")
