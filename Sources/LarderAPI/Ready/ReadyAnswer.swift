@@ -7,9 +7,32 @@ import Primitives
 final class ReadyAnswer: Sendable {
     /// A field that the answer was selected by (RFC 9111 §4.1): its name in lower case, and what the one line of that
     /// name said; `nil`: there was none.
-    struct Selector: Sendable {
+    struct Selector: Hashable {
         let name: [UInt8]
         let value: [UInt8]?
+    }
+
+    /// Which requests it is for.
+    struct Requests: Hashable {
+        let target: [UInt8]
+        /// What `Larder-TTL` said; `nil`: it was not there.
+        let ttl: [UInt8]?
+        let selectors: [Selector]
+        /// Of the target alone.
+        let targetHash: Int
+
+        init(target: [UInt8], ttl: [UInt8]?, selectors: [Selector]) {
+            self.target = target
+            self.ttl = ttl
+            self.selectors = selectors
+            targetHash = target.withUnsafeBytes(ReadyAnswer.hash)
+        }
+
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(targetHash)
+            hasher.combine(ttl)
+            hasher.combine(selectors)
+        }
     }
 
     /// What makes it right.
@@ -30,11 +53,7 @@ final class ReadyAnswer: Sendable {
     /// nothing is.
     typealias Maker = @Sendable (Timestamp) -> (response: Response, until: Timestamp)?
 
-    let hash: Int
-    /// What `Larder-TTL` said; `nil`: it was not there.
-    let ttl: [UInt8]?
-    let selectors: [Selector]
-    let target: [UInt8]
+    let requests: Requests
     let response: Response
     let validity: Validity
     let meter: RequestMetrics.Meter?
@@ -42,13 +61,9 @@ final class ReadyAnswer: Sendable {
     let renew: Maker?
 
     init(
-        target: [UInt8], ttl: [UInt8]?, selectors: [Selector], response: Response, validity: Validity,
-        meter: RequestMetrics.Meter?, renew: Maker?
+        to requests: Requests, response: Response, validity: Validity, meter: RequestMetrics.Meter?, renew: Maker?
     ) {
-        self.target = target
-        hash = target.withUnsafeBytes(Self.hash)
-        self.ttl = ttl
-        self.selectors = selectors
+        self.requests = requests
         self.response = response
         self.validity = validity
         self.meter = meter
@@ -66,26 +81,24 @@ final class ReadyAnswer: Sendable {
         guard now >= validity.from, let (response, until) = renew?(now) else { return nil }
         var validity = validity
         (validity.from, validity.until) = (now, until)
-        return ReadyAnswer(
-            target: target, ttl: ttl, selectors: selectors, response: response, validity: validity, meter: meter,
-            renew: renew)
+        return ReadyAnswer(to: requests, response: response, validity: validity, meter: meter, renew: renew)
     }
 
     /// Whether it is for this target.
     func isFor(_ other: UnsafeRawBufferPointer) -> Bool {
-        target.count == other.count && target.withUnsafeBytes { $0.elementsEqual(other) }
+        requests.target.count == other.count && requests.target.withUnsafeBytes { $0.elementsEqual(other) }
     }
 
     /// Whether a request for the target gets this answer.
     ///
     /// - Parameter ttl: what its `Larder-TTL` says.
     func answers(_ head: borrowing RawHead, ttl: UnsafeRawBufferPointer?) -> Bool {
-        switch (self.ttl, ttl) {
+        switch (requests.ttl, ttl) {
         case (nil, nil): break
         case (let own?, let ttl?): guard ttl.elementsEqual(own) else { return false }
         default: return false
         }
-        for selector in selectors {
+        for selector in requests.selectors {
             var lines = 0
             for index in 0..<head.fieldCount {
                 let field = head[field: index]
@@ -96,23 +109,5 @@ final class ReadyAnswer: Sendable {
             guard lines == (selector.value == nil ? 0 : 1) else { return false }
         }
         return true
-    }
-
-    /// The same for answers to the same requests.
-    var requestsHash: Int {
-        var hasher = Hasher()
-        hasher.combine(hash)
-        hasher.combine(ttl)
-        for selector in selectors {
-            hasher.combine(selector.name)
-            hasher.combine(selector.value)
-        }
-        return hasher.finalize()
-    }
-
-    /// Whether both are for the same requests.
-    func hasSameRequests(as other: ReadyAnswer) -> Bool {
-        hash == other.hash && target == other.target && ttl == other.ttl
-            && selectors.elementsEqual(other.selectors) { $0.name == $1.name && $0.value == $1.value }
     }
 }

@@ -82,11 +82,11 @@ struct ReadyShard: @unchecked Sendable {
     }
 
     private mutating func place(_ answer: ReadyAnswer) {
-        var index = start(answer.hash)
+        var index = start(answer.requests.targetHash)
         while slots[index].answer != nil { index = next(index) }
         owned[index] = answer
         slots[index] = Slot(
-            hash: answer.hash, answer: Unmanaged.passUnretained(answer), memory: ReadyMemory(of: answer))
+            hash: answer.requests.targetHash, answer: Unmanaged.passUnretained(answer), memory: ReadyMemory(of: answer))
     }
 
     private mutating func grow() {
@@ -110,7 +110,7 @@ private struct ReadyMemory {
 
     init(of answer: ReadyAnswer) {
         self.answer = MemoryHint(answer, length: 192)
-        target = answer.target.withUnsafeBytes { MemoryHint($0.baseAddress, length: $0.count) }
+        target = answer.requests.target.withUnsafeBytes { MemoryHint($0.baseAddress, length: $0.count) }
         entry = MemoryHint(answer.validity.entry.entry, length: 64)
         changes = answer.validity.responses?.memory
         response = answer.response.memory

@@ -35,19 +35,20 @@ final class ReadyTable: Sendable {
 
     /// Puts an answer in, in place of one to the same requests.
     func insert(_ answer: ReadyAnswer) {
+        let requests = answer.requests
         // Freed after the lock is released.
-        _ = shard(answer.hash).state.withLock { shard in
-            let replaced = shard.remove(answer.hash) { $0.hasSameRequests(as: answer) }
+        _ = shard(requests.targetHash).state.withLock { shard in
+            let replaced = shard.remove(requests.targetHash) { $0.requests == requests }
             shard.insert(answer)
             return replaced
         }
     }
 
-    /// Takes out an answer that is to the same requests as this one and made of the same entry.
-    func remove(_ answer: ReadyAnswer) {
-        _ = shard(answer.hash).state.withLock { shard in
-            shard.remove(answer.hash) {
-                $0.validity.entry.entry === answer.validity.entry.entry && $0.hasSameRequests(as: answer)
+    /// Takes out the answer to these requests if it was made of that entry.
+    func remove(_ requests: ReadyAnswer.Requests, madeOf entry: ObjectIdentifier) {
+        _ = shard(requests.targetHash).state.withLock { shard in
+            shard.remove(requests.targetHash) {
+                ObjectIdentifier($0.validity.entry.entry) == entry && $0.requests == requests
             }
         }
     }

@@ -89,4 +89,29 @@ struct ReadyKeepingTests {
             #expect(ready.count == 0)
         }
     }
+
+    @Test("of an answer that was made anew nothing is kept in memory but the new one")
+    func oldOneIsFreed() async throws {
+        // Safe: it is set before it is read, and by one thread.
+        final class Weak: @unchecked Sendable {
+            weak var response: Response?
+        }
+        let (first, made) = (Weak(), Counter("made"))
+        let keep: @Sendable (ReadyAnswers, HotEntry.Mark, String, Call) -> Void = { ready, mark, _, call in
+            ready.keep(to: call, madeOf: mark, renews: true) { now in
+                let response = Self.response("made \(made.add())")
+                if made.value == 1 { first.response = response }
+                return (response, now + .seconds(1))
+            }
+        }
+        try await serve(keep) { (server, ready, client) async throws in
+            _ = try await client.request("GET", "/a")
+            #expect(try await client.request("GET", "/a").text == "made 1")
+            #expect(first.response != nil)
+            server.clock.advance(by: .seconds(2))
+            #expect(try await client.request("GET", "/a").text == "made 2")
+            try await poll("the old answer freed", limit: .seconds(5)) { first.response == nil }
+            #expect(ready.count == 1)
+        }
+    }
 }
