@@ -55,7 +55,7 @@ final class ReadyAnswers: Sendable {
             return response
         case .due(let answer):
             guard let renewed = answer.renewed(at: now) else { return forget(answer) }
-            table.insert(renewed)
+            table.replace(answer, by: renewed)
             // It may have been taken out for good meanwhile.
             guard renewed.validity.isCurrent else { return forget(renewed) }
             renewed.meter?.count()

@@ -44,6 +44,17 @@ final class ReadyTable: Sendable {
         }
     }
 
+    /// Puts an answer in the place of one that is there; if that was taken out meanwhile it does nothing, for nobody
+    /// would take out the other.
+    func replace(_ old: ReadyAnswer, by answer: ReadyAnswer) {
+        let hash = old.requests.targetHash
+        _ = shard(hash).state.withLock { shard in
+            let replaced = shard.remove(hash) { $0 === old }
+            if replaced != nil { shard.insert(answer) }
+            return replaced
+        }
+    }
+
     /// Takes out the answer to these requests if it was made of that entry.
     func remove(_ requests: ReadyAnswer.Requests, madeOf entry: ObjectIdentifier) {
         _ = shard(requests.targetHash).state.withLock { shard in

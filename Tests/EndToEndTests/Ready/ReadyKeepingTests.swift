@@ -90,6 +90,38 @@ struct ReadyKeepingTests {
         }
     }
 
+    @Test("an answer that is made anew while others take its place is sent, and not kept without an owner")
+    func refusedMeanwhile() async throws {
+        let others = Recorder<Call>()
+        let keep: @Sendable (ReadyAnswers, HotEntry.Mark, String, Call) -> Void = { ready, mark, target, call in
+            guard target == "/a" else { return others.append(call) }
+            let made = Counter("made")
+            ready.keep(to: call, madeOf: mark, renews: true) { now in
+                if made.add() == 2 {
+                    for other in others.elements {
+                        ready.keep(to: other, madeOf: mark, renews: false) { now in
+                            (Self.response("other"), now + .seconds(100))
+                        }
+                    }
+                }
+                return (Self.response("made \(made.value)"), now + .seconds(1))
+            }
+        }
+        try await serve(keep) { (server, ready, client) async throws in
+            for path in ["/b", "/c", "/d", "/e", "/a"] {
+                #expect(try await client.request("GET", path).text == "looked at")
+            }
+            #expect(try await client.request("GET", "/a").text == "made 1")
+            #expect(ready.count == 1)
+            server.clock.advance(by: .seconds(2))
+            #expect(try await client.request("GET", "/a").text == "made 2")
+            for path in ["/b", "/c", "/d", "/e"] { #expect(try await client.request("GET", path).text == "other") }
+            #expect(ready.count == 4)
+            server.service.cache.trimMemory(toBytes: 0)
+            #expect(ready.count == 0)
+        }
+    }
+
     @Test("of an answer that was made anew nothing is kept in memory but the new one")
     func oldOneIsFreed() async throws {
         // Safe: it is set before it is read, and by one thread.
