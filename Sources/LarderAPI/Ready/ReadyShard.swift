@@ -16,17 +16,27 @@ struct ReadyShard: @unchecked Sendable {
         var memory: ReadyMemory?
     }
 
+    /// Of more answers nothing is fetched ahead.
+    static let prefetchLimit = 3
+
     private var slots = [Slot](repeating: Slot(), count: 32)
     private var owned = [ReadyAnswer?](repeating: nil, count: 32)
     private(set) var count = 0
 
-    /// Has fetched what will be read of what has this hash.
-    func prefetch(_ hash: Int) {
-        var index = start(hash)
-        while slots[index].answer != nil {
-            if slots[index].hash == hash { slots[index].memory?.prefetch() }
+    /// Has fetched what will be read of what has this hash: of the first few, for all variants of a target have it, and
+    /// to fetch hundreds would push out what is needed.
+    ///
+    /// - Returns: of how many.
+    func prefetch(_ hash: Int) -> Int {
+        var (index, count) = (start(hash), 0)
+        while count < Self.prefetchLimit, slots[index].answer != nil {
+            if slots[index].hash == hash {
+                slots[index].memory?.prefetch()
+                count += 1
+            }
             index = next(index)
         }
+        return count
     }
 
     func find<Result>(

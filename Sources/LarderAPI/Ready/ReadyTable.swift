@@ -16,7 +16,7 @@ final class ReadyTable: Sendable {
     /// - Returns: the target's hash.
     func expect(_ target: UnsafeRawBufferPointer) -> Int {
         let hash = ReadyAnswer.hash(target)
-        shard(hash).state.withLock { $0.prefetch(hash) }
+        _ = shard(hash).state.withLock { $0.prefetch(hash) }
         return hash
     }
 

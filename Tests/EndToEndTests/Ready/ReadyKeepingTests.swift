@@ -146,4 +146,26 @@ struct ReadyKeepingTests {
             #expect(ready.count == 1)
         }
     }
+
+    @Test("of many answers to one target only the first few are fetched ahead of a request")
+    func fewFetchedAhead() async throws {
+        try await TestServer.with { (server) async throws in
+            let cache = server.service.cache
+            var shard = ReadyShard()
+            let target = Array("/fetch/http://a.example/".utf8)
+            for number in 0..<10 {
+                try await server.put("k\(number)", Array("one".utf8), query: "ttl=600")
+                _ = try await cache.stored("k\(number)")
+                let mark = try #require(try await cache.stored("k\(number)")?.hot)
+                let selector = ReadyAnswer.Selector(name: Array("accept".utf8), value: [UInt8(number)])
+                shard.insert(
+                    ReadyAnswer(
+                        to: .init(target: target, ttl: nil, selectors: [selector]), response: Self.response("a"),
+                        validity: .init(entry: mark, responses: nil, from: server.clock.now(), until: .distantFuture),
+                        meter: nil, renew: nil))
+                #expect(shard.count == number + 1)
+                #expect(shard.prefetch(target.withUnsafeBytes(ReadyAnswer.hash)) == min(number + 1, 3))
+            }
+        }
+    }
 }
