@@ -83,14 +83,17 @@ final class AccessLog: Sendable {
         var slides: Int
         /// The most entries of which nothing but hits is known.
         var hits: Int
+        /// Whether of slides only those are taken that ``AccessLog/markSlides()`` has marked.
+        var onlyMarked = false
 
         /// Everything.
         static let all = FlushLimit(slides: .max, hits: .max)
-        /// What decides whether an entry is fresh.
-        static let slides = FlushLimit(slides: .max, hits: 0)
         /// What is written down in passing, once a second or so. Each entry is a page or two of the index, in the log
         /// and, after that, in the file: 10,000 a second took more than half of two cores.
         static let periodic = FlushLimit(slides: 4096, hits: 512)
+
+        /// Some of the slides that are marked.
+        static func marked(_ limit: Int) -> FlushLimit { FlushLimit(slides: limit, hits: 0, onlyMarked: true) }
     }
 
     private struct Shard {
@@ -215,6 +218,22 @@ final class AccessLog: Sendable {
         }
     }
 
+    /// Marks the slides of now, which decide whether an entry is fresh: whoever must know that of what is in the index
+    /// marks them, and goes on once none is left (``hasMarkedSlides``).
+    func markSlides() {
+        for shard in shards { shard.state.withLock { $0.pending.markSlides() } }
+    }
+
+    /// Whether slides are still to be written down that were marked, by whomever.
+    var hasMarkedSlides: Bool {
+        shards.contains { $0.state.withLock { $0.pending.markedCount > 0 } }
+    }
+
+    /// Whether one flush of that kind does not take all slides.
+    func hasMoreSlides(than limit: FlushLimit) -> Bool {
+        shards.reduce(0) { $0 + $1.state.withLock { $0.pending.slideCount } } > limit.slides
+    }
+
     /// Whether there is anything to flush.
     var isEmpty: Bool {
         shards.allSatisfy { $0.state.withLock { $0.isEmpty } }
@@ -239,7 +258,7 @@ final class AccessLog: Sendable {
             shards[(flush.number + offset) % shards.count].state.withLock { shard in
                 // No more than can be written: they go on counting where they are.
                 for key in Array(shard.counters.keys.prefix(left.hits)) { shard.takeCounter(key) }
-                let slid = shard.pending.slidKeys(limit: left.slides)
+                let slid = shard.pending.slidKeys(limit: left.slides, onlyMarked: limit.onlyMarked)
                 let hit = shard.pending.hitKeys(limit: left.hits)
                 shard.take(slid, for: &flush)
                 shard.take(hit, for: &flush)

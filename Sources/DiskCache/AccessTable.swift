@@ -2,6 +2,9 @@ import Primitives
 
 /// What is pending in one shard of the ``AccessLog``, bounded but for slides.
 ///
+/// Slides that were noted before some moment are told from later ones, so that they can be written down a few at a time
+/// until all of them are: what is noted later of the same entry is kept with them.
+///
 /// Hits are kept in two generations. What is noted comes to the younger, and with it what the older knew of the same
 /// entry; when the younger is full it becomes the older, and what was in that is forgotten. So what is asked for again
 /// and again stays, and a flood of entries that are asked for once passes through.
@@ -13,23 +16,43 @@ struct AccessTable {
     /// some 4 MiB, which are written down in half a second when the cache is closed.
     static let generationLimit = 512
 
-    /// What has a slide, with its hits.
+    /// What has a slide, with its hits; noted since the last mark.
     private var slid: [ExactText: PendingAccess] = [:]
+    /// The same from before it.
+    private var marked: [ExactText: PendingAccess] = [:]
     private var younger: [ExactText: PendingAccess] = [:]
     private var older: [ExactText: PendingAccess] = [:]
 
     /// Whether there is nothing.
-    var isEmpty: Bool { younger.isEmpty && older.isEmpty && slid.isEmpty }
+    var isEmpty: Bool { younger.isEmpty && older.isEmpty && slid.isEmpty && marked.isEmpty }
+
+    /// How many entries have a slide.
+    var slideCount: Int { slid.count + marked.count }
+
+    /// How many of them had it at the last mark.
+    var markedCount: Int { marked.count }
+
+    /// Marks all slides of now.
+    mutating func markSlides() {
+        if marked.isEmpty {
+            swap(&marked, &slid)
+        } else {
+            // Of one key there is something in one table only.
+            for (key, access) in slid { marked[key] = access }
+            slid = [:]
+        }
+    }
 
     /// What is pending about a key.
     subscript(key: ExactText) -> PendingAccess? {
         // Of one key there is something in one table only.
-        younger[key] ?? older[key] ?? slid[key]
+        younger[key] ?? older[key] ?? slid[key] ?? marked[key]
     }
 
     /// Adds what happened later.
     mutating func add(_ access: PendingAccess, for key: ExactText) -> Forgotten {
         if access.slide == nil, younger[key]?.merge(access) != nil { return [:] }
+        if marked[key]?.merge(access) != nil { return [:] }
         var sum = remove(key)
         if sum?.merge(access) == nil { sum = access }
         return insert(sum ?? access, for: key)
@@ -39,16 +62,23 @@ struct AccessTable {
     mutating func putBack(_ access: PendingAccess, for key: ExactText) -> Forgotten {
         var sum = access
         if let later = remove(key) { sum.merge(later) }
-        return insert(sum, for: key)
+        if sum.slide == nil { return insert(sum, for: key) }
+        // Whoever had it marked still waits for it.
+        marked[key] = sum
+        return [:]
     }
 
     /// Takes away what is pending about a key.
     mutating func remove(_ key: ExactText) -> PendingAccess? {
         younger.removeValue(forKey: key) ?? older.removeValue(forKey: key) ?? slid.removeValue(forKey: key)
+            ?? marked.removeValue(forKey: key)
     }
 
-    /// The keys of some entries that have a slide.
-    func slidKeys(limit: Int) -> [ExactText] { Array(slid.keys.prefix(limit)) }
+    /// The keys of some entries that have a slide: those first that had it at the last mark, or only those.
+    func slidKeys(limit: Int, onlyMarked: Bool) -> [ExactText] {
+        let keys = Array(marked.keys.prefix(limit))
+        return onlyMarked ? keys : keys + Array(slid.keys.prefix(limit - keys.count))
+    }
 
     /// The keys of some entries that have none; those first that would be forgotten first.
     func hitKeys(limit: Int) -> [ExactText] {

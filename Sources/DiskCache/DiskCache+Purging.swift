@@ -92,6 +92,9 @@ extension DiskCache {
     /// there is room to log.
     private static let stepLimit = 250
 
+    /// For each entry that a transaction may remove it may write down so many slides: 4,000.
+    private static let slidesPerRemoval = 16
+
     /// A purge under way. It removes what had been published when it began; the marks of the flights see to the rest.
     private struct Purge: Sendable {
         var filters: [EntryFilter]
@@ -115,25 +118,55 @@ extension DiskCache {
         _ filters: [EntryFilter], sparing spared: Int?, limit: Int,
         _ completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void
     ) {
+        let begin: @Sendable (WriteContext, Timestamp) throws -> (Purge, Int) = { context, now in
+            try context.purgeFlights(filters, sparing: spared)
+            let purge = Purge(filters: filters, now: now, lastVersion: context.totals.sequence)
+            return (purge, try purge.step(context, limit: limit))
+        }
+        let done: @Sendable (Result<(Purge, Int), DiskCacheError>) -> Void = { [self] result in
+            switch result {
+            case .success((let purge, let removed)):
+                stepEnded(.success(removed), removed: 0, limit: limit, completion) { [self] in
+                    goOn(purge, removed: $0, limit: $1, completion)
+                }
+            case .failure(let error):
+                stepEnded(.failure(error), removed: 0, limit: limit, completion) { [self] in
+                    purge(filters, sparing: spared, limit: $1, completion)
+                }
+            }
+        }
+        if filters.contains(where: { $0.state != nil }) {
+            submitAfterSlides(limit: limit, begin, completion: done)
+        } else {
+            writer.submit(makesRoom: true, { try begin($0, $0.now) }, completion: done)
+        }
+    }
+
+    /// Runs `work` in a transaction by whose time all slides are written down that were noted before the first one of
+    /// this, and shows it the time of that: what had expired by then has expired. There may be any number of slides,
+    /// and others do not wait behind all of them.
+    ///
+    /// - Parameter limit: how many entries `work` is to remove.
+    private func submitAfterSlides<Value: Sendable>(
+        limit: Int, since start: Timestamp? = nil,
+        _ work: @escaping @Sendable (WriteContext, _ start: Timestamp) throws -> Value,
+        completion: @escaping @Sendable (Result<Value, DiskCacheError>) -> Void
+    ) {
         writer.submit(
             makesRoom: true,
-            { context in
-                // So that nothing counts as stale that was slid a moment ago.
-                if filters.contains(where: { $0.state != nil }) { try context.flushAccess(limit: .slides) }
-                try context.purgeFlights(filters, sparing: spared)
-                let purge = Purge(filters: filters, now: context.now, lastVersion: context.totals.sequence)
-                return (purge, try purge.step(context, limit: limit))
+            { context -> (start: Timestamp, value: Value?) in
+                if start == nil { context.parts.access.markSlides() }
+                let start = start ?? context.now
+                // Less on a full disk, too.
+                guard try context.flushMarkedSlides(limit: Self.slidesPerRemoval * limit) else { return (start, nil) }
+                return (start, try work(context, start))
             },
             completion: { [self] result in
                 switch result {
-                case .success((let purge, let removed)):
-                    stepEnded(.success(removed), removed: 0, limit: limit, completion) { [self] in
-                        goOn(purge, removed: $0, limit: $1, completion)
-                    }
-                case .failure(let error):
-                    stepEnded(.failure(error), removed: 0, limit: limit, completion) { [self] in
-                        purge(filters, sparing: spared, limit: $1, completion)
-                    }
+                case .success((_, let value?)): completion(.success(value))
+                case .success((let start, nil)):
+                    submitAfterSlides(limit: limit, since: start, work, completion: completion)
+                case .failure(let error): completion(.failure(error))
                 }
             })
     }
@@ -154,12 +187,8 @@ extension DiskCache {
     private func sweep(
         removed: Int, limit: Int, _ completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void
     ) {
-        writer.submit(
-            makesRoom: true,
-            { context in
-                try context.flushAccess(limit: .slides)
-                return try context.remove(Self.sweepQuery(now: context.now), limit: limit)
-            },
+        submitAfterSlides(
+            limit: limit, { context, start in try context.remove(Self.sweepQuery(now: start), limit: limit) },
             completion: { [self] result in
                 stepEnded(result, removed: removed, limit: limit, completion) { [self] in
                     sweep(removed: $0, limit: $1, completion)

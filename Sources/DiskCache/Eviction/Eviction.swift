@@ -94,13 +94,7 @@ final class Eviction {
     func step(_ context: WriteContext, toFree bytes: Int64) throws -> Freed {
         var freed = Freed()
         guard bytes > 0 else { return freed }
-        // So that nothing counts as expired that was slid a moment ago.
-        try context.flushAccess(limit: .slides)
-        for row in try context.index.rows(Self.expiredQuery(now: context.now), limit: Self.stepLimit) {
-            if freed.bytes >= bytes { return freed }
-            try context.remove(row)
-            freed.add(row)
-        }
+        try removeExpired(context, toFree: bytes, &freed)
         var queues = DiskQueues(context)
         while freed.bytes < bytes, freed.entries < Self.stepLimit,
             freed.entries == 0 || queues.moves < Self.moveLimit,
@@ -110,6 +104,26 @@ final class Eviction {
             freed.add(row)
         }
         return freed
+    }
+
+    /// Removes what has expired, and spares what was slid a moment ago, whatever the index says yet.
+    private func removeExpired(_ context: WriteContext, toFree bytes: Int64, _ freed: inout Freed) throws {
+        var spared = 0
+        while spared < Self.moveLimit {
+            let limit = Self.stepLimit - freed.entries
+            let rows = try context.index.rows(Self.expiredQuery(now: context.now), limit: limit)
+            for row in rows {
+                if freed.bytes >= bytes { return }
+                if try context.flushSlide(of: row.entry) {
+                    spared += 1
+                } else {
+                    try context.remove(row)
+                    freed.add(row)
+                }
+            }
+            // When all were removed that is enough for a step.
+            if rows.count < limit || freed.entries >= Self.stepLimit { return }
+        }
     }
 
     /// Makes room for `bytes` more on behalf of somebody who waits for it. `false` when it cannot be made.

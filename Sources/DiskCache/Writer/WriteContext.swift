@@ -64,6 +64,20 @@ final class WriteContext {
 
     // MARK: - What was done to entries
 
+    /// Writes down some of the slides that were marked; whether that was the last of them.
+    func flushMarkedSlides(limit: Int) throws -> Bool {
+        try flushAccess(limit: .marked(limit))
+        return !parts.access.hasMarkedSlides
+    }
+
+    /// Writes down a slide by which an entry is fresh that has expired as the index has it; whether there was one.
+    func flushSlide(of entry: Entry) throws -> Bool {
+        let slid = entry.applying(parts.access.pending(entry.key))
+        guard !entry.isFresh(at: now), slid.isFresh(at: now) else { return false }
+        try flushAccess(only: entry.key)
+        return true
+    }
+
     /// Writes down hits, last accesses and slides: so many of them, or those of one key.
     func flushAccess(limit: AccessLog.FlushLimit = .all, only key: String? = nil) throws {
         var flush = parts.access.beginFlush(limit: limit, only: key)

@@ -120,10 +120,12 @@ final class Writer: Sendable {
     }
 
     /// Something was noted in the access log that is to be written down soon.
-    func flushSoon() {
+    ///
+    /// - Parameter atOnce: in the next transaction: more has been noted than one flush takes.
+    func flushSoon(atOnce: Bool = false) {
         let mustWake = queue.withLock { queue in
-            if queue.flushDeadline != nil || queue.isClosed { return false }
-            queue.flushDeadline = .now() + Self.flushInterval
+            if queue.isClosed || (queue.flushDeadline != nil && !atOnce) { return false }
+            queue.flushDeadline = atOnce ? .now() : .now() + Self.flushInterval
             defer { queue.isSleeping = false }
             return queue.isSleeping
         }
@@ -163,7 +165,11 @@ final class Writer: Sendable {
             if mustFlush || isLast {
                 let flush = WriterLoop.Job(
                     work: { try $0.flushAccess(limit: isLast ? .all : .periodic) },
-                    finish: { [self] error in if error != nil || !parts.access.isEmpty { flushSoon() } })
+                    finish: { [self] error in
+                        guard error != nil || !parts.access.isEmpty else { return }
+                        // Slides are kept whatever they take, so they must not pile up.
+                        flushSoon(atOnce: error == nil && parts.access.hasMoreSlides(than: .periodic))
+                    })
                 // First, so that an update in the same transaction has the last word.
                 jobs.insert(flush, at: 0)
             }

@@ -53,7 +53,8 @@ struct AccessFloodTests {
         _ = log.note(slide, for: "a")
         _ = log.note(slide, for: "b")
         _ = log.note(hit, for: "b")
-        let flush = log.beginFlush(limit: .slides)
+        log.markSlides()
+        let flush = log.beginFlush(limit: .marked(10))
         #expect(flush.items.map(\.access.hits) == [1, 1])
         #expect(flush.items.allSatisfy { $0.access.slide != nil })
         #expect(log.isEmpty)
@@ -61,7 +62,7 @@ struct AccessFloodTests {
         log.cancelFlush(flush)
         #expect(log.pending("a")?.hits == 2)
         #expect(log.pending("a")?.slide == slide.slide)
-        #expect(log.beginFlush(limit: .slides).items.count == 2)
+        #expect(log.beginFlush(limit: .marked(10)).items.count == 2)
         #expect(log.isEmpty)
     }
 

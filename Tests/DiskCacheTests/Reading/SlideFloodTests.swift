@@ -1,0 +1,167 @@
+import Primitives
+import TestSupport
+import Testing
+
+@testable import DiskCache
+
+@Suite("Slides of more entries than one transaction should write down")
+struct SlideFloodTests {
+    private let now = Timestamp(seconds: 1)
+
+    private func slide(_ seconds: Int) -> PendingAccess {
+        PendingAccess(version: 1, slide: .init(ttl: .seconds(seconds), expiryDate: now + .seconds(seconds)))
+    }
+
+    /// Notes slides of entries that are not there: to write them down costs a look at the index.
+    private func flood(_ cache: DiskCache, _ count: Int) {
+        for number in 0..<count { _ = cache.parts.access.note(slide(9), for: "slid-\(number)") }
+    }
+
+    @Test("are marked at one moment, written down a few at a time, and later ones do not get in between")
+    func marked() {
+        let log = AccessLog()
+        for number in 0..<1000 { _ = log.note(slide(1), for: "a\(number)") }
+        log.markSlides()
+        #expect(log.hasMarkedSlides)
+        for number in 0..<1000 { _ = log.note(slide(2), for: "b\(number)") }
+        // What is noted once more goes with what was noted before.
+        for number in 0..<500 { _ = log.note(slide(3), for: "a\(number)") }
+        var taken: [String: PendingAccess] = [:]
+        for (round, count) in [300, 300, 300, 300, 100].enumerated() {
+            #expect(log.hasMarkedSlides)
+            let flush = log.beginFlush(limit: .marked(300))
+            #expect(flush.items.count == count)
+            // What was undone is still to be written down.
+            if round == 1 {
+                log.cancelFlush(flush)
+                continue
+            }
+            for (key, access) in flush.items { taken[key] = access }
+            log.endFlush(flush)
+        }
+        #expect(!log.hasMarkedSlides)
+        #expect(taken.count == 1000)
+        #expect((0..<1000).allSatisfy { taken["a\($0)"]?.slide == slide($0 < 500 ? 3 : 1).slide })
+        #expect(log.beginFlush(limit: .periodic).items.count == 1000)
+    }
+
+    @Test("do not hold up a store that comes behind a sweep or a purge", arguments: [true, false])
+    func storesGoOn(isSweep: Bool) async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            try await cache.flush()
+            let (gate, order, done) = (Gate("writer"), Recorder<String>(), Counter("done"))
+            try await cache.holdWriter(until: gate)
+            flood(cache, 20_000)
+            let ended: @Sendable (Result<Int, DiskCacheError>) -> Void = { _ in
+                order.append("removal")
+                done.add()
+            }
+            if isSweep {
+                cache.sweepExpired(completion: ended)
+            } else {
+                cache.remove(matching: EntryFilter(state: .stale), completion: ended)
+            }
+            let reservation = cache.reserve(try .data("k"), kind: .data)
+            try reservation.receive([1])
+            reservation.publish(
+                EntryMetadata(ttl: .seconds(100)),
+                completion: { _ in
+                    order.append("store")
+                    done.add()
+                })
+            gate.open()
+            try await done.wait(for: 2)
+            #expect(order.elements == ["store", "removal"])
+        }
+    }
+
+    @Test("count, all that were noted before, when a purge asks what is stale or fresh")
+    func purge() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            var entries: [Entry] = []
+            for number in 0..<50 { entries.append(try await cache.store("1", key: "k\(number)", ttl: .seconds(10))) }
+            fixture.clock.advance(by: .seconds(9))
+            flood(cache, 10_000)
+            for entry in entries { _ = cache.slide(entry, ttl: .seconds(100)) }
+            fixture.clock.advance(by: .seconds(9))
+            #expect(try await cache.remove(matching: EntryFilter(state: .stale)) == 0)
+            flood(cache, 10_000)
+            for entry in entries.prefix(10) { _ = cache.slide(entry, ttl: .seconds(1)) }
+            fixture.clock.advance(by: .seconds(1))
+            #expect(try await cache.remove(matching: EntryFilter(state: .fresh)) == 40)
+            #expect(try cache.keys().count == 10)
+        }
+    }
+
+    @Test("keep an entry that is slid while a sweep writes down others")
+    func slidMeanwhile() async throws {
+        let fixture = try CacheFixture()
+        let opened = Locked<(DiskCache, Entry)?>(nil)
+        let commits = Counter("commits")
+        let cache = try fixture.open(crashHook: { [clock = fixture.clock] point in
+            guard point == .beforeCommit, let (cache, entry) = opened.withLock({ $0 }), commits.add() == 1 else {
+                return
+            }
+            _ = cache.slide(entry, ttl: .seconds(100))
+            clock.advance(by: .seconds(20))
+        })
+        defer { cache.close() }
+        let entry = try await cache.store("1", key: "k", ttl: .seconds(10))
+        let gate = Gate("writer")
+        try await cache.holdWriter(until: gate)
+        flood(cache, 10_000)
+        opened.withLock { $0 = (cache, entry) }
+        let done = Counter("swept")
+        cache.sweepExpired { result in
+            #expect((try? result.get()) == 0)
+            done.add()
+        }
+        gate.open()
+        try await done.wait(for: 1)
+        opened.withLock { $0 = nil }
+        #expect(commits.value >= 3)
+        #expect(try await cache.text(key: "k") == "1")
+    }
+
+    @Test("are written down one transaction after the other while there are more than one should take")
+    func oneAfterTheOther() async throws {
+        let fixture = try CacheFixture()
+        let commits = Recorder<ContinuousClock.Instant>()
+        let cache = try fixture.open(crashHook: { if $0 == .beforeCommit { commits.append(.now) } })
+        defer { cache.close() }
+        flood(cache, 20_000)
+        cache.writer.flushSoon()
+        try await poll("the last slide", limit: .seconds(30)) { cache.parts.access.isEmpty }
+        let times = commits.elements
+        // The last is not always seen.
+        #expect(times.count >= 4)
+        // Each pause would be 800 ms.
+        #expect(zip(times, times.dropFirst()).contains { $1 - $0 < .milliseconds(780) })
+    }
+
+    @Test("spare what they keep fresh from eviction, which writes no others down")
+    func eviction() async throws {
+        let cost = EntryRow.cost(bodyLength: 1000, isFile: false, url: nil) + 2
+        let fixture = try CacheFixture { $0.diskLimit = cost * 4 * 16 / 15 + 16 }
+        try await fixture.withCache { cache async throws in
+            for key in ["a", "b", "c", "d"] {
+                try await cache.store(longText(1000), key: key, ttl: .seconds(10))
+                try await cache.flush()
+                fixture.clock.advance(by: .seconds(1))
+            }
+            // Without having it written down soon.
+            let slide = PendingAccess.Slide(ttl: .seconds(100), expiryDate: fixture.clock.now() + .seconds(100))
+            let version = try #require(try cache.entry(for: "a")).version
+            _ = cache.parts.access.note(PendingAccess(version: version, slide: slide), for: "a")
+            fixture.clock.advance(by: .seconds(10))
+            flood(cache, 10_000)
+            try await cache.store(longText(1000), key: "e", ttl: .seconds(100))
+            #expect(cache.parts.access.hasMoreSlides(than: .marked(4096)))
+            try await cache.flush()
+            #expect(try cache.keys().contains("a"))
+            #expect(try !cache.keys().contains("b"))
+        }
+    }
+}
