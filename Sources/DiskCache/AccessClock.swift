@@ -13,6 +13,19 @@ final class AccessClock: Sendable {
         var latest: Timestamp
         /// What the wall clock showed then.
         var wall: Timestamp
+
+        /// The instant of now, which is given out.
+        mutating func advance(to clock: any WallClock) -> Timestamp {
+            // Under the lock: another thread's earlier reading would look like a clock that was set back.
+            let now = clock.now()
+            if now > latest {
+                latest = now
+            } else if now != wall, now < latest {
+                latest = latest + .milliseconds(1)
+            }
+            wall = now
+            return latest
+        }
     }
 
     private let clock: any WallClock
@@ -25,17 +38,14 @@ final class AccessClock: Sendable {
     }
 
     /// The instant for an access that happens now.
-    func now() -> Timestamp {
+    func now() -> Timestamp { state.withLock { $0.advance(to: clock) } }
+
+    /// The instant for an access that was noted by the wall clock, not long ago: while that is behind, now.
+    func instant(ofAccessAt noted: Timestamp) -> Timestamp {
         state.withLock { state in
-            // Under the lock: another thread's earlier reading would look like a clock that was set back.
-            let wall = clock.now()
-            if wall > state.latest {
-                state.latest = wall
-            } else if wall != state.wall, wall < state.latest {
-                state.latest = state.latest + .milliseconds(1)
-            }
-            state.wall = wall
-            return state.latest
+            // It may be the latest of all: those who note accesses by the wall clock do not say so here.
+            if noted > state.latest { (state.latest, state.wall) = (noted, noted) }
+            return clock.now() < state.latest ? state.advance(to: clock) : noted
         }
     }
 }

@@ -40,7 +40,9 @@ extension DiskCache {
             let entry = found.row.entry
             if case .bytes(let bytes) = body {
                 let cost = bytes.count + Self.memoryCost + Int(entry.textLength)
-                let hot = HotEntry(entry, log: parts.access) { [weak writer] in writer?.flushSoon() }
+                let hot = HotEntry(
+                    key: entry.key, version: entry.version, log: parts.access, clock: parts.accessClock
+                ) { [weak writer] in writer?.flushSoon() }
                 parts.memory.insert(
                     HeldEntry(entry: entry, body: body, hot: hot), for: key, cost: cost, ticket: ticket,
                     tally: hot)

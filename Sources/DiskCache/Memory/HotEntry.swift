@@ -46,14 +46,18 @@ public final class HotEntry: Sendable {
     let key: ExactText
     private let version: Int64
     private let log: AccessLog
+    private let clock: AccessClock
     private let onFirstHit: @Sendable () -> Void
     private let state = Locked(State())
 
     /// - Parameter onFirstHit: called when something waits to be written down and nothing did before.
-    init(_ entry: Entry, log: AccessLog, onFirstHit: @escaping @Sendable () -> Void) {
-        key = ExactText(entry.key)
-        version = entry.version
+    init(
+        key: String, version: Int64, log: AccessLog, clock: AccessClock, onFirstHit: @escaping @Sendable () -> Void
+    ) {
+        self.key = ExactText(key)
+        self.version = version
         self.log = log
+        self.clock = clock
         self.onFirstHit = onFirstHit
     }
 
@@ -137,9 +141,13 @@ public final class HotEntry: Sendable {
     func takePending() -> PendingAccess { access(accesses.exchange(0, ordering: .acquiringAndReleasing)) }
 
     private func access(_ state: Int64) -> PendingAccess {
-        PendingAccess(
-            version: version, hits: state >> 1,
-            lastAccess: Timestamp(milliseconds: lastAccess.load(ordering: .relaxed)))
+        var access = PendingAccess(version: version, hits: state >> 1)
+        // By the wall clock, which may have been set back: a hit does not ask how late it really is.
+        if access.hits > 0 {
+            access.lastAccess = clock.instant(
+                ofAccessAt: Timestamp(milliseconds: lastAccess.load(ordering: .relaxed)))
+        }
+        return access
     }
 }
 

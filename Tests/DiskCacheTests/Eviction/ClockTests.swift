@@ -37,6 +37,36 @@ struct ClockTests {
         #expect(try cache.keys() == ["a", "g", "h", "i"])
     }
 
+    @Test("does not freeze when an entry was last handed out, by an answer at hand or not", arguments: [true, false])
+    func lastAccess(isAtHand: Bool) async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            let entry = try await cache.store("1", key: "k", ttl: .seconds(1_000_000))
+            _ = try await cache.stored("k")
+            let hot = try #require(try await cache.stored("k")?.hot).entry
+            func hit() async throws -> Timestamp {
+                isAtHand ? hot.recordHit(at: fixture.clock.now()) : cache.recordHit(entry)
+                let shown = try #require(try cache.entry(for: "k")).lastAccessDate
+                try await cache.flush()
+                let written = try #require(try cache.entry(for: "k")).lastAccessDate
+                #expect(shown <= written)
+                return written
+            }
+            fixture.clock.advance(by: .seconds(10))
+            let first = try await hit()
+            #expect(first == fixture.clock.now())
+            fixture.clock.advance(by: .seconds(-3600))
+            let second = try await hit()
+            #expect(second > first)
+            fixture.clock.advance(by: .seconds(1))
+            let third = try await hit()
+            #expect(third > second)
+            #expect(third < first + .seconds(1))
+            fixture.clock.advance(by: .seconds(3600))
+            #expect(try await hit() == fixture.clock.now())
+        }
+    }
+
     @Test("is not outrun by what is handed out until its time has come")
     func pace() {
         let wall = ManualClock()
