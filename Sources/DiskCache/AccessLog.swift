@@ -99,7 +99,7 @@ final class AccessLog: Sendable {
     private struct Shard {
         var pending = AccessTable()
         /// Where more of it is being counted.
-        var counters: [ExactText: HotEntry] = [:]
+        var counters = CounterQueue()
         /// How many hits those have counted that were taken.
         var countedHits: Int64 = 0
         /// What flushes have taken that are not ended, by their numbers, the earliest first.
@@ -110,7 +110,7 @@ final class AccessLog: Sendable {
 
         /// Moves what a counter has counted to what is pending.
         mutating func takeCounter(_ key: ExactText) {
-            guard let access = counters.removeValue(forKey: key)?.takePending() else { return }
+            guard let access = counters.remove(key)?.takePending() else { return }
             countedHits += access.hits
             _ = pending.add(access, for: key)
         }
@@ -138,6 +138,8 @@ final class AccessLog: Sendable {
 
     private let shards = (0..<16).map { _ in LockedShard() }
     private let flushesBegun = Atomic<Int>(0)
+    /// Counts those flushes that go through all shards.
+    private let rounds = Atomic<Int>(0)
     private let flushesEnded = Atomic<Int>(0)
 
     /// Notes something about an entry. Whether it is the first thing noted in its shard since the last flush, so that
@@ -159,7 +161,7 @@ final class AccessLog: Sendable {
             let isFirst = shard.isEmpty
             // That of another version of the entry, which has left the memory tier.
             shard.takeCounter(key)
-            shard.counters[key] = counter
+            shard.counters.append(counter)
             return isFirst
         }
     }
@@ -214,7 +216,7 @@ final class AccessLog: Sendable {
     /// How many hits were counted by ``HotEntry``s since the start.
     var countedHits: Int64 {
         shards.reduce(0) { sum, shard in
-            sum + shard.state.withLock { $0.counters.values.reduce($0.countedHits) { $0 + $1.pending.hits } }
+            sum + shard.state.withLock { shard in shard.countedHits + shard.counters.pendingHits }
         }
     }
 
@@ -254,10 +256,11 @@ final class AccessLog: Sendable {
         }
         var left = limit
         // Not always from the first: it alone may have more than the limit.
+        let first = rounds.add(1, ordering: .relaxed).newValue
         for offset in 0..<shards.count where left.slides > 0 || left.hits > 0 {
-            shards[(flush.number + offset) % shards.count].state.withLock { shard in
+            shards[(first + offset) % shards.count].state.withLock { shard in
                 // No more than can be written: they go on counting where they are.
-                for key in Array(shard.counters.keys.prefix(left.hits)) { shard.takeCounter(key) }
+                for key in shard.counters.oldest(left.hits) { shard.takeCounter(key) }
                 let slid = shard.pending.slidKeys(limit: left.slides, onlyMarked: limit.onlyMarked)
                 let hit = shard.pending.hitKeys(limit: left.hits)
                 shard.take(slid, for: &flush)

@@ -137,6 +137,9 @@ public final class HotEntry: Sendable {
     /// What was counted since it was last taken.
     var pending: PendingAccess { access(accesses.load(ordering: .acquiring)) }
 
+    /// How many hits that are.
+    var pendingHits: Int64 { accesses.load(ordering: .relaxed) >> 1 }
+
     /// The same, and the log forgets this entry.
     func takePending() -> PendingAccess { access(accesses.exchange(0, ordering: .acquiringAndReleasing)) }
 

@@ -1,4 +1,5 @@
 import Primitives
+import TestSupport
 import Testing
 
 @testable import DiskCache
@@ -64,6 +65,38 @@ struct AccessFloodTests {
         #expect(log.pending("a")?.slide == slide.slide)
         #expect(log.beginFlush(limit: .marked(10)).items.count == 2)
         #expect(log.isEmpty)
+    }
+
+    @Test("are each written down in its turn when more entries are hot than a flush takes")
+    func turns() throws {
+        let log = AccessLog()
+        let clock = AccessClock(ManualClock(), notBefore: now)
+        let entries = (0..<400).map { HotEntry(key: "k\($0)", version: 1, log: log, clock: clock) {} }
+        var written: Set<String> = []
+        for _ in 0..<120 {
+            for entry in entries { entry.recordHit(at: now) }
+            let flush = log.beginFlush(limit: AccessLog.FlushLimit(slides: 0, hits: 8))
+            #expect(flush.items.count == 8)
+            written.formUnion(flush.items.map(\.key))
+            log.endFlush(flush)
+        }
+        // In fifty flushes each could have had a turn.
+        #expect(written.count == 400)
+        #expect(log.countedHits == 400 * 120)
+    }
+
+    @Test("of entries that come to memory and leave it again leave nothing behind in the queue for a flush")
+    func comingAndGoing() {
+        var queue = CounterQueue()
+        let log = AccessLog()
+        let clock = AccessClock(ManualClock(), notBefore: now)
+        for number in 0..<10_000 {
+            let entry = HotEntry(key: "k\(number % 50)", version: 1, log: log, clock: clock) {}
+            queue.append(entry)
+            if number % 50 != 7 { #expect(queue.remove(entry.key) === entry) }
+            #expect(queue.queueLength <= 2 * 50 + 65)
+        }
+        #expect(queue.oldest(5) == [ExactText("k7")])
     }
 
     @Test("are all written down when a cache is closed")
