@@ -39,10 +39,8 @@ struct LogOutput: LogHandler {
             ]
             line = JSON.object(members + all.map { .init($0.key, .string("\($0.value)")) }).text
         case .text:
-            line = "\(date) \(event.level.rawValue) \(event.message)"
-            for (key, value) in all { line += " \(key)=\(value)" }
-            // A value must not be able to forge a line.
-            line = line.replacing("\r", with: "\\r").replacing("\n", with: "\\n")
+            line = "\(date) \(event.level.rawValue) \(LogText.words("\(event.message)"))"
+            for (key, value) in all { line += " \(LogText.value(key))=\(LogText.value("\(value)"))" }
         }
         line += "\n"
         // One write a line, so that lines of several threads do not mix. Where nobody reads, or the disk is full, the

@@ -254,6 +254,25 @@ struct ProcessTests {
         #expect(output.text.contains("--port"), "\(output.text)")
     }
 
+    @Test("a line of the log for people is one line whatever a value holds, and tells a terminal nothing")
+    func textLog() async throws {
+        let parent = try TemporaryDirectory()
+        let process = try ChildProcess(
+            LarderProcess.executable,
+            [
+                "serve", "--port", "0", "--log-format", "text", "--directory",
+                parent.path("a b\r\nlevel=\u{1b}[31m\u{9b}2J\u{202e}é\"\\"),
+            ], environment: ["LARDER_CONFIG": nil])
+        try await poll("listening") { process.output.contains("listening") && process.output.hasSuffix("\n") }
+        let line = try #require(process.output.split(separator: "\n").first { $0.contains("listening") })
+        let value = #""\#(parent.path)/a b\r\nlevel=\u{1b}[31m\u{9b}2J\u{202e}é\"\\""#
+        #expect(line.contains(" directory=\(value) layout="))
+        #expect(line.contains(" url=http://127.0.0.1:"))
+        #expect(process.output.unicodeScalars.allSatisfy { $0 == "\n" || $0.properties.generalCategory != .control })
+        process.kill(SIGTERM)
+        #expect(try await process.wait() == .status(0))
+    }
+
     @Test("an environment variable and a file set options, and a flag beats them")
     func sources() async throws {
         let directory = try TemporaryDirectory()
