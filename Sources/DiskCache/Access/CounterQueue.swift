@@ -1,7 +1,7 @@
 import Primitives
 
-/// Entries in memory that count their own hits, in the order in which they began to: whoever takes some takes those that
-/// have waited longest. In one shard of the ``AccessLog``, under its lock.
+/// Entries in memory that count their own hits, in the order in which they began to: whoever takes some takes those
+/// that have waited longest. In one shard of the ``AccessLog``, under its lock.
 struct CounterQueue {
     private struct Item {
         let entry: HotEntry
