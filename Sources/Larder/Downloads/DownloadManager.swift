@@ -257,11 +257,17 @@ public final class DownloadManager: Sendable {
     /// - Parameter held: the entry that its request found expired, or asked to refresh.
     func lead(_ flight: Flight, held: Entry?) {
         flight.reserve()
-        guard case .hit(let stored)? = try? tools.cache.load(flight.key.text, expectingURL: flight.request.url.string)
-        else {
-            flight.depart(held: nil)
-            return
+        depart(flight, held: held)
+    }
+
+    /// - Parameter mayWait: whether this thread may wait for the disk; if not, it goes on on another when it has to.
+    private func depart(_ flight: Flight, held: Entry?, mayWait: Bool = false) {
+        let found = try? tools.cache.load(
+            flight.key.text, expectingURL: flight.request.url.string, mayWait: mayWait)
+        if case .onDisk? = found {
+            return tools.cache.onDiskThread { [self] in depart(flight, held: held, mayWait: true) }
         }
+        guard case .hit(let stored)? = found else { return flight.depart(held: nil) }
         let isNew = stored.entry.version != held?.version
         if isNew, !flight.request.refresh, stored.entry.isFresh(at: tools.clock.now()) {
             flight.end(.success(DownloadResult(outcome: .cached, entry: stored.entry)))

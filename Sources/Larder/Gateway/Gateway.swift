@@ -225,10 +225,16 @@ public final class Gateway: Sendable {
 
     private func lead(_ flight: FetchFlight, held: HeldResponse?) {
         flight.reserve()
-        // It was looked up a moment ago: if there is anything to wait for, not for long.
-        let found = flight.isShared ? lookUp(flight.leader, mayWait: true)?.selected : nil
-        if let found, found.entry.version != held?.entry.version {
-            return flight.land()
+        depart(flight, held: held)
+    }
+
+    /// - Parameter mayWait: as in ``dispatch(_:mayWait:)``.
+    private func depart(_ flight: FetchFlight, held: HeldResponse?, mayWait: Bool = false) {
+        if flight.isShared {
+            guard let found = lookUp(flight.leader, mayWait: mayWait) else {
+                return tools.cache.onDiskThread { self.depart(flight, held: held, mayWait: true) }
+            }
+            if let selected = found.selected, selected.entry.version != held?.entry.version { return flight.land() }
         }
         makeWay(for: flight)
         flight.depart()
