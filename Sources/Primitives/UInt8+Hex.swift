@@ -12,15 +12,19 @@ extension UInt8 {
 
 extension Sequence<UInt8> {
     /// The bytes in lower-case hexadecimal, two digits each.
-    @inlinable public var hex: String {
-        var text: [UInt8] = []
-        // Most of what is written so is a digest.
-        text.reserveCapacity(64)
-        for byte in self {
-            text.append((byte >> 4).hexDigit)
-            text.append((byte & 15).hexDigit)
+    @inlinable public var hex: String { Array(self).lowercaseHex }
+}
+
+extension [UInt8] {
+    /// In one piece, for it is made of every digest.
+    @inlinable var lowercaseHex: String {
+        String(unsafeUninitializedCapacity: 2 * count) { text in
+            for (index, byte) in enumerated() {
+                text[2 * index] = (byte >> 4).hexDigit
+                text[2 * index + 1] = (byte & 15).hexDigit
+            }
+            return 2 * count
         }
-        return String(decoding: text, as: UTF8.self)
     }
 }
 
