@@ -30,9 +30,9 @@ static inline int csystem_open_cached(const char *path, int flags) {
     return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
 }
 
-#endif
-
-/* Has the processor bring memory nearer that will be read soon. Any address will do. Swift has no word for it. */
+/// Has the processor bring memory nearer that will be read soon. Any address will do. Swift has no word for it.
 static inline void csystem_prefetch(const void *start, size_t length) {
     for (size_t offset = 0; offset < length; offset += 64) __builtin_prefetch((const char *)start + offset);
 }
+
+#endif
