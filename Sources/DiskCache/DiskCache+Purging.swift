@@ -119,7 +119,8 @@ extension DiskCache {
         _ completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void
     ) {
         let begin: @Sendable (WriteContext, Timestamp) throws -> (Purge, Int) = { context, now in
-            try context.purgeFlights(filters, sparing: spared)
+            // By the same instant as the rows: what is removed here must not be published again.
+            try context.purgeFlights(filters, sparing: spared, now: now)
             let purge = Purge(filters: filters, now: now, lastVersion: context.totals.sequence)
             return (purge, try purge.step(context, limit: limit))
         }
@@ -231,7 +232,7 @@ extension WriteContext {
     /// What is fetched to bring a held entry up to date must not bring it back when that entry is purged, by a tag that
     /// only the entry has, or because it is stale: only for these the index is asked, and once for all who fetch the
     /// same.
-    fileprivate func purgeFlights(_ filters: [EntryFilter], sparing spared: Int?) throws {
+    fileprivate func purgeFlights(_ filters: [EntryFilter], sparing spared: Int?, now: Timestamp) throws {
         var known: [ExactText: Bool] = [:]
         for doubt in parts.flights.purge(PurgeScope.scopes(of: filters), sparing: spared) {
             let (first, last) = doubt.heldKeys

@@ -113,10 +113,10 @@ public final class DiskCache: Sendable {
         parts.memory.trim(toBytes: target)
     }
 
-    /// Has the index give back the memory of its page caches, and the body store that of its buffers. Waits until nobody
-    /// uses a connection, and never for the writer from a completion.
+    /// Has the index give back the memory of its page caches, and the body store that of its buffers. Waits until
+    /// nobody uses a connection, and never for the writer from a completion.
     public func releaseWorkingMemory() {
-        _ = parts.bodies.writeBuffers.trim()
+        parts.bodies.writeBuffers.trim()
         parts.index.releaseReadersMemory()
         try? writer.perform { context in context.index.db.releaseMemory() }
     }

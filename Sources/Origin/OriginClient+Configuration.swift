@@ -21,7 +21,7 @@ extension OriginClient {
         public var maxTransfersPerHost = 128
         /// On how many threads transfers run, each with connections of its own. By default one a processor, at most
         /// four; below 1 is 1.
-        public var threads = min(4, sysconf(Int32(_SC_NPROCESSORS_ONLN))) {
+        public var threads = max(1, min(4, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) {
             didSet { threads = max(1, threads) }
         }
         /// The schemes of URLs and redirects, of which `http`, `https` and `ftp` are possible; `http` and `https` by

@@ -2,8 +2,9 @@ import HTTPTypes
 
 /// Gets what a transfer brings: the head once, then the body in pieces, then the end, exactly once and last.
 ///
-/// All calls come from the client's own thread, which serves every transfer: nothing here may wait. Any of them may
-/// start and cancel transfers.
+/// The calls about one transfer come one after another, on one of the client's threads; those about others may come at
+/// the same time. Each of these threads serves many transfers: nothing here may wait. Any call may start and cancel
+/// transfers.
 public protocol OriginReceiver: AnyObject, Sendable {
     /// The head of an interim response (RFC 9110 §15.2), each one in order and as it comes, before anything else; those
     /// of requests that are redirected, too. Not called for 100, and an unasked 101 is an error. Nothing by default.

@@ -2,8 +2,8 @@ import Primitives
 
 /// A transfer that was started. It goes on when nobody holds this any more.
 ///
-/// Invariant: the flag changes first, then the client's thread is told. A piece of a body that was held back because of
-/// the flag is therefore delivered by the next ``resume()``, never forgotten.
+/// Invariant: the flag changes first, then the transfer's thread is told. A piece of a body that was held back because
+/// of the flag is therefore delivered by the next ``resume()``, never forgotten.
 public final class OriginTransfer: Sendable {
     private let inbox: Inbox
     let id: UInt64
@@ -47,7 +47,7 @@ public final class OriginTransfer: Sendable {
     /// Whether the body is to be held back.
     var isPaused: Bool { isHeld.withLock { $0 } }
 
-    /// Has the client's thread look at what was held back.
+    /// Has the transfer's thread look at what was held back.
     func wake() {
         inbox.append(.wake(id))
     }

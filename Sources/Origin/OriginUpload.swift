@@ -77,7 +77,7 @@ public final class OriginUpload: Sendable {
     }
 
     /// Calls `action` once, as soon as there is room (at once when there is) or the body is closed. It may be called on
-    /// the client's thread, which must not be kept waiting. Only the last action that was given is called.
+    /// the transfer's thread, which must not be kept waiting. Only the last action that was given is called.
     public func onRoom(_ action: @escaping @Sendable () -> Void) {
         let isReady = state.withLock { state in
             guard case .open = state.phase else { return true }

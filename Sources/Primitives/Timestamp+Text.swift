@@ -95,7 +95,7 @@ extension Timestamp {
                 holds(" ", at: 11), holds(" ", at: 16), holds(":", at: 19), holds(":", at: 22), holds(" GMT", at: 25),
                 let day = number(5..<7), let year = number(12..<16), let hour = number(17..<19),
                 let minute = number(20..<22), let second = number(23..<25), hour < 24, minute < 60, second <= 60,
-                let month = Self.monthNames.firstIndex(where: { holds($0, at: 8) })
+                let month = Self.months.firstIndex(where: { name in name.utf8.elementsEqual(bytes[8..<11]) })
             else { return nil }
             let civil = CivilDay(year: year, month: month + 1, day: Int(day))
             guard civil.exists else { return nil }
@@ -131,9 +131,6 @@ extension Timestamp {
         self.init(seconds: civil.daysSinceEpoch * 86_400 + hour * 3600 + minute * 60 + second)
     }
 
-    private static let monthNames: [StaticString] = [
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ]
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
     private static let weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
 }

@@ -145,7 +145,8 @@ import Testing
                 count += 1
                 return count
             }
-            defer { atOnce.withLock { $0 -= 1 } }
+            // Before the answer, which frees the place.
+            atOnce.withLock { $0 -= 1 }
             try connection.respond(body: String(count))
         }
         let client = OriginClient(

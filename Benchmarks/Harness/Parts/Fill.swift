@@ -58,6 +58,8 @@ struct Fill: BenchmarkPart {
     /// A turn of a server that is started for it, and ends with it.
     private func turn(_ bench: Bench, _ server: Server, _ script: String, _ arguments: [String]) throws -> Sample {
         defer { bench.stopServers() }
+        // What others wrote must not be on its way to the disk meanwhile.
+        sync()
         var sample = try bench.measure(server, script, arguments)
         let asked = sample.removeValue(forKey: .originRequests) ?? 0
         // A miss that never reached the origin would be no miss.
@@ -81,6 +83,7 @@ enum BareSQLite {
     static func run(_ bench: Bench, bodyBytes: Int) throws -> Sample {
         let file = try bench.folder("sqlite").appendingPathComponent("bare.sqlite")
         let settings = bench.settings
+        sync()
         let process = try bench.start(
             "sqlite", bench.program("sqlite"),
             [file.path, String(settings.connections), String(settings.seconds), String(bodyBytes), "normal"])

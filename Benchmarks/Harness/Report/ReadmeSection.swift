@@ -1,7 +1,7 @@
 import Foundation
 
 /// What the repository's README shows of the results: hits as one table, and of everything else what Larder reached
-/// beside others. All of it comes out of the reports; the section is between two marks, and nobody writes in it by hand.
+/// beside others. All of it comes out of the reports; the section is between two marks, and is not written by hand.
 struct ReadmeSection {
     static let opening = "<!-- benchmarks: written by scripts/bench, not by hand -->"
     static let closing = "<!-- end of benchmarks -->"
@@ -10,14 +10,19 @@ struct ReadmeSection {
 
     init(_ reports: [Report]) {
         var lines: [String] = []
-        for report in reports {
-            lines += report.part == Hits.name ? Self.hits(report) : []
+        for report in reports where report.part == Hits.name { lines += Self.hits(report) + Self.notes(report) }
+        for report in reports where report.part != Hits.name {
+            let rows = report.rows.filter { $0.name.hasPrefix("Larder") }.flatMap(Self.ratios)
+            guard !rows.isEmpty else { continue }
+            lines += ["| \(report.part) | beside | ratio of | median (from, to) |", "|---|---|---|---:|"] + rows
+            lines += [""] + Self.notes(report)
         }
-        let others = reports.filter { $0.part != Hits.name }.flatMap(Self.others)
-        if !others.isEmpty {
-            lines += ["| beside | what | ratio (from, to) |", "|---|---|---:|"] + others + [""]
+        if !reports.isEmpty {
+            lines += [
+                "`scripts/bench` measures it anew; [Benchmarks/results](Benchmarks/results/README.md) has all of it.",
+                "",
+            ]
         }
-        if let machine = reports.first.map(Self.machine) { lines += [machine, ""] }
         text = lines.joined(separator: "\n")
     }
 
@@ -39,7 +44,8 @@ struct ReadmeSection {
         }
         var lines = [
             "![hits beside other servers](Benchmarks/results/\(report.part).svg)", "",
-            "Hits from memory: requests/s as a ratio to bare libmicrohttpd that sends one prepared response, and the p99.", "",
+            "Hits from memory: requests/s as a ratio to bare libmicrohttpd that sends one prepared response, and the p99.",
+            "",
             line([""] + groups), "|---|" + String(repeating: "---:|", count: groups.count),
         ]
         for name in names {
@@ -50,32 +56,33 @@ struct ReadmeSection {
                             guard let row = report.rows.first(where: { $0.group == group && $0.name == name }),
                                 let ratio = row.ratios[.requestsPerSecond]
                             else { return "" }
-                            let p99 = row.values[.p99].map { ", \(Metric.p99.text($0.median)) \(Metric.p99.unit)" } ?? ""
+                            let p99 =
+                                row.values[.p99].map { ", \(Metric.p99.text($0.median)) \(Metric.p99.unit)" } ?? ""
                             return String(format: "%.2f", ratio.median) + p99
                         }))
         }
         return lines + [""]
     }
 
-    /// Larder's ratios, each with what it is a ratio to.
-    private static func others(_ report: Report) -> [String] {
-        report.rows.flatMap { row in
-            Metric.allCases.compactMap { metric -> String? in
-                guard let ratio = row.ratios[metric] else { return nil }
-                let range = String(format: "%.2f (%.2f, %.2f)", ratio.median, ratio.lowest, ratio.highest)
-                let what = "\(row.group): \(row.name), \(metric.title)"
-                return line([row.baseline ?? "", what, range])
-            }
+    /// The ratios of a row, each with what it is a ratio to.
+    private static func ratios(_ row: Row) -> [String] {
+        Metric.allCases.compactMap { metric in
+            guard let ratio = row.ratios[metric] else { return nil }
+            let range = String(format: "%.2f (%.2f, %.2f)", ratio.median, ratio.lowest, ratio.highest)
+            let what = metric.isMoreBetter == true ? metric.title : "\(metric.title), less is better"
+            return line(["\(row.group): \(row.name)", row.baseline ?? "", what, range])
         }
     }
 
-    private static func machine(_ report: Report) -> String {
-        """
-        \(report.machine.cores) cores (\(report.machine.processor)), servers and load on the same machine; medians of \
-        \(report.settings.rounds) rounds of \(report.settings.seconds) s, commit \
-        \(report.machine.versions["commit"] ?? "unknown"). `scripts/bench` measures it anew; \
-        [Benchmarks/results](Benchmarks/results/README.md) has all of it.
-        """
+    /// What a reader must know to judge a report's figures.
+    private static func notes(_ report: Report) -> [String] {
+        let machine = report.machine
+        let conditions = """
+            \(report.date.prefix(10)), commit \(machine.versions["commit"] ?? "unknown"), \(machine.cores) cores \
+            (\(machine.processor)), servers and load on the same machine; \(report.settings.rounds) rounds of \
+            \(report.settings.seconds) s.
+            """
+        return [([conditions] + Set(report.rows.compactMap(\.note)).sorted()).joined(separator: " "), ""]
     }
 
     private static func line(_ cells: [String]) -> String {

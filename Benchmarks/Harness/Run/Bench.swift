@@ -11,6 +11,7 @@ final class Bench {
     private let start = Date()
     private var processes: [ServerProcess] = []
     private var folderCount = 0
+    private var folders: [URL] = []
     private var startedOrigin: Origin?
 
     init(settings: Settings, root: URL) throws {
@@ -52,13 +53,21 @@ final class Bench {
         }
     }
 
-    /// A new folder in ``work``. Those of earlier turns stay until the end: for half a minute after files were removed,
-    /// ext4 takes much longer to find a place for a new one, which would be charged to whoever comes next.
+    /// A new folder in ``work``. Those of earlier turns stay until the part has ended: for half a minute after files
+    /// were removed, ext4 takes much longer to find a place for a new one, and whoever comes next would pay for it.
     func folder(_ name: String) throws -> URL {
         folderCount += 1
         let folder = work.appendingPathComponent("\(name)-\(folderCount)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        folders.append(folder)
         return folder
+    }
+
+    /// Ends a part: its servers, and what they wrote.
+    func endPart() {
+        stopServers()
+        for folder in folders { try? FileManager.default.removeItem(at: folder) }
+        folders = []
     }
 
     /// Starts a program that ends with this run at the latest.

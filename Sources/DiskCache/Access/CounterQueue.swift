@@ -38,6 +38,7 @@ struct CounterQueue {
 
     /// The keys of the first `limit`, to be removed.
     mutating func oldest(_ limit: Int) -> [ExactText] {
+        guard limit > 0 else { return [] }
         removeGone()
         return queue.prefix(limit).map(\.key)
     }

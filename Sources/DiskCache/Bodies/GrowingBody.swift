@@ -19,6 +19,8 @@ public final class GrowingBody: Sendable {
         var length: Int64 = 0
         var written: Int64 = 0
         var buffer: WriteBuffer?
+        /// Whether there may be a buffer for what comes.
+        var takesBuffer = false
     }
 
     private let state = Locked(State())
@@ -50,7 +52,8 @@ public final class GrowingBody: Sendable {
                     return .file(file, path: path, count: min(count, Int(max(0, state.written - offset))))
                 }
                 let start = Int(offset - state.written)
-                return .bytes(SharedBytes(copying: UnsafeRawBufferPointer(rebasing: buffer.bytes[start..<start + count])))
+                let bytes = UnsafeRawBufferPointer(rebasing: buffer.bytes[start..<start + count])
+                return .bytes(SharedBytes(copying: bytes))
             }
         }
         switch source {
@@ -81,7 +84,8 @@ public final class GrowingBody: Sendable {
         }
     }
 
-    /// Takes the next bytes. Throws what writing to the file threw; then they have not come.
+    /// Takes the next bytes. Throws what writing to the file threw; then only some of them may have come, and none may
+    /// be appended any more.
     func append(_ bytes: UnsafeRawBufferPointer) throws(DiskCacheError) {
         if let file {
             return try append(bytes, to: file)
@@ -99,7 +103,7 @@ public final class GrowingBody: Sendable {
     }
 
     private func append(_ bytes: UnsafeRawBufferPointer, to file: FileDescriptor) throws(DiskCacheError) {
-        guard let buffer = state.withLock({ $0.buffer }) else {
+        guard let buffer = buffer() else {
             // Not under the lock: readers need not wait for the disk, and there is one writer at a time.
             try file.write(bytes, path: path)
             let count = Int64(bytes.count)
@@ -120,6 +124,17 @@ public final class GrowingBody: Sendable {
         }
     }
 
+    /// Not before there is something to be put in: a body may be long in coming.
+    private func buffer() -> WriteBuffer? {
+        let (held, takesOne) = state.withLock { state in
+            defer { state.takesBuffer = false }
+            return (state.buffer, state.takesBuffer)
+        }
+        guard takesOne, let new = buffers.take() else { return held }
+        state.withLock { $0.buffer = new }
+        return new
+    }
+
     private func flush(_ buffer: WriteBuffer, to file: FileDescriptor) throws(DiskCacheError) {
         try file.write(buffer.bytes, path: path)
         state.withLock { state in
@@ -131,14 +146,14 @@ public final class GrowingBody: Sendable {
     /// Moves what has come to a file, where all that follows will go.
     func move(to file: FileDescriptor, path: String) throws(DiskCacheError) {
         let bytes = bytes
-        let buffer = (bytes?.count ?? 0) < WriteBuffers.capacity ? buffers.take() : nil
+        let buffer = (1..<WriteBuffers.capacity).contains(bytes?.count ?? 0) ? buffers.take() : nil
         try bytes?.withUnsafeBytes { bytes throws(DiskCacheError) in
             if let buffer { _ = buffer.fill(bytes) } else { try file.write(bytes, path: path) }
         }
         state.withLock { state in
             state.content = .file(file, path: path)
             state.written = buffer == nil ? state.length : 0
-            state.buffer = buffer
+            (state.buffer, state.takesBuffer) = (buffer, buffer == nil)
         }
     }
 

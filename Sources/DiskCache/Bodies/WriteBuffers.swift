@@ -24,7 +24,7 @@ final class WriteBuffers: Sendable {
     private let state = Locked(State())
 
     deinit {
-        _ = trim()
+        trim()
     }
 
     /// An empty buffer; `nil` when all are taken.
@@ -40,6 +40,7 @@ final class WriteBuffers: Sendable {
     }
 
     /// Gives back the memory of those that nobody uses; how many bytes.
+    @discardableResult
     func trim() -> Int {
         let idle = state.withLock { state in
             defer { state.idle = [] }

@@ -6,6 +6,8 @@ extension DiskCache {
     /// done.
     public func maintain(completion: @escaping @Sendable () -> Void) {
         let log = parts.log
+        // What a burst has left; the next one takes its own.
+        parts.bodies.writeBuffers.trim()
         let wholeTree = parts.index.startedEmpty && !parts.treeWasSearched.withLock { $0 }
         sweepExpired { [scrubber, parts] result in
             Self.log(result, "expired entries could not be removed", log)

@@ -7,8 +7,8 @@ import Primitives
 /// One run of fetching an entry from its origin.
 ///
 /// Invariants: it ends exactly once, by calling `finish`; its phases only go forward; `state` is touched under its lock
-/// and acted upon after. The origin's calls come one after another on one of the origin client's threads, the cache's on its
-/// writer's: the lock is for those who look at the progress or cancel.
+/// and acted upon after. The origin's calls come one after another on one of the origin client's threads, the cache's
+/// on its writer's: the lock is for those who look at the progress or cancel.
 final class Flight: OriginReceiver, Sendable {
     /// What a flight works with; the same for all.
     struct Tools: Sendable {

@@ -119,6 +119,7 @@ final class BodyFlow: Sendable {
     func stopKeeping() {
         state.withLock { state in
             guard let kept = state.kept, state.keptEnd == nil else { return }
+            // Some of the piece that could not be kept may be there all the same; it comes with the tail.
             state.keptEnd = min(kept.length, state.received)
             state.tailStart = state.received
             if state.isForNobody { demand(.cancel) }

@@ -12,8 +12,8 @@ import Primitives
 ///
 /// Invariants: `state` is under one lock, and acted upon after; only the transfer is told under it what to do. Phases
 /// only go forward, but when a 304 confirms what is not held. A waiter is in the list or was answered, never both;
-/// nobody is added once the phase is `ended`. The origin's calls come one after another on one of its client's threads, the
-/// cache's on its writer's.
+/// nobody is added once the phase is `ended`. The origin's calls come one after another on one of its client's threads,
+/// the cache's on its writer's.
 final class FetchFlight: Sendable {
     /// What all flights work with.
     struct Tools: Sendable {
@@ -258,10 +258,14 @@ final class FetchFlight: Sendable {
         request.followsRedirects = false
         request.body = leader.request.upload?.pipe
         let transfer = tools.origin.fetch(request, receiver: self)
-        state.withLock { state in
+        let isForNobody = state.withLock { state in
             state.transfer = transfer
             if let demand = state.demand { transfer.obey(demand) }
+            guard case .waiting = state.phase else { return false }
+            return state.waiters.isEmpty
         }
+        // Its client left before there was a transfer to be told of it.
+        if isForNobody { transfer.cancelIfWaiting() }
     }
 }
 

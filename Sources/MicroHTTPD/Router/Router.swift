@@ -110,7 +110,8 @@ public struct Router<Value: Sendable>: Sendable {
     }
 
     /// The place that what is left of the path leads to, with what the variable parts on the way stand for; `nil` is
-    /// left when the last segment was taken. A literal that leads nowhere gives way to a parameter, and that to the rest.
+    /// left when the last segment was taken. A literal that leads nowhere gives way to a parameter, and that to the
+    /// rest.
     private func find(
         _ path: Substring.UTF8View?, of target: Substring, from place: Int, captures: inout Captures
     ) -> Int? {

@@ -1,6 +1,7 @@
 import HTTPTypes
 
-/// Undoes all content codings of one body, the last one applied first (RFC 9110 §8.4). Confined to one of the client's threads.
+/// Undoes all content codings of one body, the last one applied first (RFC 9110 §8.4). Confined to one of the client's
+/// threads.
 ///
 /// It is made for a body's first byte: an empty body is empty whatever its `Content-Encoding` says, as it is for other
 /// clients, because servers put the field on answers without a body, too.

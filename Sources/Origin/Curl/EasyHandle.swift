@@ -8,8 +8,8 @@ import Primitives
 /// buffer on the handle, which then refuses options for ever after. Connections and look-ups belong to the multi
 /// handle.
 ///
-/// Confined to one of the client's threads. The user data of its callbacks is not retained: whoever it is lives as long as the
-/// handle.
+/// Confined to one of the client's threads. The user data of its callbacks is not retained: whoever it is lives as long
+/// as the handle.
 final class EasyHandle {
     let pointer: UnsafeMutableRawPointer
     private let words: UnsafeMutablePointer<CChar>

@@ -1,7 +1,8 @@
 import CCurl
 import Glibc
 
-/// The sockets of FTP connections, those that wait to be used again among them. Confined to one of the client's threads.
+/// The sockets of FTP connections, those that wait to be used again among them. Confined to one of the client's
+/// threads.
 ///
 /// When libcurl closes an idle control connection it says `QUIT` and waits for the answer. A server that does not give
 /// one must not hold up the end of the client: so their sockets are shut down first.

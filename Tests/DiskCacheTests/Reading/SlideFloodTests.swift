@@ -95,6 +95,40 @@ struct SlideFloodTests {
         }
     }
 
+    @Test("keep what a purge removed from being published again, though it has expired before they are written down")
+    func refreshMeanwhile() async throws {
+        let fixture = try CacheFixture()
+        let isArmed = Locked(false)
+        let commits = Counter("commits")
+        let cache = try fixture.open(crashHook: { [clock = fixture.clock] point in
+            // The first is that of the job that held the writer, the second the first of the purge.
+            guard point == .beforeCommit, isArmed.withLock({ $0 }), commits.add() == 2 else { return }
+            clock.advance(by: .seconds(20))
+        })
+        defer { cache.close() }
+        let url = "http://h/a"
+        try await cache.store("old", url: url, ttl: .seconds(10)) { $0.etag = "\"1\"" }
+        let refresh = cache.reserve(.url(canonical: url), kind: .download, url: url)
+        try refresh.receive(Array("new".utf8))
+        let gate = Gate("writer")
+        try await cache.holdWriter(until: gate)
+        flood(cache, 10_000)
+        isArmed.withLock { $0 = true }
+        let done = Counter("purged")
+        cache.remove(matching: EntryFilter(state: .fresh)) { result in
+            #expect((try? result.get()) == 1)
+            done.add()
+        }
+        gate.open()
+        try await done.wait(for: 1)
+        let outcome = try await refresh.publish(EntryMetadata(ttl: .seconds(100)))
+        guard case .notKept = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(try cache.keys().isEmpty)
+    }
+
     @Test("keep an entry that is slid while a sweep writes down others")
     func slidMeanwhile() async throws {
         let fixture = try CacheFixture()
