@@ -123,9 +123,11 @@ extension DiskCache {
         to url: String, limit: Int = Entry.variantLimit, mayWait: Bool
     ) throws(DiskCacheError) -> [Entry]? {
         let md5 = CacheKey.url(canonical: url).text
-        let lookup = try parts.reader.variants(ofMD5: md5, limit: limit, mayWait: mayWait)
-        guard case .found(let rows) = lookup else { return nil }
-        return rows.filter { $0.entry.url == url }.map { current($0.entry) }
+        return try parts.access.settled { () throws(DiskCacheError) in
+            let lookup = try parts.reader.variants(ofMD5: md5, limit: limit, mayWait: mayWait)
+            guard case .found(let rows) = lookup else { return nil }
+            return rows.filter { $0.entry.url == url }.map { current($0.entry) }
+        }
     }
 
     /// ``responses(to:limit:mayWait:)``, and waits.
@@ -181,6 +183,11 @@ extension DiskCache {
     /// Says later whether what ``responses(to:limit:)`` found is still so. Take it before.
     public func mark(ofResponsesTo url: String) -> ChangeMark {
         parts.responseChanges.mark(CacheKey.url(canonical: url).text)
+    }
+
+    /// Has every ``ChangeMark`` of that URL be out of date: there is a newer response to it, though it is not stored yet.
+    public func noteChange(ofResponsesTo url: String) {
+        parts.responseChanges.change(CacheKey.url(canonical: url).text)
     }
 
     // MARK: - Steps

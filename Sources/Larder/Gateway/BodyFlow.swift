@@ -87,6 +87,14 @@ final class BodyFlow: Sendable {
     /// Whether all of it has come.
     var isComplete: Bool { state.withLock { $0.end == .complete } }
 
+    /// How many bytes have come.
+    var receivedCount: Int64 { state.withLock { $0.received } }
+
+    /// Whether all of it has come: so many bytes, or its end.
+    func hasAll(of length: Int64?) -> Bool {
+        state.withLock { state in state.end == .complete || length.map { $0 <= state.received } ?? false }
+    }
+
     // MARK: - From the origin
 
     /// The next bytes have come; when the body is kept, they are there already.

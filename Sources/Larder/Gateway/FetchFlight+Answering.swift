@@ -63,6 +63,8 @@ extension FetchFlight: OriginReceiver {
                 stopKeeping()
                 flow.stopKeeping()
             }
+            let length = state.withLock { $0.head?.declaredLength }
+            if let length, flow.receivedCount + Int64(bytes.count) >= length { noteWholeAnswer() }
         }
         flow.receive(bytes)
     }

@@ -21,6 +21,7 @@ extension FetchFlight {
             stopKeeping()
             return end()
         }
+        noteWholeAnswer()
         flow?.complete()
         let metadata = leader.metadata(of: stored, from: requestedAt, to: tools.clock.now())
         reservation.publish(metadata, expectedLength: summary.byteCount) { [self] result in

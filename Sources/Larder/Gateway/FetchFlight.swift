@@ -158,6 +158,26 @@ final class FetchFlight: Sendable {
         return admission
     }
 
+    /// The answer, when all of it has come, it is being stored, and `call` may have it in place of the older one that it
+    /// selects. Whoever has read it to its end must not get that after it, because storing takes a moment.
+    func wholeAnswer(for call: GatewayCall, insteadOf held: StoredResponse) -> Shared? {
+        let shared: Shared? = state.withLock { state in
+            guard case .answered(let shared?) = state.phase, state.reservation?.isPurged == false,
+                shared.head.part == nil, shared.head.requestedAt >= held.requestedAt
+            else { return nil }
+            return shared
+        }
+        guard let shared, shared.flow.hasAll(of: shared.length), call.mayHave(shared.head, now: tools.clock.now())
+        else { return nil }
+        return shared
+    }
+
+    /// The last of the answer is about to go to clients: answers that were made of an older one are not to be used any
+    /// more, see ``wholeAnswer(for:insteadOf:)``.
+    func noteWholeAnswer() {
+        tools.cache.noteChange(ofResponsesTo: url)
+    }
+
     /// Whether it may bring that very response up to date.
     func refreshes(_ held: HeldResponse) -> Bool {
         state.withLock { $0.held?.entry.key } == held.entry.key

@@ -102,6 +102,9 @@ public final class Gateway: Sendable {
             now: tools.clock.now())
         switch (decision, held) {
         case (.serve, let held?):
+            if let newer = answerBeingStored(for: call, insteadOf: held.head) {
+                return call.join(newer, now: tools.clock.now())
+            }
             serve(held, to: call, as: .hit)
         case (.serveStaleAndRevalidate, let held?):
             serve(held, to: call, as: .hit)
@@ -157,6 +160,16 @@ public final class Gateway: Sendable {
             return (nil, all.first)
         }
         return (HeldResponse(parts[index], with: parts), nil)
+    }
+
+    private func answerBeingStored(
+        for call: GatewayCall, insteadOf held: StoredResponse
+    ) -> FetchFlight.Shared? {
+        let flights = state.withLock { $0.flights[call.request.url.string] } ?? []
+        for flight in flights {
+            if let answer = flight.wholeAnswer(for: call, insteadOf: held) { return answer }
+        }
+        return nil
     }
 
     // MARK: - Who asks the origin

@@ -19,6 +19,8 @@ final class FetchReply: Sendable {
     /// What a connection's memory of 32 KiB has room for, of the heads of the request and of the answer together:
     /// libmicrohttpd closes the connection without a word where it has not.
     private static let headLimit = 30_000
+    /// What libmicrohttpd keeps there beside each field of the request.
+    private static let fieldRecord = 64
 
     private let request: Request
     private let ready: ReadyAnswers
@@ -76,10 +78,17 @@ final class FetchReply: Sendable {
         if case .success(let answer) = result, case .live(let live) = answer.body { live.dismiss() }
     }
 
+    /// How long the answer's head may be.
+    private var headRoom: Int {
+        var fields = 0
+        request.forEachFieldLine { _ in fields += 1 }
+        return Self.headLimit - request.headLength - fields * Self.fieldRecord
+    }
+
     private func respond(_ result: Result<GatewayAnswer, GatewayError>, _ call: Call) {
         switch result {
         case .success(let answer):
-            guard answer.headLength <= Self.headLimit - request.headLength else {
+            guard answer.headLength <= headRoom else {
                 if case .live(let live) = answer.body { live.dismiss() }
                 return call.respond(
                     Problem(

@@ -27,6 +27,36 @@ struct FetchRefreshTests {
         }
     }
 
+    @Test("whoever has read a reload to its end does not get what was there before, because storing takes a moment")
+    func reload() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            // Long enough for a file, so that storing it takes a while.
+            let body = "version \(request.index) " + String(repeating: "x", count: 50_000)
+            try connection.respond(fields: [.cacheControl: "max-age=60"], body: body)
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let target = "/fetch/" + origin.url("/a")
+            try await blocking {
+                let connection = try RawConnection(port: server.api.port)
+                func version(_ line: String = "") throws -> String {
+                    try connection.send("GET \(target) HTTP/1.1\r\nHost: x\r\n\(line)\r\n")
+                    let reply = try connection.readReply()
+                    return String(reply.text.prefix { $0 != "x" }) + (reply["Cache-Status"] ?? "")
+                }
+                _ = try version()
+                for number in 1...100 {
+                    // So that there is an answer at hand.
+                    for _ in 0..<3 { _ = try version() }
+                    let reload = try version("Cache-Control: no-cache\r\n")
+                    #expect(reload.hasPrefix("version \(number) "))
+                    let next = try version()
+                    #expect(next.hasPrefix("version \(number) "))
+                }
+            }
+        }
+    }
+
     @Test(
         "Cache-Status says stored of a 304 only when what it says is stored (RFC 9211 §2.5)",
         arguments: ["max-age=60", "no-store"])

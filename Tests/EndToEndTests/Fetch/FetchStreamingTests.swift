@@ -218,6 +218,26 @@ struct FetchStreamingTests {
         }
     }
 
+    @Test("a head that has no room beside the records of a request's many fields is a 502, too", arguments: [60, 100])
+    func largeHeadForMany(fieldCount: Int) async throws {
+        let count = Locked(0)
+        let origin = try ScriptedOrigin { _, connection in
+            let value = String(repeating: "x", count: count.withLock { $0 })
+            try connection.respond(fields: [HTTPField.Name("X-Large")!: value], body: "body")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            var fields = HTTPFields()
+            for number in 0..<fieldCount { fields.append(HTTPField(name: .init("X-\(number)")!, value: "1")) }
+            for length in stride(from: 22_000, through: 30_000, by: 200) {
+                count.withLock { $0 = length }
+                let reply = try await HTTPClient(port: server.api.port)
+                    .request("GET", "/fetch/" + origin.url("/\(length)"), fields: fields)
+                #expect([200, 502].contains(reply.status), "\(length)")
+            }
+        }
+    }
+
     @Test("targets that differ in bytes that are not UTF-8 are different URLs")
     func bytes() async throws {
         let origin = try ScriptedOrigin { request, connection in
