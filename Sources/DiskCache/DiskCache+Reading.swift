@@ -185,7 +185,7 @@ extension DiskCache {
         parts.responseChanges.mark(CacheKey.url(canonical: url).text)
     }
 
-    /// Has every ``ChangeMark`` of that URL be out of date: there is a newer response to it, though it is not stored yet.
+    /// Has every ``ChangeMark`` of that URL be out of date: there is a newer response to it, though not stored yet.
     public func noteChange(ofResponsesTo url: String) {
         parts.responseChanges.change(CacheKey.url(canonical: url).text)
     }

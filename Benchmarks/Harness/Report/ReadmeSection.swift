@@ -44,8 +44,7 @@ struct ReadmeSection {
         }
         var lines = [
             "![hits beside other servers](Benchmarks/results/\(report.part).svg)", "",
-            "Hits from memory: requests/s as a ratio to bare libmicrohttpd that sends one prepared response, and the p99.",
-            "",
+            report.summary + " The first figure is the ratio of requests/s, the second the p99.", "",
             line([""] + groups), "|---|" + String(repeating: "---:|", count: groups.count),
         ]
         for name in names {

@@ -158,8 +158,8 @@ final class FetchFlight: Sendable {
         return admission
     }
 
-    /// The answer, when all of it has come, it is being stored, and `call` may have it in place of the older one that it
-    /// selects. Whoever has read it to its end must not get that after it, because storing takes a moment.
+    /// The answer, when all of it has come, it is being stored, and `call` may have it in place of the older one that
+    /// it selects. Whoever has read it to its end must not get that after it, because storing takes a moment.
     func wholeAnswer(for call: GatewayCall, insteadOf held: StoredResponse) -> Shared? {
         let shared: Shared? = state.withLock { state in
             guard case .answered(let shared?) = state.phase, state.reservation?.isPurged == false,
