@@ -13,11 +13,8 @@ struct URLParts {
     var query: String?
 
     init(_ url: String) {
-        var rest = Substring(url).utf8
-        if let colon = rest.firstIndex(of: UInt8(ascii: ":")), rest[colon...].starts(with: "://".utf8) {
-            scheme = String(Substring(rest[..<colon]))
-            rest = rest[colon...].dropFirst(3)
-        }
+        var rest: Substring.UTF8View
+        (scheme, rest) = Self.schemeAndRest(of: url)
         if let mark = rest.firstIndex(of: UInt8(ascii: "?")) {
             query = String(Substring(rest[mark...].dropFirst()))
             rest = rest[..<mark]
@@ -31,11 +28,17 @@ struct URLParts {
 
     /// The host of a URL, without the work of taking the rest apart.
     static func host(of url: String) -> String {
-        var rest = Substring(url).utf8
-        if let colon = rest.firstIndex(of: UInt8(ascii: ":")), rest[colon...].starts(with: "://".utf8) {
-            rest = rest[colon...].dropFirst(3)
+        let authority = schemeAndRest(of: url).rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
+        return hostAndPort(authority).host
+    }
+
+    /// What stands before `://`, empty without that, and what follows it.
+    private static func schemeAndRest(of url: String) -> (scheme: String, rest: Substring.UTF8View) {
+        let all = Substring(url).utf8
+        guard let colon = all.firstIndex(of: UInt8(ascii: ":")), all[colon...].starts(with: "://".utf8) else {
+            return ("", all)
         }
-        return hostAndPort(rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }).host
+        return (String(Substring(all[..<colon])), all[colon...].dropFirst(3))
     }
 
     private static func hostAndPort(_ authority: Substring.UTF8View) -> (host: String, port: String?) {

@@ -14,7 +14,6 @@ extension WriteContext {
     func makeRoomForVariant(of key: CacheKey) throws -> Bool {
         guard try index.hasFullVariants(ofMD5: key.md5Hex) else { return true }
         let excess = try index.variantCount(ofMD5: key.md5Hex) - (Entry.variantLimit - 1)
-        if excess <= 0 { return true }
         let oldest = try index.oldestVariants(ofMD5: key.md5Hex, limit: excess)
         for row in oldest { try remove(row) }
         return !oldest.isEmpty

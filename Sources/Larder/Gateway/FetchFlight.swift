@@ -80,6 +80,8 @@ final class FetchFlight: Sendable {
         var isPatienceOver = false
         /// How the transfer ended, when it did before it was known where its body goes.
         var end: Result<OriginSummary, OriginError>?
+        /// See ``FetchFlight/noteWholeAnswer()``.
+        var isWholeNoted = false
         /// What came of the body before it was known where it goes.
         var early: [UInt8] = []
 
@@ -175,7 +177,11 @@ final class FetchFlight: Sendable {
     /// The last of the answer is about to go to clients: answers that were made of an older one are not to be used any
     /// more, see ``wholeAnswer(for:insteadOf:)``.
     func noteWholeAnswer() {
-        tools.cache.noteChange(ofResponsesTo: url)
+        let isFirst = state.withLock { state in
+            defer { state.isWholeNoted = true }
+            return !state.isWholeNoted
+        }
+        if isFirst { tools.cache.noteChange(ofResponsesTo: url) }
     }
 
     /// Whether it may bring that very response up to date.

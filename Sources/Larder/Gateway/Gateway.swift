@@ -162,16 +162,6 @@ public final class Gateway: Sendable {
         return (HeldResponse(parts[index], with: parts), nil)
     }
 
-    private func answerBeingStored(
-        for call: GatewayCall, insteadOf held: StoredResponse
-    ) -> FetchFlight.Shared? {
-        let flights = state.withLock { $0.flights[call.request.url.string] } ?? []
-        for flight in flights {
-            if let answer = flight.wholeAnswer(for: call, insteadOf: held) { return answer }
-        }
-        return nil
-    }
-
     // MARK: - Who asks the origin
 
     /// Waits for a request that is under way, or makes one.

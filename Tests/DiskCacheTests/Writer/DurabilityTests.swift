@@ -43,6 +43,12 @@ struct DurabilityTests {
     private static let key = "k"
     private static let long = longText(20_000)
 
+    private static func open(_ durability: Durability) throws -> (CacheFixture, Log, DiskCache) {
+        let fixture = try CacheFixture()
+        let log = Log(fixture)
+        return (fixture, log, try log.open(durability))
+    }
+
     /// The directories above a body, the lowest first, as ``Log`` names them.
     private static func directories(of key: String) throws -> [String] {
         let path = HashedPath.path(for: try .data(key)).split(separator: "/")
@@ -63,9 +69,7 @@ struct DurabilityTests {
 
     @Test("bodies are on the disk before their directories, and both before the rows that name them, a group at once")
     func order() async throws {
-        let fixture = try CacheFixture()
-        let log = Log(fixture)
-        let cache = try log.open(.power)
+        let (_, log, cache) = try Self.open(.power)
         defer { cache.close() }
         let gate = Gate("group")
         try await cache.holdWriter(until: gate)
@@ -92,9 +96,7 @@ struct DurabilityTests {
 
     @Test("the body that is replaced has its other name on the disk before it loses its own")
     func replaced() async throws {
-        let fixture = try CacheFixture()
-        let log = Log(fixture)
-        let cache = try log.open(.power)
+        let (_, log, cache) = try Self.open(.power)
         defer { cache.close() }
         try await cache.store(Self.long, key: Self.key)
         log.steps.removeAll()
@@ -108,9 +110,7 @@ struct DurabilityTests {
 
     @Test("what the disk does not keep is an error, and nothing of it stays", arguments: [true, false])
     func failure(isBody: Bool) async throws {
-        let fixture = try CacheFixture()
-        let log = Log(fixture)
-        let cache = try log.open(.power)
+        let (_, log, cache) = try Self.open(.power)
         defer { cache.close() }
         try await cache.store(Self.long, key: Self.key)
         log.fail(isBody ? "body of 20001" : "directory \(try Self.directories(of: Self.key)[0])")
@@ -141,9 +141,7 @@ struct DurabilityTests {
 
     @Test("a small body is in the index, and needs nothing else to be on the disk; nor does a removal")
     func inline() async throws {
-        let fixture = try CacheFixture()
-        let log = Log(fixture)
-        let cache = try log.open(.power)
+        let (_, log, cache) = try Self.open(.power)
         defer { cache.close() }
         try await cache.store(Self.long, key: Self.key)
         log.steps.removeAll()
@@ -155,9 +153,8 @@ struct DurabilityTests {
 
     @Test("the namespace's own directory and all above it are on the disk when it is opened")
     func opening() async throws {
-        let fixture = try CacheFixture()
-        let log = Log(fixture)
-        try log.open(.power).close()
+        let (fixture, log, cache) = try Self.open(.power)
+        cache.close()
         let directories = log.steps.elements.filter { $0.hasPrefix("directory ") }
         #expect(directories.first == "directory .")
         #expect(directories.dropFirst().first == "directory \(fixture.directory.path)")
@@ -166,9 +163,7 @@ struct DurabilityTests {
 
     @Test("a kill is survived without waiting for the disk")
     func process() async throws {
-        let fixture = try CacheFixture()
-        let log = Log(fixture)
-        let cache = try log.open(.process)
+        let (_, log, cache) = try Self.open(.process)
         defer { cache.close() }
         try await cache.store(Self.long, key: Self.key)
         try await cache.store(Self.long + "2", key: Self.key)
