@@ -43,7 +43,8 @@ extension Gateway {
         for call: GatewayCall, insteadOf held: StoredResponse
     ) -> FetchFlight.Shared? {
         let flights = state.withLock { $0.flights[call.request.url.string] } ?? []
-        for flight in flights {
+        // Several may be under way to the writer: the one that departed last is the one that stays.
+        for flight in flights.reversed() {
             if let answer = flight.wholeAnswer(for: call, insteadOf: held) { return answer }
         }
         return nil
