@@ -174,6 +174,14 @@ final class FetchFlight: Sendable {
         return shared
     }
 
+    /// Whether there is an answer that may be shared, and all of it has come.
+    var hasWholeAnswer: Bool {
+        let shared: Shared? = state.withLock { state in
+            if case .answered(let shared) = state.phase { shared } else { nil }
+        }
+        return shared.map { $0.flow.hasAll(of: $0.length) } ?? false
+    }
+
     /// The last of the answer is about to go to clients: answers that were made of an older one are not to be used any
     /// more, see ``wholeAnswer(for:insteadOf:)``.
     func noteWholeAnswer() {

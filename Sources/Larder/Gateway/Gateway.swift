@@ -189,7 +189,9 @@ public final class Gateway: Sendable {
             let isShared = call.mayWait && state.unshared[call.sharingHash].map { $0 <= now } ?? true
             if isShared {
                 var known = (held ?? anyOther)?.head
-                for flight in state.flights[url] ?? [] {
+                let flights = state.flights[url] ?? []
+                // Of those that only have to be stored the latest first: nobody gets an older one after it.
+                for flight in flights.reversed().filter(\.hasWholeAnswer) + flights {
                     switch flight.admit(call, knowing: known) {
                     case .waits(let number, let isFirst):
                         // Here, so that it comes before any flight that it is sent on to.
