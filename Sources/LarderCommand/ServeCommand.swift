@@ -40,8 +40,8 @@ struct ServeCommand: AsyncParsableCommand {
 /// What a server wants of its process.
 private enum ProcessLimits {
     /// Ignores SIGPIPE (a reader of the log that went away is no reason to end) and SIGUSR1 (which would end it before
-    /// somebody listens to it), and raises the soft limit of open
-    /// files to the hard one: each download takes a socket and a file, each client a socket.
+    /// somebody listens to it), and raises the soft limit of open files to the hard one: each download takes a socket
+    /// and a file, each client a socket.
     static func prepare() {
         signal(SIGPIPE, SIG_IGN)
         signal(SIGUSR1, SIG_IGN)

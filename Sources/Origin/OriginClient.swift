@@ -63,6 +63,9 @@ public final class OriginClient: Sendable {
         return counts.indices.min { counts[$0] < counts[$1] } ?? 0
     }
 
+    /// How many transfers were begun and are not over, those on their way to a thread included.
+    public var openTransfers: Int { inboxes.reduce(0) { $0 + $1.openTransfers } }
+
     /// How many transfers run, and how many wait for their turn under the limits.
     public var transferCounts: (running: Int, queued: Int) {
         let counts = places.counts

@@ -31,6 +31,7 @@ public struct Locked<State>: ~Copyable, Sendable {
         @usableFromInline let mutex: Mutex<State>
 
         /// A lock around `state`.
+        @inlinable
         public init(_ state: consuming sending State) {
             mutex = Mutex(state)
         }

@@ -12,16 +12,19 @@ extension UInt8 {
 
 extension Sequence<UInt8> {
     /// The bytes in lower-case hexadecimal, two digits each.
-    @inlinable public var hex: String { Array(self).lowercaseHex }
+    @inlinable public var hex: String {
+        withContiguousStorageIfAvailable { UnsafeRawBufferPointer($0).lowercaseHex }
+            ?? Array(self).withUnsafeBytes(\.lowercaseHex)
+    }
 }
 
-extension [UInt8] {
-    /// In one piece, for it is made of every digest.
-    @inlinable var lowercaseHex: String {
+extension UnsafeRawBufferPointer {
+    /// The bytes in lower-case hexadecimal, in one piece: it is made of every digest.
+    public var lowercaseHex: String {
         String(unsafeUninitializedCapacity: 2 * count) { text in
-            for (index, byte) in enumerated() {
-                text[2 * index] = (byte >> 4).hexDigit
-                text[2 * index + 1] = (byte & 15).hexDigit
+            for index in 0..<count {
+                text[2 * index] = (self[index] >> 4).hexDigit
+                text[2 * index + 1] = (self[index] & 15).hexDigit
             }
             return 2 * count
         }

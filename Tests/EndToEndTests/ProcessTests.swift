@@ -109,7 +109,8 @@ struct ProcessTests {
         try await poll("less resident memory") { larder.residentBytes < resident - 40_000_000 }
         try await readAll()
         let held = try await memoryBytes()
-        #expect(held > 50_000_000)
+        // The signal's work may have met the first of them.
+        #expect(held > 45_000_000)
 
         let some = try await client.request("POST", "/memory/trim?target=10MiB")
         let freed = Int(try #require(try some.member("freedBytes")?.doubleValue))

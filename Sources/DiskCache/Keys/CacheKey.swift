@@ -49,7 +49,8 @@ public struct CacheKey: Hashable, Sendable {
     /// The key of one variant of what an origin answers to a URL: the URL's MD5, a dot, and 8 hexadecimal digits made
     /// of `variant`, whatever tells the URL's variants apart.
     public static func response(to url: String, variant: String) -> CacheKey {
-        CacheKey(text: "\(MD5Name.of(url)).\(MD5Name.of(variant).prefix(variantLength))", form: .response)
+        let variant = Substring(MD5Name.of(variant).utf8.prefix(variantLength))
+        return CacheKey(text: "\(MD5Name.of(url)).\(variant)", form: .response)
     }
 
     /// A caller's own key.
@@ -90,7 +91,7 @@ public struct CacheKey: Hashable, Sendable {
     public var md5Hex: String {
         switch form {
         case .url: text
-        case .response: String(text.prefix(MD5Name.length))
+        case .response: String(Substring(text.utf8.prefix(MD5Name.length)))
         case .data: MD5Name.of(text)
         }
     }

@@ -9,7 +9,7 @@ enum MD5Name {
         var text = text
         var hash = Insecure.MD5()
         text.withUTF8 { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) }
-        return hash.finalize().hex
+        return hash.finalize().withUnsafeBytes(\.lowercaseHex)
     }
 
     /// How many digits there are.

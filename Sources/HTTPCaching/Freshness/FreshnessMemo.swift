@@ -6,10 +6,19 @@ import Primitives
 /// Whoever changes what it was worked out of takes a new one.
 struct FreshnessMemo: Hashable, Sendable {
     private final class Known: Sendable {
-        let freshness = Locked<Freshness?>(nil)
+        let freshness: Locked<Freshness?>
+
+        init(_ freshness: Freshness?) {
+            self.freshness = Locked(freshness)
+        }
     }
 
-    private let known = Known()
+    private let known: Known
+
+    /// Begins with what is known, if anything is.
+    init(_ freshness: Freshness? = nil) {
+        known = Known(freshness)
+    }
 
     /// What is known, or what `make` says.
     func freshness(_ make: () -> Freshness) -> Freshness {

@@ -75,18 +75,23 @@ public struct ServedResponse: Hashable, Sendable {
         validates: Bool = true, boundary: @autoclosure () -> String
     ) {
         let age = String(min(max(0, age.components.seconds), DeltaSeconds.maximum.components.seconds))
-        let conditions = ConditionalRequest(request, method: method, now: now)
-        let current = SelectedRepresentation(of: stored.fields, now: now)
-        let resolution =
-            if stored.isRepresentation, conditions.allowsRange(of: current, now: now),
-                let ranges = ByteRangeSet(request, method: method)
-            { ranges.resolve(length: stored.length) } else { ByteRangeSet.Resolution.whole }
+        var resolution = ByteRangeSet.Resolution.whole
+        var outcome = ConditionalRequest.Outcome.proceed
+        // Most requests ask for nothing of the kind, and reading dates costs more than the rest.
+        if stored.isRepresentation, Self.asking.contains(where: request.contains) {
+            let conditions = ConditionalRequest(request, method: method, now: now)
+            let current = SelectedRepresentation(of: stored.fields, now: now)
+            if conditions.allowsRange(of: current, now: now), let ranges = ByteRangeSet(request, method: method) {
+                resolution = ranges.resolve(length: stored.length)
+            }
+            if validates {
+                outcome = conditions.evaluate(current.dated(by: stored.fields, unless: request, now: now))
+            }
+        }
         guard stored.holds(resolution) else { return nil }
 
         var fields: HTTPFields
-        switch stored.isRepresentation && validates
-            ? conditions.evaluate(current.dated(by: stored.fields, unless: request, now: now)) : .proceed
-        {
+        switch outcome {
         case .notModified:
             fields = stored.fields.ofNotModified()
             (status, body) = (304, .none)
@@ -128,6 +133,11 @@ public struct ServedResponse: Hashable, Sendable {
         fields[.age] = age
         self.fields = fields
     }
+
+    /// The fields by which a request asks for something else than the whole.
+    private static let asking: [HTTPField.Name] = [
+        .range, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .ifRange,
+    ]
 }
 
 extension SelectedRepresentation {

@@ -4,28 +4,25 @@ import Primitives
 extension StoredResponse {
     /// Everything as one line of JSON. Field values are in Latin-1, so that every byte of them comes back as it was.
     public var text: String {
-        var members: [JSON.Member] = [
-            .init("url", .string(url)),
-            .init("status", .number(status)),
-            .init("fields", .array(fields.map { [.string($0.name.rawName), .string($0.latin1)] })),
-            .init("requestedAt", .number(requestedAt.milliseconds)),
-            .init("receivedAt", .number(receivedAt.milliseconds)),
-            .init("selection", .string(selection.text)),
-        ]
-        if let part { members.append(.init("part", [.number(part.lowerBound), .number(part.upperBound)])) }
-        if let completeLength { members.append(.init("completeLength", .number(completeLength))) }
-        if isInvalid { members.append(.init("isInvalid", true)) }
-        if isExpirySet { members.append(.init("isExpirySet", true)) }
+        var object = JSONObjectWriter()
+        object.add("url", url)
+        object.add("status", status)
+        object.add("fields", pairs: fields.map { ($0.name.rawName, $0.latin1) })
+        object.add("requestedAt", requestedAt.milliseconds)
+        object.add("receivedAt", receivedAt.milliseconds)
+        object.add("selection", selection.text)
+        if let part { object.add("part", [.number(part.lowerBound), .number(part.upperBound)]) }
+        if let completeLength { object.add("completeLength", completeLength) }
+        if isInvalid { object.add("isInvalid", true) }
+        if isExpirySet { object.add("isExpirySet", true) }
         if let grant {
-            members.append(
-                .init(
-                    "grant",
-                    [
-                        "isOnlyReason": .bool(grant.isOnlyReason),
-                        "authorization": .string(orNull: grant.authorization),
-                    ]))
+            object.add(
+                "grant",
+                [
+                    "isOnlyReason": .bool(grant.isOnlyReason), "authorization": .string(orNull: grant.authorization),
+                ])
         }
-        return JSON.object(members).text
+        return object.text
     }
 
     /// Whether ``text`` has at most so many bytes. It is not made where it cannot have more: no byte of what is sent

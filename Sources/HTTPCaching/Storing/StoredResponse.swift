@@ -29,7 +29,7 @@ public struct StoredResponse: Hashable, Sendable {
     /// origin said, until the origin says something again.
     public var isExpirySet = false
     /// Its ``Freshness``, which is asked for again and again while it is being answered.
-    private(set) var memo = FreshnessMemo()
+    var memo = FreshnessMemo()
 
     /// A response with all that is kept of it; by default complete, valid and the origin's affair alone.
     public init(

@@ -139,10 +139,11 @@ extension FetchFlight: OriginReceiver {
     func keep(_ answer: OriginAnswer, _ head: OriginHead) -> (StoredResponse?, PassReason?) {
         guard let reservation = state.withLock(\.reservation) else { return (nil, nil) }
         // By all of its fields: a directive counts even when `Connection` names the field that it stands in.
-        switch StoragePolicy.decide(leader.cacheRequest, answer.with(head.fields)) {
+        let isWhole = answer.hasAll(of: head.fields)
+        switch StoragePolicy.decide(leader.cacheRequest, isWhole ? answer : answer.with(head.fields)) {
         case .pass(let reason): return (nil, reason)
         case .store(var stored):
-            stored.fields = answer.fields
+            if !isWhole { stored.fields = answer.fields }
             let length = head.declaredLength
             guard stored.isText(within: Gateway.headLimit), length ?? 0 <= tools.entryLimit,
                 Self.fits(length, in: reservation)
@@ -224,6 +225,11 @@ extension FetchFlight: OriginReceiver {
 }
 
 extension OriginAnswer {
+    /// Whether none of the fields that came was for one hop only: nothing is missing, and a Date is all that was added.
+    func hasAll(of fields: HTTPFields) -> Bool {
+        self.fields.count == fields.count + (fields.contains(.date) ? 0 : 1)
+    }
+
     /// The same with other fields.
     func with(_ fields: HTTPFields) -> OriginAnswer {
         var answer = self

@@ -283,7 +283,8 @@ final class FetchFlight: Sendable {
             state.requestedAt = tools.clock.now()
             return state.isValidating ? state.held : nil
         }
-        var request = OriginRequest(url: url)
+        // The target says the rest. So requests to one site have one URL, which is read but once.
+        var request = OriginRequest(url: leader.request.url.site + "/")
         request.method = leader.request.method
         request.requestTarget = leader.request.url.target
         request.fields = leader.originFields(validating: held?.head, isShared: isShared)

@@ -93,7 +93,7 @@ public final class Gateway: Sendable {
             call.reason = .method
             return send(call, held: nil)
         }
-        guard let (held, anyOther) = lookUp(call, mayWait: mayWait) else {
+        guard let (held, anyOther, changes) = lookUp(call, mayWait: mayWait) else {
             return tools.cache.onDiskThread { self.dispatch(call, mayWait: true) }
         }
         let found = held ?? anyOther
@@ -112,10 +112,10 @@ public final class Gateway: Sendable {
         case (.revalidate(let reason, _), let held?):
             call.reason = reason
             // HEAD brings no body, so a 304 to it would say nothing that its own answer does not.
-            send(call, held: held, isValidating: call.request.method == .get)
+            send(call, held: held, isValidating: call.request.method == .get, changes: changes)
         case (.fetch(let reason), _):
             call.reason = reason
-            send(call, held: held, anyOther: anyOther)
+            send(call, held: held, anyOther: anyOther, changes: changes)
         case (.refuse, _):
             call.fail(.notCached)
         case (.serve, nil), (.serveStaleAndRevalidate, nil), (.revalidate, nil):
@@ -136,9 +136,12 @@ public final class Gateway: Sendable {
         dispatch(call)
     }
 
-    /// The stored response that a request selects (RFC 9111 §4.1); when none is selected, any other of the URL.
-    /// `nil` when that has to be read from the disk, and the caller may not wait for it.
-    func lookUp(_ call: GatewayCall, mayWait: Bool) -> (selected: HeldResponse?, anyOther: HeldResponse?)? {
+    /// The stored response that a request selects (RFC 9111 §4.1); when none is selected, any other of the URL; and
+    /// what tells later whether that is still so. `nil` when it has to be read from the disk, and the caller may not
+    /// wait for it.
+    func lookUp(
+        _ call: GatewayCall, mayWait: Bool
+    ) -> (selected: HeldResponse?, anyOther: HeldResponse?, changes: ChangeMark)? {
         let changes = tools.cache.mark(ofResponsesTo: call.request.url.string)
         let found = Result { () throws(DiskCacheError) in
             try tools.cache.responses(to: call.request.url.string, mayWait: mayWait)
@@ -153,28 +156,30 @@ public final class Gateway: Sendable {
             var selected = complete[index]
             selected.changes = changes
             selected.selectors = Set(complete.flatMap(\.head.selection.names)).sorted()
-            return (selected, nil)
+            return (selected, nil, changes)
         }
         let parts = all.filter { $0.head.part != nil && $0.head.isOpen(to: call.cacheRequest) }
         guard let index = ReusePolicy.select(call.cacheRequest, from: parts.map(\.head)) else {
-            return (nil, all.first)
+            return (nil, all.first, changes)
         }
-        return (HeldResponse(parts[index], with: parts), nil)
+        return (HeldResponse(parts[index], with: parts), nil, changes)
     }
 
     // MARK: - Who asks the origin
 
     /// Waits for a request that is under way, or makes one.
     ///
-    /// A leader looks into the cache once more after its flight is in the table: between a miss and that moment another
-    /// flight may have stored the answer and ended.
+    /// A leader looks into the cache once more after its flight is in the table, if anything has changed: between a
+    /// miss and that moment another flight may have stored the answer and ended.
     ///
     /// - Parameters:
     ///   - held: what the request selects.
     ///   - anyOther: when it selects nothing: another response to the URL, which tells by what it varies.
     ///   - isValidating: whether to ask by the validators of what is held, which then is complete.
+    ///   - changes: tells whether the cache still has what was found there; `nil`: nobody knows.
     func send(
-        _ call: GatewayCall, held: HeldResponse?, anyOther: HeldResponse? = nil, isValidating: Bool = false
+        _ call: GatewayCall, held: HeldResponse?, anyOther: HeldResponse? = nil, isValidating: Bool = false,
+        changes: ChangeMark? = nil
     ) {
         enum Role {
             case leads(FetchFlight)
@@ -224,20 +229,16 @@ public final class Gateway: Sendable {
         case .leads(let flight):
             tools.metrics.misses.increment()
             call.wait(for: flight, number: 0)
-            lead(flight, held: held)
+            flight.reserve()
+            depart(flight, held: held, looksAgain: flight.isShared && changes?.isCurrent != true)
         }
     }
 
-    private func lead(_ flight: FetchFlight, held: HeldResponse?) {
-        flight.reserve()
-        depart(flight, held: held)
-    }
-
     /// - Parameter mayWait: as in ``dispatch(_:mayWait:)``.
-    private func depart(_ flight: FetchFlight, held: HeldResponse?, mayWait: Bool = false) {
-        if flight.isShared {
+    private func depart(_ flight: FetchFlight, held: HeldResponse?, looksAgain: Bool, mayWait: Bool = false) {
+        if looksAgain {
             guard let found = lookUp(flight.leader, mayWait: mayWait) else {
-                return tools.cache.onDiskThread { self.depart(flight, held: held, mayWait: true) }
+                return tools.cache.onDiskThread { self.depart(flight, held: held, looksAgain: true, mayWait: true) }
             }
             if let selected = found.selected, selected.entry.version != held?.entry.version { return flight.land() }
         }
@@ -249,9 +250,10 @@ public final class Gateway: Sendable {
     /// else clients that come and go, and origins that trickle, could take every place.
     private func makeWay(for flight: FetchFlight) {
         let limits = tools.origin.configuration
+        // Not by the flights: those whose answers only have to be stored need no place, and there may be many.
+        guard tools.origin.openTransfers >= min(limits.maxTransfersPerHost, limits.maxTransfers) else { return }
         let others: [FetchFlight] = state.withLock { state in
-            guard state.flightCount > min(limits.maxTransfersPerHost, limits.maxTransfers) else { return [] }
-            return state.flights.values.flatMap { $0 }.filter { $0 !== flight }
+            state.flights.values.flatMap { $0 }.filter { $0 !== flight }
         }
         let authority = flight.leader.request.url.authority
         let ofOrigin = others.filter { $0.leader.request.url.authority == authority }

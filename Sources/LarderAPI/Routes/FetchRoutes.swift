@@ -23,12 +23,13 @@ struct FetchRoutes: Sendable {
     /// The URL is the rest of the target, byte for byte; what is for Larder stands in fields of its own.
     private func fetchPath(_ head: Endpoint.Head) throws(Problem) -> Endpoint.Plan {
         let target = head.request.withTarget { String(escapingNonASCII: $0.dropFirst(Self.prefix.utf8.count)) }
-        var request = try gatewayRequest(head, url: target, pointer: nil)
-        if let text = try Self.single("Larder-TTL", head) {
+        let fields = head.request.fields
+        var request = try gatewayRequest(head, fields, url: target, pointer: nil)
+        if let text = try Self.single(Self.ttl, fields) {
             guard let ttl = TTL(text) else { throw .invalidTTL(text, pointer: "/Larder-TTL") }
             request.ttl = ttl.duration
         }
-        if let text = try Self.single("Larder-Update-Expiry", head) {
+        if let text = try Self.single(Self.updateExpiry, fields) {
             guard ["true", "false"].contains(text) else {
                 throw .invalid("\"\(text)\" is neither true nor false", pointer: "/Larder-Update-Expiry")
             }
@@ -42,26 +43,30 @@ struct FetchRoutes: Sendable {
     }
 
     /// The value of one of Larder's own fields, which may stand once.
-    private static func single(_ name: String, _ head: Endpoint.Head) throws(Problem) -> String? {
-        let values = HTTPField.Name(name).map { head.request.fields[values: $0] } ?? []
-        guard values.count < 2 else { throw .invalid("\(name) is there twice", pointer: "/" + name) }
+    private static func single(_ name: HTTPField.Name, _ fields: HTTPFields) throws(Problem) -> String? {
+        let values = fields[values: name]
+        guard values.count < 2 else { throw .invalid("\(name) is there twice", pointer: "/\(name)") }
         return values.first
     }
+
+    private static let ttl = HTTPField.Name("Larder-TTL")!
+    private static let updateExpiry = HTTPField.Name("Larder-Update-Expiry")!
 
     private func fetchQuery(_ head: Endpoint.Head) throws(Problem) -> Endpoint.Plan {
         let query = try head.query(["url", "ttl", "updateExpiry", "tags"])
         guard let url = query["url"] else {
             throw .invalid("url is missing; /fetch?url=… or /fetch/https://…", pointer: "/url")
         }
-        var request = try gatewayRequest(head, url: url, pointer: "/url")
+        var request = try gatewayRequest(head, head.request.fields, url: url, pointer: "/url")
         request.ttl = try query.ttl()
         request.updatesExpiry = try query.bool("updateExpiry") ?? false
         request.tags = try query.tags() ?? []
         return plan(request, head)
     }
 
-    private func gatewayRequest(_ head: Endpoint.Head, url: String, pointer: String?) throws(Problem) -> GatewayRequest
-    {
+    private func gatewayRequest(
+        _ head: Endpoint.Head, _ fields: HTTPFields, url: String, pointer: String?
+    ) throws(Problem) -> GatewayRequest {
         let exact: ExactURL
         do {
             exact = try ExactURL(url)
@@ -73,7 +78,7 @@ struct FetchRoutes: Sendable {
         }
         // RFC 9110 §9.3.6: it asks for a tunnel, not for a resource.
         guard method != .connect else { throw .invalid("CONNECT opens no tunnel here") }
-        var fields = Self.forwarded(head.request.fields)
+        var fields = Self.forwarded(fields)
         try Self.countHop(&fields, method)
         guard method != .head || !head.request.hasBody else { throw .invalid("HEAD has no body here") }
         var request = GatewayRequest(method: method, url: exact, fields: fields)

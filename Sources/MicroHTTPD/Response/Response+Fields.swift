@@ -13,7 +13,7 @@ extension Response {
         var block = FieldBlock()
         forEachLine(of: fields) { name, value in
             // libmicrohttpd looks for these among what it is given, and adds its own when there are none.
-            if name.lowercased() == "date" {
+            if UnsafeRawBufferPointer(name).equalsIgnoringCase("date") {
                 var date = FieldBlock(name, value)
                 date.add(to: handle)
             } else {
@@ -25,18 +25,21 @@ extension Response {
 
     /// Shows each field that may be sent as its caller gave it, in order; see ``init(status:fields:body:)``.
     static func forEachLine(
-        of fields: HTTPFields, _ body: (_ name: String, _ value: UnsafeBufferPointer<UInt8>) -> Void
+        of fields: HTTPFields,
+        _ body: (_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Void
     ) {
         for field in fields {
             switch field.name {
             case .connection, .contentLength, .transferEncoding: continue
             default: break
             }
-            let name = field.name.rawName
-            guard !name.isEmpty, name.utf8.allSatisfy(\.isTokenCharacter) else { continue }
-            field.withUnsafeBytesOfValue { value in
-                guard !value.isEmpty, value.allSatisfy({ $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7f) }) else { return }
-                body(name, value)
+            var name = field.name.rawName
+            name.withUTF8 { name in
+                guard UnsafeRawBufferPointer(name).isToken else { return }
+                field.withUnsafeBytesOfValue { value in
+                    guard !value.isEmpty, UnsafeRawBufferPointer(value).isFieldContent else { return }
+                    body(name, value)
+                }
             }
         }
     }
@@ -50,29 +53,34 @@ extension Response {
 
 /// Fields that libmicrohttpd is given as one; see `cmhd_add_fields`.
 private struct FieldBlock {
-    private var name: [CChar] = []
+    private var name: [UInt8] = []
     /// The first field's value, and the lines of the others; ended by a zero when it is handed over.
-    private var value: [CChar] = []
+    private var value: [UInt8] = []
     /// Where the line ends are.
     private var ends: [Int] = []
 
     init() {}
 
-    init(_ name: String, _ value: UnsafeBufferPointer<UInt8>) {
+    init(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) {
         append(name, value)
     }
 
-    mutating func append(_ name: String, _ value: UnsafeBufferPointer<UInt8>) {
+    mutating func append(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) {
         if self.name.isEmpty {
-            self.name = name.utf8.map(CChar.init(bitPattern:)) + [0]
+            self.name.reserveCapacity(name.count + 1)
+            self.name.append(contentsOf: name)
+            self.name.append(0)
             self.value.reserveCapacity(512)
+            ends.reserveCapacity(16)
         } else {
             ends.append(self.value.count)
-            self.value.append(contentsOf: [0x20, 0x20])
-            self.value.append(contentsOf: name.utf8.lazy.map(CChar.init(bitPattern:)))
-            self.value.append(contentsOf: [0x3a, 0x20])
+            self.value.append(0x20)
+            self.value.append(0x20)
+            self.value.append(contentsOf: name)
+            self.value.append(0x3a)
+            self.value.append(0x20)
         }
-        self.value.append(contentsOf: value.lazy.map(CChar.init(bitPattern:)))
+        self.value.append(contentsOf: value)
     }
 
     @discardableResult

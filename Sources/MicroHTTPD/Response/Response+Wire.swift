@@ -10,7 +10,7 @@ extension Response {
         bytes += UnsafeRawBufferPointer(start: reason.utf8Start, count: reason.utf8CodeUnitCount)
         bytes += Array("\r\n".utf8)
         forEachLine(of: fields) { name, value in
-            bytes += Array(name.utf8)
+            bytes += name
             bytes += Array(": ".utf8)
             bytes += value
             bytes += Array("\r\n".utf8)

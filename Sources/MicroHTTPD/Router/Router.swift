@@ -27,21 +27,7 @@ public struct Router<Value: Sendable>: Sendable {
         case notFound
     }
 
-    /// A place in the tree of segments.
-    private struct Node: Sendable {
-        var literals: [Substring: Int] = [:]
-        var parameter: Int?
-        var rest: Int?
-        var routes: [(route: Route, names: [Substring])] = []
-    }
-
-    /// What a pattern's variable parts stand for.
-    private struct Captures {
-        var values: [Substring] = []
-        var rest: Substring?
-    }
-
-    private var nodes = [Node()]
+    private var tree = RouteTree()
 
     /// Every route, in the order of declaration.
     public private(set) var routes: [Route] = []
@@ -55,87 +41,19 @@ public struct Router<Value: Sendable>: Sendable {
     ///   other route for.
     public mutating func add(_ method: String, _ pattern: String, _ value: Value) {
         let pattern = RoutePattern(pattern)
-        var place = 0
-        for segment in pattern.segments { place = descend(from: place, by: segment) }
-        precondition(
-            !nodes[place].routes.contains { $0.route.method == method },
-            "\(method) \(pattern.text) is declared twice")
-        let route = Route(method: method, pattern: pattern.text, value: value)
-        nodes[place].routes.append((route, pattern.parameterNames))
-        routes.append(route)
+        tree.add(method, pattern, number: routes.count)
+        routes.append(Route(method: method, pattern: pattern.text, value: value))
     }
 
     /// Looks up a request's target. `HEAD` finds the route of `GET`, unless it has one of its own. A pattern with a
     /// route for ``anyMethod`` is never ``Match/methodNotAllowed(allow:)``.
     public func match(method: String, target: some StringProtocol) -> Match {
-        let target = Substring(target)
-        guard target.utf8.first == UInt8(ascii: "/") else { return .notFound }
-        // By bytes: a combining mark behind a slash would make one character of the two.
-        let path = target.utf8.dropFirst().prefix { $0 != UInt8(ascii: "?") }
-        var captures = Captures()
-        guard let place = find(path, of: target, from: 0, captures: &captures) else { return .notFound }
-        let routes = nodes[place].routes
-        let found =
-            routes.first { $0.route.method == method }
-            ?? (method == "HEAD" ? routes.first { $0.route.method == "GET" } : nil)
-            ?? routes.first { $0.route.method == Router<Never>.anyMethod }
-        guard let found else { return .methodNotAllowed(allow: allowed(routes.map(\.route.method))) }
-        let parameters = Dictionary(uniqueKeysWithValues: zip(found.names, captures.values))
-        return .found(
-            found.route.value, parameters: parameters, rest: captures.rest, pattern: found.route.pattern)
-    }
-
-    private func allowed(_ methods: [String]) -> [String] {
-        var methods = Set(methods)
-        if methods.contains("GET") { methods.insert("HEAD") }
-        return methods.sorted()
-    }
-
-    private mutating func descend(from place: Int, by segment: RoutePattern.Segment) -> Int {
-        switch segment {
-        case .literal(let text):
-            if let next = nodes[place].literals[text] { return next }
-            nodes.append(Node())
-            nodes[place].literals[text] = nodes.count - 1
-        case .parameter:
-            if let next = nodes[place].parameter { return next }
-            nodes.append(Node())
-            nodes[place].parameter = nodes.count - 1
-        case .rest:
-            if let next = nodes[place].rest { return next }
-            nodes.append(Node())
-            nodes[place].rest = nodes.count - 1
+        switch tree.match(method: method, target: Substring(target)) {
+        case .found(let number, let parameters, let rest):
+            .found(routes[number].value, parameters: parameters, rest: rest, pattern: routes[number].pattern)
+        case .methodNotAllowed(let allow): .methodNotAllowed(allow: allow)
+        case .notFound: .notFound
         }
-        return nodes.count - 1
-    }
-
-    /// The place that what is left of the path leads to, with what the variable parts on the way stand for; `nil` is
-    /// left when the last segment was taken. A literal that leads nowhere gives way to a parameter, and that to the
-    /// rest.
-    private func find(
-        _ path: Substring.UTF8View?, of target: Substring, from place: Int, captures: inout Captures
-    ) -> Int? {
-        guard let path else { return nodes[place].routes.isEmpty ? nil : place }
-        // Nothing but the rest can follow: it need not be taken apart.
-        let isOnlyRest = nodes[place].literals.isEmpty && nodes[place].parameter == nil
-        if !isOnlyRest {
-            let end = path.firstIndex(of: UInt8(ascii: "/"))
-            let segment = Substring(path[..<(end ?? path.endIndex)])
-            let following = end.map { path[path.index(after: $0)...] }
-            if let next = nodes[place].literals[segment],
-                let found = find(following, of: target, from: next, captures: &captures)
-            {
-                return found
-            }
-            if let next = nodes[place].parameter, !segment.isEmpty {
-                captures.values.append(segment)
-                if let found = find(following, of: target, from: next, captures: &captures) { return found }
-                captures.values.removeLast()
-            }
-        }
-        guard let next = nodes[place].rest, path.startIndex < target.endIndex else { return nil }
-        captures.rest = target[path.startIndex...]
-        return next
     }
 }
 

@@ -2,10 +2,12 @@ import HTTPTypes
 
 extension OriginRequest {
     /// The URL, when it and the rest of the request can be sent. Throws what is wrong.
-    func checkedURL(_ configuration: OriginClient.Configuration) throws(OriginError) -> OriginURL {
+    func checkedURL(
+        _ configuration: OriginClient.Configuration, known: inout KnownURLs
+    ) throws(OriginError) -> OriginURL {
         let url: OriginURL
         do {
-            url = try OriginURL(self.url)
+            url = try known.url(of: self)
         } catch {
             throw OriginError(.urlInvalid(error.reason))
         }

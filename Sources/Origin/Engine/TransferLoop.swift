@@ -13,6 +13,7 @@ final class TransferLoop {
     private let multi: UnsafeMutableRawPointer
     private var transfers: [UInt64: Transfer] = [:]
     private var active: [UnsafeMutableRawPointer: Transfer] = [:]
+    private var urls = KnownURLs()
     private let places: TransferPlaces
     /// Whether a place has become free since places were given to those who wait.
     private var hasFreedPlace = false
@@ -72,7 +73,7 @@ final class TransferLoop {
 
     private func start(_ control: OriginTransfer, _ request: OriginRequest, _ receiver: any OriginReceiver) {
         do throws(OriginError) {
-            let url = try request.checkedURL(configuration)
+            let url = try request.checkedURL(configuration, known: &urls)
             // Before now there was nothing that a wake-up could have reached.
             if let words = request.body?.failure { throw OriginError(.uploadBroken(words)) }
             let transfer = Transfer(

@@ -39,7 +39,7 @@ extension JSON {
     }
 
     /// RFC 8259 §7: quotation mark, reverse solidus and control characters must be escaped; the rest goes out as it is.
-    private static func write(_ text: String, into output: inout [UInt8]) {
+    static func write(_ text: String, into output: inout [UInt8]) {
         output.append(UInt8(ascii: "\""))
         defer { output.append(UInt8(ascii: "\"")) }
         var text = text

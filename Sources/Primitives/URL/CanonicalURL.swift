@@ -58,12 +58,17 @@ public struct CanonicalURL: Hashable, Sendable {
     /// Host and, when it is not the default, port: `example.com`, `example.com:8080`, `[::1]:8080`.
     public var authorityText: String { authority(host: host, port: port) }
 
-    /// What libcurl would let pass or mend silently.
-    static func checkBytes(of text: String) throws(InvalidURL) {
+    /// What no part of a URL may have, and how long it may be.
+    static func checkCharacters(of text: String) throws(InvalidURL) {
         guard !text.isEmpty else { throw .relative }
         guard text.utf8.count <= maximumLength else { throw .tooLong(limit: maximumLength) }
-        guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { throw .controlCharacter }
-        guard !text.utf8.contains(UInt8(ascii: " ")) else { throw .space }
+        guard text.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F }) else { return }
+        throw text.utf8.contains { $0 != 0x20 && ($0 < 0x20 || $0 == 0x7F) } ? .controlCharacter : .space
+    }
+
+    /// What libcurl would let pass or mend silently.
+    static func checkBytes(of text: String) throws(InvalidURL) {
+        try checkCharacters(of: text)
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")),
             text.utf8[..<colon].allSatisfy({ isSchemeCharacter($0) }), let first = text.utf8.first,
             (first | 0x20) >= UInt8(ascii: "a"), (first | 0x20) <= UInt8(ascii: "z")

@@ -14,6 +14,8 @@ public struct ExactURL: Hashable, Sendable {
     public let scheme: String
     /// Host and, when it is not the default, port: `example.com`, `[::1]:8080`.
     public let authority: String
+    /// Scheme and authority: `http://example.com`.
+    public let site: String
     /// Path and query, as they stand in a request line.
     public let target: String
 
@@ -22,31 +24,39 @@ public struct ExactURL: Hashable, Sendable {
     ///
     /// - Throws: ``InvalidURL`` with the reason, in words for the caller.
     public init(_ text: String) throws(InvalidURL) {
-        let text = Self.unfolded(text)
-        try CanonicalURL.checkBytes(of: text)
-        let parts = try CurlURL.parse(text)
-        guard Self.schemes.contains(parts.scheme) else { throw .notHTTP(parts.scheme) }
-        let host = parts.host.lowercased()
-        guard CanonicalURL.isHost(host) else { throw .badHost }
-        scheme = parts.scheme
-        authority = parts.port.map { "\(host):\($0)" } ?? host
-        target = try Self.target(of: text)
-        string = scheme + "://" + authority + target
+        var text = Self.unfolded(text)
+        try CanonicalURL.checkCharacters(of: text)
+        let (beginning, target) = text.withUTF8(Self.split)
+        let site = try KnownSites.shared.site(beginning) { beginning throws(InvalidURL) in
+            try CanonicalURL.checkBytes(of: beginning)
+            let parts = try CurlURL.parse(beginning)
+            guard Self.schemes.contains(parts.scheme) else { throw .notHTTP(parts.scheme) }
+            let host = parts.host.lowercased()
+            guard CanonicalURL.isHost(host) else { throw .badHost }
+            return KnownSites.Site(scheme: parts.scheme, authority: parts.port.map { "\(host):\($0)" } ?? host)
+        }
+        scheme = site.scheme
+        authority = site.authority
+        self.site = site.text
+        self.target = target
+        string = site.text + target
         guard string.utf8.count <= CanonicalURL.maximumLength else {
             throw .tooLong(limit: CanonicalURL.maximumLength)
         }
     }
 
-    /// What follows the authority, up to the fragment.
-    private static func target(of text: String) throws(InvalidURL) -> String {
-        let bytes = text.utf8
-        guard let slashes = bytes.firstIndex(of: UInt8(ascii: "/")) else { throw .noHost }
-        let authority = bytes[bytes.index(slashes, offsetBy: 2)...]
-        let isEnd: (UInt8) -> Bool = { "/?#".utf8.contains($0) }
-        guard let start = authority.firstIndex(where: isEnd) else { return "/" }
-        let rest = bytes[start...].prefix { $0 != UInt8(ascii: "#") }
-        let escaped = String(escapingNonASCII: rest)
-        return escaped.utf8.first == UInt8(ascii: "/") ? escaped : "/" + escaped
+    /// Scheme and authority as they were sent, and what follows them up to the fragment.
+    private static func split(_ bytes: UnsafeBufferPointer<UInt8>) -> (beginning: String, target: String) {
+        let slashes = bytes.firstIndex(of: UInt8(ascii: "/")) ?? bytes.endIndex
+        let end = bytes.dropFirst(slashes + 2).firstIndex(where: isEnd) ?? bytes.endIndex
+        let beginning = String(decoding: bytes[..<end], as: UTF8.self)
+        let rest = bytes[end...].prefix { $0 != UInt8(ascii: "#") }
+        let escaped = String(escapingNonASCII: UnsafeBufferPointer(rebasing: rest))
+        return (beginning, rest.first == UInt8(ascii: "/") ? escaped : "/" + escaped)
+    }
+
+    private static func isEnd(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
     }
 
     private static func unfolded(_ text: String) -> String {
@@ -61,6 +71,13 @@ extension String {
     /// The bytes as text, with every one that is not ASCII percent-encoded for itself: they need not be UTF-8, and two
     /// that differ never become one.
     @inlinable public init(escapingNonASCII bytes: some Sequence<UInt8>) {
+        let plain = bytes.withContiguousStorageIfAvailable { bytes in
+            bytes.contains { $0 >= 0x80 } ? nil : String(decoding: bytes, as: UTF8.self)
+        }
+        if let plain = plain ?? nil {
+            self = plain
+            return
+        }
         var text: [UInt8] = []
         text.reserveCapacity(bytes.underestimatedCount)
         for byte in bytes {

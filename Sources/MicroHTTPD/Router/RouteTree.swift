@@ -1,0 +1,114 @@
+/// What a ``Router`` finds its routes by: a tree of the segments of their patterns, which knows routes by number only.
+/// It is apart because no look-up should cost what generic code does.
+struct RouteTree: Sendable {
+    /// What a look-up finds; see ``Router/Match``.
+    enum Match {
+        case found(number: Int, parameters: [Substring: Substring], rest: Substring?)
+        case methodNotAllowed(allow: [String])
+        case notFound
+    }
+
+    private struct Route {
+        var method: String
+        var number: Int
+        var parameterNames: [Substring]
+    }
+
+    /// A place in the tree.
+    private struct Node {
+        var literals: [Substring: Int] = [:]
+        var parameter: Int?
+        var rest: Int?
+        var routes: [Route] = []
+    }
+
+    /// What a pattern's variable parts stand for.
+    private struct Captures {
+        var values: [Substring] = []
+        var rest: Substring?
+    }
+
+    private var nodes = [Node()]
+
+    /// Declares a route; a method that the pattern has already is a programmer error.
+    mutating func add(_ method: String, _ pattern: RoutePattern, number: Int) {
+        var place = 0
+        for segment in pattern.segments { place = descend(from: place, by: segment) }
+        precondition(
+            !nodes[place].routes.contains { $0.method == method }, "\(method) \(pattern.text) is declared twice")
+        nodes[place].routes.append(
+            Route(method: method, number: number, parameterNames: pattern.parameterNames))
+    }
+
+    /// See ``Router/match(method:target:)``.
+    func match(method: String, target: Substring) -> Match {
+        guard target.utf8.first == UInt8(ascii: "/") else { return .notFound }
+        // By bytes: a combining mark behind a slash would make one character of the two.
+        let path = target.utf8.dropFirst().prefix { $0 != UInt8(ascii: "?") }
+        var captures = Captures()
+        guard let place = find(path, of: target, from: 0, captures: &captures) else { return .notFound }
+        let routes = nodes[place].routes
+        let found =
+            routes.first { $0.method == method }
+            ?? (method == "HEAD" ? routes.first { $0.method == "GET" } : nil)
+            ?? routes.first { $0.method == Router<Never>.anyMethod }
+        guard let found else { return .methodNotAllowed(allow: Self.allowed(routes.map(\.method))) }
+        let parameters =
+            found.parameterNames.isEmpty
+            ? [:] : Dictionary(uniqueKeysWithValues: zip(found.parameterNames, captures.values))
+        return .found(number: found.number, parameters: parameters, rest: captures.rest)
+    }
+
+    private static func allowed(_ methods: [String]) -> [String] {
+        var methods = Set(methods)
+        if methods.contains("GET") { methods.insert("HEAD") }
+        return methods.sorted()
+    }
+
+    private mutating func descend(from place: Int, by segment: RoutePattern.Segment) -> Int {
+        switch segment {
+        case .literal(let text):
+            if let next = nodes[place].literals[text] { return next }
+            nodes.append(Node())
+            nodes[place].literals[text] = nodes.count - 1
+        case .parameter:
+            if let next = nodes[place].parameter { return next }
+            nodes.append(Node())
+            nodes[place].parameter = nodes.count - 1
+        case .rest:
+            if let next = nodes[place].rest { return next }
+            nodes.append(Node())
+            nodes[place].rest = nodes.count - 1
+        }
+        return nodes.count - 1
+    }
+
+    /// The place that what is left of the path leads to, with what the variable parts on the way stand for; `nil` is
+    /// left when the last segment was taken. A literal that leads nowhere gives way to a parameter, and that to the
+    /// rest.
+    private func find(
+        _ path: Substring.UTF8View?, of target: Substring, from place: Int, captures: inout Captures
+    ) -> Int? {
+        guard let path else { return nodes[place].routes.isEmpty ? nil : place }
+        // Nothing but the rest can follow: it need not be taken apart.
+        let isOnlyRest = nodes[place].literals.isEmpty && nodes[place].parameter == nil
+        if !isOnlyRest {
+            let end = path.firstIndex(of: UInt8(ascii: "/"))
+            let segment = Substring(path[..<(end ?? path.endIndex)])
+            let following = end.map { path[path.index(after: $0)...] }
+            if let next = nodes[place].literals[segment],
+                let found = find(following, of: target, from: next, captures: &captures)
+            {
+                return found
+            }
+            if let next = nodes[place].parameter, !segment.isEmpty {
+                captures.values.append(segment)
+                if let found = find(following, of: target, from: next, captures: &captures) { return found }
+                captures.values.removeLast()
+            }
+        }
+        guard let next = nodes[place].rest, path.startIndex < target.endIndex else { return nil }
+        captures.rest = target[path.startIndex...]
+        return next
+    }
+}

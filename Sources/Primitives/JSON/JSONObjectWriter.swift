@@ -1,0 +1,55 @@
+/// Writes an object member by member, as compact text: for what is written too often to be made into a ``JSON`` first.
+/// Names are the caller's affair: none may come twice.
+public struct JSONObjectWriter {
+    private var output: [UInt8] = []
+
+    /// An object without members, with room for so many bytes.
+    public init(reserving capacity: Int = 1024) {
+        output.reserveCapacity(capacity)
+        output.append(UInt8(ascii: "{"))
+    }
+
+    /// Adds a string.
+    public mutating func add(_ name: String, _ text: String) {
+        begin(name)
+        JSON.write(text, into: &output)
+    }
+
+    /// Adds a number.
+    public mutating func add(_ name: String, _ number: some FixedWidthInteger) {
+        begin(name)
+        output.append(contentsOf: String(number).utf8)
+    }
+
+    /// Adds any value.
+    public mutating func add(_ name: String, _ value: JSON) {
+        begin(name)
+        value.write(into: &output)
+    }
+
+    /// Adds an array of arrays of two strings.
+    public mutating func add(_ name: String, pairs: [(String, String)]) {
+        begin(name)
+        output.append(UInt8(ascii: "["))
+        for (index, (first, second)) in pairs.enumerated() {
+            if index > 0 { output.append(UInt8(ascii: ",")) }
+            output.append(UInt8(ascii: "["))
+            JSON.write(first, into: &output)
+            output.append(UInt8(ascii: ","))
+            JSON.write(second, into: &output)
+            output.append(UInt8(ascii: "]"))
+        }
+        output.append(UInt8(ascii: "]"))
+    }
+
+    /// The object with what was added so far.
+    public var text: String {
+        String(decoding: output + [UInt8(ascii: "}")], as: UTF8.self)
+    }
+
+    private mutating func begin(_ name: String) {
+        if output.count > 1 { output.append(UInt8(ascii: ",")) }
+        JSON.write(name, into: &output)
+        output.append(UInt8(ascii: ":"))
+    }
+}
