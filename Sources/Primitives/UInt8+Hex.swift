@@ -33,7 +33,7 @@ extension UnsafeRawBufferPointer {
 
 extension UInt8 {
     /// The lower-case hexadecimal digit for 0 to 15, in ASCII.
-    @inlinable var hexDigit: UInt8 {
+    fileprivate var hexDigit: UInt8 {
         self < 10 ? UInt8(ascii: "0") + self : UInt8(ascii: "a") + self - 10
     }
 }

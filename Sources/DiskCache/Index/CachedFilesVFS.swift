@@ -47,7 +47,10 @@ enum CachedFilesVFS {
     /// The default VFS; SQLite never frees it.
     ///
     /// `nonisolated(unsafe)` is safe here: nobody changes it, and its functions may be called on any thread.
-    private nonisolated(unsafe) static let standard = sqlite3_vfs_find(nil)!
+    private nonisolated(unsafe) static let standard: UnsafeMutablePointer<sqlite3_vfs> = {
+        ProcessVFS.use()
+        return sqlite3_vfs_find(nil)!
+    }()
 
     /// Where the tail starts in an open file.
     private static let tailOffset: Int = {

@@ -194,6 +194,7 @@ final class Index: Sendable {
     }
 
     private static func openForWriting(_ path: String, _ chosen: DiskCache.Configuration) throws -> DatabaseQueue {
+        ProcessVFS.use()
         var configuration = Configuration()
         configuration.label = "larder.index.writer"
         configuration.busyMode = .timeout(5)

@@ -225,9 +225,9 @@ extension FetchFlight: OriginReceiver {
 }
 
 extension OriginAnswer {
-    /// Whether none of the fields that came was for one hop only: nothing is missing, and a Date is all that was added.
+    /// Whether it has just the fields that came: none was for one hop only, and no Date had to be added.
     func hasAll(of fields: HTTPFields) -> Bool {
-        self.fields.count == fields.count + (fields.contains(.date) ? 0 : 1)
+        self.fields.count == fields.count && fields.contains(.date)
     }
 
     /// The same with other fields.

@@ -238,8 +238,8 @@ final class FetchFlight: Sendable {
             }
         }
         guard isUnwanted else { return false }
-        // Not under the lock: the flow's comes before it.
-        if let flow, flow.followerCount > 0 || !flow.hasBeenRead {
+        // Not under the lock: the flow's comes before it. What is over has no place to give.
+        if let flow, flow.isComplete || flow.followerCount > 0 || !flow.hasBeenRead {
             state.withLock { state in
                 if case .answered(nil) = state.phase { state.phase = .answered(shared) }
             }

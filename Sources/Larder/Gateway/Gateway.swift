@@ -23,8 +23,6 @@ public final class Gateway: Sendable {
 
     struct State {
         var flights: [String: [FetchFlight]] = [:]
-        /// How many there are.
-        var flightCount = 0
         /// Requests whose answers cannot be shared, as far as is known, and until when that is believed: by
         /// ``GatewayCall/sharingHash``.
         var unshared: [Int: Timestamp] = [:]
@@ -74,7 +72,7 @@ public final class Gateway: Sendable {
     }
 
     /// How many requests to origins are under way.
-    public var flightCount: Int { state.withLock(\.flightCount) }
+    public var flightCount: Int { state.withLock { $0.flights.values.reduce(0) { $0 + $1.count } } }
 
     /// Refuses new requests from now on, and ends those that run.
     public func stop() {
@@ -211,7 +209,6 @@ public final class Gateway: Sendable {
                 call, held: held, isValidating: isValidating, isShared: isShared && call.request.method == .get,
                 gateway: self)
             state.flights[url, default: []].append(flight)
-            state.flightCount += 1
             return .leads(flight)
         }
         switch role {
@@ -242,19 +239,19 @@ public final class Gateway: Sendable {
             }
             if let selected = found.selected, selected.entry.version != held?.entry.version { return flight.land() }
         }
-        makeWay(for: flight)
         flight.depart()
+        makeWay(for: flight)
     }
 
-    /// When a request would have to wait for its turn, one that nobody waits for or reads any more is given up for it:
-    /// else clients that come and go, and origins that trickle, could take every place.
+    /// When a request has to wait for its turn, one that nobody waits for or reads any more is given up for it: else
+    /// clients that come and go, and origins that trickle, could take every place. It is in the line already, so that
+    /// of several at once the last sees all.
     private func makeWay(for flight: FetchFlight) {
         let limits = tools.origin.configuration
-        // Not by the flights: those whose answers only have to be stored need no place, and there may be many.
-        guard tools.origin.openTransfers >= min(limits.maxTransfersPerHost, limits.maxTransfers) else { return }
-        let others: [FetchFlight] = state.withLock { state in
-            state.flights.values.flatMap { $0 }.filter { $0 !== flight }
-        }
+        // Flights whose answers only have to be stored need no place, and there may be many.
+        guard tools.origin.openTransfers > min(limits.maxTransfersPerHost, limits.maxTransfers) else { return }
+        let flights = state.withLock { state in state.flights.values.flatMap { $0 } }
+        let others = flights.filter { $0 !== flight && !$0.hasWholeAnswer }
         let authority = flight.leader.request.url.authority
         let ofOrigin = others.filter { $0.leader.request.url.authority == authority }
         if ofOrigin.count >= limits.maxTransfersPerHost {
@@ -287,7 +284,6 @@ public final class Gateway: Sendable {
         state.withLock { state in
             guard let index = state.flights[flight.url]?.firstIndex(where: { $0 === flight }) else { return }
             state.flights[flight.url]?.remove(at: index)
-            state.flightCount -= 1
             if state.flights[flight.url]?.isEmpty == true { state.flights[flight.url] = nil }
         }
     }

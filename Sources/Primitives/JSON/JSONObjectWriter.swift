@@ -3,9 +3,9 @@
 public struct JSONObjectWriter {
     private var output: [UInt8] = []
 
-    /// An object without members, with room for so many bytes.
-    public init(reserving capacity: Int = 1024) {
-        output.reserveCapacity(capacity)
+    /// An object without members.
+    public init() {
+        output.reserveCapacity(1024)
         output.append(UInt8(ascii: "{"))
     }
 

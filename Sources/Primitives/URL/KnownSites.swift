@@ -30,8 +30,10 @@ final class KnownSites: Sendable {
         if let site = sites.withLock({ $0[name] }) { return site }
         let site = try read(beginning)
         guard beginning.utf8.count <= Self.lengthLimit else { return site }
+        // Those that are forgotten go after the lock is released.
+        var forgotten: [ExactText: Site] = [:]
         sites.withLock { sites in
-            if sites.count >= Self.limit { sites = [:] }
+            if sites.count >= Self.limit { swap(&sites, &forgotten) }
             sites[name] = site
         }
         return site

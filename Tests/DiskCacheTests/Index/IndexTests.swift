@@ -186,4 +186,16 @@ struct IndexTests {
         #expect(throws: DiskCacheError.invalidNamespace(name)) { try fixture.open() }
         #expect(try fixture.directory.namespaces() == [])
     }
+
+    @Test("the index is this process's alone: what locks its readers take is nobody's business outside")
+    func alone() async throws {
+        let fixture = try CacheFixture()
+        let cache = try fixture.open()
+        let entry = try await cache.store("body", url: "http://h/a")
+        #expect(try cache.entry(for: entry.key)?.digest == entry.digest)
+        // Where processes share a database, it has this file beside it.
+        #expect(!files(below: fixture.directory.path).contains { $0.hasSuffix("-shm") })
+        #expect(files(below: fixture.directory.path).contains { $0.hasSuffix("-wal") })
+        cache.close()
+    }
 }
