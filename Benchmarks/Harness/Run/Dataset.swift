@@ -37,9 +37,10 @@ struct Dataset {
 }
 
 extension Bench {
-    /// A directory with so many entries. It is made by the first part that asks, and kept until the run ends.
-    func dataset(_ count: Int) throws -> Dataset {
-        let directory = work.appendingPathComponent("dataset-\(count)")
+    /// A directory with so many entries; another one for each number of a copy. It is made by the first part that asks,
+    /// and kept until the run ends.
+    func dataset(_ count: Int, copy: Int = 0) throws -> Dataset {
+        let directory = work.appendingPathComponent("dataset-\(count)-\(copy)")
         let dataset = Dataset(directory: directory, count: count)
         if FileManager.default.fileExists(atPath: directory.path) { return dataset }
         note("storing \(count) entries")
