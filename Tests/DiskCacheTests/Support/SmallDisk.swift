@@ -18,7 +18,8 @@ final class SmallDisk {
 
     /// Takes all the room that is left but for `rest` bytes, as another program would.
     func fill(leaving rest: Int = 0) throws {
-        let file = open(mount.path("filler"), O_WRONLY | O_CREAT, 0o600)
+        // A program that another test starts meanwhile must not keep it open, and its room taken.
+        let file = open(mount.path("filler"), O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         defer { close(file) }
         let block = [UInt8](repeating: 1, count: 4096)
         while write(file, block, block.count) > 0 {}
