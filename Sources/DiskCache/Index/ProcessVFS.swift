@@ -8,7 +8,7 @@ import GRDBSQLite
 ///
 /// See <https://sqlite.org/vfs.html#standard_unix_vfses>.
 enum ProcessVFS {
-    static let name = "unix-excl"
+    private static let name = "unix-excl"
 
     /// Makes it the default of all connections that are opened from now on.
     static func use() {

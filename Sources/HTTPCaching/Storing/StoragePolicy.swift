@@ -24,7 +24,7 @@ public enum StoragePolicy {
         var stored = StoredResponse(
             url: request.url, status: answer.status, fields: answer.fields, requestedAt: answer.requestedAt,
             receivedAt: answer.receivedAt, selection: selection)
-        stored.memo = FreshnessMemo(freshness)
+        stored.remember(freshness)
         if answer.status == 206 {
             // §3.3, §3.4.
             guard let content = partialContent(answer.fields) else { return .pass(.partial) }

@@ -29,7 +29,7 @@ public struct StoredResponse: Hashable, Sendable {
     /// origin said, until the origin says something again.
     public var isExpirySet = false
     /// Its ``Freshness``, which is asked for again and again while it is being answered.
-    var memo = FreshnessMemo()
+    private(set) var memo = FreshnessMemo()
 
     /// A response with all that is kept of it; by default complete, valid and the origin's affair alone.
     public init(
@@ -47,6 +47,11 @@ public struct StoredResponse: Hashable, Sendable {
         self.completeLength = completeLength
         self.isInvalid = isInvalid
         self.grant = grant
+    }
+
+    /// Remembers the ``Freshness`` that was worked out of the same fields and times already.
+    mutating func remember(_ freshness: Freshness) {
+        memo = FreshnessMemo(freshness)
     }
 
     /// The instant at which it stops being fresh; in the past when it never was.

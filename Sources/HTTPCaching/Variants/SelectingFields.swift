@@ -4,8 +4,7 @@ import HTTPTypes
 ///
 /// Values are normalised: what the definition of a field says means the same is the same.
 public struct SelectingFields: Hashable, Sendable {
-    /// Each name once, in lower case and sorted.
-    /// The names, in lower case, sorted.
+    /// Each name once, in lower case, sorted.
     public let names: [String]
     /// The value for each name; `nil` when the request did not have the field, which is not the same as empty.
     private let values: [String?]

@@ -14,58 +14,6 @@ import Primitives
 final class BodyFlow: Sendable {
     /// How many bytes that are not kept may wait in memory for the slowest client.
     static let window = 256 << 10
-    /// How much is read back at once.
-    private static let block = 64 << 10
-
-    /// What the flow wants of the origin's transfer.
-    enum Demand: Sendable {
-        case pause
-        case resume
-        /// Nobody is left who wants what is not kept.
-        case cancel
-    }
-
-    private enum Phase {
-        /// It has all that there is so far.
-        case waiting
-        /// Some thread gives it bytes.
-        case served
-        /// It has no room.
-        case full
-    }
-
-    private struct Follower {
-        var offset: Int64
-        /// Where its part of the body ends; `nil`: with the body.
-        let end: Int64?
-        let consumer: any BodyConsumer
-        var phase = Phase.waiting
-    }
-
-    private enum End {
-        case complete
-        case failed
-    }
-
-    private struct State {
-        /// Where what is kept can be read; `nil` as long as nothing is.
-        var kept: GrowingBody?
-        /// How much of the body can be read there, once no more is kept.
-        var keptEnd: Int64?
-        var received: Int64 = 0
-        var tail: [SharedBytes] = []
-        var tailStart: Int64 = 0
-        var followers: [Int: Follower] = [:]
-        /// How many there have been; before the first, everything waits for it.
-        var followersSoFar = 0
-        var isPaused = false
-        var end: End?
-
-        var isKept: Bool { kept != nil && keptEnd == nil }
-
-        /// Whether it is not kept, and whoever wanted it has gone.
-        var isForNobody: Bool { !isKept && end == nil && followersSoFar > 0 && followers.isEmpty }
-    }
 
     private let state: Locked<State>
     private let demand: @Sendable (Demand) -> Void
@@ -117,7 +65,7 @@ final class BodyFlow: Sendable {
                 state.followers[number]?.phase = .served
                 waiting.append(number)
             }
-            if let demand = Self.demandAfterReceiving(&state) { self.demand(demand) }
+            if let demand = state.demandAfterReceiving() { self.demand(demand) }
             return waiting
         }
         for number in waiting { serve(number, next: copy) }
@@ -173,24 +121,15 @@ final class BodyFlow: Sendable {
     func dismiss() {
         state.withLock { state in
             state.followersSoFar += 1
-            if let demand = Self.demandAfterLeaving(&state) { self.demand(demand) }
+            if let demand = state.demandAfterLeaving() { self.demand(demand) }
         }
     }
 
     private func leave(_ number: Int) {
         state.withLock { state in
             guard state.followers.removeValue(forKey: number) != nil else { return }
-            if let demand = Self.demandAfterLeaving(&state) { self.demand(demand) }
+            if let demand = state.demandAfterLeaving() { self.demand(demand) }
         }
-    }
-
-    /// What to do next for a follower in the phase `served`.
-    private enum Step {
-        case give(SharedBytes)
-        case read(GrowingBody, at: Int64, count: Int)
-        case complete(any BodyConsumer)
-        case breakOff(any BodyConsumer)
-        case done
     }
 
     /// Gives a follower what there is, until it is full or has all of it.
@@ -199,7 +138,7 @@ final class BodyFlow: Sendable {
     private func serve(_ number: Int, next: SharedBytes?) {
         var next = next
         while true {
-            let step = state.withLock { state in Self.step(&state, number, next: next) }
+            let step = state.withLock { state in state.step(number, next: next) }
             next = nil
             let bytes: SharedBytes
             switch step {
@@ -227,7 +166,7 @@ final class BodyFlow: Sendable {
         let consumer: (any BodyConsumer)? = state.withLock { state in
             guard let follower = state.followers[number] else { return nil }
             state.followers[number]?.offset = follower.offset + Int64(bytes.count)
-            if let demand = Self.demandAfterLeaving(&state) { self.demand(demand) }
+            if let demand = state.demandAfterLeaving() { self.demand(demand) }
             return follower.consumer
         }
         guard let consumer else { return false }
@@ -265,77 +204,5 @@ final class BodyFlow: Sendable {
 
     private func goOn(_ number: Int) {
         if takeTurn(number) { serve(number, next: nil) }
-    }
-
-    private static func step(_ state: inout State, _ number: Int, next: SharedBytes?) -> Step {
-        guard let follower = state.followers[number] else { return .done }
-        let end = min(follower.end ?? .max, state.received)
-        if follower.offset >= end {
-            if let wanted = follower.end, follower.offset >= wanted { return .complete(follower.consumer) }
-            switch state.end {
-            case .complete: return .complete(follower.consumer)
-            case .failed: return .breakOff(follower.consumer)
-            case nil:
-                state.followers[number]?.phase = .waiting
-                return .done
-            }
-        }
-        // What has just come and begins where the follower is, unless its part ends within it.
-        if let next, follower.offset + Int64(next.count) <= end, follower.offset + Int64(next.count) == state.received {
-            return .give(next)
-        }
-        let keptEnd = state.kept == nil ? 0 : state.keptEnd ?? state.received
-        if follower.offset < keptEnd, let kept = state.kept {
-            return .read(
-                kept, at: follower.offset, count: min(Self.block, Int(min(end, keptEnd) - follower.offset)))
-        }
-        return tailStep(state, follower, end: end)
-    }
-
-    private static func tailStep(_ state: State, _ follower: Follower, end: Int64) -> Step {
-        // Who comes when keeping has ended, and what followed has gone to the others, cannot have all of it any more.
-        guard follower.offset >= state.tailStart else { return .breakOff(follower.consumer) }
-        var start = state.tailStart
-        for piece in state.tail {
-            let next = start + Int64(piece.count)
-            if follower.offset < next {
-                if follower.offset == start, next <= end { return .give(piece) }
-                let range = Int(follower.offset - start)..<Int(min(next, end) - start)
-                return .give(piece.withUnsafeBytes { SharedBytes(copying: .init(rebasing: $0[range])) })
-            }
-            start = next
-        }
-        return .breakOff(follower.consumer)
-    }
-
-    // MARK: - Pace
-
-    private static func demandAfterReceiving(_ state: inout State) -> Demand? {
-        if state.isForNobody { return .cancel }
-        guard !state.isKept, !state.isPaused, state.received - state.tailStart > Int64(window) else { return nil }
-        trim(&state)
-        guard state.received - state.tailStart > Int64(window) else { return nil }
-        state.isPaused = true
-        return .pause
-    }
-
-    private static func demandAfterLeaving(_ state: inout State) -> Demand? {
-        if state.isForNobody { return .cancel }
-        guard !state.isKept, state.end == nil else { return nil }
-        trim(&state)
-        guard state.isPaused, state.received - state.tailStart <= Int64(window / 2) else { return nil }
-        state.isPaused = false
-        return .resume
-    }
-
-    /// Forgets what every follower has.
-    private static func trim(_ state: inout State) {
-        guard state.followersSoFar > 0 else { return }
-        let slowest = state.followers.values.map(\.offset).min() ?? state.received
-        while let first = state.tail.first, state.tailStart + Int64(first.count) <= slowest {
-            state.tail.removeFirst()
-            state.tailStart += Int64(first.count)
-        }
-        if state.tail.isEmpty { state.tailStart = state.received }
     }
 }

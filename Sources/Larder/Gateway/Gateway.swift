@@ -16,16 +16,11 @@ import Primitives
 public final class Gateway: Sendable {
     /// The longest head that is kept, in bytes of its stored form.
     static let headLimit = 64 << 10
-    /// How long requests do not wait for one another when the last such answer could not be shared.
-    static let unsharedTime = Duration.seconds(10)
-    /// How many kinds of requests that is known of.
-    private static let hintLimit = 10_000
 
     struct State {
         var flights: [String: [FetchFlight]] = [:]
-        /// Requests whose answers cannot be shared, as far as is known, and until when that is believed: by
-        /// ``GatewayCall/sharingHash``.
-        var unshared: [Int: Timestamp] = [:]
+        /// By ``GatewayCall/sharingHash``.
+        var hints = SharingHints()
         var isStopping = false
     }
 
@@ -189,7 +184,7 @@ public final class Gateway: Sendable {
         let url = call.request.url.string
         let role: Role = state.withLock { state in
             guard !state.isStopping else { return .refused }
-            let isShared = call.mayWait && state.unshared[call.sharingHash].map { $0 <= now } ?? true
+            let isShared = call.mayWait && state.hints.isShareable(call.sharingHash, now: now)
             if isShared {
                 var known = (held ?? anyOther)?.head
                 let flights = state.flights[url] ?? []
@@ -292,14 +287,6 @@ public final class Gateway: Sendable {
     /// behind each other.
     func learn(of call: GatewayCall, isShareable: Bool) {
         let now = tools.clock.now()
-        state.withLock { state in
-            if isShareable {
-                state.unshared[call.sharingHash] = nil
-                return
-            }
-            if state.unshared.count >= Self.hintLimit { state.unshared = state.unshared.filter { $0.value > now } }
-            if state.unshared.count >= Self.hintLimit { state.unshared = [:] }
-            state.unshared[call.sharingHash] = now + Self.unsharedTime
-        }
+        state.withLock { $0.hints.note(call.sharingHash, isShareable: isShareable, now: now) }
     }
 }

@@ -279,23 +279,6 @@ final class TransferLoop {
     }
 }
 
-extension OriginError {
-    /// Whether the same request may well succeed a moment later, given that nothing of an answer came.
-    var isWorthRetrying: Bool {
-        switch kind {
-        case .timedOut(.connecting): return true
-        case .transfer: break
-        default: return false
-        }
-        return switch CURLcode(rawValue: UInt32(bitPattern: code)) {
-        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT, CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR,
-            CURLE_SSL_CONNECT_ERROR, CURLE_HTTP2, CURLE_HTTP2_STREAM:
-            true
-        default: false
-        }
-    }
-}
-
 extension Comparable {
     fileprivate func clamped(to range: ClosedRange<Self>) -> Self {
         min(max(self, range.lowerBound), range.upperBound)

@@ -17,25 +17,23 @@ final class KnownSites: Sendable {
 
     static let shared = KnownSites()
 
-    /// How many there are before they are all forgotten.
-    private static let limit = 1000
-    /// A longer beginning is not remembered: no host's name has more than 253 bytes.
-    private static let lengthLimit = 300
-
-    private let sites = Locked<[ExactText: Site]>([:])
+    private let sites = Locked(BoundedMemo<ExactText, Site>(limit: ExactURL.knownSiteLimit))
 
     /// The site that a URL's beginning names, as `read` says. What is no site is read again each time.
     func site(_ beginning: String, read: (String) throws(InvalidURL) -> Site) throws(InvalidURL) -> Site {
         let name = ExactText(beginning)
         if let site = sites.withLock({ $0[name] }) { return site }
         let site = try read(beginning)
-        guard beginning.utf8.count <= Self.lengthLimit else { return site }
-        // Those that are forgotten go after the lock is released.
-        var forgotten: [ExactText: Site] = [:]
-        sites.withLock { sites in
-            if sites.count >= Self.limit { swap(&sites, &forgotten) }
-            sites[name] = site
+        if beginning.utf8.count <= ExactURL.siteLengthLimit {
+            _ = sites.withLock { $0.remember(site, for: name) }
         }
         return site
     }
+}
+
+extension ExactURL {
+    /// How many sites are worth remembering at a time: 1,000.
+    public static let knownSiteLimit = 1000
+    /// The bytes of a beginning that is worth remembering, at most: 300, for no host's name has more than 253.
+    public static let siteLengthLimit = 300
 }
