@@ -26,7 +26,11 @@ extension Machine {
             versions[package] = output("dpkg-query", ["-W", "-f", "${Version}", package])
         }
         versions["larder"] = output(bench.larder, ["--version"])
-        versions["commit"] = output("git", ["-C", bench.root.path, "describe", "--always", "--dirty"])
+        let git = ["-C", bench.root.path]
+        // What the parts before this one have written makes no other program of it.
+        let changes = output("git", git + ["status", "--porcelain", "--", ".", ":!Benchmarks/results", ":!README.md"])
+        versions["commit"] = output("git", git + ["rev-parse", "--short", "HEAD"])
+            .map { $0 + (changes == nil ? "" : "-dirty") }
     }
 }
 
