@@ -130,7 +130,8 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 // The tests start the executable: it must be built before they run.
-                "LarderCommand", "LarderAPI", "Larder", "MicroHTTPD", "DiskCache", "Primitives", "TestSupport",
+                "LarderCommand", "LarderAPI", "Larder", "MicroHTTPD", "DiskCache", "Origin", "Primitives",
+                "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Yams", package: "Yams"),
             ]),

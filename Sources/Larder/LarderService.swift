@@ -30,6 +30,7 @@ public final class LarderService: Sendable {
     /// Since when, by a clock that nobody sets.
     private let start = ContinuousClock.now
     private let directory: CacheDirectory
+    private let ownSockets = OwnSockets()
     private let origin: OriginClient
     /// Requests through the gateway do not wait for downloads, nor downloads for them.
     private let gatewayOrigin: OriginClient
@@ -38,13 +39,10 @@ public final class LarderService: Sendable {
     ///
     /// - Parameters:
     ///   - memoryPressure: what says that memory is short; none by default.
-    ///   - originAuthority: the file of a certificate authority that origins over HTTPS may be signed by, beside the
-    ///     system's; `nil` for none.
-    /// - Throws: ``DiskCacheError`` when the directory cannot be used; ``ConfigurationError`` for an origin rule that
-    ///   cannot be read.
+    /// - Throws: ``DiskCacheError`` when the directory cannot be used.
     public init(
         configuration: Configuration, clock: any WallClock = SystemClock(), logger: Logger,
-        memoryPressure: MemoryPressureFiles = MemoryPressureFiles(), originAuthority: String? = nil
+        memoryPressure: MemoryPressureFiles = MemoryPressureFiles()
     ) throws {
         self.configuration = configuration
         self.clock = clock
@@ -79,13 +77,11 @@ public final class LarderService: Sendable {
         clientLimit = limits.clients
         originConfiguration.maxTransfers = limits.downloads
         originConfiguration.maxTransfersPerHost = limits.downloadsPerHost
-        originConfiguration.certificateAuthorityFile = originAuthority
-        do {
-            originConfiguration.addressPolicy = AddressPolicy(
-                allowing: try configuration.allowedOrigins.map { text in try AddressRule(text) })
-        } catch {
-            throw ConfigurationError(description: "--allow-origin: \(error)")
-        }
+        originConfiguration.certificateAuthorityFile = configuration.originAuthority
+        originConfiguration.ownSockets = ownSockets
+        originConfiguration.addressPolicy = AddressPolicy(
+            allowing: configuration.allowedOrigins, denying: configuration.deniedOrigins,
+            ports: configuration.originPorts.union(configuration.schemes.contains("ftp") ? [21] : []))
         origin = OriginClient(configuration: originConfiguration)
         originConfiguration.maxTransfers = limits.gateway
         originConfiguration.maxTransfersPerHost = limits.gatewayPerHost
@@ -109,6 +105,11 @@ public final class LarderService: Sendable {
 
     /// How many transfers run, and how many wait for their turn.
     public var transferCounts: (running: Int, queued: Int) { origin.transferCounts }
+
+    /// The process listens on a port from now on: no origin is asked there.
+    public func listens(on port: UInt16) {
+        ownSockets.add(port: port)
+    }
 
     /// Periodic upkeep, until the task is cancelled: expired entries go, head-room is kept, a slice is scrubbed, and
     /// memory that a crowd of slow clients has left behind goes back to the system.

@@ -20,7 +20,15 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         let configuration = try options.resolve()
+        do {
+            try configuration.checkExposure()
+        } catch {
+            FileHandle.standardError.write(Data("Error: \(error)\n".utf8))
+            throw ExitCode.validationFailure
+        }
         ProcessLimits.prepare()
+        // It would end the process before somebody listens to it.
+        if configuration.tokensFile != nil { signal(SIGHUP, SIG_IGN) }
         let logger = LogOutput.start(configuration)
         let server: Server
         do {

@@ -2,32 +2,49 @@ import Foundation
 import Larder
 import LarderAPI
 import Logging
+import MicroHTTPD
 import ServiceLifecycle
 
 /// The running server: opened by `init`, served by ``run()``, drained when it is told to stop.
 final class Server: Service {
     private let service: LarderService
+    private let tokens: TokenStore?
     private let api: APIServer
     private let logger: Logger
 
     /// Opens the cache and begins to listen.
     init(configuration: Configuration, logger: Logger) throws {
         self.logger = logger
+        // Before anything that a mistake in it would leave behind.
+        tokens = try configuration.tokensFile.map { path in try TokenStore(file: path) }
         service = try LarderService(
             configuration: configuration, logger: logger, memoryPressure: .ofThisProcess)
-        api = APIServer(service: service, logger: logger)
+        api = APIServer(service: service, tokens: tokens, logger: logger)
         do {
             try api.start()
         } catch {
             service.close()
             throw error
         }
+        do {
+            try api.startAdmin()
+        } catch {
+            // Nobody has been answered yet, and the process ends.
+            throw AdminPortError(cause: error, configuration: configuration)
+        }
         logger.info(
             "listening",
             metadata: [
                 "url": "http://\(configuration.host):\(api.port)", "directory": "\(configuration.directory)",
                 "layout": "\(configuration.layout)", "version": "\(Version.current)",
+                "access": tokens == nil ? "open" : "tokens",
             ])
+        if let port = api.adminPort {
+            logger.info("probes and metrics", metadata: ["url": "http://\(configuration.host):\(port)/metrics"])
+        }
+        if tokens == nil, !configuration.isOnLoopback {
+            logger.warning("everybody who can reach this server may do everything, as --open says")
+        }
     }
 
     func run() async throws {
@@ -39,10 +56,25 @@ final class Server: Service {
         }
         trims.resume()
         defer { trims.cancel() }
+        let reloads = tokens.map { _ in DispatchSource.makeSignalSource(signal: SIGHUP, queue: .global()) }
+        reloads?.setEventHandler { [self] in reload() }
+        reloads?.resume()
+        defer { reloads?.cancel() }
         let upkeep = Task { [service] in await service.maintain() }
         try? await gracefulShutdown()
         upkeep.cancel()
         await drain()
+    }
+
+    /// What an operator changes while the server runs.
+    private func reload() {
+        guard let tokens else { return }
+        do {
+            let count = try tokens.reload()
+            logger.notice("tokens were read anew", metadata: ["tokens": "\(count)"])
+        } catch {
+            logger.error("tokens stay as they were", metadata: ["reason": "\(error)"])
+        }
     }
 
     /// `/readyz` says 503 at once; new requests are served for the drain delay; those in flight may finish.
@@ -65,5 +97,15 @@ final class Server: Service {
                 continuation.resume()
             }
         }
+    }
+}
+
+/// Why the port for probes and metrics could not be listened on.
+struct AdminPortError: Error, CustomStringConvertible {
+    let description: String
+
+    init(cause: any Error, configuration: Configuration) {
+        let reason = (cause as? DaemonError)?.reason ?? "\(cause)"
+        description = "cannot listen on --admin-port \(configuration.adminPort ?? 0): \(reason)"
     }
 }

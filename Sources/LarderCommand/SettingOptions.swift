@@ -10,6 +10,11 @@ struct SettingOptions: ParsableArguments {
 
     @Option(.host) var host: String?
     @Option(.port) var port: String?
+    @Option(.tokensFile) var tokensFile: String?
+    @Flag(name: .customLong(Setting.open.name), help: Setting.open.argumentHelp) var open = false
+    @Option(.allowHost) var allowHost: [String] = []
+    @Option(.corsOrigin) var corsOrigin: [String] = []
+    @Option(.adminPort) var adminPort: String?
     @Option(.directory) var directory: String?
     @Option(.layout) var layout: String?
     @Option(.defaultTTL) var defaultTTL: String?
@@ -22,6 +27,9 @@ struct SettingOptions: ParsableArguments {
     @Option(.maxDownloads) var maxDownloads: String?
     @Option(.maxDownloadsPerHost) var maxDownloadsPerHost: String?
     @Option(.allowOrigin) var allowOrigin: [String] = []
+    @Option(.denyOrigin) var denyOrigin: [String] = []
+    @Option(.originPorts) var originPorts: [String] = []
+    @Option(.originCA) var originCA: String?
     @Option(.schemes) var schemes: [String] = []
     @Option(.drainDelay) var drainDelay: String?
     @Option(.drainTimeout) var drainTimeout: String?
@@ -37,14 +45,19 @@ struct SettingOptions: ParsableArguments {
 
     private var flags: [String: [String]] {
         let single: [(Setting, String?)] = [
-            (.host, host), (.port, port), (.directory, directory), (.layout, layout), (.defaultTTL, defaultTTL),
+            (.host, host), (.port, port), (.tokensFile, tokensFile), (.open, open ? "true" : nil),
+            (.adminPort, adminPort), (.directory, directory), (.layout, layout), (.defaultTTL, defaultTTL),
             (.memoryLimit, memoryLimit), (.diskLimit, diskLimit), (.diskReserve, diskReserve),
             (.entryLimit, entryLimit), (.inlineLimit, inlineLimit), (.durability, durability),
             (.maxDownloads, maxDownloads), (.maxDownloadsPerHost, maxDownloadsPerHost), (.drainDelay, drainDelay),
-            (.drainTimeout, drainTimeout),
-            (.logLevel, logLevel), (.logFormat, logFormat),
+            (.drainTimeout, drainTimeout), (.originCA, originCA), (.logLevel, logLevel), (.logFormat, logFormat),
         ]
-        var flags: [String: [String]] = [Setting.allowOrigin.name: allowOrigin, Setting.schemes.name: schemes]
+        let lists: [(Setting, [String])] = [
+            (.allowHost, allowHost), (.corsOrigin, corsOrigin), (.allowOrigin, allowOrigin), (.denyOrigin, denyOrigin),
+            (.originPorts, originPorts), (.schemes, schemes),
+        ]
+        var flags: [String: [String]] = [:]
+        for (setting, values) in lists { flags[setting.name] = values }
         for (setting, value) in single {
             if let value { flags[setting.name] = [value] }
         }

@@ -28,8 +28,10 @@ extension OriginClient {
         /// default. Of FTP libcurl reads some answers of the control connection without serving other transfers
         /// meanwhile, for ``stallTimeout`` at most: allow it for servers that behave.
         public var schemes: Set<String> = ["http", "https"]
-        /// Which addresses may be connected to; what is globally routable by default.
+        /// Which addresses may be connected to; what is globally routable, on ports 80 and 443, by default.
         public var addressPolicy = AddressPolicy()
+        /// What this process listens on, which is never connected to; nothing by default.
+        public var ownSockets = OwnSockets()
         /// A PEM file of certificate authorities that are trusted beside the system's own; `nil`, the default, for
         /// none.
         public var certificateAuthorityFile: String?

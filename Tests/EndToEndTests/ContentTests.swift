@@ -133,7 +133,7 @@ struct ContentTests {
             for chunks in [1, 10_000] {
                 let chunked = try await server.client.withConnection { connection in
                     try connection.send(
-                        "PUT /entries/note/content HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+                        "PUT /entries/note/content HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
                     for _ in 0..<chunks {
                         try connection.send("3E9\r\n")
                         try connection.send(large)

@@ -69,7 +69,7 @@ struct ProcessTests {
             let call = JSON.object([.init("url", .string(origin.url("/a")))])
             try download.sendRequest("POST", "/download", fields: [.contentType: "application/json"], body: call.utf8)
             let upload = try RawConnection(port: larder.port)
-            try upload.send("PUT /entries/half/content HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n")
+            try upload.send("PUT /entries/half/content HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n")
             try upload.send("Expect: 100-continue\r\n\r\n")
             #expect(try upload.readHead().status == 100)
             try upload.send("half")

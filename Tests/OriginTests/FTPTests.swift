@@ -93,18 +93,28 @@ import Testing
         #expect(try await Self.client().get(origin.url("/a")).body == [7])
     }
 
-    @Test("the data connection passes the address policy, too")
-    func dataConnection() async throws {
+    @Test("of a rule with a port, the data connection goes by the address alone")
+    func dataPort() async throws {
         let origin = try ScriptedFTPOrigin(files: ["/a": [7]])
         let client = Self.client {
             $0.addressPolicy = AddressPolicy(allowing: [try! AddressRule("127.0.0.1:\(origin.port)")])
         }
-        let error = try await client.failure(origin.url("/a"))
-        guard case .addressRefused(let rule) = error.kind else {
+        #expect(try await client.get(origin.url("/a")).body == [7])
+    }
+
+    @Test("the data connection does not lead to this server's own sockets", arguments: [true, false])
+    func dataConnection(isExtended: Bool) async throws {
+        let own = try ScriptedOrigin { _, connection in try connection.respond() }
+        var behaviour = ScriptedFTPOrigin.Behaviour()
+        behaviour.offersExtendedPassive = isExtended
+        behaviour.passivePort = own.port
+        let origin = try ScriptedFTPOrigin(files: ["/a": [7]], behaviour: behaviour)
+        let error = try await Self.client { $0.ownSockets.add(port: own.port) }.failure(origin.url("/a"))
+        guard case .addressRefused("it is this server") = error.kind else {
             Issue.record("\(error.kind): \(error)")
             return
         }
-        #expect(rule.contains("127.0.0.1 is loopback"))
+        #expect(own.connectionCount == 0)
     }
 
     @Test("an address that is not allowed is refused before the control connection")

@@ -17,10 +17,10 @@ import Testing
                 Issue.record("\(host): \(error.kind)")
                 continue
             }
-            #expect(rule.contains("loopback"), "\(host)")
+            #expect(rule.contains("is loopback (127.0.0.0/8)"), "\(host)")
         }
         let error = try await client.failure("http://[::ffff:127.0.0.1]:\(origin.port)/")
-        guard case .addressRefused("::ffff:127.0.0.1 is IPv4-mapped (::ffff:0.0.0.0/96)") = error.kind else {
+        guard case .addressRefused("[::ffff:127.0.0.1] is IPv4-mapped (::ffff:0.0.0.0/96)") = error.kind else {
             Issue.record("\(error.kind)")
             return
         }
@@ -52,7 +52,7 @@ import Testing
         }
         let client = OriginClient(configuration: .local { $0.lookUps = ["bad.test:\(port):10.0.0.1,192.168.0.1"] })
         let error = try await client.failure(origin.url(host: "bad.test"))
-        guard case .addressRefused("10.0.0.1 is private (10.0.0.0/8)") = error.kind else {
+        guard case .addressRefused("bad.test is private (10.0.0.0/8)") = error.kind else {
             Issue.record("\(error.kind)")
             return
         }
@@ -235,8 +235,9 @@ import Testing
         }
         try await body.didSend.wait()
         try await origin.waitForRequests(2)
-        for transfer in transfers.reversed() { transfer.cancel() }
-        for collector in [body, waiting, queued] {
+        // On threads of their own: each must be over before the next gives its place away.
+        for (transfer, collector) in zip(transfers, [body, waiting, queued]).reversed() {
+            transfer.cancel()
             let error = try await collector.error()
             guard case .cancelled = error.kind else {
                 Issue.record("\(error.kind)")

@@ -55,9 +55,10 @@ extension Configuration {
         directory = URL(fileURLWithPath: directory).standardizedFileURL.path
     }
 
-    /// Kubernetes sets `LARDER_PORT=tcp://10.96.0.7:8080` in every pod beside a Service named "larder".
+    /// Kubernetes sets `LARDER_PORT=tcp://10.96.0.7:8080` in every pod beside a Service named "larder", and
+    /// `LARDER_ADMIN_PORT` beside one named "larder-admin".
     private static func isServiceLink(_ text: String, _ setting: Setting) -> Bool {
-        setting.name == Setting.port.name && text.hasPrefix("tcp://")
+        [Setting.port.name, Setting.adminPort.name].contains(setting.name) && text.hasPrefix("tcp://")
     }
 
     private static func refuseUnknown(_ environment: [String: String]) throws(ConfigurationError) {
@@ -66,6 +67,7 @@ extension Configuration {
         let unknown = environment.keys.filter {
             $0.hasPrefix("LARDER_") && !known.contains($0) && !$0.hasPrefix("LARDER_SERVICE_")
                 && !$0.hasPrefix("LARDER_PORT_") && !$0.hasPrefix("LARDER_CRASH_")
+                && !$0.hasPrefix("LARDER_ADMIN_SERVICE_") && !$0.hasPrefix("LARDER_ADMIN_PORT_")
         }
         if let name = unknown.min() {
             throw ConfigurationError(description: "\(name): no such option; `larder serve --help` lists them all")

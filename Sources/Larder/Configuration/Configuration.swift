@@ -1,5 +1,6 @@
 import DiskCache
 import Logging
+import Origin
 
 /// Everything an operator can choose, with its default. The table of names, texts and parsers is ``Setting/all``.
 public struct Configuration: Equatable, Sendable {
@@ -7,6 +8,18 @@ public struct Configuration: Equatable, Sendable {
     public var host = "127.0.0.1"
     /// The TCP port to listen on; 0 takes any that is free. Default: 8080.
     public var port: UInt16 = 8080
+    /// The file of tokens, see ``TokenFile``; `nil`: none are asked for. Default: `nil`.
+    public var tokensFile: String?
+    /// Whether everybody who can reach the server may do everything, without tokens. Default: no; on loopback it is so
+    /// all the same.
+    public var isOpen = false
+    /// Host names that the server is asked by on loopback without tokens, beside `localhost` and ``host``. Default:
+    /// none.
+    public var allowedHosts: [String] = []
+    /// The origins whose web pages may use the API; `*` for all. Default: none.
+    public var corsOrigins: [String] = []
+    /// A port for probes and metrics alone, which need no token there; `nil`: none. Default: `nil`.
+    public var adminPort: UInt16?
     /// The cache directory, absolute. Default: `$XDG_CACHE_HOME/larder`, else `~/.cache/larder`; empty means that.
     public var directory = ""
     /// How bodies are kept. Default: `hashed` in a release build, `readable` in a debug build.
@@ -29,8 +42,16 @@ public struct Configuration: Equatable, Sendable {
     public var maxDownloads = 512
     /// Downloads that run at once from one host and port. Default: 128.
     public var maxDownloadsPerHost = 128
-    /// Origins that may be reached although their address is not globally routable. Default: none.
-    public var allowedOrigins: [String] = []
+    /// Origins that may be reached although their address is not globally routable, or their port is another. Default:
+    /// none.
+    public var allowedOrigins: [AddressRule] = []
+    /// Origins that are refused whatever else lets them through. Default: none.
+    public var deniedOrigins: [AddressRule] = []
+    /// The ports of origins that may be asked; with the scheme ftp 21, too. Default: 80 and 443.
+    public var originPorts = AddressPolicy.defaultPorts
+    /// A PEM file of certificate authorities that origins may be signed by, beside the system's; `nil` for none.
+    /// Default: `nil`.
+    public var originAuthority: String?
     /// URL schemes that may be downloaded. Default: http and https.
     public var schemes: Set<String> = ["http", "https"]
     /// How long the server goes on taking new requests after SIGTERM. Default: 0.

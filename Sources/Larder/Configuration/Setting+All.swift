@@ -1,13 +1,13 @@
 import DiskCache
 import Logging
-import Origin
-import Primitives
 
 extension Setting {
     /// Every option of `larder serve`, in the order of the help.
     public static let all: [Setting] = [
-        host, port, directory, layout, defaultTTL, memoryLimit, diskLimit, diskReserve, entryLimit, inlineLimit,
-        durability, maxDownloads, maxDownloadsPerHost, allowOrigin, schemes, drainDelay, drainTimeout, logLevel,
+        host, port, tokensFile, open, allowHost, corsOrigin, adminPort, directory, layout, defaultTTL, memoryLimit,
+        diskLimit, diskReserve, entryLimit, inlineLimit,
+        durability, maxDownloads, maxDownloadsPerHost, allowOrigin, denyOrigin, originPorts, originCA, schemes,
+        drainDelay, drainTimeout, logLevel,
         logFormat,
     ]
 
@@ -110,34 +110,6 @@ extension Setting {
         "max-downloads-per-host", "COUNT", default: "128", "Downloads that run at once from one host and port."
     ) { (text, configuration) throws(SettingValueError) in
         configuration.maxDownloadsPerHost = try count(text)
-    }
-
-    /// See ``Configuration/allowedOrigins``.
-    public static let allowOrigin = Setting(
-        "allow-origin", "RULE", default: "none",
-        "An address, CIDR or host (with :PORT, or any port) that may be downloaded from although it is not globally "
-            + "routable. Repeatable.",
-        isList: true
-    ) { (texts, configuration) throws(SettingValueError) in
-        for text in texts {
-            do {
-                _ = try AddressRule(text)
-            } catch {
-                throw SettingValueError("an address, CIDR or host, optionally with :PORT: \(error)")
-            }
-        }
-        configuration.allowedOrigins = texts
-    }
-
-    /// See ``Configuration/schemes``.
-    public static let schemes = Setting(
-        "schemes", "LIST", default: "http,https", "URL schemes that may be downloaded; ftp can be added.", isList: true
-    ) { (texts, configuration) throws(SettingValueError) in
-        let schemes = Set(texts.map { $0.lowercased() })
-        guard !schemes.isEmpty, schemes.isSubset(of: CanonicalURL.schemes) else {
-            throw SettingValueError("some of http, https, ftp")
-        }
-        configuration.schemes = schemes
     }
 
     /// See ``Configuration/drainDelay``.

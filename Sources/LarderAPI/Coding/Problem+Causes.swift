@@ -14,7 +14,8 @@ extension Problem {
         case .addressRefused(let rule):
             self.init(
                 status: 403,
-                detail: "the origin's address is not allowed: \(rule); --allow-origin can allow it", pointer: "/url")
+                detail: "the origin may not be asked: \(rule); see --allow-origin, --deny-origin and --origin-ports",
+                pointer: "/url")
         case .originStatus(let status):
             self.init(
                 status: 502, detail: "the origin answered with status \(status)",

@@ -29,6 +29,7 @@ struct Problem: Error, Sendable {
     private var title: String {
         switch status {
         case 400: "Bad Request"
+        case 401: "Unauthorized"
         case 403: "Forbidden"
         case 404: "Not Found"
         case 405: "Method Not Allowed"
@@ -38,7 +39,9 @@ struct Problem: Error, Sendable {
         case 413: "Content Too Large"
         case 415: "Unsupported Media Type"
         case 416: "Range Not Satisfiable"
+        case 421: "Misdirected Request"
         case 422: "Unprocessable Content"
+        case 429: "Too Many Requests"
         case 431: "Request Header Fields Too Large"
         case 500: "Internal Server Error"
         case 501: "Not Implemented"

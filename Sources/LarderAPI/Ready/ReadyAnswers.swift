@@ -13,9 +13,12 @@ final class ReadyAnswers: Sendable {
     private let clock: any WallClock
     private let cache: DiskCache
 
-    init(service: LarderService) {
+    private let gate: AccessGate
+
+    init(service: LarderService, gate: AccessGate) {
         clock = service.clock
         cache = service.cache
+        self.gate = gate
     }
 
     /// The most bytes that a request's head may have: beside that of the answer it must fit into a connection's memory.
@@ -32,15 +35,21 @@ final class ReadyAnswers: Sendable {
     /// The answer to a request, where it is at hand.
     func answer(to head: borrowing RawHead) -> Response? {
         guard head.length <= Self.headLimit else { return nil }
-        var ttl: UnsafeRawBufferPointer?
+        let isFetch = AccessGate.isFetch(head.target)
+        var ttl, credentials, host: UnsafeRawBufferPointer?
         for index in 0..<head.fieldCount {
             let field = head[field: index]
             if RequestField.isTTL(field), ttl == nil {
                 ttl = field.value
+            } else if RequestField.isCredentials(field, isFetch: isFetch), credentials == nil {
+                credentials = field.value
+            } else if RequestField.isHost(field) {
+                host = field.value
             } else if RequestField.changesAnswer(field) {
                 return nil
             }
         }
+        guard gate.allows(credentials, host: host, isFetch: isFetch) else { return nil }
         let now = now
         let found: Found? = table.find(head, ttl: ttl) { answer in
             let validity = answer.validity
@@ -119,12 +128,13 @@ final class ReadyAnswers: Sendable {
     private static func requests(like request: Request, _ names: [String]) -> ReadyAnswer.Requests? {
         guard !request.isHead, request.declaredLength == nil else { return nil }
         var isPlain = true
+        let isFetch = request.withTarget(AccessGate.isFetch)
         var ttl: [UInt8]?
         var values = names.map { (name: Array($0.utf8), lines: [[UInt8]]()) }
         request.forEachFieldLine { field in
             if RequestField.isTTL(field), ttl == nil {
                 ttl = Array(field.value)
-            } else if RequestField.changesAnswer(field) {
+            } else if !RequestField.isCredentials(field, isFetch: isFetch), RequestField.changesAnswer(field) {
                 isPlain = false
             }
             for index in values.indices where field.isNamed(values[index].name) {

@@ -3,8 +3,10 @@ import MicroHTTPD
 /// What the fields of a GET mean for an answer that was right without them.
 enum RequestField {
     /// Whether another answer may be right, or something must be done beside answering: the request states a condition,
-    /// asks for a part, limits what a cache may do, comes with credentials, would be shown as a page (``PageRequest``),
-    /// or has a field of Larder's own.
+    /// asks for a part, limits what a cache may do, comes with credentials for an origin or from a page of elsewhere,
+    /// would be shown as a page (``PageRequest``), or has a field of Larder's own.
+    ///
+    /// What a token of Larder's comes in is another matter (``AccessGate``): whoever asks looks at that first.
     static func changesAnswer(_ field: RawField) -> Bool {
         // The lengths tell nearly every other field apart before a byte is compared.
         let isStandard =
@@ -12,12 +14,16 @@ enum RequestField {
             case 5: field.isNamed("range")
             case 6:
                 field.isNamed("accept")
-                    ? PageRequest.wantsPage(field.value) : field.isNamed("pragma") || field.isNamed("expect")
+                    ? PageRequest.wantsPage(field.value)
+                    : field.isNamed("pragma") || field.isNamed("expect") || field.isNamed("origin")
             case 8: field.isNamed("if-match") || field.isNamed("if-range")
             // It may name other fields, which end here then (RFC 9110 §7.6.1).
             case 10: field.isNamed("connection") ? !isHopOption(field) : false
             case 13: field.isNamed("if-none-match") || field.isNamed("cache-control") || field.isNamed("authorization")
-            case 14: field.isNamed("sec-fetch-dest") && PageRequest.isPage(field.value)
+            case 14:
+                field.isNamed("sec-fetch-dest")
+                    ? PageRequest.isPage(field.value)
+                    : field.isNamed("sec-fetch-site") && !field.says("none") && !field.says("same-origin")
             case 17: field.isNamed("if-modified-since")
             case 19: field.isNamed("if-unmodified-since")
             case 25: field.isNamed("upgrade-insecure-requests")
@@ -29,6 +35,18 @@ enum RequestField {
     /// Whether it is the one field of Larder's own that selects among answers.
     static func isTTL(_ field: RawField) -> Bool {
         field.name.count == 10 && field.isNamed("larder-ttl")
+    }
+
+    /// Whether it is what tokens come in: under `/fetch` a field of Larder's own, for `Authorization` is the origin's.
+    static func isCredentials(_ field: RawField, isFetch: Bool) -> Bool {
+        isFetch
+            ? field.name.count == 20 && field.isNamed("larder-authorization")
+            : field.name.count == 13 && field.isNamed("authorization")
+    }
+
+    /// Whether it is `Host`.
+    static func isHost(_ field: RawField) -> Bool {
+        field.name.count == 4 && field.isNamed("host")
     }
 
     private static func isHopOption(_ field: RawField) -> Bool {

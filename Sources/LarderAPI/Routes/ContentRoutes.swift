@@ -14,10 +14,10 @@ struct ContentRoutes: Sendable {
 
     var routes: [Route] {
         [
-            Route("GET", "/entries/:key/content", .calling("getContent", getContent)),
-            Route("PUT", "/entries/:key/content", Endpoint(operation: "putContent", begin: putContent)),
-            Route("GET", "/json", .calling("getJSON", getJSON)),
-            Route("PUT", "/json", Endpoint(operation: "putJSON", begin: putJSON)),
+            Route("GET", "/entries/:key/content", .read, .calling("getContent", getContent)),
+            Route("PUT", "/entries/:key/content", .write, Endpoint(operation: "putContent", begin: putContent)),
+            Route("GET", "/json", .read, .calling("getJSON", getJSON)),
+            Route("PUT", "/json", .write, Endpoint(operation: "putJSON", begin: putJSON)),
         ]
     }
 

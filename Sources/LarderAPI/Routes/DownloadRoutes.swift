@@ -15,11 +15,11 @@ struct DownloadRoutes: Sendable {
 
     var routes: [Route] {
         [
-            Route("POST", "/download", .collecting("download", limit: Self.requestLimit, download)),
-            Route("POST", "/downloads", .collecting("downloadAll", limit: Self.batchLimit, downloadAll)),
-            Route("GET", "/downloads", .calling("listDownloads", list)),
-            Route("GET", "/downloads/:key", .answering("getDownload", get)),
-            Route("DELETE", "/downloads/:key", .answering("cancelDownload", cancel)),
+            Route("POST", "/download", .download, .collecting("download", limit: Self.requestLimit, download)),
+            Route("POST", "/downloads", .download, .collecting("downloadAll", limit: Self.batchLimit, downloadAll)),
+            Route("GET", "/downloads", .read, .calling("listDownloads", list)),
+            Route("GET", "/downloads/:key", .read, .answering("getDownload", get)),
+            Route("DELETE", "/downloads/:key", .download, .calling("cancelDownload", cancel)),
         ]
     }
 
@@ -93,10 +93,13 @@ struct DownloadRoutes: Sendable {
         return .json(try json(status))
     }
 
-    private func cancel(_ head: Endpoint.Head) throws(Problem) -> Response {
+    private func cancel(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
         _ = try head.query()
-        switch service.downloads.cancel(head.parameter("key")) {
-        case .cancelled(let status): return .json(try json(status))
+        let key = head.parameter("key")
+        switch service.downloads.cancel(key) {
+        case .cancelled(let status):
+            call.changed(key)
+            call.respond(.json(try json(status)))
         case .alreadyEnded: throw Problem(status: 409, detail: "the download has already ended")
         case .unknown: throw Self.unknown
         }
@@ -117,12 +120,4 @@ struct DownloadRoutes: Sendable {
 
 extension HTTPField.Name {
     fileprivate static let prefer = Self("Prefer")!
-}
-
-extension Substring {
-    func trimming(while predicate: (Character) -> Bool) -> Substring {
-        let start = drop(while: predicate)
-        guard let end = start.lastIndex(where: { !predicate($0) }) else { return "" }
-        return start[...end]
-    }
 }

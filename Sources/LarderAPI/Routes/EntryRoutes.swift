@@ -15,11 +15,11 @@ struct EntryRoutes: Sendable {
 
     var routes: [Route] {
         [
-            Route("GET", "/entries", .calling("listEntries", list)),
-            Route("DELETE", "/entries", .calling("removeEntries", removeAll)),
-            Route("GET", "/entries/:key", .calling("getEntry", get)),
-            Route("PATCH", "/entries/:key", .collecting("updateEntry", limit: Self.changeLimit, update)),
-            Route("DELETE", "/entries/:key", .calling("removeEntry", remove)),
+            Route("GET", "/entries", .read, .calling("listEntries", list)),
+            Route("DELETE", "/entries", .purge, .calling("removeEntries", removeAll)),
+            Route("GET", "/entries/:key", .read, .calling("getEntry", get)),
+            Route("PATCH", "/entries/:key", .write, .collecting("updateEntry", limit: Self.changeLimit, update)),
+            Route("DELETE", "/entries/:key", .purge, .calling("removeEntry", remove)),
         ]
     }
 
@@ -70,8 +70,10 @@ struct EntryRoutes: Sendable {
             let removes = ttl == .zero && (held.kind == .json || held.kind == .data)
             service.gateway.update(key, ttl: ttl, tags: tags, pinned: pinned) { result in
                 switch result {
-                case .success(let entry?): call.respond(.json(entry.json(at: service.clock.now())))
-                case .success(nil) where removes: call.respond(.removed(1))
+                case .success(let entry?):
+                    call.changed(key)
+                    call.respond(.json(entry.json(at: service.clock.now())))
+                case .success(nil) where removes: call.respondRemoved(1, key)
                 case .success(nil): call.respond(Problem.noEntry)
                 case .failure(let error): call.respond(Problem(error))
                 }
@@ -87,7 +89,7 @@ struct EntryRoutes: Sendable {
             cache.remove(matching: EntryFilter(md5: key)) { result in
                 switch result {
                 case .success(0): call.respond(Problem.noEntry)
-                case .success(let count): call.respond(.removed(count))
+                case .success(let count): call.respondRemoved(count, key)
                 case .failure(let error): call.respond(Problem(error))
                 }
             }
@@ -95,7 +97,7 @@ struct EntryRoutes: Sendable {
         }
         cache.remove(key) { result in
             switch result {
-            case .success(true): call.respond(.removed(1))
+            case .success(true): call.respondRemoved(1, key)
             case .success(false): call.respond(Problem.noEntry)
             case .failure(let error): call.respond(Problem(error))
             }
@@ -122,9 +124,10 @@ struct EntryRoutes: Sendable {
             }
             return
         }
+        let what = filter.auditWords
         cache.remove(matching: filter) { result in
             switch result {
-            case .success(let count): call.respond(.removed(count))
+            case .success(let count): call.respondRemoved(count, what)
             case .failure(let error): call.respond(Problem(error))
             }
         }
@@ -179,6 +182,27 @@ extension Response {
     /// `{"removed": n}`.
     static func removed(_ count: Int) -> Response {
         .json(["removed": .number(count)])
+    }
+}
+
+extension Call {
+    /// Answers with how many entries were removed, and says so for the record.
+    func respondRemoved(_ count: Int, _ what: String) {
+        if count > 0 { changed(what, count: count) }
+        respond(.removed(count))
+    }
+}
+
+extension EntryFilter {
+    /// What it selects, for the record: URLs without their queries, which may have secrets in them.
+    fileprivate var auditWords: String {
+        func shown(_ url: String) -> String { url.contains("?") ? String(url.prefix { $0 != "?" }) + "?…" : url }
+        let parts = [
+            url.map { "url=\(shown($0))" }, prefix.map { "prefix=\(shown($0))" }, host.map { "host=\($0)" },
+            tag.map { "tag=\($0)" }, state.map { "state=\($0)" }, kind.map { "kind=\($0)" },
+        ]
+        let words = parts.compactMap { $0 }.joined(separator: " ")
+        return words.isEmpty ? "all" : words
     }
 }
 

@@ -13,8 +13,8 @@ struct FetchRoutes: Sendable {
 
     var routes: [Route] {
         [
-            Route("GET", "/fetch", Endpoint(operation: "fetch", begin: fetchQuery)),
-            Route(Router<Never>.anyMethod, "/fetch/*", Endpoint(operation: "fetchPath", begin: fetchPath)),
+            Route("GET", "/fetch", .download, Endpoint(operation: "fetch", begin: fetchQuery)),
+            Route(Router<Never>.anyMethod, "/fetch/*", .download, Endpoint(operation: "fetchPath", begin: fetchPath)),
         ]
     }
 
@@ -78,6 +78,11 @@ struct FetchRoutes: Sendable {
         }
         // RFC 9110 §9.3.6: it asks for a tunnel, not for a resource.
         guard method != .connect else { throw .invalid("CONNECT opens no tunnel here") }
+        // Whoever sends it with everything would give it away.
+        guard !fields[values: .authorization].contains(where: { $0.contains(TokenSecret.prefix) }) else {
+            throw .invalid(
+                "a token of Larder's goes into Larder-Authorization here: Authorization is sent to the origin")
+        }
         var fields = Self.forwarded(fields)
         try Self.countHop(&fields, method)
         guard method != .head || !head.request.hasBody else { throw .invalid("HEAD has no body here") }

@@ -11,18 +11,23 @@ struct ServiceRoutes: Sendable {
 
     var routes: [Route] {
         [
-            whole("GET", "/stats", .answering("getStats", stats)),
-            whole("POST", "/memory/trim", .calling("trimMemory", trimMemory)),
-            whole("GET", "/metrics", .answering("getMetrics") { _ in metrics() }),
-            whole("GET", "/livez", .answering("getLiveness") { _ in .json(["status": "ok"]) }),
-            whole("GET", "/readyz", .answering("getReadiness") { _ in readiness() }),
-            whole("GET", "/openapi.yaml", .answering("getOpenAPI") { _ in Self.document }),
+            whole("GET", "/stats", .admin, .answering("getStats", stats)),
+            whole("POST", "/memory/trim", .admin, .calling("trimMemory", trimMemory)),
+            whole("GET", "/metrics", .admin, .answering("getMetrics") { _ in metrics() }),
+            whole("GET", "/livez", nil, .answering("getLiveness") { _ in .json(["status": "ok"]) }),
+            whole("GET", "/readyz", nil, .answering("getReadiness") { _ in readiness() }),
+            whole("GET", "/openapi.yaml", nil, .answering("getOpenAPI") { _ in Self.document }),
         ]
     }
 
+    /// Those that have a port of their own, where they need no token.
+    var adminRoutes: [Route] {
+        routes.filter { ["/livez", "/readyz", "/metrics"].contains($0.pattern) }
+    }
+
     /// A route that concerns the whole server, whatever the namespace.
-    private func whole(_ method: String, _ pattern: String, _ endpoint: Endpoint) -> Route {
-        Route(method, pattern, endpoint, isNamespaced: false)
+    private func whole(_ method: String, _ pattern: String, _ scope: Scope?, _ endpoint: Endpoint) -> Route {
+        Route(method, pattern, scope, endpoint, isNamespaced: false)
     }
 
     private static let document = Response.text(PackageResources.openapi_yaml, type: "application/yaml")
@@ -44,6 +49,7 @@ struct ServiceRoutes: Sendable {
             target = size.bytes
         }
         service.memory.trim(toBytes: target) { trimmed in
+            call.changed("bytes of memory", count: trimmed.freedBytes)
             call.respond(
                 .json(["freedBytes": .number(trimmed.freedBytes), "memoryBytes": .number(trimmed.memoryBytes)]))
         }

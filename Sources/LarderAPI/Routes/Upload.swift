@@ -60,7 +60,9 @@ final class Upload: BodySink {
         }
         reservation.publish(metadata, expectedLength: length, condition: isAllowed(at: clock.now())) { result in
             switch result {
-            case .success(let outcome): call.respond(.json(outcome.entry.json(at: clock.now())))
+            case .success(let outcome):
+                call.changed(outcome.entry.key)
+                call.respond(.json(outcome.entry.json(at: clock.now())))
             case .failure(let error): call.respond(Problem(error))
             }
         }
@@ -68,9 +70,10 @@ final class Upload: BodySink {
 
     /// A ttl of 0 stores nothing and removes what is there.
     private func removeInstead(_ call: Call, clock: any WallClock) {
-        cache.remove(reservation.key.text, condition: isAllowed(at: clock.now())) { result in
+        let key = reservation.key.text
+        cache.remove(key, condition: isAllowed(at: clock.now())) { result in
             switch result {
-            case .success(let removed): call.respond(.removed(removed ? 1 : 0))
+            case .success(let removed): call.respondRemoved(removed ? 1 : 0, key)
             case .failure(let error): call.respond(Problem(error))
             }
         }

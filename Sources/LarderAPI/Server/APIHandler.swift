@@ -8,25 +8,28 @@ import Primitives
 final class APIHandler: RequestHandler {
     private let router: Router<Route>
     private let metrics: RequestMetrics
-    private let ready: ReadyAnswers
+    private let ready: ReadyAnswers?
+    private let gate: AccessGate
     private let logger: Logger
     private let logsRequests: Bool
 
-    init(routes: [Route], metrics: RequestMetrics, ready: ReadyAnswers, logger: Logger) {
+    /// - Parameter ready: answers at hand; `nil` when nothing is asked for often enough.
+    init(routes: [Route], metrics: RequestMetrics, ready: ReadyAnswers?, gate: AccessGate, logger: Logger) {
         var router = Router<Route>()
         for route in routes { router.add(route.method, route.pattern, route) }
         self.router = router
         self.metrics = metrics
         self.ready = ready
+        self.gate = gate
         self.logger = logger
         logsRequests = logger.logLevel <= .debug
     }
 
-    func expect(_ target: UnsafeRawBufferPointer) -> Int { ready.expect(target) }
+    func expect(_ target: UnsafeRawBufferPointer) -> Int { ready?.expect(target) ?? 0 }
 
     func readyResponse(to head: borrowing RawHead) -> Response? {
         // A line for each request is made by ``receive(_:)``.
-        logsRequests ? nil : ready.answer(to: head)
+        logsRequests ? nil : ready?.answer(to: head)
     }
 
     func receive(_ request: Request) -> Reception {
@@ -36,33 +39,31 @@ final class APIHandler: RequestHandler {
             observer(of: request, operation: "none", since: start)(problem.status, nil)
             return .refuse(.problem(problem))
         }
-        let route: Route
-        let rawParameters: [Substring: Substring]
-        switch router.match(method: request.method, target: request.target) {
-        case .found(let value, let parameters, _, _):
-            route = value
-            rawParameters = parameters
-        case .methodNotAllowed(let allow):
-            var detail = "\(request.path) has \(allow.joined(separator: ", "))"
-            if request.method == "PUT", isKnown(request.path + "/content", method: "PUT") {
-                detail += "; a body is stored with PUT \(request.path)/content"
-            }
-            let problem = Problem(
-                status: 405, detail: detail, fields: [.allow: allow.joined(separator: ", ")])
-            return answer(problem, to: request, operation: "none", since: start)
-        case .notFound:
-            return answer(
-                .notFound(hint(for: request) + "; /openapi.yaml lists what there is"), to: request, operation: "none",
-                since: start)
+        let match = router.match(method: request.method, target: request.target)
+        var visitor = AccessGate.Visitor(bearer: nil, origin: gate.origin(of: request))
+        if let origin = visitor.origin, let response = CrossOrigin.preflight(request, origin: origin) {
+            observer(of: request, operation: "none", since: start)(response.status, nil)
+            return .accept(.none) { $0.respond(response) }
         }
+        var operation = "none"
         do throws(Problem) {
+            guard case .found(let route, let parameters, _, _) = match else {
+                _ = try gate.admit(request, scope: nil)
+                throw refusal(of: request, match)
+            }
+            operation = route.endpoint.operation
+            // What concerns the whole server is the default namespace's.
+            let namespace = route.isNamespaced ? Self.namespace(of: request) : LarderService.defaultNamespace
+            if let scope = route.scope {
+                visitor = try gate.admit(request, scope: scope)
+                try gate.check(visitor, scope: scope, namespace: namespace)
+            }
             if route.isNamespaced { try Self.checkNamespace(of: request) }
-            let head = Endpoint.Head(request: request, parameters: try Self.decode(rawParameters))
+            let head = Endpoint.Head(request: request, parameters: try Self.decode(parameters))
             let plan = try route.endpoint.begin(head)
-            let observer = observer(of: request, operation: route.endpoint.operation, since: start)
-            return .accept(plan.body) { [metrics] exchange in
-                let call = Call(
-                    exchange: exchange, observer: observer, metrics: metrics, operation: route.endpoint.operation)
+            let context = context(of: request, visitor, operation: operation, since: start)
+            return .accept(plan.body) { exchange in
+                let call = Call(exchange: exchange, context: context)
                 do throws(Problem) {
                     try plan.finish(call)
                 } catch {
@@ -70,8 +71,19 @@ final class APIHandler: RequestHandler {
                 }
             }
         } catch {
-            return answer(error, to: request, operation: route.endpoint.operation, since: start)
+            return answer(error, to: request, context(of: request, visitor, operation: operation, since: start))
         }
+    }
+
+    private func refusal(of request: Request, _ match: Router<Route>.Match) -> Problem {
+        guard case .methodNotAllowed(let allow) = match else {
+            return .notFound(hint(for: request) + "; /openapi.yaml lists what there is")
+        }
+        var detail = "\(request.path) has \(allow.joined(separator: ", "))"
+        if request.method == "PUT", isKnown(request.path + "/content", method: "PUT") {
+            detail += "; a body is stored with PUT \(request.path)/content"
+        }
+        return Problem(status: 405, detail: detail, fields: [.allow: allow.joined(separator: ", ")])
     }
 
     /// What to say of a path that leads nowhere.
@@ -91,18 +103,22 @@ final class APIHandler: RequestHandler {
 
     /// Answers a request whose body nobody wants. One that is known to be large is not read: the answer comes before it
     /// and the connection ends; otherwise the connection is kept.
-    private func answer(
-        _ problem: Problem, to request: Request, operation: String, since start: ContinuousClock.Instant
-    ) -> Reception {
-        let observer = observer(of: request, operation: operation, since: start)
+    private func answer(_ problem: Problem, to request: Request, _ context: RequestContext) -> Reception {
         let hasLargeBody = (request.declaredLength ?? 0) > 64 << 10 || request.field("Expect") != nil
         guard hasLargeBody || request.field("Transfer-Encoding") != nil else {
-            return .accept(.none) { [metrics] exchange in
-                Call(exchange: exchange, observer: observer, metrics: metrics, operation: operation).respond(problem)
-            }
+            return .accept(.none) { Call(exchange: $0, context: context).respond(problem) }
         }
-        observer(problem.status, problem.detail)
-        return .refuse(.problem(problem))
+        context.observer(problem.status, problem.detail)
+        return .refuse(context.readable(.problem(problem)))
+    }
+
+    private func context(
+        of request: Request, _ visitor: AccessGate.Visitor, operation: String, since start: ContinuousClock.Instant
+    ) -> RequestContext {
+        RequestContext(
+            operation: operation, visitor: visitor, metrics: metrics,
+            audit: AuditLog(request, operation: operation, visitor: visitor, logger: logger),
+            observer: observer(of: request, operation: operation, since: start))
     }
 
     private func observer(
@@ -131,9 +147,13 @@ final class APIHandler: RequestHandler {
         }
     }
 
+    private static func namespace(of request: Request) -> String {
+        request.field("Larder-Namespace") ?? LarderService.defaultNamespace
+    }
+
     private static func checkNamespace(of request: Request) throws(Problem) {
-        guard let name = request.field("Larder-Namespace"), name != "default" else { return }
-        throw .notFound("there is no namespace \"\(name)\"")
+        let name = namespace(of: request)
+        guard name == LarderService.defaultNamespace else { throw .notFound("there is no namespace \"\(name)\"") }
     }
 
     private static func decode(_ raw: [Substring: Substring]) throws(Problem) -> [String: String] {

@@ -7,16 +7,22 @@ import Synchronization
 /// Serves the API of a service over HTTP.
 public final class APIServer: Sendable {
     private let daemon: Daemon
+    /// Of the port for probes and metrics.
+    private let adminDaemon: Daemon?
     private let draining: DrainFlag
     private let allRoutes: [Route]
     private let logger: Logger
+    private let service: LarderService
 
     /// A server that is not started yet.
     ///
-    /// - Parameter threads: how many threads serve connections; `nil` for one a core.
-    public init(service: LarderService, logger: Logger, threads: Int? = nil) {
+    /// - Parameters:
+    ///   - tokens: those that requests must have; `nil`, the default: none.
+    ///   - threads: how many threads serve connections; `nil` for one a core.
+    public init(service: LarderService, tokens: TokenStore? = nil, logger: Logger, threads: Int? = nil) {
         let draining = DrainFlag()
-        let ready = ReadyAnswers(service: service)
+        let gate = AccessGate(tokens: tokens, web: WebGuard(of: service.configuration))
+        let ready = ReadyAnswers(service: service, gate: gate)
         let apiRoutes =
             DownloadRoutes(service: service).routes + EntryRoutes(service: service).routes
             + ContentRoutes(service: service, ready: ready).routes + FetchRoutes(service: service, ready: ready).routes
@@ -29,6 +35,7 @@ public final class APIServer: Sendable {
         allRoutes = apiRoutes + serviceRoutes.routes
         self.draining = draining
         self.logger = logger
+        self.service = service
         var configuration = Daemon.Configuration()
         configuration.host = service.configuration.host
         configuration.port = service.configuration.port
@@ -40,19 +47,43 @@ public final class APIServer: Sendable {
         configuration.log = { logger.debug("libmicrohttpd", metadata: ["words": .string($0)]) }
         daemon = Daemon(
             configuration: configuration,
-            handler: APIHandler(routes: allRoutes, metrics: metrics, ready: ready, logger: logger))
+            handler: APIHandler(routes: allRoutes, metrics: metrics, ready: ready, gate: gate, logger: logger))
+        adminDaemon = service.configuration.adminPort.map { port in
+            var configuration = configuration
+            configuration.port = port
+            configuration.connectionLimit = 64
+            configuration.threads = 1
+            let routes = serviceRoutes.adminRoutes
+            let metrics = RequestMetrics(operations: routes.map(\.endpoint.operation))
+            return Daemon(
+                configuration: configuration,
+                handler: APIHandler(
+                    routes: routes, metrics: metrics, ready: nil,
+                    gate: AccessGate(tokens: nil, web: WebGuard(of: service.configuration)), logger: logger))
+        }
     }
 
-    /// Begins to listen; throws ``MicroHTTPD/DaemonError`` when the address cannot be used.
+    /// Begins to listen; throws ``MicroHTTPD/DaemonError`` when an address cannot be used.
     public func start() throws {
         try daemon.start()
+        service.listens(on: daemon.port)
         if !daemon.checksHeads {
             logger.warning("this libmicrohttpd is not known: some malformed requests are taken for well-formed ones")
         }
     }
 
+    /// Begins to listen on the port for probes and metrics, if there is to be one; throws as ``start()`` does.
+    public func startAdmin() throws {
+        guard let adminDaemon else { return }
+        try adminDaemon.start()
+        service.listens(on: adminDaemon.port)
+    }
+
     /// The port in use, after ``start()``.
     public var port: UInt16 { daemon.port }
+
+    /// The port for probes and metrics in use, after ``startAdmin()``; `nil` when there is none.
+    public var adminPort: UInt16? { adminDaemon?.port }
 
     /// Every method and path pattern there is, as `GET /entries/:key`.
     public var routes: [(method: String, pattern: String)] {
@@ -68,6 +99,8 @@ public final class APIServer: Sendable {
     /// Stops listening, lets requests in flight finish for at most `deadline`, then stops.
     public func stop(deadline: Duration) async {
         await daemon.stop(deadline: deadline)
+        // Last: until then it says that the server drains.
+        await adminDaemon?.stop(deadline: .seconds(1))
     }
 }
 
@@ -78,4 +111,14 @@ private final class DrainFlag: Sendable {
     func set() { flag.store(true, ordering: .relaxed) }
 
     var isSet: Bool { flag.load(ordering: .relaxed) }
+}
+
+extension WebGuard {
+    /// On loopback the names are known by which a server is asked; elsewhere anybody may have given it one.
+    fileprivate init(of configuration: Configuration) {
+        let names = configuration.allowedHosts + [configuration.host.lowercased()]
+        self.init(
+            hosts: configuration.isOnLoopback || !configuration.allowedHosts.isEmpty ? Set(names) : nil,
+            origins: Set(configuration.corsOrigins))
+    }
 }

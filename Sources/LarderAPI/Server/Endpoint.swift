@@ -64,24 +64,25 @@ struct Endpoint: Sendable {
 /// A request whose body is there, waiting for its answer.
 struct Call: Sendable {
     let exchange: Exchange
-    /// Told of the status before the answer goes out, and of what is to be said about it when it is a problem.
-    let observer: @Sendable (Int, String?) -> Void
-    let metrics: RequestMetrics
-    /// The name of the route in the metrics.
-    let operation: String
+    let context: RequestContext
 
     /// What counts more answers like this one.
-    func meter(status: Int) -> RequestMetrics.Meter? { metrics.meter(operation: operation, status: status) }
+    func meter(status: Int) -> RequestMetrics.Meter? {
+        context.metrics.meter(operation: context.operation, status: status)
+    }
 
     func respond(_ response: Response) {
-        observer(response.status, nil)
-        exchange.respond(response)
+        context.observer(response.status, nil)
+        exchange.respond(context.readable(response))
     }
 
     func respond(_ problem: Problem) {
-        observer(problem.status, problem.detail)
-        exchange.respond(.problem(problem))
+        context.observer(problem.status, problem.detail)
+        exchange.respond(context.readable(.problem(problem)))
     }
+
+    /// Says for the record what has been changed; see ``AuditLog/note(_:count:)``.
+    func changed(_ what: String, count: Int = 1) { context.audit.note(what, count: count) }
 
     func respond(_ result: Result<Response, Problem>) {
         switch result {

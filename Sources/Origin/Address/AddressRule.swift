@@ -1,10 +1,10 @@
 import Primitives
 
-/// One address, one range or one host name that the address policy lets through, on one port or all: what
-/// `--allow-origin` takes.
+/// One address, one range, one host name or the names below it, on one port or all: what `--allow-origin` and
+/// `--deny-origin` take.
 ///
-/// `10.1.2.3`, `10.0.0.0/8`, `::1`, `fc00::/7`, `files.internal`, each with `:port` if need be; an IPv6 address or
-/// range that has a port stands in brackets: `[::1]:8080`, `[fc00::/7]:443`.
+/// `10.1.2.3`, `10.0.0.0/8`, `::1`, `fc00::/7`, `files.internal`, `*.example.com`, `*`, each with `:port` if need be;
+/// an IPv6 address or range that has a port stands in brackets: `[::1]:8080`, `[fc00::/7]:443`.
 public struct AddressRule: Hashable, Sendable, CustomStringConvertible {
     /// What a rule names.
     public enum Target: Hashable, Sendable {
@@ -12,6 +12,10 @@ public struct AddressRule: Hashable, Sendable, CustomStringConvertible {
         case range(AddressRange)
         /// Whatever addresses this host name of a URL has: lower-case, without a dot at the end.
         case host(String)
+        /// Every host name that ends in a dot and this one.
+        case subdomains(of: String)
+        /// Every address and name.
+        case everything
     }
 
     /// A text that is no rule.
@@ -24,7 +28,7 @@ public struct AddressRule: Hashable, Sendable, CustomStringConvertible {
         /// A sentence that names the rule and says what is expected.
         public var description: String {
             "\"\(rule)\" is no origin rule: \(reason) (expected an address, a CIDR range or a host name, each with an "
-                + "optional :port, as in 10.0.0.0/8, [::1]:8080, files.internal)"
+                + "optional :port, as in 10.0.0.0/8, [::1]:8080, files.internal, *.example.com)"
         }
     }
 
@@ -78,6 +82,13 @@ public struct AddressRule: Hashable, Sendable, CustomStringConvertible {
     private struct Reason: Error { let reason: String }
 
     private static func target(_ name: Substring) throws(Reason) -> Target {
+        if name == "*" { return .everything }
+        if name.hasPrefix("*.") {
+            guard let parent = hostName(name.dropFirst(2)) else {
+                throw Reason(reason: "only a host name follows \"*.\"")
+            }
+            return .subdomains(of: parent)
+        }
         let parts = name.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         if let address = IPAddress(parts[0]) {
             guard parts.count == 2 else { return .range(AddressRange(address, prefixLength: address.bitCount)!) }
@@ -99,7 +110,7 @@ public struct AddressRule: Hashable, Sendable, CustomStringConvertible {
 
     /// The name as it is compared; `nil` when it is none, or is a number that some would read as an IPv4 address.
     private static func hostName(_ name: Substring) -> String? {
-        let name = AddressPolicy.comparable(String(name))
+        let name = comparable(String(name))
         guard !name.isEmpty, name.utf8.count <= 253 else { return nil }
         let labels = name.split(separator: ".", omittingEmptySubsequences: false)
         let areLabels = labels.allSatisfy { label in
@@ -113,11 +124,44 @@ public struct AddressRule: Hashable, Sendable, CustomStringConvertible {
         return areLabels && !isNumeric ? name : nil
     }
 
+    /// A host name as it is compared: lower-case, and `example.com.` is `example.com`.
+    static func comparable(_ host: String) -> String {
+        let host = host.lowercased()
+        return host.hasSuffix(".") ? String(host.dropLast()) : host
+    }
+
+    /// Whether it is about one of these ports.
+    func isFor(anyOf ports: [UInt16]) -> Bool { port.map(ports.contains) ?? true }
+
+    /// Whether it means an address that a host, as it is compared, led to; the port is another question.
+    func names(_ address: IPAddress, host: String) -> Bool {
+        if case .range(let range) = target { return range.contains(address) }
+        return names(host: host)
+    }
+
+    /// Whether it means a host, as it is compared, whatever its addresses are.
+    func names(host: String) -> Bool {
+        switch target {
+        case .range: false
+        case .host(let name): name == host
+        case .subdomains(let parent): host.utf8.count > parent.utf8.count + 1 && host.hasSuffix("." + parent)
+        case .everything: true
+        }
+    }
+
+    /// Whether it is this address and no other.
+    func isOnly(_ address: IPAddress) -> Bool {
+        if case .range(let range) = target { return range.prefixLength == address.bitCount && range.address == address }
+        return false
+    }
+
     /// The rule as it can be written.
     public var description: String {
         let name: String
         switch target {
         case .host(let host): name = host
+        case .subdomains(let parent): name = "*.\(parent)"
+        case .everything: name = "*"
         case .range(let range):
             let isSingle = range.prefixLength == range.address.bitCount
             let text = isSingle ? range.address.description : range.description

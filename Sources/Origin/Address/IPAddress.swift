@@ -56,6 +56,24 @@ public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
         return buffer.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
     }
 
+    /// Whether it is one of this machine's own that no other machine reaches: 127.0.0.0/8, ::1.
+    public var isLoopback: Bool {
+        switch self {
+        case .v4(let number): number >> 24 == 127
+        case .v6(let number): number == 1
+        }
+    }
+
+    /// The IPv4 address that an IPv6 one stands for, where a packet to the one comes out at the other: mapped and
+    /// compatible ones (RFC 4291 §2.5.5), NAT64 (RFC 6052 §2.1), 6to4 (RFC 3056 §2). `nil` for any other.
+    var embedded: IPAddress? {
+        guard case .v6(let number) = self else { return nil }
+        switch number >> 32 {
+        case 0xffff, 0, 0x64_ff9b << 64: return number < 2 ? nil : .v4(UInt32(truncatingIfNeeded: number))
+        default: return number >> 112 == 0x2002 ? .v4(UInt32(truncatingIfNeeded: number >> 80)) : nil
+        }
+    }
+
     /// 32 or 128.
     var bitCount: Int {
         switch self {

@@ -14,18 +14,32 @@ enum SpecialPurposeRanges {
         }
     }
 
+    /// Where clouds tell a machine who it is, and its credentials with it. They are in ranges that operators let
+    /// through for other reasons: a cluster's own network, shared address space.
+    static func isMetadata(_ address: IPAddress) -> Bool { metadata.contains(address) }
+
+    private static let metadata: Set<IPAddress> = Set(
+        [
+            // AWS, Azure, Google, Oracle, DigitalOcean and others; tasks and pods at AWS; their IPv6.
+            "169.254.169.254", "169.254.170.2", "169.254.170.23", "fd00:ec2::254", "fd00:ec2::23", "fd20:ce::254",
+            // Azure's platform, Alibaba, Oracle.
+            "168.63.129.16", "100.100.100.200", "192.0.0.192",
+        ].map { IPAddress($0)! })
+
     private static let v4 = [
         entry("0.0.0.0", 8, "this network"),
         entry("10.0.0.0", 8, "private"),
         entry("100.64.0.0", 10, "shared address space (carrier-grade NAT)"),
         entry("127.0.0.0", 8, "loopback"),
-        entry("168.63.129.16", 32, "a cloud's own service"),
         entry("169.254.0.0", 16, "link-local"),
         entry("172.16.0.0", 12, "private"),
         entry("192.0.0.0", 24, "IETF protocol assignments"),
         entry("192.0.2.0", 24, "documentation"),
+        entry("192.31.196.0", 24, "AS112"),
+        entry("192.52.193.0", 24, "automatic multicast tunneling"),
         entry("192.88.99.0", 24, "6to4 relay anycast"),
         entry("192.168.0.0", 16, "private"),
+        entry("192.175.48.0", 24, "AS112"),
         entry("198.18.0.0", 15, "benchmarking"),
         entry("198.51.100.0", 24, "documentation"),
         entry("203.0.113.0", 24, "documentation"),
@@ -46,6 +60,7 @@ enum SpecialPurposeRanges {
         entry("2001::", 23, "IETF protocol assignments"),
         entry("2001:db8::", 32, "documentation"),
         entry("2002::", 16, "6to4"),
+        entry("2620:4f:8000::", 48, "AS112"),
         entry("3fff::", 20, "documentation"),
         entry("5f00::", 16, "segment routing"),
         entry("fc00::", 7, "unique local (private)"),

@@ -40,7 +40,7 @@ struct OriginURL: Hashable {
     }
 
     /// What connections and limits belong to: scheme, host and port.
-    var origin: String { "\(scheme)://\(AddressPolicy.comparable(host)):\(port)" }
+    var origin: String { "\(scheme)://\(AddressRule.comparable(host)):\(port)" }
 
     /// Owns one handle of the parser.
     private struct Parser: ~Copyable {

@@ -22,12 +22,16 @@ extension OriginRequest {
                 throw OriginError(.requestInvalid("its target is no path, or has characters that none may have"))
             }
         }
-        try check(for: url)
+        try check(for: url, configuration.addressPolicy)
         return url
     }
 
     /// Whether the request can be made of this URL, a redirect's too. Throws what is wrong.
-    func check(for url: OriginURL) throws(OriginError) {
+    func check(for url: OriginURL, _ policy: AddressPolicy) throws(OriginError) {
+        // Before anybody is asked for its address.
+        if let rule = policy.refusal(ofHost: url.host, port: url.port) {
+            throw OriginError(.addressRefused(rule: rule))
+        }
         guard url.scheme != "ftp" || (method == .get && body == nil) else {
             throw OriginError(.requestInvalid("FTP is for reading"))
         }

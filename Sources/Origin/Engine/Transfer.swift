@@ -23,7 +23,8 @@ final class Transfer {
     let control: OriginTransfer
     let request: OriginRequest
     let receiver: any OriginReceiver
-    let policy: AddressPolicy
+    private let policy: AddressPolicy
+    private let ownSockets: OwnSockets
     private let stallTimeout: Duration
     private let timer: LoopTimer
 
@@ -75,6 +76,7 @@ final class Transfer {
         fields = request.fields
         requestTarget = request.requestTarget
         policy = configuration.addressPolicy
+        ownSockets = configuration.ownSockets
         timeLeft = configuration.totalTimeout
         stallTimeout = configuration.stallTimeout
         self.timer = timer
@@ -114,7 +116,12 @@ final class Transfer {
         }
         // sin_port and sin6_port are at the same place.
         let port = UInt16(bigEndian: UnsafeRawPointer(target).loadUnaligned(fromByteOffset: 2, as: UInt16.self))
-        if let reason = policy.refusal(of: ip, port: port, host: url.host) {
+        // FTP asks on its first connection, and has its data come by the next.
+        let use: AddressPolicy.Use = isFTP && phase != .connecting ? .data(controlPort: url.port) : .request
+        let reason =
+            ownSockets.contains(ip, port: port)
+            ? "it is this server" : policy.refusal(of: ip, port: port, host: url.host, for: use)
+        if let reason {
             refusal = refusal ?? reason
             return CURL_SOCKET_BAD
         }

@@ -40,7 +40,7 @@ struct FetchRefreshTests {
             try await blocking {
                 let connection = try RawConnection(port: server.api.port)
                 func version(_ line: String = "") throws -> String {
-                    try connection.send("GET \(target) HTTP/1.1\r\nHost: x\r\n\(line)\r\n")
+                    try connection.send("GET \(target) HTTP/1.1\r\nHost: localhost\r\n\(line)\r\n")
                     let reply = try connection.readReply()
                     return String(reply.text.prefix { $0 != "x" }) + (reply["Cache-Status"] ?? "")
                 }

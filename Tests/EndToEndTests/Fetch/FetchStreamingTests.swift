@@ -249,7 +249,7 @@ struct FetchStreamingTests {
                 let reply = try await HTTPClient(port: server.api.port).withConnection { connection in
                     try connection.send(
                         Array("GET /fetch/\(origin.url("/"))".utf8) + [byte]
-                            + Array(" HTTP/1.1\r\nHost: x\r\n\r\n".utf8))
+                            + Array(" HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8))
                     return try connection.readReply()
                 }
                 #expect(reply.text == "/%" + [byte].hex.uppercased())
@@ -274,7 +274,7 @@ struct FetchStreamingTests {
         try await TestServer.with { (server) async throws in
             let reply = try await HTTPClient(port: server.api.port).withConnection { connection in
                 try connection.send(
-                    "PUT /fetch/http://127.0.0.1:\(listener.port)/a HTTP/1.1\r\nHost: x\r\nContent-Length: 300000\r\n\r\n"
+                    "PUT /fetch/http://127.0.0.1:\(listener.port)/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 300000\r\n\r\n"
                 )
                 try connection.send(body[..<1_000])
                 // The rest is not sent before the origin has the beginning.
@@ -325,7 +325,7 @@ struct FetchStreamingTests {
         try await TestServer.with { (server) async throws in
             let reply = try await HTTPClient(port: server.api.port).withConnection { connection in
                 try connection.send(
-                    "\(method) /fetch/\(origin.url("/a")) HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
+                    "\(method) /fetch/\(origin.url("/a")) HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n")
                 return try connection.readReply()
             }
             #expect(reply.text == "0 ")

@@ -243,7 +243,7 @@ struct FetchWireTests {
         defer { origin.stop() }
         try await TestServer.with { (server) async throws in
             let reply = try await HTTPClient(port: server.api.port).withConnection { connection in
-                try connection.send("GET /fetch/\(origin.url("/")) HTTP/\(version)\r\nHost: x\r\n\r\n")
+                try connection.send("GET /fetch/\(origin.url("/")) HTTP/\(version)\r\nHost: localhost\r\n\r\n")
                 return try connection.readReply()
             }
             #expect(reply.text == "\(version) larder")

@@ -3,6 +3,7 @@ import HTTPTypes
 import Larder
 import LarderAPI
 import Logging
+import Origin
 import Primitives
 import TestSupport
 import Testing
@@ -19,7 +20,7 @@ final class TestServer: Sendable {
     /// allowed unless `configure` says otherwise.
     init(
         clock: ManualClock = ManualClock(), directory: TemporaryDirectory? = nil, authority: String? = nil,
-        configure: (inout Configuration) -> Void = { _ in }
+        tokens: TokenStore? = nil, configure: (inout Configuration) -> Void = { _ in }
     ) throws {
         self.clock = clock
         self.directory = try directory ?? TemporaryDirectory()
@@ -27,14 +28,15 @@ final class TestServer: Sendable {
         configuration.port = 0
         configuration.directory = self.directory.path("cache")
         configuration.layout = .hashed
-        configuration.allowedOrigins = ["127.0.0.0/8", "localhost"]
+        configuration.allowedOrigins = [try AddressRule("127.0.0.0/8"), try AddressRule("localhost")]
+        configuration.originAuthority = authority
         configure(&configuration)
         var logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
         logger.logLevel = .critical
-        service = try LarderService(
-            configuration: configuration, clock: clock, logger: logger, originAuthority: authority)
-        api = APIServer(service: service, logger: logger)
+        service = try LarderService(configuration: configuration, clock: clock, logger: logger)
+        api = APIServer(service: service, tokens: tokens, logger: logger)
         try api.start()
+        try api.startAdmin()
         client = CheckedClient(port: api.port)
     }
 
@@ -71,10 +73,11 @@ final class TestServer: Sendable {
     /// Runs `body` with a server and stops it afterwards, however `body` ends.
     static func with<Result>(
         clock: ManualClock = ManualClock(), directory: TemporaryDirectory? = nil, authority: String? = nil,
-        configure: (inout Configuration) -> Void = { _ in },
+        tokens: TokenStore? = nil, configure: (inout Configuration) -> Void = { _ in },
         _ body: (TestServer) async throws -> Result
     ) async throws -> Result {
-        let server = try TestServer(clock: clock, directory: directory, authority: authority, configure: configure)
+        let server = try TestServer(
+            clock: clock, directory: directory, authority: authority, tokens: tokens, configure: configure)
         do {
             let result = try await body(server)
             try await server.stop()

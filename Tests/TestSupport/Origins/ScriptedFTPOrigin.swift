@@ -9,6 +9,8 @@ public final class ScriptedFTPOrigin: Sendable {
         public var offersExtendedPassive = true
         /// The address that `PASV` announces: 127.0.0.1 by default. A hostile server names another machine.
         public var passiveAddress = "127.0.0.1"
+        /// The port that `EPSV` and `PASV` announce; `nil`, the default, for the one that the data comes from.
+        public var passivePort: UInt16?
         /// After how many bytes of a file the data connection is reset; `nil`, the default, for never.
         public var cutAfter: Int?
         /// Whether `QUIT` gets its answer; `true` by default. Without it the control connection just stays open.
@@ -93,9 +95,11 @@ private final class Session {
             try reply(exists ? "250 changed" : "550 no such directory")
         case "TYPE": try reply("200 as you like")
         case "EPSV" where behaviour.offersExtendedPassive:
-            try reply("229 passive (|||\(try openDataPort())|)")
-        case "PASV":
             let port = try openDataPort()
+            try reply("229 passive (|||\(behaviour.passivePort ?? port)|)")
+        case "PASV":
+            let own = try openDataPort()
+            let port = behaviour.passivePort ?? own
             let address = behaviour.passiveAddress.split(separator: ".").joined(separator: ",")
             try reply("227 passive (\(address),\(port >> 8),\(port & 0xff))")
         case "SIZE": try replyAboutFile(argument) { "213 \($0.count)" }

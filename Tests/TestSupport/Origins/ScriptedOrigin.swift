@@ -48,15 +48,17 @@ public final class ScriptedOrigin: Sendable {
     /// Starts the server on a free port.
     ///
     /// - Parameters:
+    ///   - address: of loopback, where it listens.
     ///   - accepting: runs on every new connection before anything is read from it; nothing by default.
     ///   - script: answers a request.
     ///
     /// Throws ``SystemError`` when it cannot listen.
     public init(
-        accepting: @escaping @Sendable (Connection) throws -> Void = { _ in }, _ script: @escaping Script
+        address: String = "127.0.0.1", accepting: @escaping @Sendable (Connection) throws -> Void = { _ in },
+        _ script: @escaping Script
     ) throws {
         let (log, counter) = (log, counter)
-        listener = try Listener { stream, number in
+        listener = try Listener(address: address) { stream, number in
             let connection = Connection(stream: stream, number: number)
             try? accepting(connection)
             while !connection.isClosed, let request = try? connection.readRequest(index: 0) {

@@ -1,0 +1,86 @@
+import Crypto
+
+/// A token as the server knows it: who bears it, what for, and the digest of its secret, but not the secret.
+public struct AccessToken: Hashable, Sendable {
+    /// Who it was made for: 1 to 63 of `a` to `z`, `0` to `9` and `-`. Two tokens of one file have two names.
+    public let name: String
+    /// The SHA-256 of the whole token, as its bearer sends it.
+    public let digest: [UInt8]
+    /// What it lets its bearer do; at least one.
+    public let scopes: Set<Scope>
+    /// The namespaces that it is good for; `nil`: all of them.
+    public let namespaces: Set<String>?
+    /// How many requests a second its bearer may make, and at once at most twice as many; `nil`: any number.
+    public let rate: Double?
+
+    /// A token with these properties.
+    public init(name: String, digest: [UInt8], scopes: Set<Scope>, namespaces: Set<String>?, rate: Double?) {
+        self.name = name
+        self.digest = digest
+        self.scopes = scopes
+        self.namespaces = namespaces
+        self.rate = rate
+    }
+
+    /// Whether it is good for a namespace.
+    public func isFor(namespace: String) -> Bool { namespaces?.contains(namespace) ?? true }
+
+    /// Whether a text may be a token's name.
+    public static func isName(_ text: String) -> Bool {
+        (1...63).contains(text.utf8.count)
+            && text.utf8.allSatisfy { (0x61...0x7a).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2d }
+    }
+}
+
+/// A token as its bearer sends it: `larder_NAME_SECRET`. The name tells which digest to compare with, and scanners for
+/// leaked secrets know it by its beginning.
+public struct TokenSecret: Sendable {
+    /// What every token begins with.
+    public static let prefix = "larder_"
+    /// Longer ones are none: prefix, name, and 256 bits in base64url.
+    static let lengthLimit = 128
+
+    /// The whole token.
+    public let text: String
+
+    /// A new one, with 256 random bits.
+    public init(name: String) {
+        var generator = SystemRandomNumberGenerator()
+        let bits = (0..<4).flatMap { _ in withUnsafeBytes(of: generator.next()) { Array($0) } }
+        text = Self.prefix + name + "_" + Self.base64URL(bits)
+    }
+
+    /// The SHA-256 of the whole token.
+    public var digest: [UInt8] {
+        var text = text
+        return text.withUTF8 { Self.digest(of: UnsafeRawBufferPointer($0)) }
+    }
+
+    static func digest(of token: UnsafeRawBufferPointer) -> [UInt8] {
+        Array(SHA256.hash(data: token))
+    }
+
+    /// The name in a token; `nil` when it is none.
+    static func name(in token: UnsafeRawBufferPointer) -> String? {
+        guard token.count <= lengthLimit, token.starts(with: prefix.utf8) else { return nil }
+        let name = token.dropFirst(prefix.utf8.count).prefix { $0 != UInt8(ascii: "_") }
+        return String(decoding: name, as: UTF8.self)
+    }
+
+    /// RFC 4648 §5, without padding.
+    private static func base64URL(_ bytes: [UInt8]) -> String {
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+        var text: [UInt8] = []
+        var (bits, count) = (0, 0)
+        for byte in bytes {
+            (bits, count) = (bits << 8 | Int(byte), count + 8)
+            while count >= 6 {
+                count -= 6
+                text.append(alphabet[bits >> count & 63])
+            }
+            bits &= (1 << count) - 1
+        }
+        if count > 0 { text.append(alphabet[bits << (6 - count) & 63]) }
+        return String(decoding: text, as: UTF8.self)
+    }
+}

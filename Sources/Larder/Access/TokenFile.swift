@@ -1,0 +1,204 @@
+import DiskCache
+import Foundation
+import Primitives
+
+/// The file of tokens: one a line, as `name=ci sha256=… scopes=read,download namespaces=default rate=100`.
+///
+/// Empty lines and what follows a `#` at the beginning of a line are left alone. `namespaces` is a list or `*`; `rate`
+/// may be left out.
+public struct TokenFile: Sendable {
+    /// Why a file of tokens cannot be used, in words that name the file and the line.
+    public struct Invalid: Error, Sendable, CustomStringConvertible {
+        /// One sentence for the operator.
+        public let description: String
+    }
+
+    /// The bytes that a file may have.
+    static let sizeLimit = 1 << 20
+
+    /// In the order of the file.
+    public private(set) var tokens: [AccessToken]
+    private var text: String
+
+    /// Reads a file. Throws ``Invalid``, also when others than its owner and group may write to it.
+    public init(at path: String) throws(Invalid) {
+        func invalid(_ reason: String) -> Invalid { Invalid(description: "\(path): \(reason)") }
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw invalid(String(cString: strerror(errno))) }
+        guard status.st_mode & S_IWOTH == 0 else { throw invalid("everybody may write to it; chmod o-w") }
+        guard status.st_size <= Self.sizeLimit else { throw invalid("it has more than \(Self.sizeLimit) bytes") }
+        guard let bytes = FileManager.default.contents(atPath: path),
+            let text = String(validating: bytes, as: UTF8.self)
+        else { throw invalid("it cannot be read as UTF-8") }
+        do throws(Invalid) {
+            try self.init(text: text)
+        } catch {
+            throw Invalid(description: "\(path), \(error.description)")
+        }
+    }
+
+    /// Reads the text of a file. Throws ``Invalid`` with the line.
+    init(text: String) throws(Invalid) {
+        self.text = text
+        tokens = []
+        var names: Set<String> = []
+        for (number, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
+            let line = line.trimming(while: \.isWhitespace)
+            if line.isEmpty || line.hasPrefix("#") { continue }
+            do throws(Reason) {
+                let token = try AccessToken(line: line)
+                guard names.insert(token.name).inserted else { throw Reason("there is a token \(token.name) already") }
+                tokens.append(token)
+            } catch {
+                throw Invalid(description: "line \(number + 1): \(error.words)")
+            }
+        }
+    }
+
+    /// Adds a token to a file, which is made when it is missing, for its owner alone; the file is replaced as a whole.
+    /// Throws ``Invalid``, also when there is a token of that name.
+    public static func add(_ token: AccessToken, at path: String) throws(Invalid) {
+        let path = target(of: path)
+        try withLock(of: path) { () throws(Invalid) in
+            let text = try access(path, F_OK) == 0 ? TokenFile(at: path).text : heading
+            let separator = text.isEmpty || text.hasSuffix("\n") ? "" : "\n"
+            try replace(path, by: text + separator + token.line + "\n")
+        }
+    }
+
+    /// Removes a token from a file. Throws ``Invalid``, also when there is none of that name.
+    public static func remove(_ name: String, at path: String) throws(Invalid) {
+        let path = target(of: path)
+        try withLock(of: path) { () throws(Invalid) in
+            let file = try TokenFile(at: path)
+            guard file.tokens.contains(where: { $0.name == name }) else {
+                throw Invalid(description: "\(path): there is no token \(name)")
+            }
+            let lines = file.text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+            let kept = lines.filter { line in
+                (try? AccessToken(line: line.trimming(while: \.isWhitespace)))?.name != name
+            }
+            try replace(path, by: kept.joined(separator: "\n"))
+        }
+    }
+
+    /// The file itself, where the path is a link to it.
+    private static func target(of path: String) -> String {
+        guard let target = realpath(path, nil) else { return path }
+        defer { free(target) }
+        return String(cString: target)
+    }
+
+    private static let heading = """
+        # Larder's tokens. The secrets are not here, only their SHA-256: they were shown once. "larder token" adds and
+        # removes lines; a running server reads them anew on SIGHUP.
+
+        """
+
+    /// Runs `body` while no other process changes the file.
+    private static func withLock(of path: String, _ body: () throws(Invalid) -> Void) throws(Invalid) {
+        // The directory stays when the file is replaced.
+        let directory = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .cannotWrite(path, errno) }
+        defer { close(descriptor) }
+        guard flock(descriptor, LOCK_EX) == 0 else { throw .cannotWrite(path, errno) }
+        try body()
+        fsync(descriptor)
+    }
+
+    private static func replace(_ path: String, by text: String) throws(Invalid) {
+        // What is written is what will be read.
+        do throws(Invalid) {
+            _ = try TokenFile(text: text)
+        } catch {
+            throw Invalid(description: "\(path), \(error.description)")
+        }
+        let temporary = "\(path).\(getpid()).new"
+        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw .cannotWrite(path, errno) }
+        defer { close(descriptor) }
+        // Whoever could read the old one can read the new one.
+        var old = stat()
+        let isOwned =
+            stat(path, &old) != 0
+            || (fchown(descriptor, old.st_uid, old.st_gid) == 0 && fchmod(descriptor, old.st_mode & 0o777) == 0)
+        let bytes = Array(text.utf8)
+        guard isOwned, write(descriptor, bytes, bytes.count) == bytes.count, fsync(descriptor) == 0,
+            rename(temporary, path) == 0
+        else {
+            let code = errno
+            unlink(temporary)
+            throw .cannotWrite(path, code)
+        }
+    }
+}
+
+extension TokenFile.Invalid {
+    fileprivate static func cannotWrite(_ path: String, _ code: Int32) -> Self {
+        Self(description: "\(path) cannot be written: \(String(cString: strerror(code)))")
+    }
+}
+
+/// What is wrong with a line.
+private struct Reason: Error {
+    let words: String
+    init(_ words: String) { self.words = words }
+}
+
+extension AccessToken {
+    fileprivate init(line: Substring) throws(Reason) {
+        var values: [Substring: Substring] = [:]
+        for word in line.split(whereSeparator: { $0 == " " || $0 == "\t" }) {
+            let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2 else { throw Reason("\"\(word)\" is no name=value") }
+            guard ["name", "sha256", "scopes", "namespaces", "rate"].contains(parts[0]) else {
+                throw Reason("\"\(parts[0])\" is none of name, sha256, scopes, namespaces, rate")
+            }
+            guard values.updateValue(parts[1], forKey: parts[0]) == nil else {
+                throw Reason("\(parts[0]) is there twice")
+            }
+        }
+        guard let name = values["name"].map(String.init), Self.isName(name) else {
+            throw Reason("name is 1 to 63 of a to z, 0 to 9 and -")
+        }
+        guard let digest = values["sha256"].flatMap({ Self.bytes(hex: $0) }), digest.count == 32 else {
+            throw Reason("sha256 is 64 hexadecimal digits")
+        }
+        let words = values["scopes"]?.split(separator: ",", omittingEmptySubsequences: false) ?? []
+        let scopes = words.compactMap { Scope(rawValue: String($0)) }
+        guard !words.isEmpty, scopes.count == words.count else {
+            throw Reason("scopes is a list of \(Scope.allCases.map(\.rawValue).joined(separator: ", "))")
+        }
+        guard let list = values["namespaces"] else { throw Reason("namespaces is a list, or * for all") }
+        let namespaces =
+            list == "*" ? nil : Set(list.split(separator: ",", omittingEmptySubsequences: false).map(String.init))
+        guard namespaces?.allSatisfy(CacheDirectory.isNamespace) ?? true else {
+            throw Reason("a namespace is 1 to 63 of a to z, 0 to 9 and -")
+        }
+        var rate: Double?
+        if let text = values["rate"] {
+            guard let number = Double(text), number > 0, number <= 1e6 else {
+                throw Reason("rate is requests a second")
+            }
+            rate = number
+        }
+        self.init(name: name, digest: digest, scopes: Set(scopes), namespaces: namespaces, rate: rate)
+    }
+
+    /// As it stands in a file.
+    fileprivate var line: String {
+        var words = [
+            "name=\(name)", "sha256=\(digest.hex)", "scopes=\(scopes.map(\.rawValue).sorted().joined(separator: ","))",
+            "namespaces=\(namespaces.map { $0.sorted().joined(separator: ",") } ?? "*")",
+        ]
+        if let rate { words.append("rate=\(rate)") }
+        return words.joined(separator: " ")
+    }
+
+    private static func bytes(hex text: Substring) -> [UInt8]? {
+        let digits = text.utf8.compactMap { Character(UnicodeScalar($0)).hexDigitValue }
+        guard digits.count == text.utf8.count, digits.count.isMultiple(of: 2) else { return nil }
+        return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+    }
+}

@@ -1,0 +1,99 @@
+import Origin
+
+/// Who may use the server.
+extension Setting {
+    /// See ``Configuration/tokensFile``.
+    public static let tokensFile = Setting(
+        "tokens-file", "FILE", default: "none",
+        "The tokens that requests must have, as \"larder token create\" makes them; read anew on SIGHUP."
+    ) { (text, configuration) throws(SettingValueError) in
+        guard !text.isEmpty else { throw SettingValueError("a path") }
+        configuration.tokensFile = text
+    }
+
+    /// See ``Configuration/isOpen``.
+    public static let open = Setting(
+        "open", "BOOL", default: "false",
+        "Without tokens, let everybody who can reach the server do everything; on loopback that is so anyway."
+    ) { (text, configuration) throws(SettingValueError) in
+        guard let isOpen = Bool(text) else { throw SettingValueError("true or false") }
+        configuration.isOpen = isOpen
+    }
+
+    /// See ``Configuration/allowedHosts``.
+    public static let allowHost = Setting(
+        "allow-host", "NAME", default: "none",
+        "A name that the server is asked by, as behind a proxy, beside localhost: on loopback without tokens others are "
+            + "refused. Repeatable.",
+        isList: true
+    ) { (texts, configuration) throws(SettingValueError) in
+        let areNames = texts.allSatisfy { name in
+            name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f } && !name.contains { ":*/".contains($0) }
+        }
+        guard areNames else { throw SettingValueError("host names, without ports") }
+        configuration.allowedHosts = texts.map { $0.lowercased() }
+    }
+
+    /// See ``Configuration/corsOrigins``.
+    public static let corsOrigin = Setting(
+        "cors-origin", "ORIGIN", default: "none",
+        "An origin whose web pages may use the API, such as https://app.example; * for all. Repeatable.", isList: true
+    ) { (texts, configuration) throws(SettingValueError) in
+        for text in texts where text != "*" && !isOrigin(text) {
+            throw SettingValueError("a scheme and a host, as https://app.example or http://localhost:3000, or *")
+        }
+        configuration.corsOrigins = texts
+    }
+
+    /// See ``Configuration/adminPort``.
+    public static let adminPort = Setting(
+        "admin-port", "PORT", default: "none",
+        "A port for /livez, /readyz and /metrics alone, which need no token there; 0 takes any that is free."
+    ) { (text, configuration) throws(SettingValueError) in
+        guard let port = UInt16(text) else { throw SettingValueError("a number from 0 to 65535") }
+        configuration.adminPort = port
+    }
+
+    /// As browsers write it: lower-case, without a path or a default port.
+    private static func isOrigin(_ text: String) -> Bool {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[1].isEmpty, parts[0].hasSuffix(":"), !parts[2].isEmpty else { return false }
+        let hasDefaultPort =
+            (parts[0] == "http:" && parts[2].hasSuffix(":80")) || (parts[0] == "https:" && parts[2].hasSuffix(":443"))
+        return text == text.lowercased() && !hasDefaultPort && !parts[2].contains { "@?#".contains($0) }
+    }
+}
+
+extension Configuration {
+    /// Whether the server listens where only this machine reaches it.
+    public var isOnLoopback: Bool {
+        host == "localhost" || IPAddress(host)?.isLoopback == true
+    }
+
+    /// Throws what an operator has to decide who puts a server without tokens where others reach it.
+    public func checkExposure() throws(ConfigurationError) {
+        if let adminPort, adminPort != 0, adminPort == port {
+            throw ConfigurationError(description: "--admin-port is a port of its own, another than --port")
+        }
+        if tokensFile != nil {
+            guard !isOpen else {
+                throw ConfigurationError(description: "--open and --tokens-file contradict each other")
+            }
+            return
+        }
+        guard !isOnLoopback, !isOpen else { return }
+        let scopes = Scope.allCases.map { "--scope \($0)" }.joined(separator: " ")
+        throw ConfigurationError(
+            description: """
+                \(host) can be reached from other machines, and no tokens are asked for. Make one, which is shown once:
+
+                    larder token create --tokens-file tokens --name me \(scopes)
+                    larder serve --host \(host) --tokens-file tokens
+
+                or let everybody do everything:
+
+                    larder serve --host \(host) --open
+
+                """)
+    }
+}

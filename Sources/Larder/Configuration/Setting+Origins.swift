@@ -1,0 +1,78 @@
+import Foundation
+import Origin
+import Primitives
+
+/// Which origins may be asked, and how.
+extension Setting {
+    /// See ``Configuration/allowedOrigins``.
+    public static let allowOrigin = Setting(
+        "allow-origin", "RULE", default: "none",
+        "An address, CIDR or host (*.example.com for all below it; with :PORT, or any port) that may be downloaded from "
+            + "although it is not globally routable or has another port. Repeatable.",
+        isList: true
+    ) { (texts, configuration) throws(SettingValueError) in
+        configuration.allowedOrigins = try rules(texts)
+        guard !configuration.allowedOrigins.contains(where: { $0.target == .everything }) else {
+            throw SettingValueError(
+                "less than everything: --origin-ports is for ports, 0.0.0.0/0 and ::/0 let every address through")
+        }
+    }
+
+    /// See ``Configuration/deniedOrigins``.
+    public static let denyOrigin = Setting(
+        "deny-origin", "RULE", default: "none",
+        "An address, CIDR or host (* for all; with :PORT, or any port) that is not downloaded from whatever lets it "
+            + "through. Repeatable.",
+        isList: true
+    ) { (texts, configuration) throws(SettingValueError) in
+        configuration.deniedOrigins = try rules(texts)
+    }
+
+    /// See ``Configuration/originPorts``.
+    public static let originPorts = Setting(
+        "origin-ports", "LIST", default: "80,443",
+        "Ports that may be downloaded from, and 21 with ftp; --allow-origin can add others for one origin.",
+        isList: true
+    ) { (texts, configuration) throws(SettingValueError) in
+        var ports: Set<UInt16> = []
+        for text in texts {
+            guard let port = UInt16(text), port > 0 else { throw SettingValueError("numbers from 1 to 65535") }
+            ports.insert(port)
+        }
+        configuration.originPorts = ports
+    }
+
+    /// See ``Configuration/originAuthority``.
+    public static let originCA = Setting(
+        "origin-ca", "FILE", default: "none",
+        "Certificate authorities (PEM) that origins over https may be signed by, beside the system's."
+    ) { (text, configuration) throws(SettingValueError) in
+        guard let file = try? String(contentsOfFile: text, encoding: .utf8),
+            file.contains("-----BEGIN CERTIFICATE-----")
+        else { throw SettingValueError("a readable file with certificates in PEM") }
+        configuration.originAuthority = text
+    }
+
+    /// See ``Configuration/schemes``.
+    public static let schemes = Setting(
+        "schemes", "LIST", default: "http,https", "URL schemes that may be downloaded; ftp can be added.", isList: true
+    ) { (texts, configuration) throws(SettingValueError) in
+        let schemes = Set(texts.map { $0.lowercased() })
+        guard !schemes.isEmpty, schemes.isSubset(of: CanonicalURL.schemes) else {
+            throw SettingValueError("some of http, https, ftp")
+        }
+        configuration.schemes = schemes
+    }
+
+    private static func rules(_ texts: [String]) throws(SettingValueError) -> [AddressRule] {
+        var rules: [AddressRule] = []
+        for text in texts {
+            do {
+                rules.append(try AddressRule(text))
+            } catch {
+                throw SettingValueError("an address, CIDR or host, optionally with :PORT: \(error)")
+            }
+        }
+        return rules
+    }
+}

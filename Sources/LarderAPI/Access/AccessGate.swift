@@ -1,0 +1,120 @@
+import HTTPTypes
+import Larder
+import MicroHTTPD
+
+/// Who may: asked about each request before anything is done for it, and before it is said whether there is what it
+/// asks for.
+///
+/// Without tokens everybody may do everything, but web pages of others (``WebGuard``).
+final class AccessGate: Sendable {
+    /// Whom a request comes from.
+    struct Visitor: Sendable {
+        /// `nil`: anybody, where no tokens are asked for.
+        let bearer: Bearer?
+        /// The page's origin, when it may read the answer.
+        let origin: String?
+    }
+
+    private let tokens: TokenStore?
+    private let web: WebGuard
+
+    init(tokens: TokenStore?, web: WebGuard) {
+        self.tokens = tokens
+        self.web = web
+    }
+
+    /// The field that a token comes in: what is under `/fetch` has the origin's own `Authorization`.
+    static func credentialField(for path: UnsafeRawBufferPointer) -> HTTPField.Name {
+        isFetch(path) ? larderAuthorization : .authorization
+    }
+
+    /// Whether a target is one of the gateway's.
+    static func isFetch(_ target: UnsafeRawBufferPointer) -> Bool {
+        guard target.count >= 6, target[..<6].elementsEqual("/fetch".utf8) else { return false }
+        return target.count == 6 || target[6] == UInt8(ascii: "/") || target[6] == UInt8(ascii: "?")
+    }
+
+    private static let larderAuthorization = HTTPField.Name("Larder-Authorization")!
+
+    // MARK: Requests
+
+    /// The origin of the page that asks, when it may; `nil` also when it is no page.
+    func origin(of request: Request) -> String? {
+        web.origins.isEmpty ? nil : request.field("Origin").flatMap { web.allows(origin: $0) ? $0 : nil }
+    }
+
+    /// Lets a request in, or throws why not.
+    ///
+    /// - Parameter scope: of what it asks for; `nil`: there is no such thing.
+    func admit(_ request: Request, scope: Scope?) throws(Problem) -> Visitor {
+        let origin = origin(of: request)
+        guard let tokens else {
+            if let problem = web.refusal(of: request, isReading: scope == .read) { throw problem }
+            return Visitor(bearer: nil, origin: origin)
+        }
+        let field = request.withTarget(Self.credentialField(for:))
+        let values = request.fields[values: field]
+        guard let value = values.first else {
+            throw Self.unauthorized("a token is needed: \(field): Bearer …; \"larder token create\" makes one", nil)
+        }
+        guard values.count == 1,
+            let found = value.utf8.withContiguousStorageIfAvailable({
+                Self.token(in: UnsafeRawBufferPointer($0)).flatMap(tokens.bearer(of:))
+            }), let bearer = found
+        else { throw Self.unauthorized("the token in \(field) is not good", "invalid_token") }
+        return Visitor(bearer: bearer, origin: origin)
+    }
+
+    /// Checks that a visitor may use a route in a namespace, and does not ask too often.
+    func check(_ visitor: Visitor, scope: Scope, namespace: String) throws(Problem) {
+        guard let tokens, let bearer = visitor.bearer else { return }
+        guard bearer.token.scopes.contains(scope) else {
+            throw Problem(
+                status: 403, detail: "the token lacks the scope \(scope)",
+                fields: [.wwwAuthenticate: Self.challenge("insufficient_scope", "scope=\"\(scope)\"")])
+        }
+        guard bearer.token.isFor(namespace: namespace) else {
+            throw Problem(status: 403, detail: "the token is not for this namespace")
+        }
+        guard bearer.mayAsk(at: tokens.now) else {
+            throw Problem(
+                status: 429, detail: "the token's rate is \(bearer.token.rate ?? 0) requests a second",
+                fields: [.retryAfter: "1"])
+        }
+    }
+
+    // MARK: Answers at hand
+
+    /// Whether a GET gets the answer that is at hand for its target. When not, ``admit(_:scope:)`` and
+    /// ``check(_:scope:namespace:)`` say why, or let it in all the same: a rate is counted there alone.
+    ///
+    /// - Parameters:
+    ///   - credentials: what the one line of the field said that tokens come in; `nil`: there is none.
+    ///   - host: what `Host` said; `nil`: there is none.
+    func allows(_ credentials: UnsafeRawBufferPointer?, host: UnsafeRawBufferPointer?, isFetch: Bool) -> Bool {
+        guard let tokens else { return web.hosts == nil || host.map(web.isMeant(by:)) == true }
+        guard let token = credentials.flatMap(Self.token(in:)).flatMap(tokens.bearer(of:))?.token else { return false }
+        return token.rate == nil && token.scopes.contains(isFetch ? .download : .read)
+            && token.isFor(namespace: LarderService.defaultNamespace)
+    }
+
+    // MARK: Words
+
+    /// RFC 6750 §2.1; the scheme's name in any case.
+    private static func token(in value: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+        guard value.count > 7, value[6] == UInt8(ascii: " "),
+            UnsafeRawBufferPointer(rebasing: value[..<6]).elementsEqual("bearer".utf8, by: { $0 | 0x20 == $1 })
+        else { return nil }
+        return UnsafeRawBufferPointer(rebasing: value[6...].drop { $0 == UInt8(ascii: " ") })
+    }
+
+    private static func unauthorized(_ detail: String, _ error: String?) -> Problem {
+        Problem(status: 401, detail: detail, fields: [.wwwAuthenticate: challenge(error)])
+    }
+
+    /// RFC 6750 §3.
+    private static func challenge(_ error: String?, _ more: String? = nil) -> String {
+        (["Bearer realm=\"Larder\"", error.map { "error=\"\($0)\"" }, more] as [String?])
+            .compactMap { $0 }.joined(separator: ", ")
+    }
+}

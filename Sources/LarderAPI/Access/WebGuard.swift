@@ -1,0 +1,62 @@
+import Larder
+import MicroHTTPD
+
+/// Keeps web pages from driving a server that asks for no token: their requests come from the user's own browser, which
+/// may reach what the page's site cannot.
+///
+/// A page says where it comes from in `Origin` and `Sec-Fetch-Site`, which scripts cannot set. One whose name was made
+/// to lead here (DNS rebinding) passes for this server's own; it is known by the `Host` that it asks for.
+struct WebGuard: Sendable {
+    /// The names that this server is asked by, in lower case, beside `localhost` and addresses; `nil`: any.
+    let hosts: Set<String>?
+    /// The origins (`https://app.example`) whose pages may ask; with `*` all.
+    let origins: Set<String>
+
+    /// Whether the server is meant by a `Host`, with or without a port.
+    func isMeant(by host: UnsafeRawBufferPointer) -> Bool {
+        guard let hosts else { return true }
+        // An address leads nowhere else, whatever a name server says.
+        if host.first == UInt8(ascii: "[") { return true }
+        let name = UnsafeRawBufferPointer(rebasing: host[..<(host.firstIndex(of: UInt8(ascii: ":")) ?? host.count)])
+        if name.allSatisfy({ $0 == UInt8(ascii: ".") || ($0 >= 0x30 && $0 <= 0x39) }) { return !name.isEmpty }
+        let text = RawField(name: name, value: name)
+        return text.isNamed("localhost") || hosts.contains { text.isNamed(Array($0.utf8)) }
+    }
+
+    /// Whether a page of that origin may ask, and read the answer.
+    func allows(origin: String) -> Bool {
+        origins.contains("*") || origins.contains(origin)
+    }
+
+    /// Why a request is not answered; `nil` when it is.
+    ///
+    /// - Parameter isReading: whether it asks for what is held, and for nothing to be done: a link may lead there.
+    func refusal(of request: Request, isReading: Bool) -> Problem? {
+        // Without one it is no browser's.
+        var host = request.field("Host") ?? "localhost"
+        if !host.withUTF8({ isMeant(by: UnsafeRawBufferPointer($0)) }) {
+            return Problem(
+                status: 421, detail: "this server is not asked as \"\(host)\"; --allow-host can allow it")
+        }
+        if let origin = request.field("Origin") {
+            if allows(origin: origin) || origin == "http://\(host)" || origin == "https://\(host)",
+                !isElsewhere(request) || allows(origin: origin)
+            {
+                return nil
+            }
+            return Problem(
+                status: 403,
+                detail: "a page of \(origin) may not ask; --cors-origin can allow it, tokens make it needless")
+        }
+        guard isElsewhere(request) else { return nil }
+        let isLink = request.field("Sec-Fetch-Mode") == "navigate" && request.field("Sec-Fetch-Dest") == "document"
+        if isReading, isLink { return nil }
+        return Problem(status: 403, detail: "a page of another site may not ask for this; open it by its address")
+    }
+
+    /// Whether a browser says that the request comes from a page of another site, or of another port of this machine.
+    private func isElsewhere(_ request: Request) -> Bool {
+        guard let site = request.field("Sec-Fetch-Site")?.lowercased() else { return false }
+        return site == "cross-site" || site == "same-site"
+    }
+}

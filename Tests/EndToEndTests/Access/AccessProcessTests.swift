@@ -1,0 +1,121 @@
+import Foundation
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+@Suite("The executable and its tokens")
+struct AccessProcessTests {
+    private func run(_ arguments: [String], in directory: TemporaryDirectory) async throws -> ChildProcess.Output {
+        let shell = "cd \"$0\" && exec \"$@\""
+        return try await blocking {
+            try ChildProcess.run("/bin/sh", ["-c", shell, directory.path(""), LarderProcess.executable] + arguments)
+        }
+    }
+
+    @Test("where others reach it, it does not start without tokens, and says what to do in lines that can be pasted")
+    func exposed() async throws {
+        let directory = try TemporaryDirectory()
+        let refused = try await run(["serve", "--host", "0.0.0.0", "--port", "0", "--directory", "c"], in: directory)
+        #expect(refused.exit != .status(0))
+        let lines = refused.text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+        let commands = lines.filter { $0.hasPrefix("larder ") }
+        #expect(commands.count == 3)
+        // The first makes a token; the second starts the server.
+        let made = try await run(Array(commands[0].split(separator: " ").dropFirst().map(String.init)), in: directory)
+        #expect(made.exit == .status(0), "\(made.text)")
+        let token = made.text.trimmingCharacters(in: .whitespacesAndNewlines)
+        #expect(token.hasPrefix("larder_me_"))
+        for (arguments, field) in [(["--tokens-file", directory.path("tokens")], "Bearer \(token)"), (["--open"], "")] {
+            let larder = try await LarderProcess(
+                directory: directory.path("cache"), arguments: ["--host", "0.0.0.0"] + arguments)
+            #expect(try await larder.client.request("GET", "/entries").status == (field.isEmpty ? 200 : 401))
+            #expect(try await larder.client.request("GET", "/entries", fields: [.authorization: field]).status == 200)
+            #expect(try await larder.stop() == .status(0))
+        }
+        for arguments in [["--host", "::1"], ["--host", "localhost"], ["--host", "127.0.0.2"]] {
+            let larder = try await LarderProcess(directory: directory.path("cache"), arguments: arguments)
+            #expect(try await larder.stop() == .status(0))
+        }
+        let both = try await run(["serve", "--open", "--tokens-file", "tokens", "--port", "0"], in: directory)
+        #expect(both.text.contains("contradict"))
+    }
+
+    @Test(
+        "tokens are made, listed and removed; a running server knows after SIGHUP, and keeps what it has on a mistake")
+    func reload() async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path("tokens")
+        func create(_ name: String, _ more: [String] = []) async throws -> String {
+            let output = try await run(
+                ["token", "create", "--tokens-file", path, "--name", name, "--scope", "read"] + more, in: directory)
+            #expect(output.exit == .status(0), "\(output.text)")
+            return output.text.trimmingCharacters(in: .whitespacesAndNewlines)
+        }
+        let one = try await create("one")
+        let larder = try await LarderProcess(directory: directory.path("cache"), arguments: ["--tokens-file", path])
+        func status(_ token: String) async throws -> Int {
+            try await larder.client.request("GET", "/entries", fields: [.authorization: "Bearer \(token)"]).status
+        }
+        #expect(try await status(one) == 200)
+        let two = try await create("two", ["--scope", "purge", "--namespace", "*", "--rate", "7"])
+        #expect(try await status(two) == 401)
+        larder.process.kill(SIGHUP)
+        try await poll("the new token") { larder.logLines("tokens were read anew").count == 1 }
+        #expect(try await status(two) == 200)
+        let list = try await run(["token", "list", "--tokens-file", path], in: directory)
+        #expect(list.text == "one  scopes read  namespaces default\ntwo  scopes purge,read  namespaces *  rate 7.0\n")
+        #expect(!list.text.contains(two.suffix(43)))
+        #expect(
+            try await run(["token", "remove", "--name", "one", "--tokens-file", path], in: directory).exit == .status(0)
+        )
+        #expect(
+            try await run(["token", "remove", "--name", "one", "--tokens-file", path], in: directory).exit != .status(0)
+        )
+        larder.process.kill(SIGHUP)
+        try await poll("the end of a token") { larder.logLines("tokens were read anew").count == 2 }
+        #expect(try await status(one) == 401)
+        _ = try directory.write("nonsense", to: "tokens")
+        larder.process.kill(SIGHUP)
+        try await poll("the mistake") { larder.logLines("tokens stay as they were").count == 1 }
+        #expect(try await status(two) == 200)
+        #expect(try await larder.stop() == .status(0))
+        #expect(!larder.process.output.contains(one.suffix(43)) && !larder.process.output.contains(two.suffix(43)))
+    }
+
+    @Test("each change is in the log: who, what, how many; what is read is not")
+    func audit() async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path("tokens")
+        let arguments = ["write", "read", "purge", "admin", "download"].flatMap { ["--scope", $0] }
+        let made = try await run(
+            ["token", "create", "--tokens-file", path, "--name", "ops"] + arguments, in: directory)
+        let token = made.text.trimmingCharacters(in: .whitespacesAndNewlines)
+        let larder = try await LarderProcess(directory: directory.path("cache"), arguments: ["--tokens-file", path])
+        let fields: HTTPFields = [.authorization: "Bearer \(token)", .contentType: "application/json"]
+        for (method, target, body) in [
+            ("PUT", "/entries/a/content?tags=t", "1"), ("PUT", "/entries/b/content?tags=t", "1"),
+            ("PUT", "/entries/c/content", "1"), ("PUT", "/json?url=http%3A%2F%2Fh%2F%3Fkey%3Dsecret", "1"),
+            ("PATCH", "/entries/c", #"{"pinned": true}"#),
+            ("GET", "/entries/c/content", ""), ("GET", "/entries", ""), ("DELETE", "/entries/c", ""),
+            ("DELETE", "/entries?tag=t", ""), ("DELETE", "/entries?tag=t", ""),
+            ("DELETE", "/entries?prefix=http%3A%2F%2Fh%2F%3Fkey%3Dsecret", ""), ("POST", "/memory/trim", ""),
+        ] {
+            #expect(
+                try await larder.client.request(method, target, fields: fields, text: body).status == 200, "\(target)")
+        }
+        #expect(try await larder.stop() == .status(0))
+        let lines = larder.logLines("change")
+        #expect(lines.allSatisfy { $0["token"] == "ops" && $0["remote"] == "127.0.0.1" })
+        let words = lines.map {
+            "\($0["operation"]?.stringValue ?? "") \($0["what"]?.stringValue ?? "") \($0["count"]?.stringValue ?? "")"
+        }
+        #expect(
+            words.dropLast() == [
+                "putContent a 1", "putContent b 1", "putContent c 1", "putJSON \(md5("http://h/?key=secret")) 1",
+                "updateEntry c 1", "removeEntry c 1", "removeEntries tag=t 2", "removeEntries prefix=http://h/?… 1",
+            ])
+        #expect(words.last?.hasPrefix("trimMemory ") == true)
+        #expect(!larder.process.output.contains("secret"))
+    }
+}

@@ -1,0 +1,244 @@
+import HTTPTypes
+import Larder
+import Primitives
+import TestSupport
+import Testing
+
+@Suite("Who may")
+struct AccessTests {
+    private static let publicPaths: Set<String> = ["/livez", "/readyz", "/openapi.yaml"]
+
+    /// Every call that there is, as a request: of what is held, and of what is not.
+    private static func calls(
+        of server: TestServer, held: String, origin: String
+    ) -> [(method: String, held: String, none: String)] {
+        server.api.routes.flatMap { method, pattern -> [(method: String, held: String, none: String)] in
+            let methods = method == "*" ? ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "PROPFIND"] : [method]
+            let both = ["held", "none"].map { which in
+                let key = which == "held" ? held : "none"
+                switch pattern {
+                case "/fetch/*": return "/fetch/\(origin)/\(which)"
+                case "/fetch": return "/fetch?url=\("\(origin)/\(which)".percentEncoded)"
+                case "/json": return "/json?url=\("\(origin)/\(which)".percentEncoded)"
+                default: return pattern.replacing(":key", with: key)
+                }
+            }
+            return methods.map { ($0, both[0], both[1]) }
+        }
+    }
+
+    @Test("without a token that is good for it no call says anything, and not whether there is what was asked for")
+    func refused() async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.respond(fields: [.contentType: "application/json", .cacheControl: "max-age=60"], body: "{}")
+        }
+        defer { origin.stop() }
+        let lacking = Scope.allCases.map { scope in
+            TestTokens.Plan(name: "no-\(scope)", scopes: Set(Scope.allCases).subtracting([scope]))
+        }
+        let tokens = try TestTokens(
+            lacking + [TestTokens.Plan(name: "me"), TestTokens.Plan(name: "other", namespaces: ["other"])])
+        try await TestServer.with(tokens: tokens.store) { (server) async throws in
+            // Some are methods that openapi.yaml does not list.
+            let client = HTTPClient(port: server.api.port)
+            func ask(_ method: String, _ target: String, _ fields: HTTPFields) async throws -> HTTPReply {
+                var fields = fields
+                if method == "POST", target.hasPrefix("/download") { fields[.contentType] = "application/json" }
+                return try await client.request(method, target, fields: fields)
+            }
+            let json = origin.url("/held")
+            for (method, target) in [
+                ("PUT", "/entries/held/content"), ("GET", "/fetch/\(json)"),
+                ("PUT", "/json?url=\(json.percentEncoded)"),
+            ] {
+                var fields = tokens.fields("me", for: target)
+                if method == "PUT" { fields[.contentType] = "application/json" }
+                let body = method == "PUT" ? "[1]" : ""
+                let reply = try await client.request(method, target, fields: fields, text: body)
+                #expect(reply.status == 200, "\(method) \(target): \(reply.text)")
+            }
+            let calls = Self.calls(of: server, held: "held", origin: origin.url(""))
+            #expect(calls.count >= 28)
+            for (method, held, none) in calls {
+                let path = String(held.prefix { $0 != "?" })
+                if Self.publicPaths.contains(path) {
+                    #expect(try await ask(method, held, [:]).status == 200, "\(method) \(held)")
+                    #expect(try await ask(method, held, TestTokens.fields("Bearer x", for: held)).status == 200)
+                    continue
+                }
+                var refusedScopes = 0
+                let wrong = [
+                    "Bearer larder_me_\(String(repeating: "A", count: 43))", "Bearer x", "Basic bWU6eA==", "Bearer",
+                ]
+                var attempts: [(String, (String) -> HTTPFields, Int)] = [("no token", { _ in [:] }, 401)]
+                for value in wrong { attempts.append((value, { TestTokens.fields(value, for: $0) }, 401)) }
+                attempts.append(("other namespace", { tokens.fields("other", for: $0) }, 403))
+                for (what, fields, status) in attempts {
+                    let replies = [
+                        try await ask(method, held, fields(held)), try await ask(method, none, fields(none)),
+                    ]
+                    #expect(replies.map(\.status) == [status, status], "\(method) \(held), \(what)")
+                    #expect(replies[0].body == replies[1].body, "\(method) \(held), \(what)")
+                    if status == 401 {
+                        #expect(
+                            replies.allSatisfy { $0["WWW-Authenticate"]?.hasPrefix("Bearer realm=\"Larder\"") == true })
+                    }
+                }
+                for scope in Scope.allCases {
+                    // With a scope too many it would change what is held, so only of what is not.
+                    let reply = try await ask(method, none, tokens.fields("no-\(scope)", for: none))
+                    guard reply.status == 403, let challenge = reply["WWW-Authenticate"] else { continue }
+                    #expect(challenge.contains("scope=\"\(scope)\""))
+                    #expect(method == "HEAD" || reply.text.contains("lacks the scope \(scope)"))
+                    refusedScopes += 1
+                }
+                #expect(refusedScopes == 1, "\(method) \(held)")
+            }
+            // A path that is not there says so to those only who may know.
+            #expect(try await client.request("GET", "/nowhere").status == 401)
+            #expect(try await client.request("GET", "/nowhere", fields: tokens.fields("me", for: "/")).status == 404)
+            #expect(try await client.request("POST", "/stats").status == 401)
+        }
+    }
+
+    @Test("what a token is refused for asks no origin and changes nothing")
+    func withoutEffect() async throws {
+        let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
+        defer { origin.stop() }
+        let tokens = try TestTokens([.init(name: "reader", scopes: [.read]), .init(name: "me")])
+        try await TestServer.with(tokens: tokens.store) { (server) async throws in
+            let client = server.client
+            let put = try await client.request(
+                "PUT", "/entries/a/content", fields: tokens.fields("me", for: "/entries"), text: "one")
+            #expect(put.status == 200)
+            for (method, target, body) in [
+                ("POST", "/download", #"{"url": "\#(origin.url("/a"))"}"#), ("GET", "/fetch/\(origin.url("/b"))", ""),
+                ("POST", "/fetch/\(origin.url("/c"))", "x"), ("PUT", "/entries/a/content", "two"),
+                ("PATCH", "/entries/a", #"{"ttl": 0}"#), ("DELETE", "/entries/a", ""),
+                ("DELETE", "/entries?all=true", ""),
+            ] {
+                var fields = tokens.fields("reader", for: target)
+                fields[.contentType] = "application/json"
+                #expect(try await client.request(method, target, fields: fields, text: body).status == 403)
+            }
+            #expect(origin.requestCount == 0)
+            let read = try await client.request(
+                "GET", "/entries/a/content", fields: tokens.fields("reader", for: "/entries"))
+            #expect(read.text == "one")
+        }
+    }
+
+    @Test("the origin gets its own Authorization, and never a token")
+    func notForwarded() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            let names = request.fields.map(\.name.canonicalName).filter { $0.contains("authorization") }
+            try connection.respond(body: names.joined(separator: ",") + (request["Authorization"] ?? ""))
+        }
+        defer { origin.stop() }
+        let tokens = try TestTokens([.init(name: "me")])
+        try await TestServer.with(tokens: tokens.store) { (server) async throws in
+            let target = "/fetch/\(origin.url("/a"))"
+            var fields = tokens.fields("me", for: target)
+            fields[.authorization] = "Basic origin"
+            let reply = try await server.client.request("GET", target, fields: fields)
+            #expect(reply.text == "authorizationBasic origin")
+            // Where it does not belong it is no token, and is not given away.
+            fields = tokens.fields("me", for: "/entries")
+            #expect(try await server.client.request("GET", target, fields: fields).status == 401)
+            for field in tokens.fields("me", for: target) { fields.append(field) }
+            let leak = try await server.client.request("GET", target, fields: fields)
+            #expect(leak.status == 400 && leak.text.contains("Larder-Authorization"))
+            #expect(origin.requestCount == 1)
+            fields = tokens.fields("me", for: "/fetch")
+            #expect(try await server.client.request("GET", "/entries", fields: fields).status == 401)
+            fields = tokens.fields("me", for: "/entries")
+            fields.append(HTTPField(name: .authorization, value: "Bearer x"))
+            #expect(try await server.client.request("GET", "/entries", fields: fields).status == 401)
+        }
+    }
+
+    @Test("an answer at hand is for those only who may have it", arguments: ["/entries/a/content", "/fetch"])
+    func atHand(target: String) async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.respond(fields: [.cacheControl: "max-age=60"], body: "one")
+        }
+        defer { origin.stop() }
+        let target = target == "/fetch" ? "/fetch/\(origin.url("/a"))" : target
+        let tokens = try TestTokens([
+            .init(name: "me"), .init(name: "you"), .init(name: "other", namespaces: ["other"]),
+            .init(name: "purger", scopes: [.purge]),
+        ])
+        try await TestServer.with(tokens: tokens.store) { (server) async throws in
+            let put = tokens.fields("me", for: "/entries")
+            #expect(
+                try await server.client.request("PUT", "/entries/a/content", fields: put, text: "one").status == 200)
+            let hits = { server.service.cache.hitsAtHand }
+            for _ in 0..<20 where hits() == 0 {
+                let reply = try await server.client.request("GET", target, fields: tokens.fields("me", for: target))
+                #expect(reply.text == "one")
+            }
+            #expect(hits() > 0)
+            for (name, status) in [("you", 200), ("other", 403), ("purger", 403), ("me", 200)] {
+                let before = hits()
+                let reply = try await server.client.request("GET", target, fields: tokens.fields(name, for: target))
+                #expect(reply.status == status, "\(name)")
+                #expect(hits() - before == (status == 200 ? 1 : 0), "\(name)")
+            }
+            let before = hits()
+            #expect(try await server.client.request("GET", target).status == 401)
+            let wrong = TestTokens.fields("Bearer larder_me_x", for: target)
+            #expect(try await server.client.request("GET", target, fields: wrong).status == 401)
+            var twice = tokens.fields("me", for: target)
+            for field in tokens.fields("you", for: target) { twice.append(field) }
+            #expect(try await server.client.request("GET", target, fields: twice).status == 401)
+            #expect(hits() == before)
+        }
+    }
+
+    @Test("a token's rate holds for answers at hand, too; others are not slowed down by it")
+    func rate() async throws {
+        let start = ContinuousClock.now
+        let passed = Locked(Duration.zero)
+        let tokens = try TestTokens(
+            [.init(name: "me"), .init(name: "slow", rate: 2)], clock: { start + passed.withLock { $0 } })
+        try await TestServer.with(tokens: tokens.store) { (server) async throws in
+            let target = "/entries/a/content"
+            func ask(_ name: String) async throws -> HTTPReply {
+                try await server.client.request("GET", target, fields: tokens.fields(name, for: target))
+            }
+            let put = tokens.fields("me", for: target)
+            #expect(try await server.client.request("PUT", target, fields: put, text: "one").status == 200)
+            for _ in 0..<2 {
+                for _ in 0..<10 { #expect(try await ask("me").status == 200) }
+                for _ in 0..<4 { #expect(try await ask("slow").status == 200) }
+                let reply = try await ask("slow")
+                #expect(reply.status == 429)
+                #expect(reply["Retry-After"] == "1")
+                #expect(try await ask("me").status == 200)
+                passed.withLock { $0 += .seconds(2) }
+            }
+            #expect(server.service.cache.hitsAtHand > 0)
+        }
+    }
+
+    @Test("probes and metrics have a port of their own, where they need no token and nothing else is")
+    func adminPort() async throws {
+        let tokens = try TestTokens([.init(name: "me")])
+        try await TestServer.with(tokens: tokens.store, configure: { $0.adminPort = 0 }) { (server) async throws in
+            let client = HTTPClient(port: try #require(server.api.adminPort))
+            for path in ["/livez", "/readyz", "/metrics"] {
+                #expect(try await client.request("GET", path).status == 200)
+            }
+            #expect(try await client.request("GET", "/metrics").text.contains("larder_hits_total"))
+            for path in ["/stats", "/entries", "/openapi.yaml", "/fetch/http://127.0.0.1/"] {
+                #expect(try await client.request("GET", path).status == 404, "\(path)")
+            }
+            #expect(try await server.client.request("GET", "/metrics").status == 401)
+            // What leads a browser there is refused, as on the other port.
+            let host = HTTPField.Name("Host")!
+            #expect(try await client.request("GET", "/metrics", fields: [host: "evil.example"]).status == 421)
+            let page = try await client.request("GET", "/metrics", fields: [HTTPField.Name("Origin")!: "null"])
+            #expect(page.status == 403)
+        }
+    }
+}

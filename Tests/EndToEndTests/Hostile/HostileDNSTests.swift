@@ -1,0 +1,60 @@
+import Foundation
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+private let isPossible: Bool = {
+    guard let dns = try? ScriptedDNS(address: "127.0.0.78", script: { _ in [] }) else { return false }
+    dns.stop()
+    return (try? ChildProcess.run("/usr/bin/unshare", ["--mount", "true"]))?.exit == .status(0)
+}()
+
+/// Name servers that lead elsewhere than they should, asked by the executable as it asks any.
+@Suite("Hostile DNS", .enabled(if: isPossible, "a name server's port and a resolv.conf of one's own take privileges"))
+struct HostileDNSTests {
+    @Test("of a name's addresses those that are refused are skipped; when none is left it is 403")
+    func answers() async throws {
+        let canary = try ScriptedOrigin { _, connection in try connection.respond(body: "secret") }
+        defer { canary.stop() }
+        let answers: [String: [String]] = [
+            "private.test": ["10.0.0.1"], "loopback.test": ["127.0.0.1"], "loopback6.test": ["::1"],
+            "unspecified.test": ["0.0.0.0"], "unspecified6.test": ["::"], "mapped.test": ["::ffff:127.0.0.1"],
+            "metadata.test": ["169.254.169.254"], "metadata6.test": ["fd00:ec2::254"],
+            "nat64.test": ["64:ff9b::7f00:1"],
+            "all-bad.test": ["10.0.0.1", "192.168.1.1", "127.0.0.1", "::1", "fe80::1", "fc00::1", "169.254.169.254"],
+            "many.test": (1...25).map { "10.0.0.\($0)" },
+            // What is allowed among what is not, in any place.
+            "mixed.test": ["10.0.0.1", "127.0.0.9"], "mixed2.test": ["127.0.0.9", "10.0.0.1"],
+            "mixed6.test": ["::1", "fc00::1", "127.0.0.9"], "good.test": ["127.0.0.9"],
+        ]
+        let dns = try ScriptedDNS(address: "127.0.0.77") { question in
+            answers[question.name] ?? []
+        }
+        defer { dns.stop() }
+        let origin = try ScriptedOrigin(address: "127.0.0.9") { request, connection in
+            try connection.respond(fields: [.cacheControl: "no-store", .connection: "close"], body: "good")
+        }
+        defer { origin.stop() }
+        let directory = try TemporaryDirectory()
+        let configuration = try directory.write(
+            "nameserver \(dns.address)\noptions timeout:2 attempts:1\n", to: "resolv.conf")
+        let wrapper = [
+            "/usr/bin/unshare", "--mount", "/bin/sh", "-c", "mount --bind \"$0\" /etc/resolv.conf && exec \"$@\"",
+            configuration,
+        ]
+        let larder = try await LarderProcess(
+            directory: directory.path("cache"), arguments: ["--deny-origin", "127.0.0.1"],
+            wrapper: wrapper)
+        func status(_ host: String, _ port: UInt16) async throws -> Int {
+            try await larder.client.request("GET", "/fetch/http://\(host):\(port)/").status
+        }
+        for name in answers.keys.sorted() {
+            let isGood = name.hasPrefix("mixed") || name.hasPrefix("good")
+            #expect(try await status(name, isGood ? origin.port : canary.port) == (isGood ? 200 : 403), "\(name)")
+        }
+        #expect(try await status("none.test", canary.port) == 502)
+        #expect(canary.connectionCount == 0)
+        #expect(try await larder.stop() == .status(0))
+    }
+}

@@ -1,0 +1,197 @@
+import Foundation
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+/// Requests that two servers could understand differently, byte by byte on a real connection: the next request on it is
+/// one that must not be made (RFC 9112 §11.2).
+@Suite("Malformed and smuggling requests")
+struct MalformedRequestTests {
+    enum Answer: Sendable {
+        /// Larder's problem, and the connection closed.
+        case problem(Int)
+        /// libmicrohttpd's own page, and the connection closed.
+        case library(Int)
+        /// Taken for what it is: this many answers, with these statuses, those that follow it on the connection too.
+        case taken([Int])
+    }
+
+    /// What comes after it on the connection.
+    private static let smuggled = "DELETE /entries?all=true HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+
+    static let cases: [(String, Answer)] = [
+        // RFC 9112 §6.3: lengths.
+        (
+            "PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\nx",
+            .problem(400)
+        ),
+        (
+            "PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 50\r\n\r\nx",
+            .problem(400)
+        ),
+        (
+            "PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            .problem(400)
+        ),
+        (
+            "PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n",
+            .problem(400)
+        ),
+        (
+            "PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+            .problem(400)
+        ),
+        (
+            "PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n",
+            .problem(400)
+        ),
+        (
+            "PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+            .problem(400)
+        ),
+        (
+            "PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n",
+            .problem(400)
+        ),
+        (
+            "PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding : chunked\r\n\r\n0\r\n\r\n",
+            .problem(400)
+        ),
+        (
+            "PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding:\u{b}chunked\r\n\r\n0\r\n\r\n",
+            .problem(400)
+        ),
+        (
+            "PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\u{0}\r\n\r\n0\r\n\r\n",
+            .problem(400)
+        ),
+        (
+            "PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nX: y\r\n Transfer-Encoding: chunked\r\n\r\n",
+            .problem(400)
+        ),
+        ("PUT /entries/x/content HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", .problem(400)),
+        (
+            "PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nContent-Length: 18446744073709551615\r\n\r\nx",
+            .problem(400)
+        ),
+        (
+            "PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9223372036854775808\r\n\r\nx",
+            .problem(400)
+        ),
+        (
+            "PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999999999999\r\n\r\nx",
+            .library(413)
+        ),
+        ("PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nContent-Length: +1\r\n\r\nx", .library(400)),
+        ("PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\nx", .library(400)),
+        ("PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0x1\r\n\r\nx", .library(400)),
+        ("PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1, 1\r\n\r\nx", .library(400)),
+        ("PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1 \r\n\r\nx", .library(400)),
+        ("PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nContent-Length:\r\n\r\nx", .library(400)),
+        ("GET /entries HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\nx", .problem(400)),
+        // §2.2, §5: lines.
+        ("GET /entries HTTP/1.1\nHost: localhost\n\n", .problem(400)),
+        ("GET /entries HTTP/1.1\r\nHost: localhost\nX: y\r\n\r\n", .problem(400)),
+        ("GET /entries HTTP/1.1\r\nHost: localhost\r\nX: y\n\r\n", .problem(400)),
+        ("GET /entries HTTP/1.1\r\nHost: localhost\r\n\n", .problem(400)),
+        ("GET /entries HTTP/1.1\r\nHost: localhost\r\nX: a\r\n b\r\n\r\n", .problem(400)),
+        ("GET /entries HTTP/1.1\r\nHost: localhost\r\nX: a\r\n\tb: c\r\n\r\n", .problem(400)),
+        ("GET /entries HTTP/1.1\r\n Host: localhost\r\n\r\n", .problem(400)),
+        ("GET /entries HTTP/1.1\r\nHost: localhost\r\nX: a\rb\r\n\r\n", .problem(400)),
+        ("GET /entries HTTP/1.1\r\nHost: localhost\r\nX: a\u{0}b\r\n\r\n", .problem(400)),
+        ("GET /entries HTTP/1.1\r\nHost: localhost\r\nX: a\u{1}b\r\n\r\n", .problem(400)),
+        ("GET /entries HTTP/1.1\r\nHost: localhost\r\nX\u{0}: a\r\n\r\n", .library(400)),
+        ("GET /entries HTTP/1.1\r\nHost: localhost\r\nX : a\r\n\r\n", .problem(400)),
+        ("GET /entries HTTP/1.1\r\nHost: localhost\r\nX(y): a\r\n\r\n", .problem(400)),
+        ("GET /entries HTTP/1.1\r\nHost: localhost\r\n: a\r\n\r\n", .problem(400)),
+        ("GET /entries HTTP/1.1\r\nHost: localhost\r\nno colon\r\n\r\n", .library(400)),
+        // §3: request lines and targets.
+        ("GET /entries\u{0}x HTTP/1.1\r\nHost: localhost\r\n\r\n", .problem(400)),
+        ("GET /entries x HTTP/1.1\r\nHost: localhost\r\n\r\n", .problem(400)),
+        ("GET  /entries HTTP/1.1\r\nHost: localhost\r\n\r\n", .problem(400)),
+        ("GET /entries  HTTP/1.1\r\nHost: localhost\r\n\r\n", .problem(400)),
+        ("GET /entries\u{7f} HTTP/1.1\r\nHost: localhost\r\n\r\n", .problem(400)),
+        ("G(T /entries HTTP/1.1\r\nHost: localhost\r\n\r\n", .problem(400)),
+        ("GET\u{0} /entries HTTP/1.1\r\nHost: localhost\r\n\r\n", .problem(400)),
+        ("GET /entries HTTP/2.0\r\nHost: localhost\r\n\r\n", .library(505)),
+        ("GET /entries HTTP/1.10\r\nHost: localhost\r\n\r\n", .library(400)),
+        ("GET /entries\r\n\r\n", .library(400)),
+        ("GET /entries HTTX/1.1\r\nHost: localhost\r\n\r\n", .library(400)),
+        ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", .library(505)),
+        ("GET /\(String(repeating: "a", count: 40_000)) HTTP/1.1\r\nHost: localhost\r\n\r\n", .library(414)),
+        (
+            "GET /entries HTTP/1.1\r\nHost: localhost\r\nX: \(String(repeating: "a", count: 40_000))\r\n\r\n",
+            .library(431)
+        ),
+        (
+            "GET /entries HTTP/1.1\r\nHost: localhost\r\nX: \(String(repeating: "a", count: 20_000))\r\n\r\n",
+            .problem(431)
+        ),
+        // §3.2: Host.
+        ("GET /entries HTTP/1.1\r\n\r\n", .problem(400)),
+        ("GET /entries HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n", .problem(400)),
+        ("GET /entries HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n", .problem(400)),
+        ("GET /entries HTTP/1.1\r\nHost: localhost/x\r\n\r\n", .problem(400)),
+        ("GET /entries HTTP/1.1\r\nHost: a@localhost\r\n\r\n", .problem(400)),
+        ("GET /entries HTTP/1.1\r\nHost: localhost, evil.example\r\n\r\n", .problem(400)),
+        // §7.1: chunks. What libmicrohttpd takes here that it should not never moves the end of the body.
+        (
+            "PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n",
+            .library(400)
+        ),
+        (
+            "PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n",
+            .library(400)
+        ),
+        (
+            "PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0x1\r\nx\r\n0\r\n\r\n",
+            .library(400)
+        ),
+        (
+            "PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFFF\r\nx",
+            .library(413)
+        ),
+        (
+            "PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nxy\r\n0\r\n\r\n",
+            .library(400)
+        ),
+        (
+            "PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1;a=b\r\nx\r\n0\r\n\r\n",
+            .taken([200, 200])
+        ),
+    ]
+
+    @Test(
+        "each gets its answer, and what follows it on the connection is not a request of its own",
+        arguments: cases.indices)
+    func answered(index: Int) async throws {
+        let (request, expected) = Self.cases[index]
+        try await TestServer.with { (server) async throws in
+            #expect(try await server.put("kept", Array("kept".utf8)).status == 200)
+            let text = try await blocking {
+                let connection = try RawConnection(port: server.api.port)
+                defer { connection.close() }
+                try connection.send(request + Self.smuggled)
+                return String(decoding: (try? connection.readToEnd()) ?? [], as: UTF8.self)
+            }
+            let shown = request.prefix(200).debugDescription
+            let statuses = text.split(separator: "HTTP/1.1 ").dropFirst(text.hasPrefix("HTTP/1.1 ") ? 0 : 1)
+                .compactMap { Int($0.prefix(3)) }
+            switch expected {
+            case .problem(let status):
+                #expect(statuses == [status], "\(shown): \(text)")
+                #expect(text.contains("application/problem+json"), "\(shown): \(text)")
+            case .library(let status):
+                // It sends two heads with some.
+                #expect(Set(statuses) == [status], "\(shown): \(text)")
+                #expect(!text.contains("application/problem+json"), "\(shown): \(text)")
+            case .taken(let list): #expect(statuses == list, "\(shown): \(text)")
+            }
+            guard case .taken = expected else {
+                #expect(try await server.get("/entries/kept").status == 200, "\(shown)")
+                return
+            }
+        }
+    }
+}

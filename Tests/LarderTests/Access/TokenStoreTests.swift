@@ -1,0 +1,94 @@
+import Primitives
+import TestSupport
+import Testing
+
+@testable import Larder
+
+@Suite("Who bears a token")
+struct TokenStoreTests {
+    private let directory: TemporaryDirectory
+    private let path: String
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        path = directory.path("tokens")
+    }
+
+    private func add(_ name: String, rate: Double? = nil) throws -> String {
+        let secret = TokenSecret(name: name)
+        try TokenFile.add(
+            AccessToken(name: name, digest: secret.digest, scopes: [.read], namespaces: nil, rate: rate), at: path)
+        return secret.text
+    }
+
+    private func bearer(of text: String, in store: TokenStore) -> Bearer? {
+        Array(text.utf8).withUnsafeBytes { store.bearer(of: $0) }
+    }
+
+    @Test("only the very token is good, not another's name, a part of it or more than it")
+    func bearers() throws {
+        let (one, two) = (try add("one"), try add("two"))
+        let store = try TokenStore(file: path)
+        #expect(bearer(of: one, in: store)?.token.name == "one")
+        #expect(bearer(of: two, in: store)?.token.name == "two")
+        let exchanged = one.replacing("larder_one_", with: "larder_two_")
+        for text in [
+            "", "larder_", "larder_one_", "larder_one", String(one.dropLast()), one + "A", one.uppercased(), exchanged,
+            String(one.dropFirst()), "larder_none_" + one.suffix(43), String(repeating: "x", count: 10_000),
+        ] {
+            #expect(bearer(of: text, in: store) == nil, "\(text)")
+        }
+    }
+
+    @Test("two tokens of one name differ; none is short, and none has a character that a field may not")
+    func secrets() {
+        let tokens = Set((0..<100).map { _ in TokenSecret(name: "a").text })
+        #expect(tokens.count == 100)
+        for token in tokens {
+            #expect(token.hasPrefix("larder_a_") && token.utf8.count == 9 + 43)
+            #expect(
+                token.utf8.allSatisfy {
+                    ($0 | 0x20 >= 0x61 && $0 | 0x20 <= 0x7a) || ($0 >= 0x30 && $0 <= 0x39) || $0 == 0x5f || $0 == 0x2d
+                })
+        }
+    }
+
+    @Test("what the file says when it is read anew counts; a mistake in it changes nothing")
+    func reloading() throws {
+        let one = try add("one")
+        let store = try TokenStore(file: path)
+        let two = try add("two")
+        #expect(bearer(of: two, in: store) == nil)
+        #expect(try store.reload() == 2)
+        #expect(bearer(of: two, in: store) != nil)
+        try TokenFile.remove("one", at: path)
+        #expect(bearer(of: one, in: store) != nil)
+        try store.reload()
+        #expect(bearer(of: one, in: store) == nil)
+        _ = try directory.write("name=", to: "tokens")
+        #expect(throws: TokenFile.Invalid.self) { try store.reload() }
+        #expect(bearer(of: two, in: store) != nil)
+    }
+
+    @Test("a rate is so many a second, twice as many at once, and what was used up stays so when the file is read anew")
+    func rate() throws {
+        let one = try add("one", rate: 2)
+        let start = ContinuousClock.now
+        let passed = Locked(Duration.zero)
+        let store = try TokenStore(file: path, clock: { start + passed.withLock { $0 } })
+        func ask() throws -> Bool { try #require(bearer(of: one, in: store)).mayAsk(at: store.now) }
+        for _ in 0..<4 { #expect(try ask()) }
+        #expect(try !ask())
+        try store.reload()
+        #expect(try !ask())
+        passed.withLock { $0 = .milliseconds(500) }
+        #expect(try ask())
+        #expect(try !ask())
+        // A clock that stands still, or is behind, gives nothing.
+        passed.withLock { $0 = .zero }
+        #expect(try !ask())
+        passed.withLock { $0 = .seconds(100) }
+        for _ in 0..<4 { #expect(try ask()) }
+        #expect(try !ask())
+    }
+}
