@@ -1,3 +1,4 @@
+import Glibc
 import HTTPTypes
 import Larder
 import MicroHTTPD
@@ -17,10 +18,12 @@ final class AccessGate: Sendable {
 
     private let tokens: TokenStore?
     private let web: WebGuard
+    private let checksHost: Bool
 
     init(tokens: TokenStore?, web: WebGuard) {
         self.tokens = tokens
         self.web = web
+        checksHost = web.hosts != nil
     }
 
     /// The field that a token comes in: what is under `/fetch` has the origin's own `Authorization`.
@@ -30,7 +33,7 @@ final class AccessGate: Sendable {
 
     /// Whether a target is one of the gateway's.
     static func isFetch(_ target: UnsafeRawBufferPointer) -> Bool {
-        guard target.count >= 6, target[..<6].elementsEqual("/fetch".utf8) else { return false }
+        guard target.count >= 6, memcmp(target.baseAddress!, "/fetch", 6) == 0 else { return false }
         return target.count == 6 || target[6] == UInt8(ascii: "/") || target[6] == UInt8(ascii: "?")
     }
 
@@ -92,7 +95,11 @@ final class AccessGate: Sendable {
     ///   - credentials: what the one line of the field said that tokens come in; `nil`: there is none.
     ///   - host: what `Host` said; `nil`: there is none.
     func allows(_ credentials: UnsafeRawBufferPointer?, host: UnsafeRawBufferPointer?, isFetch: Bool) -> Bool {
-        guard let tokens else { return web.hosts == nil || host.map(web.isMeant(by:)) == true }
+        guard let tokens else {
+            guard checksHost else { return true }
+            guard let host else { return false }
+            return web.isMeant(by: host)
+        }
         guard let token = credentials.flatMap(Self.token(in:)).flatMap(tokens.bearer(of:))?.token else { return false }
         return token.rate == nil && token.scopes.contains(isFetch ? .download : .read)
             && token.isFor(namespace: LarderService.defaultNamespace)

@@ -14,13 +14,24 @@ struct WebGuard: Sendable {
 
     /// Whether the server is meant by a `Host`, with or without a port.
     func isMeant(by host: UnsafeRawBufferPointer) -> Bool {
-        guard let hosts else { return true }
-        // An address leads nowhere else, whatever a name server says.
-        if host.first == UInt8(ascii: "[") { return true }
-        let name = UnsafeRawBufferPointer(rebasing: host[..<(host.firstIndex(of: UInt8(ascii: ":")) ?? host.count)])
-        if name.allSatisfy({ $0 == UInt8(ascii: ".") || ($0 >= 0x30 && $0 <= 0x39) }) { return !name.isEmpty }
+        guard hosts != nil else { return true }
+        var length = 0
+        var isAddress = true
+        // By hand: it is asked about each hit.
+        while length < host.count, host[length] != UInt8(ascii: ":") {
+            let byte = host[length]
+            // An address leads nowhere else, whatever a name server says.
+            if byte == UInt8(ascii: "["), length == 0 { return true }
+            if byte != UInt8(ascii: "."), byte < 0x30 || byte > 0x39 { isAddress = false }
+            length += 1
+        }
+        if length == 0 || isAddress { return length > 0 }
+        return isKnown(UnsafeRawBufferPointer(rebasing: host[..<length]))
+    }
+
+    private func isKnown(_ name: UnsafeRawBufferPointer) -> Bool {
         let text = RawField(name: name, value: name)
-        return text.isNamed("localhost") || hosts.contains { text.isNamed(Array($0.utf8)) }
+        return text.isNamed("localhost") || hosts?.contains { text.isNamed(Array($0.utf8)) } ?? true
     }
 
     /// Whether a page of that origin may ask, and read the answer.
