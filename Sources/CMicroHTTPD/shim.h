@@ -14,7 +14,6 @@
 /* Everything cmhd_start needs. It must outlive the daemon, which logs through it. */
 struct cmhd_options {
     unsigned int threads;
-    unsigned int connections_per_address;
     unsigned int inactivity_seconds;
     size_t connection_memory;
     void *context;
@@ -50,7 +49,6 @@ static inline struct MHD_Daemon *cmhd_start(struct cmhd_options *options) {
         MHD_OPTION_EXTERNAL_LOGGER, &cmhd_log, options,
         MHD_OPTION_THREAD_POOL_SIZE, options->threads > 1 ? options->threads : 0u,
         MHD_OPTION_CONNECTION_LIMIT, 1u << 30,
-        MHD_OPTION_PER_IP_CONNECTION_LIMIT, options->connections_per_address,
         MHD_OPTION_CONNECTION_TIMEOUT, options->inactivity_seconds,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, options->connection_memory,
         MHD_OPTION_URI_LOG_CALLBACK, options->target, options->context,

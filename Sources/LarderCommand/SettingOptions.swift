@@ -14,6 +14,7 @@ struct SettingOptions: ParsableArguments {
     @Flag(name: .customLong(Setting.open.name), help: Setting.open.argumentHelp) var open = false
     @Option(.allowHost) var allowHost: [String] = []
     @Option(.corsOrigin) var corsOrigin: [String] = []
+    @Option(.maxConnectionsPerClient) var maxConnectionsPerClient: String?
     @Option(.adminPort) var adminPort: String?
     @Option(.directory) var directory: String?
     @Option(.layout) var layout: String?
@@ -46,7 +47,8 @@ struct SettingOptions: ParsableArguments {
     private var flags: [String: [String]] {
         let single: [(Setting, String?)] = [
             (.host, host), (.port, port), (.tokensFile, tokensFile), (.open, open ? "true" : nil),
-            (.adminPort, adminPort), (.directory, directory), (.layout, layout), (.defaultTTL, defaultTTL),
+            (.maxConnectionsPerClient, maxConnectionsPerClient), (.adminPort, adminPort), (.directory, directory),
+            (.layout, layout), (.defaultTTL, defaultTTL),
             (.memoryLimit, memoryLimit), (.diskLimit, diskLimit), (.diskReserve, diskReserve),
             (.entryLimit, entryLimit), (.inlineLimit, inlineLimit), (.durability, durability),
             (.maxDownloads, maxDownloads), (.maxDownloadsPerHost, maxDownloadsPerHost), (.drainDelay, drainDelay),

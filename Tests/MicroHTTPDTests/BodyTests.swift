@@ -48,6 +48,7 @@ struct BodyTests {
                     case .memory(let bytes): "memory:" + String(decoding: bytes, as: UTF8.self)
                     case .sunk(let count): "sunk:\(count)"
                     case .tooLarge: "too large"
+                    case .noMemory: "no memory"
                     case .failed(let error): "failed:\(error)"
                     }
                 exchange.respond(Response(text: text))
@@ -67,6 +68,31 @@ struct BodyTests {
             #expect(try client.answer().text == "memory:hello, world")
             try client.request("POST", "/")
             #expect(try client.answer().text == "memory:")
+        }
+    }
+
+    @Test("bodies that together take too much memory are refused, each alone is not, and what is done gives it back")
+    func memoryOfAll() async throws {
+        let configure: (inout Daemon.Configuration) -> Void = { $0.bodyMemoryLimit = 150 }
+        try await withDaemon(Self.describing { .memory(limit: 100) }, configure: configure) { daemon in
+            let body = String(repeating: "x", count: 90)
+            let head = "PUT / HTTP/1.1\r\nHost: test\r\nContent-Length: 90\r\n\r\n"
+            let (first, second) = (try RawClient(port: daemon.port), try RawClient(port: daemon.port))
+            try first.send("PUT / HTTP/1.1\r\nHost: test\r\nContent-Length: 91\r\nExpect: 100-continue\r\n\r\n")
+            #expect(try first.answer().status == 100)
+            try first.send(body)
+            // How soon the first one's bytes are seen is the kernel's affair.
+            #expect(
+                eventually {
+                    try? second.send(head + body)
+                    return (try? second.answer().text) == "no memory"
+                })
+            try first.send("y")
+            #expect(try first.answer().text == "memory:\(body)y")
+            for _ in 0..<5 {
+                try second.send(head + body)
+                #expect(try second.answer().text == "memory:\(body)")
+            }
         }
     }
 

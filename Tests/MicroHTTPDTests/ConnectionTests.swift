@@ -111,15 +111,26 @@ struct ConnectionTests {
 
     @Test("one address may only have so many connections, and gets room again when it closes one")
     func perAddressLimit() async throws {
-        try await withDaemon(Self.echo, configure: { $0.connectionLimitPerAddress = 2 }) { daemon in
+        let configure: (inout Daemon.Configuration) -> Void = {
+            $0.connectionLimitPerAddress = 2
+            $0.crowdAnswer = Response(status: 503, text: "too many")
+        }
+        try await withDaemon(Self.echo, configure: configure) { daemon in
             var first: RawClient? = try RawClient(port: daemon.port)
             let second = try RawClient(port: daemon.port)
             for client in [first!, second] {
                 try client.request("GET", "/")
                 #expect(try client.answer().status == 200)
             }
-            let third = try RawClient(port: daemon.port)
-            #expect(try third.isAtEnd())
+            // Whether it has asked by then or not, it gets to read why.
+            for asksFirst in [true, false] {
+                let third = try RawClient(port: daemon.port)
+                if asksFirst { try third.request("GET", "/") }
+                let answer = try third.answer()
+                #expect(answer.status == 503 && answer.text == "too many")
+                #expect(try third.isAtEnd())
+            }
+            #expect(eventually { daemon.connectionCount == 2 })
             first = nil
             #expect(eventually { daemon.connectionCount == 1 })
             let fourth = try RawClient(port: daemon.port)
@@ -179,6 +190,44 @@ struct ConnectionTests {
             try late.send("Host: test\r\n\r\n")
             #expect(try late.answer().text == "/late")
             try ask("/again")
+        }
+    }
+
+    @Test("who takes too long is told so: for its first request, or for a body; not between two requests")
+    func lateAnswer() async throws {
+        let clock = ManualClock()
+        let configure: (inout Daemon.Configuration) -> Void = {
+            $0.requestDeadline = .milliseconds(200)
+            $0.inactivityTimeout = .seconds(10)
+            $0.minimumBodyRate = 1000
+            $0.now = { clock.now() }
+            $0.lateAnswer = Response(status: 408, text: "late")
+        }
+        let handler = Handler { _ in .accept(.memory(limit: 1000)) { $0.respond(Response(text: "taken")) } }
+        try await withDaemon(handler, configure: configure) { daemon in
+            let (head, body, kept) = (
+                try RawClient(port: daemon.port), try RawClient(port: daemon.port), try RawClient(port: daemon.port)
+            )
+            try kept.request("GET", "/")
+            #expect(try kept.answer().text == "taken")
+            try head.send("GET / HTTP/1.1\r\nHost:")
+            try body.send("PUT / HTTP/1.1\r\nHost: test\r\nExpect: 100-continue\r\nContent-Length: 10\r\n\r\n")
+            #expect(try body.answer().status == 100)
+            try body.send("x")
+            try kept.send("GET / HTTP/1.1\r\n")
+            // Once it is answered, whatever came before has been seen.
+            let other = try RawClient(port: daemon.port)
+            try other.request("GET", "/")
+            #expect(try other.answer().text == "taken")
+            clock.advance(by: .seconds(1))
+            for client in [head, body] {
+                let answer = try client.answer()
+                #expect(answer.status == 408 && answer.text == "late")
+                #expect(answer["Connection"] == "close")
+                #expect(try client.isAtEnd())
+            }
+            clock.advance(by: .seconds(20))
+            #expect(try kept.isAtEnd())
         }
     }
 

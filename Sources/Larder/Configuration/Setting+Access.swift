@@ -54,6 +54,17 @@ extension Setting {
         configuration.adminPort = port
     }
 
+    /// See ``Configuration/maxConnectionsPerClient``.
+    public static let maxConnectionsPerClient = Setting(
+        "max-connections-per-client", "COUNT", default: "0",
+        "Connections that one client address may have at once; more get 503. 0 is any number."
+    ) { (text, configuration) throws(SettingValueError) in
+        guard let count = Int(text), (0...100_000).contains(count) else {
+            throw SettingValueError("a number from 0 to 100000")
+        }
+        configuration.maxConnectionsPerClient = count
+    }
+
     /// As browsers write it: lower-case, without a path or a default port.
     private static func isOrigin(_ text: String) -> Bool {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)

@@ -34,6 +34,7 @@ struct Problem: Error, Sendable {
         case 404: "Not Found"
         case 405: "Method Not Allowed"
         case 406: "Not Acceptable"
+        case 408: "Request Timeout"
         case 409: "Conflict"
         case 412: "Precondition Failed"
         case 413: "Content Too Large"

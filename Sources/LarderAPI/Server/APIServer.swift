@@ -43,6 +43,10 @@ public final class APIServer: Sendable {
         // Who sends more than is taken gets an answer that says so, even when the length was not announced: the rest is
         // read and thrown away, at the rate that any body must keep.
         configuration.discardLimit = 64 << 20
+        configuration.connectionLimitPerAddress = service.configuration.maxConnectionsPerClient
+        configuration.crowdAnswer = .problem(
+            Problem(status: 503, detail: "your address has as many connections as it may; close some"))
+        configuration.lateAnswer = .problem(Problem(status: 408, detail: "the request took too long to come"))
         if let threads { configuration.threads = threads }
         configuration.log = { logger.debug("libmicrohttpd", metadata: ["words": .string($0)]) }
         daemon = Daemon(

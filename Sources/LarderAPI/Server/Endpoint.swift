@@ -96,6 +96,8 @@ struct Call: Sendable {
         case .none: return []
         case .memory(let bytes): return bytes
         case .tooLarge: throw .tooLarge(limit: limit)
+        case .noMemory:
+            throw Problem(status: 503, detail: "too many large requests are under way; ask again later")
         case .sunk: return []
         case .failed(let error): throw .invalid("the body could not be read: \(error)")
         }

@@ -28,6 +28,9 @@ final class Connection: @unchecked Sendable {
     /// Whether the client has closed at least its sending side.
     let hasHungUp = Atomic<Bool>(false)
 
+    /// Whether libmicrohttpd waits for the rest of a request, and says nothing itself: of the first one from the
+    /// beginning, of others as long as their bodies come.
+    private let isAwaited = Atomic<Bool>(true)
     /// Whether the client was given up on, and nothing that it still sends is worth reading.
     private let isCutOff = Atomic<Bool>(false)
     /// Whether a request has, or may have, a body that is not complete.
@@ -98,11 +101,13 @@ final class Connection: @unchecked Sendable {
         }
         if let exchange {
             deadline.store(.max, ordering: .relaxed)
+            isAwaited.store(false, ordering: .relaxed)
             // It comes here unread, too, when the answer took a while.
             isBodyIncomplete = isBodyIncomplete && exchange.isRefusedUnread
             return exchange.proceed()
         }
         isBusy.store(true, ordering: .relaxed)
+        isAwaited.store(false, ordering: .relaxed)
         let recordCount = Int(cmhd_record_count(handle))
         return RawFieldLine.withLines(of: handle, limit: recordCount) { begin(line, $0, recordCount: recordCount) }
     }
@@ -133,6 +138,7 @@ final class Connection: @unchecked Sendable {
         case .refuse(let response):
             // Answered on the first call: libmicrohttpd closes the connection after it, the body unread.
             deadline.store(.max, ordering: .relaxed)
+            isAwaited.store(false, ordering: .relaxed)
             if request.defect == .headTooLarge, let bytes = response.wireForm(toHead: request.isHead) {
                 // libmicrohttpd would close the connection without a word if its memory had no room for this. It does
                 // not know of it, and logs "Application reported internal error, closing connection." for the `false`.
@@ -146,6 +152,7 @@ final class Connection: @unchecked Sendable {
             guard exchange.isRefusedUnread else { return true }
             // As with a refusal, the connection closes after the answer.
             deadline.store(.max, ordering: .relaxed)
+            isAwaited.store(false, ordering: .relaxed)
             return exchange.proceed()
         }
     }
@@ -156,6 +163,7 @@ final class Connection: @unchecked Sendable {
         exchange = nil
         ready = nil
         isBusy.store(false, ordering: .relaxed)
+        isAwaited.store(false, ordering: .relaxed)
         deadline.store(
             core.idleMilliseconds.map { core.now() + $0 } ?? .max, ordering: .relaxed)
         ended?.end()
@@ -180,6 +188,17 @@ final class Connection: @unchecked Sendable {
         openDescriptor.withLock { descriptor in
             if descriptor >= 0 { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
         }
+    }
+
+    /// ``shutDown()`` of a client that took too long; it is told so where libmicrohttpd has nothing to say meanwhile.
+    func cutOff() {
+        let answer = core.lateAnswer
+        if isAwaited.load(ordering: .relaxed), !answer.isEmpty {
+            openDescriptor.withLock { descriptor in
+                if descriptor >= 0 { _ = send(descriptor, answer, answer.count, Int32(MSG_DONTWAIT | MSG_NOSIGNAL)) }
+            }
+        }
+        shutDown()
     }
 
     /// Has libmicrohttpd see that the client has closed its sending side. Its epoll is edge-triggered, and what it read
@@ -239,6 +258,7 @@ final class Connection: @unchecked Sendable {
             } else {
                 nil
             }
+        isAwaited.store(bodyClock != nil, ordering: .relaxed)
         deadline.store(bodyClock?.deadline ?? .max, ordering: .relaxed)
     }
 }

@@ -6,6 +6,7 @@ import Synchronization
 /// The lock guards the table only. A connection's own state is in atomics of its own.
 final class ConnectionRegistry: Sendable {
     private let connections = Locked<[UInt64: Connection]>([:])
+    private let addresses = Locked<[RemoteAddress: Int]>([:])
     private let expected = Atomic<Int>(0)
     private let lastID = Atomic<UInt64>(0)
 
@@ -23,6 +24,26 @@ final class ConnectionRegistry: Sendable {
     /// Takes ``expectOne()`` back: the socket is closed.
     func expectOneLess() {
         expected.subtract(1, ordering: .relaxed)
+    }
+
+    /// Counts a connection of an address, if it has fewer than `limit`; whether it did. 0: none are counted.
+    func admit(_ address: RemoteAddress, limit: Int) -> Bool {
+        guard limit > 0 else { return true }
+        return addresses.withLock { addresses in
+            let count = addresses[address, default: 0]
+            guard count < limit else { return false }
+            addresses[address] = count + 1
+            return true
+        }
+    }
+
+    /// Takes ``admit(_:limit:)`` back.
+    func leave(_ address: RemoteAddress, limit: Int) {
+        guard limit > 0 else { return }
+        addresses.withLock { addresses in
+            let count = addresses[address, default: 1]
+            addresses[address] = count > 1 ? count - 1 : nil
+        }
     }
 
     func add(_ connection: Connection) {
@@ -44,11 +65,11 @@ final class ConnectionRegistry: Sendable {
         connections.withLock { table in table.values.count { $0.isBusy.load(ordering: .relaxed) } }
     }
 
-    /// Shuts down the sockets of those whose deadline has passed; libmicrohttpd then closes them.
+    /// Cuts off those whose deadline has passed; libmicrohttpd then closes them.
     func shutDownOverdue(now: Int64) {
         let overdue = connections.withLock { table in
             table.values.filter { $0.deadline.load(ordering: .relaxed) < now }
         }
-        for connection in overdue { connection.shutDown() }
+        for connection in overdue { connection.cutOff() }
     }
 }

@@ -54,9 +54,7 @@ final class Acceptor: Sendable {
                 let address = bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self)
                 let descriptor = cmhd_accept(socket.descriptor, address, &length)
                 if descriptor >= 0 {
-                    core.registry.expectOne()
-                    // It closes the socket when it refuses it.
-                    if !cmhd_add_connection(daemon, descriptor, address, length) { core.registry.expectOneLess() }
+                    add(descriptor, address, length)
                     return true
                 }
                 switch errno {
@@ -74,5 +72,26 @@ final class Acceptor: Sendable {
             }
             if !goesOn { return }
         }
+    }
+
+    private func add(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) {
+        let limit = core.configuration.connectionLimitPerAddress
+        let client = RemoteAddress(address)
+        core.registry.expectOne()
+        guard core.registry.admit(client, limit: limit) else { return refuse(descriptor) }
+        // It closes the socket when it refuses it.
+        guard !cmhd_add_connection(daemon, descriptor, address, length) else { return }
+        core.registry.leave(client, limit: limit)
+        core.registry.expectOneLess()
+    }
+
+    /// Answers a client of an address that has too many connections, and lets it read that.
+    private func refuse(_ descriptor: Int32) {
+        let answer = core.crowdAnswer
+        _ = send(descriptor, answer, answer.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
+        _ = shutdown(descriptor, Int32(SHUT_WR))
+        let isLingering = core.lingering.add(descriptor, id: core.registry.newID())
+        close(descriptor)
+        if !isLingering { core.registry.expectOneLess() }
     }
 }

@@ -19,8 +19,21 @@ extension Daemon {
         /// is: who gives one knows what else the process opens.
         public var connectionLimit: Int?
 
-        /// How many connections one client address may have at once; more are reset. 0, the default, is no limit.
+        /// How many connections one client address may have at once; more get ``crowdAnswer`` and are closed. 0, the
+        /// default, is no limit.
         public var connectionLimitPerAddress = 0
+
+        /// What a client gets that has ``connectionLimitPerAddress`` connections already; its body is in memory. `nil`,
+        /// the default: nothing.
+        public var crowdAnswer: Response?
+
+        /// What a client gets that takes too long for the head of its first request or for a body, before it is cut
+        /// off (RFC 9110 §15.5.9); its body is in memory. `nil`, the default: nothing.
+        public var lateAnswer: Response?
+
+        /// How many bytes of bodies may be collected in memory at a time, of all requests together
+        /// (``BodyPolicy/memory(limit:)``). Default 256 MiB.
+        public var bodyMemoryLimit = 256 << 20
 
         /// How long a connection may be silent, between requests or within one, before it is closed. Whole seconds,
         /// rounded up; zero is no limit. It does not run while a request waits for its answer. Default 60 s.

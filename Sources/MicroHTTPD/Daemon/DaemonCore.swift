@@ -9,6 +9,12 @@ final class DaemonCore: Sendable {
     let suspensions = Suspensions()
     let sockets: SocketWatch
     let lingering: LingeringSockets
+    let bodyMemory: BodyMemory
+
+    /// ``Daemon/Configuration/lateAnswer`` as bytes; empty: there is none.
+    let lateAnswer: [UInt8]
+    /// ``Daemon/Configuration/crowdAnswer`` as bytes; empty: there is none.
+    let crowdAnswer: [UInt8]
 
     /// ``Daemon/Configuration/requestDeadline`` in milliseconds; `nil` is no limit.
     let requestMilliseconds: Int64?
@@ -22,6 +28,9 @@ final class DaemonCore: Sendable {
         self.configuration = configuration
         self.handler = handler
         sockets = try SocketWatch()
+        bodyMemory = BodyMemory(limit: configuration.bodyMemoryLimit)
+        lateAnswer = configuration.lateAnswer?.wireForm(toHead: false) ?? []
+        crowdAnswer = configuration.crowdAnswer?.wireForm(toHead: false) ?? []
         lingering = LingeringSockets(
             watch: sockets, registry: registry, limit: max(1, configuration.effectiveConnectionLimit / 8),
             now: configuration.now)

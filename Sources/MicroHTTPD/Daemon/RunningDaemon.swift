@@ -33,7 +33,6 @@ final class RunningDaemon: @unchecked Sendable {
         options.initialize(
             to: cmhd_options(
                 threads: UInt32(clamping: max(1, configuration.threads)),
-                connections_per_address: UInt32(clamping: max(0, configuration.connectionLimitPerAddress)),
                 inactivity_seconds: UInt32(
                     clamping: (max(0, configuration.inactivityTimeout.milliseconds) + 999) / 1000),
                 connection_memory: max(1024, configuration.connectionMemory),

@@ -5,6 +5,9 @@ struct BodyReceiver {
     private let policy: BodyPolicy
     private let discardLimit: Int
     private var memory: [UInt8] = []
+    /// What `memory` may hold beside the bodies of others.
+    private let share: BodyMemory.Share?
+    private var isWithoutMemory = false
     private var sunk: Int64 = 0
     private var discarded = 0
     private var isTooLarge = false
@@ -22,9 +25,10 @@ struct BodyReceiver {
     }
 
     /// - Parameter declaredLength: what the client says; `nil` when it does not.
-    init(policy: BodyPolicy, declaredLength: Int64?, discardLimit: Int) {
+    init(policy: BodyPolicy, declaredLength: Int64?, discardLimit: Int, memory: BodyMemory) {
         self.policy = policy
         self.discardLimit = discardLimit
+        if case .memory = policy { share = BodyMemory.Share(memory) } else { share = nil }
         guard let declaredLength, declaredLength > 0 else { return }
         switch policy {
         case .none:
@@ -32,7 +36,7 @@ struct BodyReceiver {
         case .memory(let limit):
             isTooLarge = declaredLength > limit
             // A client only says so: what it has not sent gets no more memory than this.
-            if !isTooLarge { memory.reserveCapacity(min(Int(declaredLength), 64 * 1024)) }
+            if !isTooLarge { self.memory.reserveCapacity(min(Int(declaredLength), 64 * 1024)) }
         case .sink:
             break
         }
@@ -53,10 +57,15 @@ struct BodyReceiver {
         case .none:
             return discard(bytes)
         case .memory(let limit):
-            if isTooLarge { return discard(bytes) }
+            if isTooLarge || isWithoutMemory { return discard(bytes) }
             if bytes.count > limit - memory.count {
                 isTooLarge = true
-                memory = []
+                forget()
+                return discard(bytes)
+            }
+            if let share, !share.take(bytes.count) {
+                isWithoutMemory = true
+                forget()
                 return discard(bytes)
             }
             memory.append(contentsOf: bytes)
@@ -84,6 +93,7 @@ struct BodyReceiver {
     mutating func finish() -> ReceivedBody {
         if let failure { return .failed(failure) }
         if isTooLarge { return .tooLarge }
+        if isWithoutMemory { return .noMemory }
         switch policy {
         case .none: return .none
         case .sink: return .sunk(byteCount: sunk)
@@ -96,6 +106,11 @@ struct BodyReceiver {
     /// The body will never be complete.
     func abandon() {
         if case .sink(let sink) = policy { sink.abandon() }
+    }
+
+    private mutating func forget() {
+        memory = []
+        share?.release()
     }
 
     private mutating func discard(_ bytes: UnsafeRawBufferPointer) -> Step {

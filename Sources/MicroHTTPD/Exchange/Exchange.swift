@@ -56,7 +56,7 @@ public final class Exchange: @unchecked Sendable {
         self.action = action
         receiver = BodyReceiver(
             policy: policy, declaredLength: request.declaredLength,
-            discardLimit: connection.core.configuration.discardLimit)
+            discardLimit: connection.core.configuration.discardLimit, memory: connection.core.bodyMemory)
     }
 
     // MARK: For the handler

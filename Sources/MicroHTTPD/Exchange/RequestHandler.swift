@@ -101,6 +101,8 @@ public enum ReceivedBody: Sendable {
     case sunk(byteCount: Int64)
     /// It was, or said that it would be, longer than allowed.
     case tooLarge
+    /// The bodies of all requests together take ``Daemon/Configuration/bodyMemoryLimit`` already.
+    case noMemory
     /// The sink threw this.
     case failed(any Error)
 }

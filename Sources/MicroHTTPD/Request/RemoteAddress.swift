@@ -1,7 +1,7 @@
 import Foundation
 
 /// A client's IP address, as the kernel gave it: small, trivial to copy, and turned into text only when asked.
-struct RemoteAddress {
+struct RemoteAddress: Hashable {
     /// In network order, four bytes or sixteen.
     private var bytes: (UInt64, UInt64) = (0, 0)
     private var family = AF_UNSPEC
@@ -32,7 +32,18 @@ struct RemoteAddress {
         family = AF_INET
         withUnsafeMutableBytes(of: &bytes) { bytes in
             for index in 0..<4 { bytes[index] = bytes[12 + index] }
+            for index in 4..<16 { bytes[index] = 0 }
         }
+    }
+
+    static func == (left: RemoteAddress, right: RemoteAddress) -> Bool {
+        left.bytes == right.bytes && left.family == right.family
+    }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(bytes.0)
+        hasher.combine(bytes.1)
+        hasher.combine(family)
     }
 
     /// `192.0.2.1` or `2001:db8::1`, without a port; empty when it is not known.

@@ -33,6 +33,11 @@ struct ContentCodingError: Error, Equatable {
         Self(reason: "it has more than \(limit) content codings")
     }
 
+    /// It becomes longer than anything that was not made for that.
+    static func bomb(limit: Int64) -> Self {
+        Self(reason: "it becomes more than \(limit) times as long")
+    }
+
     /// The bodies that are being decoded take all the memory that they may.
     static let noMemory = Self(reason: "the memory for decoding is used up; try again when fewer bodies are under way")
 

@@ -13,6 +13,12 @@ final class ContentDecoding {
     /// and two of them have been seen (what is in gzip is put in gzip once more on its way).
     static let limit = 2
 
+    /// How many times as long as it comes a body may become, once it is worth looking at. What is in gzip at its
+    /// densest becomes 1,032 times as long, and no longer; a bomb of another coding a million times.
+    static let ratioLimit: Int64 = 1100
+    /// Shorter ones are not looked at.
+    static let ratioFloor: Int64 = 16 << 20
+
     private struct Step {
         let decoder: any ContentDecoder
         var byteCount: Int64 = 0
@@ -75,6 +81,9 @@ final class ContentDecoding {
             // Between two codings as well: a bomb that bursts there gives work without end, and perhaps not one byte.
             steps[index].byteCount += Int64(piece.count)
             guard steps[index].byteCount <= sizeLimit else { throw TooLong() }
+            guard steps[index].byteCount <= max(Self.ratioFloor, codedCount * Self.ratioLimit) else {
+                throw ContentCodingError.bomb(limit: Self.ratioLimit)
+            }
             try decode(piece, from: index + 1, into: output)
         }
     }

@@ -209,4 +209,15 @@ import Testing
         let twice = Coded.gzip(Coded.gzip(Coded.hello))
         #expect(try decode([twice[...]], ["x-gzip", "gzip"]) == Coded.hello)
     }
+
+    @Test("what becomes far longer than it comes is refused; what gzip makes at its densest is not")
+    func ratio() throws {
+        // 128 KiB each.
+        let bomb = Coded.zstdBomb(blockCount: 200)
+        #expect(throws: ContentCodingError.bomb(limit: 1100)) { () throws in _ = try decode([bomb[...]], ["zstd"]) }
+        let short = Coded.zstdBomb(blockCount: 100)
+        #expect(try decode([short[...]], ["zstd"]).count == 100 * 128 << 10)
+        let zeros = [UInt8](repeating: 0, count: 40 << 20)
+        #expect(try decode([Coded.gzip(zeros)[...]], ["gzip"]).count == zeros.count)
+    }
 }
