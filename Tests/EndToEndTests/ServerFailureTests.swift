@@ -57,6 +57,72 @@ struct ServerFailureTests {
         #expect(try await larder.stop() == .status(0))
     }
 
+    @Test(
+        "a disk that fills up in the middle of 100 stores: each is 507 or whole, and with room all goes on as before",
+        .enabled(if: canMount, "it needs a file system of its own"))
+    func fullDiskInTheMiddle() async throws {
+        let body = [UInt8](repeating: 7, count: 400 << 10)
+        // Of no stated length, so that only the disk says how much there may be.
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.sendHead(fields: [.connection: "close"])
+            for start in stride(from: 0, to: body.count, by: 64 << 10) {
+                try connection.send(body[start..<min(body.count, start + 64 << 10)])
+            }
+            connection.close()
+        }
+        defer { origin.stop() }
+        let directory = try TemporaryDirectory()
+        let larder = try await LarderProcess(
+            directory: directory.path("cache"), arguments: ["--layout", "hashed", "--disk-reserve", "0"],
+            wrapper: [
+                "unshare", "-rm", "sh", "-c", "mount -t tmpfs -o size=48m tmpfs \"$0\" && exec \"$@\"", directory.path,
+            ])
+        let client = larder.client
+        @Sendable func store(_ number: Int) async throws -> (status: Int, path: String) {
+            let path = "/entries/n\(number)/content"
+            switch number % 3 {
+            case 0:
+                return (try await client.request("PUT", path + "?pinned=true", body: body).status, path)
+            case 1:
+                let status = try await client.withConnection { connection in
+                    try connection.send("PUT \(path)?pinned=true HTTP/1.1\r\nHost: localhost\r\n")
+                    try connection.send("Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n")
+                    for start in stride(from: 0, to: body.count, by: 64 << 10) {
+                        let chunk = body[start..<min(body.count, start + 64 << 10)]
+                        try connection.send("\(String(chunk.count, radix: 16))\r\n")
+                        try connection.send(Array(chunk) + [0x0d, 0x0a])
+                    }
+                    try connection.send("0\r\n\r\n")
+                    return try connection.readReply().status
+                }
+                return (status, path)
+            default:
+                let url = origin.url("/\(number)")
+                let json: JSON = ["url": .string(url), "ttl": 60, "pinned": true]
+                let reply = try await client.request(
+                    "POST", "/download", fields: [.contentType: "application/json"], body: json.utf8)
+                return (reply.status, "/entries/\(md5(url))/content")
+            }
+        }
+        // It fills up from two sides: somebody else writes, too.
+        let foreign = "/proc/\(larder.process.pid)/root\(directory.path("foreign"))"
+        async let filled: Void = blocking {
+            try Data(repeating: 1, count: 20 << 20).write(to: URL(fileURLWithPath: foreign))
+        }
+        let stored = try await concurrently(100) { try await store($0) }
+        try await filled
+        #expect(Set(stored.map(\.status)) == [200, 507])
+        for (status, path) in stored {
+            let reply = try await client.request("GET", path)
+            #expect(reply.status == (status == 200 ? 200 : 404), "\(path)")
+            #expect(status != 200 || reply.body == body, "\(path)")
+        }
+        #expect(try await client.request("GET", "/readyz").status == 200)
+        try FileManager.default.removeItem(atPath: foreign)
+        for number in 200..<230 { #expect(try await store(number).status == 200, "\(number)") }
+        #expect(try await larder.stop() == .status(0))
+    }
+
     @Test("an index that was taken away is 500, logged, with no promise that asking again helps, and not ready")
     func lostIndex() async throws {
         let directory = try TemporaryDirectory()

@@ -50,11 +50,9 @@ struct WebGuard: Sendable {
                 status: 421, detail: "this server is not asked as \"\(host)\"; --allow-host can allow it")
         }
         if let origin = request.field("Origin") {
-            if allows(origin: origin) || origin == "http://\(host)" || origin == "https://\(host)",
-                !isElsewhere(request) || allows(origin: origin)
-            {
-                return nil
-            }
+            if allows(origin: origin) { return nil }
+            let isOwn = origin == "http://\(host)" || origin == "https://\(host)"
+            if isOwn, !isElsewhere(request) { return nil }
             return Problem(
                 status: 403,
                 detail: "a page of \(origin) may not ask; --cors-origin can allow it, tokens make it needless")
