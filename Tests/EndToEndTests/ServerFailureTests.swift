@@ -107,10 +107,11 @@ struct ServerFailureTests {
         // It fills up from two sides: somebody else writes, too.
         let foreign = "/proc/\(larder.process.pid)/root\(directory.path("foreign"))"
         async let filled: Void = blocking {
-            try Data(repeating: 1, count: 20 << 20).write(to: URL(fileURLWithPath: foreign))
+            // For it there may be no room either.
+            try? Data(repeating: 1, count: 20 << 20).write(to: URL(fileURLWithPath: foreign))
         }
         let stored = try await concurrently(100) { try await store($0) }
-        try await filled
+        _ = try await filled
         #expect(Set(stored.map(\.status)) == [200, 507])
         for (status, path) in stored {
             let reply = try await client.request("GET", path)
@@ -118,7 +119,7 @@ struct ServerFailureTests {
             #expect(status != 200 || reply.body == body, "\(path)")
         }
         #expect(try await client.request("GET", "/readyz").status == 200)
-        try FileManager.default.removeItem(atPath: foreign)
+        try? FileManager.default.removeItem(atPath: foreign)
         for number in 200..<230 { #expect(try await store(number).status == 200, "\(number)") }
         #expect(try await larder.stop() == .status(0))
     }

@@ -67,6 +67,22 @@ public struct TokenSecret: Sendable {
         return String(decoding: name, as: UTF8.self)
     }
 
+    /// Whether there is a token in a text, good or not: it must not go where the text goes.
+    public static func isIn(_ text: String) -> Bool {
+        var rest = text.utf8[...]
+        // Most values are shorter.
+        guard rest.count > prefix.utf8.count + 44 else { return false }
+        while let start = rest.firstIndex(of: UInt8(ascii: "l")) {
+            rest = rest[start...]
+            if rest.starts(with: prefix.utf8) {
+                let parts = rest.dropFirst(prefix.utf8.count).split(separator: UInt8(ascii: "_"), maxSplits: 1)
+                if parts.count == 2, parts[1].prefix(while: \.isBase64URL).count >= 43 { return true }
+            }
+            rest = rest.dropFirst()
+        }
+        return false
+    }
+
     /// RFC 4648 §5, without padding.
     private static func base64URL(_ bytes: [UInt8]) -> String {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
@@ -82,5 +98,12 @@ public struct TokenSecret: Sendable {
         }
         if count > 0 { text.append(alphabet[bits << (6 - count) & 63]) }
         return String(decoding: text, as: UTF8.self)
+    }
+}
+
+extension UInt8 {
+    fileprivate var isBase64URL: Bool {
+        (0x30...0x39).contains(self) || (0x41...0x5a).contains(self) || (0x61...0x7a).contains(self) || self == 0x2d
+            || self == 0x5f
     }
 }

@@ -76,6 +76,14 @@ public final class Bearer: Sendable {
         bucket = Locked(token.rate.map { TokenBucket(rate: $0) })
     }
 
+    /// Counts so many requests more, which nobody asked about: a batch is as many as it has elements. Who has used up
+    /// more than there was waits the longer.
+    public func charge(_ count: Int, at now: @autoclosure () -> ContinuousClock.Instant) {
+        guard token.rate != nil else { return }
+        let now = now()
+        bucket.withLock { $0?.charge(count, at: now) }
+    }
+
     /// Whether one request more is within the token's rate; if so, it counts.
     public func mayAsk(at now: @autoclosure () -> ContinuousClock.Instant) -> Bool {
         guard token.rate != nil else { return true }
@@ -99,10 +107,20 @@ struct TokenBucket {
 
     /// Whether there is one left, which is taken.
     mutating func take(at now: ContinuousClock.Instant) -> Bool {
-        if let last { level = min(capacity, level + rate * max(0, last.duration(to: now).inSeconds)) }
-        last = now
+        fill(until: now)
         guard level >= 1 else { return false }
         level -= 1
         return true
+    }
+
+    /// Takes so many, whether there are any or not.
+    mutating func charge(_ count: Int, at now: ContinuousClock.Instant) {
+        fill(until: now)
+        level -= Double(count)
+    }
+
+    private mutating func fill(until now: ContinuousClock.Instant) {
+        if let last { level = min(capacity, level + rate * max(0, last.duration(to: now).inSeconds)) }
+        last = now
     }
 }

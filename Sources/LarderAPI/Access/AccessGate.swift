@@ -14,6 +14,8 @@ final class AccessGate: Sendable {
         let bearer: Bearer?
         /// The page's origin, when it may read the answer.
         let origin: String?
+        /// Counts what is more than one request within its rate.
+        var charge: @Sendable (Int) -> Void = { _ in }
     }
 
     private let tokens: TokenStore?
@@ -46,7 +48,7 @@ final class AccessGate: Sendable {
         web.origins.isEmpty ? nil : request.field("Origin").flatMap { web.allows(origin: $0) ? $0 : nil }
     }
 
-    /// Lets a request in, or throws why not.
+    /// Lets a request in, or throws why not; it counts within its token's rate, whatever becomes of it.
     ///
     /// - Parameter scope: of what it asks for; `nil`: there is no such thing.
     func admit(_ request: Request, scope: Scope?) throws(Problem) -> Visitor {
@@ -65,12 +67,17 @@ final class AccessGate: Sendable {
                 Self.token(in: UnsafeRawBufferPointer($0)).flatMap(tokens.bearer(of:))
             }), let bearer = found
         else { throw Self.unauthorized("the token in \(field) is not good", "invalid_token") }
-        return Visitor(bearer: bearer, origin: origin)
+        guard bearer.mayAsk(at: tokens.now) else {
+            throw Problem(
+                status: 429, detail: "the token's rate is \(bearer.token.rate ?? 0) requests a second",
+                fields: [.retryAfter: "1"])
+        }
+        return Visitor(bearer: bearer, origin: origin, charge: { bearer.charge($0, at: tokens.now) })
     }
 
-    /// Checks that a visitor may use a route in a namespace, and does not ask too often.
+    /// Checks that a visitor may use a route in a namespace.
     func check(_ visitor: Visitor, scope: Scope, namespace: String) throws(Problem) {
-        guard let tokens, let bearer = visitor.bearer else { return }
+        guard let bearer = visitor.bearer else { return }
         guard bearer.token.scopes.contains(scope) else {
             throw Problem(
                 status: 403, detail: "the token lacks the scope \(scope)",
@@ -78,11 +85,6 @@ final class AccessGate: Sendable {
         }
         guard bearer.token.isFor(namespace: namespace) else {
             throw Problem(status: 403, detail: "the token is not for this namespace")
-        }
-        guard bearer.mayAsk(at: tokens.now) else {
-            throw Problem(
-                status: 429, detail: "the token's rate is \(bearer.token.rate ?? 0) requests a second",
-                fields: [.retryAfter: "1"])
         }
     }
 

@@ -1,5 +1,6 @@
 import Larder
 import MicroHTTPD
+import Primitives
 
 /// Keeps web pages from driving a server that asks for no token: their requests come from the user's own browser, which
 /// may reach what the page's site cannot.
@@ -16,16 +17,18 @@ struct WebGuard: Sendable {
     func isMeant(by host: UnsafeRawBufferPointer) -> Bool {
         guard hosts != nil else { return true }
         var length = 0
-        var isAddress = true
+        var (isAddress, hasDigit) = (true, false)
         // By hand: it is asked about each hit.
         while length < host.count, host[length] != UInt8(ascii: ":") {
             let byte = host[length]
             // An address leads nowhere else, whatever a name server says.
-            if byte == UInt8(ascii: "["), length == 0 { return true }
-            if byte != UInt8(ascii: "."), byte < 0x30 || byte > 0x39 { isAddress = false }
+            if byte == UInt8(ascii: "["), length == 0 { return host.isBracketed }
+            let isDigit = byte >= 0x30 && byte <= 0x39
+            hasDigit = hasDigit || isDigit
+            if !isDigit, byte != UInt8(ascii: ".") { isAddress = false }
             length += 1
         }
-        if length == 0 || isAddress { return length > 0 }
+        if length == 0 || isAddress { return hasDigit }
         return isKnown(UnsafeRawBufferPointer(rebasing: host[..<length]))
     }
 
@@ -66,6 +69,15 @@ struct WebGuard: Sendable {
     /// Whether a browser says that the request comes from a page of another site, or of another port of this machine.
     private func isElsewhere(_ request: Request) -> Bool {
         guard let site = request.field("Sec-Fetch-Site")?.lowercased() else { return false }
-        return site == "cross-site" || site == "same-site"
+        return site != "none" && site != "same-origin"
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Whether it is an IPv6 address in brackets, with or without a port.
+    fileprivate var isBracketed: Bool {
+        let address = dropFirst().prefix { $0 != UInt8(ascii: "]") }
+        return !address.isEmpty && address.count + 1 < count
+            && address.allSatisfy { $0.hexDigitValue != nil || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".") }
     }
 }

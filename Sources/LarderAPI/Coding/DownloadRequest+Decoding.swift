@@ -51,6 +51,9 @@ private enum OriginFields {
             guard let value = member.value.stringValue, HTTPField.isValidValue(value) else {
                 throw .invalid("the value must be a string without control characters", pointer: pointer)
             }
+            guard !TokenSecret.isIn(value) else {
+                throw .invalid("a token of Larder's is not for an origin", pointer: pointer)
+            }
             fields.append(HTTPField(name: name, value: value))
         }
         return fields

@@ -78,12 +78,11 @@ struct FetchRoutes: Sendable {
         }
         // RFC 9110 §9.3.6: it asks for a tunnel, not for a resource.
         guard method != .connect else { throw .invalid("CONNECT opens no tunnel here") }
-        // Whoever sends it with everything would give it away.
-        guard !fields[values: .authorization].contains(where: { $0.contains(TokenSecret.prefix) }) else {
-            throw .invalid(
-                "a token of Larder's goes into Larder-Authorization here: Authorization is sent to the origin")
-        }
         var fields = Self.forwarded(fields)
+        // Whoever sends it with everything would give it away.
+        if let field = fields.first(where: { TokenSecret.isIn($0.value) }) {
+            throw .invalid("a token of Larder's belongs into Larder-Authorization: \(field.name) goes to the origin")
+        }
         try Self.countHop(&fields, method)
         guard method != .head || !head.request.hasBody else { throw .invalid("HEAD has no body here") }
         var request = GatewayRequest(method: method, url: exact, fields: fields)

@@ -136,11 +136,13 @@ final class APIHandler: RequestHandler {
                     metadata: ["operation": "\(operation)", "status": "\(status)", "reason": "\(detail)"])
             }
             guard logsRequests else { return }
-            // The query is left out: it may carry somebody's secret.
+            // The query is left out: it may carry somebody's secret, and so may the rest where it is not as it should
+            // be.
+            let path = status == 400 || TokenSecret.isIn(request.path) ? "…" : request.path
             logger.debug(
                 "request",
                 metadata: [
-                    "method": "\(request.method)", "path": "\(request.path)", "status": "\(status)",
+                    "method": "\(request.method)", "path": "\(path)", "status": "\(status)",
                     "operation": "\(operation)", "milliseconds": "\(duration.milliseconds)",
                     "remote": "\(request.remoteAddress)",
                 ])

@@ -85,7 +85,7 @@ final class Connection: @unchecked Sendable {
     /// Takes a piece of the body. False closes the connection.
     func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard let exchange else { return false }
-        bodyClock?.receive(bytes.count)
+        if bodyClock != nil { bodyClock?.receive(bytes.count, now: core.now()) }
         deadline.store(bodyClock?.deadline ?? .max, ordering: .relaxed)
         if exchange.receiveBody(bytes) { return true }
         isCutOff.store(true, ordering: .relaxed)
@@ -254,7 +254,9 @@ final class Connection: @unchecked Sendable {
         let rate = Int64(core.configuration.minimumBodyRate)
         bodyClock =
             if request.hasBody, let grace = core.requestMilliseconds, rate > 0 {
-                BodyClock(now: core.now(), grace: grace, bytesPerSecond: rate)
+                BodyClock(
+                    now: core.now(), grace: grace, limit: core.configuration.inactivityTimeout.milliseconds,
+                    bytesPerSecond: rate)
             } else {
                 nil
             }

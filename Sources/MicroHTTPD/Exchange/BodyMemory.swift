@@ -18,7 +18,9 @@ final class BodyMemory: Sendable {
 
         /// Takes bytes more. False, and nothing taken, when that would be too much.
         func take(_ count: Int) -> Bool {
-            guard memory.held.add(count, ordering: .relaxed).newValue <= memory.limit else {
+            // Who needs little gets it although others have much.
+            let limit = byteCount + count > BodyMemory.smallLimit ? memory.limit / 4 * 3 : memory.limit
+            guard memory.held.add(count, ordering: .relaxed).newValue <= limit else {
                 memory.held.subtract(count, ordering: .relaxed)
                 return false
             }
@@ -32,6 +34,9 @@ final class BodyMemory: Sendable {
             byteCount = 0
         }
     }
+
+    /// A quarter of all is for bodies that are no longer than this.
+    private static let smallLimit = 64 << 10
 
     private let limit: Int
     private let held = Atomic<Int>(0)

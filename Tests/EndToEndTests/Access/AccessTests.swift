@@ -148,6 +148,12 @@ struct AccessTests {
             for field in tokens.fields("me", for: target) { fields.append(field) }
             let leak = try await server.client.request("GET", target, fields: fields)
             #expect(leak.status == 400 && leak.text.contains("Larder-Authorization"))
+            let secret = try #require(tokens.fields("me", for: "/entries")[.authorization])
+            let json: JSON = ["url": .string(origin.url("/a")), "headers": ["X-Api-Key": .string(secret)]]
+            var post = tokens.fields("me", for: "/download")
+            post[.contentType] = "application/json"
+            let download = try await server.client.request("POST", "/download", fields: post, body: json.utf8)
+            #expect(download.status == 400 && download.text.contains("/headers/X-Api-Key"))
             #expect(origin.requestCount == 1)
             fields = tokens.fields("me", for: "/fetch")
             #expect(try await server.client.request("GET", "/entries", fields: fields).status == 401)
@@ -218,6 +224,29 @@ struct AccessTests {
                 passed.withLock { $0 += .seconds(2) }
             }
             #expect(server.service.cache.hitsAtHand > 0)
+        }
+    }
+
+    @Test("a batch counts as many requests as it has elements, and what is refused counts, too")
+    func batchRate() async throws {
+        let start = ContinuousClock.now
+        let passed = Locked(Duration.zero)
+        let tokens = try TestTokens([.init(name: "slow", rate: 5)], clock: { start + passed.withLock { $0 } })
+        try await TestServer.with(tokens: tokens.store) { (server) async throws in
+            func ask(_ method: String, _ target: String, _ text: String = "") async throws -> Int {
+                var fields = tokens.fields("slow", for: target)
+                fields[.contentType] = "application/json"
+                return try await server.client.request(method, target, fields: fields, text: text).status
+            }
+            let batch = "[" + Array(repeating: #"{"url": "x"}"#, count: 30).joined(separator: ",") + "]"
+            #expect(try await ask("POST", "/downloads", batch) == 200)
+            #expect(try await ask("GET", "/entries") == 429)
+            // 10 at once, 30 taken: 4 seconds and a little bring it back to one.
+            passed.withLock { $0 = .milliseconds(4100) }
+            #expect(try await ask("GET", "/entries") == 429)
+            passed.withLock { $0 = .milliseconds(4300) }
+            #expect(try await ask("GET", "/entries/none") == 404)
+            #expect(try await ask("GET", "/entries/none") == 429)
         }
     }
 

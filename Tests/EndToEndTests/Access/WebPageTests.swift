@@ -34,7 +34,7 @@ struct WebPageTests {
             for name in [
                 "evil.example", "evil.example:\(port)", "localhost.evil.example", "127.0.0.1.evil.example",
                 "xlocalhost",
-                "cache.internal.evil", "127.0.0.x", "evil", "localhost.",
+                "cache.internal.evil", "127.0.0.x", "evil", "localhost.", ".", "[evil.example]",
             ] {
                 for path in [target, "/entries", "/stats", "/nowhere"] {
                     let reply = try await HTTPClient(port: port).request("GET", path, fields: [Self.host: name])
@@ -54,7 +54,8 @@ struct WebPageTests {
             let download = #"{"url": "\#(origin.url("/a"))"}"#
             for fields: HTTPFields in [
                 [Self.origin: "https://evil.example"], [Self.origin: "null"], [Self.site: "cross-site"],
-                [Self.site: "Same-Site"], [Self.origin: "http://localhost:3000", Self.site: "same-site"],
+                [Self.site: "Same-Site"], [Self.site: "weird"],
+                [Self.origin: "http://localhost:3000", Self.site: "same-site"],
                 // A page of this machine's own is another's, too.
                 [Self.origin: "http://127.0.0.1"],
                 [Self.origin: "http://127.0.0.1:\(server.api.port)", Self.site: "cross-site"],
