@@ -21,16 +21,16 @@ final class Server: Service {
             configuration: configuration, logger: logger, memoryPressure: .ofThisProcess)
         api = APIServer(service: service, tokens: tokens, logger: logger)
         do {
+            // First: callers are served by a server that is whole.
+            do {
+                try api.startAdmin()
+            } catch {
+                throw AdminPortError(cause: error, configuration: configuration)
+            }
             try api.start()
         } catch {
             service.close()
             throw error
-        }
-        do {
-            try api.startAdmin()
-        } catch {
-            // Nobody has been answered yet, and the process ends.
-            throw AdminPortError(cause: error, configuration: configuration)
         }
         logger.info(
             "listening",

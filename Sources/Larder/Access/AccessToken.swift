@@ -1,4 +1,4 @@
-import Crypto
+import DiskCache
 
 /// A token as the server knows it: who bears it, what for, and the digest of its secret, but not the secret.
 public struct AccessToken: Hashable, Sendable {
@@ -25,85 +25,8 @@ public struct AccessToken: Hashable, Sendable {
     /// Whether it is good for a namespace.
     public func isFor(namespace: String) -> Bool { namespaces?.contains(namespace) ?? true }
 
-    /// Whether a text may be a token's name.
+    /// Whether a text may be a token's name: the same that may be a namespace's.
     public static func isName(_ text: String) -> Bool {
-        (1...63).contains(text.utf8.count)
-            && text.utf8.allSatisfy { (0x61...0x7a).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2d }
-    }
-}
-
-/// A token as its bearer sends it: `larder_NAME_SECRET`. The name tells which digest to compare with, and scanners for
-/// leaked secrets know it by its beginning.
-public struct TokenSecret: Sendable {
-    /// What every token begins with.
-    public static let prefix = "larder_"
-    /// Longer ones are none: prefix, name, and 256 bits in base64url.
-    static let lengthLimit = 128
-
-    /// The whole token.
-    public let text: String
-
-    /// A new one, with 256 random bits.
-    public init(name: String) {
-        var generator = SystemRandomNumberGenerator()
-        let bits = (0..<4).flatMap { _ in withUnsafeBytes(of: generator.next()) { Array($0) } }
-        text = Self.prefix + name + "_" + Self.base64URL(bits)
-    }
-
-    /// The SHA-256 of the whole token.
-    public var digest: [UInt8] {
-        var text = text
-        return text.withUTF8 { Self.digest(of: UnsafeRawBufferPointer($0)) }
-    }
-
-    static func digest(of token: UnsafeRawBufferPointer) -> [UInt8] {
-        Array(SHA256.hash(data: token))
-    }
-
-    /// The name in a token; `nil` when it is none.
-    static func name(in token: UnsafeRawBufferPointer) -> String? {
-        guard token.count <= lengthLimit, token.starts(with: prefix.utf8) else { return nil }
-        let name = token.dropFirst(prefix.utf8.count).prefix { $0 != UInt8(ascii: "_") }
-        return String(decoding: name, as: UTF8.self)
-    }
-
-    /// Whether there is a token in a text, good or not: it must not go where the text goes.
-    public static func isIn(_ text: String) -> Bool {
-        var rest = text.utf8[...]
-        // Most values are shorter.
-        guard rest.count > prefix.utf8.count + 44 else { return false }
-        while let start = rest.firstIndex(of: UInt8(ascii: "l")) {
-            rest = rest[start...]
-            if rest.starts(with: prefix.utf8) {
-                let parts = rest.dropFirst(prefix.utf8.count).split(separator: UInt8(ascii: "_"), maxSplits: 1)
-                if parts.count == 2, parts[1].prefix(while: \.isBase64URL).count >= 43 { return true }
-            }
-            rest = rest.dropFirst()
-        }
-        return false
-    }
-
-    /// RFC 4648 §5, without padding.
-    private static func base64URL(_ bytes: [UInt8]) -> String {
-        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-        var text: [UInt8] = []
-        var (bits, count) = (0, 0)
-        for byte in bytes {
-            (bits, count) = (bits << 8 | Int(byte), count + 8)
-            while count >= 6 {
-                count -= 6
-                text.append(alphabet[bits >> count & 63])
-            }
-            bits &= (1 << count) - 1
-        }
-        if count > 0 { text.append(alphabet[bits << (6 - count) & 63]) }
-        return String(decoding: text, as: UTF8.self)
-    }
-}
-
-extension UInt8 {
-    fileprivate var isBase64URL: Bool {
-        (0x30...0x39).contains(self) || (0x41...0x5a).contains(self) || (0x61...0x7a).contains(self) || self == 0x2d
-            || self == 0x5f
+        CacheDirectory.isNamespace(text)
     }
 }

@@ -17,8 +17,8 @@ public struct TokenFile: Sendable {
     static let sizeLimit = 1 << 20
 
     /// In the order of the file.
-    public private(set) var tokens: [AccessToken]
-    private var text: String
+    public let tokens: [AccessToken]
+    private let text: String
 
     /// Reads a file. Throws ``Invalid``, also when others than its owner and group may write to it.
     public init(at path: String) throws(Invalid) {
@@ -39,8 +39,7 @@ public struct TokenFile: Sendable {
 
     /// Reads the text of a file. Throws ``Invalid`` with the line.
     init(text: String) throws(Invalid) {
-        self.text = text
-        tokens = []
+        var tokens: [AccessToken] = []
         var names: Set<String> = []
         for (number, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
             let line = line.trimming(while: \.isWhitespace)
@@ -53,6 +52,8 @@ public struct TokenFile: Sendable {
                 throw Invalid(description: "line \(number + 1): \(error.words)")
             }
         }
+        self.text = text
+        self.tokens = tokens
     }
 
     /// Adds a token to a file, which is made when it is missing, for its owner alone; the file is replaced as a whole.

@@ -17,7 +17,7 @@ public final class TokenStore: Sendable {
     ) throws(TokenFile.Invalid) {
         self.path = path
         self.clock = clock
-        bearers = Locked(Self.bearers(of: try TokenFile(at: path), keeping: [:]))
+        bearers = Locked(Self.bearers(of: try TokenFile(at: path), keeping: [:], clock))
     }
 
     /// Reads the file again; what it says counts from now on. On an error, which it throws, everything stays as it was.
@@ -28,7 +28,7 @@ public final class TokenStore: Sendable {
     public func reload() throws(TokenFile.Invalid) -> Int {
         let file = try TokenFile(at: path)
         return bearers.withLock { bearers in
-            bearers = Self.bearers(of: file, keeping: bearers)
+            bearers = Self.bearers(of: file, keeping: bearers, clock)
             return bearers.count
         }
     }
@@ -42,9 +42,6 @@ public final class TokenStore: Sendable {
         return isGood ? bearer : nil
     }
 
-    /// The time that ``Bearer/mayAsk(at:)`` counts by.
-    public var now: ContinuousClock.Instant { clock() }
-
     private static let nobodys = [UInt8](repeating: 0, count: 32)
 
     /// In a time that does not depend on where they differ.
@@ -55,72 +52,14 @@ public final class TokenStore: Sendable {
         return difference == 0
     }
 
-    private static func bearers(of file: TokenFile, keeping old: [String: Bearer]) -> [String: Bearer] {
+    private static func bearers(
+        of file: TokenFile, keeping old: [String: Bearer], _ clock: @escaping @Sendable () -> ContinuousClock.Instant
+    ) -> [String: Bearer] {
         var bearers: [String: Bearer] = [:]
         for token in file.tokens {
             let known = old[token.name]
-            bearers[token.name] = known?.token == token ? known : Bearer(token)
+            bearers[token.name] = known?.token == token ? known : Bearer(token, clock: clock)
         }
         return bearers
-    }
-}
-
-/// Who bears a token, and how many requests it may still make.
-public final class Bearer: Sendable {
-    /// The token.
-    public let token: AccessToken
-    private let bucket: Locked<TokenBucket?>
-
-    init(_ token: AccessToken) {
-        self.token = token
-        bucket = Locked(token.rate.map { TokenBucket(rate: $0) })
-    }
-
-    /// Counts so many requests more, which nobody asked about: a batch is as many as it has elements. Who has used up
-    /// more than there was waits the longer.
-    public func charge(_ count: Int, at now: @autoclosure () -> ContinuousClock.Instant) {
-        guard token.rate != nil else { return }
-        let now = now()
-        bucket.withLock { $0?.charge(count, at: now) }
-    }
-
-    /// Whether one request more is within the token's rate; if so, it counts.
-    public func mayAsk(at now: @autoclosure () -> ContinuousClock.Instant) -> Bool {
-        guard token.rate != nil else { return true }
-        let now = now()
-        return bucket.withLock { $0?.take(at: now) ?? true }
-    }
-}
-
-/// So many a second, and twice as many at once.
-struct TokenBucket {
-    private let rate: Double
-    private var level: Double
-    private var last: ContinuousClock.Instant?
-
-    private var capacity: Double { max(1, 2 * rate) }
-
-    init(rate: Double) {
-        self.rate = rate
-        level = max(1, 2 * rate)
-    }
-
-    /// Whether there is one left, which is taken.
-    mutating func take(at now: ContinuousClock.Instant) -> Bool {
-        fill(until: now)
-        guard level >= 1 else { return false }
-        level -= 1
-        return true
-    }
-
-    /// Takes so many, whether there are any or not.
-    mutating func charge(_ count: Int, at now: ContinuousClock.Instant) {
-        fill(until: now)
-        level -= Double(count)
-    }
-
-    private mutating func fill(until now: ContinuousClock.Instant) {
-        if let last { level = min(capacity, level + rate * max(0, last.duration(to: now).inSeconds)) }
-        last = now
     }
 }

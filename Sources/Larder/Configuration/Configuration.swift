@@ -13,8 +13,8 @@ public struct Configuration: Equatable, Sendable {
     /// Whether everybody who can reach the server may do everything, without tokens. Default: no; on loopback it is so
     /// all the same.
     public var isOpen = false
-    /// Host names that the server is asked by on loopback without tokens, beside `localhost` and ``host``. Default:
-    /// none.
+    /// Host names that the server is asked by without tokens, beside `localhost` and ``host``; elsewhere than on
+    /// loopback none means any. Default: none.
     public var allowedHosts: [String] = []
     /// The origins whose web pages may use the API; `*` for all. Default: none.
     public var corsOrigins: [String] = []

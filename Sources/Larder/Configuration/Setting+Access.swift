@@ -23,8 +23,8 @@ extension Setting {
     /// See ``Configuration/allowedHosts``.
     public static let allowHost = Setting(
         "allow-host", "NAME", default: "none",
-        "A name that the server is asked by, as behind a proxy, beside localhost: on loopback without tokens others are "
-            + "refused. Repeatable.",
+        "A name that the server is asked by without tokens, as behind a proxy, beside localhost: others are refused, on "
+            + "loopback and wherever a name is given. Repeatable.",
         isList: true
     ) { (texts, configuration) throws(SettingValueError) in
         let areNames = texts.allSatisfy { name in

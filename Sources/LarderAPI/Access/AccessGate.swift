@@ -14,8 +14,6 @@ final class AccessGate: Sendable {
         let bearer: Bearer?
         /// The page's origin, when it may read the answer.
         let origin: String?
-        /// Counts what is more than one request within its rate.
-        var charge: @Sendable (Int) -> Void = { _ in }
     }
 
     private let tokens: TokenStore?
@@ -67,12 +65,12 @@ final class AccessGate: Sendable {
                 Self.token(in: UnsafeRawBufferPointer($0)).flatMap(tokens.bearer(of:))
             }), let bearer = found
         else { throw Self.unauthorized("the token in \(field) is not good", "invalid_token") }
-        guard bearer.mayAsk(at: tokens.now) else {
+        guard bearer.mayAsk() else {
             throw Problem(
                 status: 429, detail: "the token's rate is \(bearer.token.rate ?? 0) requests a second",
                 fields: [.retryAfter: "1"])
         }
-        return Visitor(bearer: bearer, origin: origin, charge: { bearer.charge($0, at: tokens.now) })
+        return Visitor(bearer: bearer, origin: origin)
     }
 
     /// Checks that a visitor may use a route in a namespace.

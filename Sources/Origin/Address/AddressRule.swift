@@ -173,7 +173,6 @@ public struct AddressRule: Hashable, Sendable, CustomStringConvertible {
 
 extension String {
     fileprivate var trimmed: String {
-        let tail = drop { $0 == " " || $0 == "\t" }
-        return String(tail.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
+        String(self[...].trimming { $0 == " " || $0 == "\t" })
     }
 }

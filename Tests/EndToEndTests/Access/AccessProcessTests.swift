@@ -119,4 +119,21 @@ struct AccessProcessTests {
         #expect(words.last?.hasPrefix("trimMemory ") == true)
         #expect(!larder.process.output.contains("secret"))
     }
+
+    @Test("no line of the log has a password of a URL or a token in it, whatever is logged")
+    func secretsInPaths() async throws {
+        let directory = try TemporaryDirectory()
+        let larder = try await LarderProcess(
+            directory: directory.path("cache"), arguments: ["--log-level", "trace"])
+        let token = "larder_me_" + String(repeating: "s3cret", count: 8)
+        for target in [
+            "/fetch/http://user:s3cret@127.0.0.1:1/", "/entries/\(token)", "/fetch/http://127.0.0.1:1/?key=s3cret",
+            "/plain",
+        ] {
+            _ = try await larder.client.request("GET", target, fields: [.authorization: "Bearer s3cret"])
+        }
+        #expect(try await larder.stop() == .status(0))
+        #expect(larder.logLines("request").count == 4)
+        #expect(!larder.process.output.contains("s3cret"))
+    }
 }

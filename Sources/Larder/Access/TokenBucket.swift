@@ -1,0 +1,34 @@
+import Primitives
+
+/// So many a second, and twice as many at once.
+struct TokenBucket {
+    private let rate: Double
+    private var level: Double
+    private var last: ContinuousClock.Instant?
+
+    private var capacity: Double { max(1, 2 * rate) }
+
+    init(rate: Double) {
+        self.rate = rate
+        level = max(1, 2 * rate)
+    }
+
+    /// Whether there is one left, which is taken.
+    mutating func take(at now: ContinuousClock.Instant) -> Bool {
+        fill(until: now)
+        guard level >= 1 else { return false }
+        level -= 1
+        return true
+    }
+
+    /// Takes so many, whether there are any or not.
+    mutating func charge(_ count: Int, at now: ContinuousClock.Instant) {
+        fill(until: now)
+        level -= Double(count)
+    }
+
+    private mutating func fill(until now: ContinuousClock.Instant) {
+        if let last { level = min(capacity, level + rate * max(0, last.duration(to: now).inSeconds)) }
+        last = now
+    }
+}
