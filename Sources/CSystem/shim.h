@@ -30,6 +30,13 @@ static inline int csystem_open_cached(const char *path, int flags) {
     return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
 }
 
+/// Has the kernel begin to write what of a file is in memory alone, without waiting for it: sync_file_range, which glibc
+/// shows to GNU C only. Nothing is promised by it.
+static inline void csystem_begin_writing(int descriptor) {
+    const unsigned write = 2;
+    syscall(SYS_sync_file_range, descriptor, 0L, 0L, write);
+}
+
 /// Has the processor bring memory nearer that will be read soon. Any address will do. Swift has no word for it.
 static inline void csystem_prefetch(const void *start, size_t length) {
     for (size_t offset = 0; offset < length; offset += 64) __builtin_prefetch((const char *)start + offset);
