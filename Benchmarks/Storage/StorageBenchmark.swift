@@ -44,6 +44,8 @@ struct StorageBenchmark: ParsableCommand {
         if let checkpointPages { configuration.checkpointPages = checkpointPages }
         // What is read comes from the disk tier.
         configuration.memoryLimit = 0
+        // What earlier turns wrote stays until the last one has ended, and nothing may be evicted for it.
+        configuration.diskReserve = .bytes(0)
 
         let stores: Measurement
         do {
