@@ -104,11 +104,15 @@ struct ServerFailureTests {
                 return (reply.status, "/entries/\(md5(url))/content")
             }
         }
-        // It fills up from two sides: somebody else writes, too.
+        // It fills up from two sides: somebody else writes, too. What is there before is so much that 100 do not fit.
         let foreign = "/proc/\(larder.process.pid)/root\(directory.path("foreign"))"
+        try await blocking { try Data(repeating: 1, count: 16 << 20).write(to: URL(fileURLWithPath: foreign)) }
         async let filled: Void = blocking {
+            guard let file = FileHandle(forWritingAtPath: foreign) else { return }
+            defer { try? file.close() }
+            _ = try file.seekToEnd()
             // For it there may be no room either.
-            try? Data(repeating: 1, count: 20 << 20).write(to: URL(fileURLWithPath: foreign))
+            try? file.write(contentsOf: Data(repeating: 1, count: 4 << 20))
         }
         let stored = try await concurrently(100) { try await store($0) }
         _ = try await filled
