@@ -9,6 +9,8 @@ import Primitives
 public final class CacheDirectory: Sendable {
     /// The absolute path, without a slash at its end.
     public let path: String
+    /// Where bodies of all namespaces wait to be written.
+    let writeBuffers = WriteBuffers()
     /// The lock file and the directory, both locked.
     private let locks: [FileDescriptor]
 
@@ -44,25 +46,48 @@ public final class CacheDirectory: Sendable {
         for lock in locks { flock(lock.number, LOCK_UN) }
     }
 
-    /// The names of the namespaces that have a directory here, sorted.
-    public func namespaces() throws(DiskCacheError) -> [String] {
-        try Self.namespaces(in: path)
+    /// The directories of namespaces that are here, sorted by namespace and generation.
+    public func namespaceDirectories() throws(DiskCacheError) -> [NamespaceDirectory] {
+        try Self.namespaceDirectories(in: path).sorted {
+            ($0.namespace, $0.generation) < ($1.namespace, $1.generation)
+        }
     }
 
     /// Whether there is a cache in that directory: at least one namespace. Changes nothing and takes no lock.
     public static func isCache(at path: String) -> Bool {
-        (try? namespaces(in: path))?.isEmpty == false
+        (try? namespaceDirectories(in: path))?.isEmpty == false
     }
 
-    /// Directories that have the name of one and something that only a namespace has; others may be anybody's.
-    private static func namespaces(in path: String) throws(DiskCacheError) -> [String] {
-        try FileSystem.names(in: path)
-            .filter { name in
-                isNamespace(name)
-                    && ["index.sqlite", "incoming"].contains { FileSystem.status(of: "\(path)/\(name)/\($0)") != nil }
-            }
-            .sorted()
+    /// Removes a namespace's directory with all that is in it, which nobody may have open. May take long.
+    ///
+    /// - Parameter mayGoOn: asked now and then; when not, the rest stays.
+    /// - Returns: whether it is gone.
+    public func remove(_ place: NamespaceDirectory, while mayGoOn: () -> Bool = { true }) -> Bool {
+        let directory = path(of: place)
+        // What it is known by goes last: a kill leaves something that the next one to look finds again.
+        for name in (try? FileSystem.names(in: directory)) ?? [] where name != Self.marks[0] {
+            guard mayGoOn() else { return false }
+            FileSystem.remove("\(directory)/\(name)")
+        }
+        FileSystem.remove(directory)
+        return FileSystem.status(of: directory) == nil
     }
+
+    /// The absolute path of a namespace's directory.
+    func path(of place: NamespaceDirectory) -> String { "\(path)/\(place.name)" }
+
+    /// Directories that have the name of one and something that only a namespace has; others may be anybody's.
+    private static func namespaceDirectories(in path: String) throws(DiskCacheError) -> [NamespaceDirectory] {
+        try FileSystem.names(in: path).compactMap { name in
+            guard let place = NamespaceDirectory(name: name),
+                marks.contains(where: { FileSystem.status(of: "\(path)/\(name)/\($0)") != nil })
+            else { return nil }
+            return place
+        }
+    }
+
+    /// What only a namespace's directory has.
+    private static let marks = ["index.sqlite", "incoming/intents"]
 
     /// Whether a text may name a namespace: 1 to 63 of `a` to `z`, `0` to `9` and `-`.
     public static func isNamespace(_ name: String) -> Bool {

@@ -19,7 +19,7 @@ final class CacheParts: Sendable {
     let budget: ByteBudget
     let flights = FlightTable()
     /// What there is, as of the last commit.
-    let totals = Locked(CacheTotals(entries: 0, bodyBytes: 0, diskBytes: 0, entriesByKind: [:]))
+    let totals = Locked(CacheTotals.none)
     /// Whether the tree was searched for bodies that a lost index left behind.
     let treeWasSearched = Locked(false)
 
@@ -37,7 +37,9 @@ final class CacheParts: Sendable {
         self.log = log
         self.crashHook = crashHook
         self.sync = sync
-        bodies = try BodyStore(directory: lock.path + "/" + configuration.namespace)
+        bodies = try BodyStore(
+            directory: lock.path(of: configuration.place), writeBuffers: lock.writeBuffers,
+            footprint: configuration.footprint)
         index = try Index(
             path: bodies.directory + "/index.sqlite", configuration: configuration, clock: clock, log: log)
         if configuration.durability == .power { try sync.path(to: bodies.directory) }

@@ -19,7 +19,7 @@ public final class DiskCache: Sendable {
     let writer: Writer
     let verifier: Verifier
     let scrubber: Scrubber
-    private let diskThreads = DiskThreads()
+    private let diskThreads: DiskThreads
 
     /// Opens the namespace's directory, and creates it when it is missing.
     ///
@@ -49,6 +49,7 @@ public final class DiskCache: Sendable {
         sync: FileSync = .system
     ) throws(DiskCacheError) {
         self.configuration = configuration
+        diskThreads = DiskThreads(count: configuration.footprint.diskThreadCount)
         parts = try CacheParts(
             in: directory, configuration: configuration, clock: clock, log: log, crashHook: crashHook, sync: sync)
         let loop = try WriterLoop(parts)
@@ -58,6 +59,7 @@ public final class DiskCache: Sendable {
         scrubber = Scrubber(parts, writer: writer, verifier: verifier)
     }
 
+    /// Without ``close()`` the same happens once nobody holds this object any more, but in the background.
     deinit {
         diskThreads.stop()
         writer.stop()
@@ -95,31 +97,6 @@ public final class DiskCache: Sendable {
 
     /// How many hits were answered by what was kept at hand; see ``HotEntry/recordHit(at:)``.
     public var hitsAtHand: Int { Int(parts.access.countedHits) }
-
-    /// The most bytes that the memory tier may take now: ``Configuration/memoryLimit``, or less while memory is short.
-    public var currentMemoryLimit: Int { parts.memory.currentLimit }
-
-    /// Changes how much the memory tier may hold for now, up to ``Configuration/memoryLimit``, and evicts what is too
-    /// much. Nothing is lost: all of it is on disk. One thread calls it.
-    public func setCurrentMemoryLimit(_ bytes: Int) {
-        parts.memory.setCurrentLimit(bytes)
-    }
-
-    /// Gives memory back until the memory tier holds at most `target` bytes. Nothing is lost: all of it is on disk.
-    ///
-    /// - Returns: how many bytes have gone.
-    @discardableResult
-    public func trimMemory(toBytes target: Int) -> Int {
-        parts.memory.trim(toBytes: target)
-    }
-
-    /// Has the index give back the memory of its page caches, and the body store that of its buffers. Waits until
-    /// nobody uses a connection, and never for the writer from a completion.
-    public func releaseWorkingMemory() {
-        parts.bodies.writeBuffers.trim()
-        parts.index.releaseReadersMemory()
-        try? writer.perform { context in context.index.db.releaseMemory() }
-    }
 
     /// How much of the file system has to stay free, and how much is, in bytes; `nil` when it cannot be asked.
     public var diskSpace: (reserve: Int64, free: Int64)? {

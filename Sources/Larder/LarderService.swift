@@ -3,19 +3,15 @@ import Logging
 import Origin
 import Primitives
 
-/// The service: the cache of a directory, the downloads that fill it, and what they count.
+/// The service: the namespaces of a directory, the downloads that fill them, and what they count.
 public final class LarderService: Sendable {
     /// The name of the namespace that a request without one means.
     public static let defaultNamespace = "default"
 
     /// What the service was configured with.
     public let configuration: Configuration
-    /// The cache of the default namespace.
-    public let cache: DiskCache
-    /// The downloads into it.
-    public let downloads: DownloadManager
-    /// The gateway in front of any URL.
-    public let gateway: Gateway
+    /// The caches, and what fills them.
+    public let namespaces: NamespaceTable
     /// What gives memory back.
     public let memory: MemoryKeeper
     /// What the service counts.
@@ -39,7 +35,8 @@ public final class LarderService: Sendable {
     ///
     /// - Parameters:
     ///   - memoryPressure: what says that memory is short; none by default.
-    /// - Throws: ``DiskCacheError`` when the directory cannot be used.
+    /// - Throws: ``DiskCacheError`` when the directory cannot be used, ``NamespaceError`` when the namespaces cannot be
+    ///   written down.
     public init(
         configuration: Configuration, clock: any WallClock = SystemClock(), logger: Logger,
         memoryPressure: MemoryPressureFiles = MemoryPressureFiles()
@@ -48,19 +45,6 @@ public final class LarderService: Sendable {
         self.clock = clock
         startDate = clock.now()
         directory = try CacheDirectory(path: configuration.directory)
-        var cacheConfiguration = DiskCache.Configuration()
-        cacheConfiguration.namespace = Self.defaultNamespace
-        cacheConfiguration.layout = configuration.layout
-        cacheConfiguration.inlineLimit = Int64(configuration.inlineLimit)
-        cacheConfiguration.durability = configuration.durability
-        cacheConfiguration.diskLimit = Int64(configuration.diskLimit)
-        cacheConfiguration.diskReserve = configuration.diskReserve
-        cacheConfiguration.entryLimit = Int64(configuration.entryLimit)
-        cacheConfiguration.memoryLimit = configuration.memoryLimit
-        cacheConfiguration.defaultTTL = configuration.defaultTTL
-        cache = try DiskCache(in: directory, configuration: cacheConfiguration, clock: clock) { notice in
-            logger.log(notice)
-        }
         var originConfiguration = OriginClient.Configuration()
         originConfiguration.schemes = configuration.schemes
         let limits = TransferLimits(
@@ -87,17 +71,19 @@ public final class LarderService: Sendable {
         originConfiguration.maxTransfersPerHost = limits.gatewayPerHost
         originConfiguration.queueTimeout = Gateway.defaultPatience
         gatewayOrigin = OriginClient(configuration: originConfiguration)
-        downloads = DownloadManager(
-            tools: Flight.Tools(
-                cache: cache, origin: origin, clock: clock, metrics: metrics, defaultTTL: configuration.defaultTTL,
-                entryLimit: Int64(configuration.entryLimit)),
-            schemes: configuration.schemes)
-        gateway = Gateway(
-            tools: FetchFlight.Tools(
-                cache: cache, origin: gatewayOrigin, clock: clock, metrics: metrics,
-                entryLimit: Int64(configuration.entryLimit)))
-        // Last, for its thread runs until it is stopped.
-        memory = MemoryKeeper(cache, watching: memoryPressure, logger: logger)
+        // Its thread runs until it is stopped.
+        memory = MemoryKeeper(limit: configuration.memoryLimit, watching: memoryPressure, logger: logger)
+        do {
+            namespaces = try NamespaceTable(
+                tools: Namespace.Tools(
+                    directory: directory, configuration: configuration, clock: clock, metrics: metrics,
+                    origin: origin, gatewayOrigin: gatewayOrigin, logger: logger),
+                memory: memory)
+        } catch {
+            memory.stop()
+            if case .cache(let error) = error { throw error }
+            throw error
+        }
     }
 
     /// The time since the service was opened, whatever became of the wall clock.
@@ -111,38 +97,36 @@ public final class LarderService: Sendable {
         ownSockets.add(port: port)
     }
 
+    /// Whether all directories are still those that were opened. Asks the file system.
+    public var isInPlace: Bool { namespaces.all.allSatisfy(\.cache.isInPlace) }
+
+    /// What there is in all namespaces, as of the last commits.
+    public var totals: CacheTotals { namespaces.all.reduce(CacheTotals.none) { $0 + $1.cache.totals } }
+
+    /// How much of the file system has to stay free, and how much is, in bytes; `nil` when it cannot be asked.
+    public var diskSpace: (reserve: Int64, free: Int64)? { namespaces.default.cache.diskSpace }
+
     /// Periodic upkeep, until the task is cancelled: expired entries go, head-room is kept, a slice is scrubbed, and
     /// memory that a crowd of slow clients has left behind goes back to the system.
     public func maintain(every interval: Duration = .seconds(60)) async {
         while !Task.isCancelled {
-            await withCheckedContinuation { continuation in
-                cache.maintain { continuation.resume() }
+            for namespace in namespaces.all {
+                await withCheckedContinuation { continuation in
+                    namespace.cache.maintain { continuation.resume() }
+                }
             }
             FreeMemory.giveBack()
             try? await Task.sleep(for: interval)
         }
     }
 
-    /// Cancels downloads, flushes and closes the cache, and releases the directory's lock. Blocks.
+    /// Cancels downloads, flushes and closes the caches, and releases the directory's lock. Blocks.
     public func close() {
-        downloads.stop()
-        gateway.stop()
+        namespaces.stop()
         memory.stop()
         origin.shutDown()
         gatewayOrigin.shutDown()
-        cache.close()
+        namespaces.close()
         directory.unlock()
-    }
-}
-
-extension Logger {
-    fileprivate func log(_ notice: DiskCacheNotice) {
-        let level: Logger.Level =
-            switch notice.level {
-            case .info: .info
-            case .warning: .warning
-            case .error: .error
-            }
-        log(level: level, "\(notice.message)", metadata: notice.metadata.mapValues { .string($0) })
     }
 }

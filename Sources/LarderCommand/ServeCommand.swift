@@ -30,18 +30,17 @@ struct ServeCommand: AsyncParsableCommand {
         // It would end the process before somebody listens to it.
         if configuration.tokensFile != nil { signal(SIGHUP, SIG_IGN) }
         let logger = LogOutput.start(configuration)
-        let server: Server
         do {
-            server = try Server(configuration: configuration, logger: logger)
+            let server = try Server(configuration: configuration, logger: logger)
+            let group = ServiceGroup(
+                configuration: .init(
+                    services: [.init(service: server)], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+            try await group.run()
         } catch let error as DiskCacheError {
             throw StartError(error, configuration: configuration)
         } catch let error as DaemonError {
             throw StartError(error, configuration: configuration)
         }
-        let group = ServiceGroup(
-            configuration: .init(
-                services: [.init(service: server)], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
-        try await group.run()
     }
 }
 

@@ -5,14 +5,14 @@ import Logging
 import MicroHTTPD
 import ServiceLifecycle
 
-/// The running server: opened by `init`, served by ``run()``, drained when it is told to stop.
+/// The server: opened by `init`, served by ``run()``, drained when it is told to stop.
 final class Server: Service {
     private let service: LarderService
     private let tokens: TokenStore?
     private let api: APIServer
     private let logger: Logger
 
-    /// Opens the cache and begins to listen.
+    /// Opens the cache.
     init(configuration: Configuration, logger: Logger) throws {
         self.logger = logger
         // Before anything that a mistake in it would leave behind.
@@ -20,33 +20,9 @@ final class Server: Service {
         service = try LarderService(
             configuration: configuration, logger: logger, memoryPressure: .ofThisProcess)
         api = APIServer(service: service, tokens: tokens, logger: logger)
-        do {
-            // First: callers are served by a server that is whole.
-            do {
-                try api.startAdmin()
-            } catch {
-                throw AdminPortError(cause: error, configuration: configuration)
-            }
-            try api.start()
-        } catch {
-            service.close()
-            throw error
-        }
-        logger.info(
-            "listening",
-            metadata: [
-                "url": "http://\(configuration.host):\(api.port)", "directory": "\(configuration.directory)",
-                "layout": "\(configuration.layout)", "version": "\(Version.current)",
-                "access": tokens == nil ? "open" : "tokens",
-            ])
-        if let port = api.adminPort {
-            logger.info("probes and metrics", metadata: ["url": "http://\(configuration.host):\(port)/metrics"])
-        }
-        if tokens == nil, !configuration.isOnLoopback {
-            logger.warning("everybody who can reach this server may do everything, as --open says")
-        }
     }
 
+    /// Begins to listen, by when all signals are waited for: whoever reads that it listens may send one.
     func run() async throws {
         let trims = DispatchSource.makeSignalSource(signal: SIGUSR1, queue: .global())
         trims.setEventHandler { [service, logger] in
@@ -60,10 +36,40 @@ final class Server: Service {
         reloads?.setEventHandler { [self] in reload() }
         reloads?.resume()
         defer { reloads?.cancel() }
+        do {
+            try listen()
+        } catch {
+            await blocking { [service] in service.close() }
+            throw error
+        }
         let upkeep = Task { [service] in await service.maintain() }
         try? await gracefulShutdown()
         upkeep.cancel()
         await drain()
+    }
+
+    private func listen() throws {
+        let configuration = service.configuration
+        // First: callers are served by a server that is whole.
+        do {
+            try api.startAdmin()
+        } catch {
+            throw AdminPortError(cause: error, configuration: configuration)
+        }
+        try api.start()
+        logger.info(
+            "listening",
+            metadata: [
+                "url": "http://\(configuration.host):\(api.port)", "directory": "\(configuration.directory)",
+                "layout": "\(configuration.layout)", "version": "\(Version.current)",
+                "access": tokens == nil ? "open" : "tokens",
+            ])
+        if let port = api.adminPort {
+            logger.info("probes and metrics", metadata: ["url": "http://\(configuration.host):\(port)/metrics"])
+        }
+        if tokens == nil, !configuration.isOnLoopback {
+            logger.warning("everybody who can reach this server may do everything, as --open says")
+        }
     }
 
     /// What an operator changes while the server runs.

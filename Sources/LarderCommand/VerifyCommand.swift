@@ -40,9 +40,11 @@ struct VerifyCommand: ParsableCommand {
         let directory = try CacheDirectory(path: path)
         var findings = 0
         var bodies = 0
-        for namespace in try directory.namespaces() {
+        for place in try NamespaceTable.places(in: directory) {
+            let namespace = place.namespace
             var configuration = DiskCache.Configuration()
             configuration.namespace = namespace
+            configuration.generation = place.generation
             // Nothing may be evicted or set aside by somebody who only looks.
             configuration.diskLimit = 1 << 60
             configuration.diskReserve = .bytes(0)

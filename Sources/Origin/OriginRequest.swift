@@ -45,6 +45,10 @@ public struct OriginRequest: Sendable {
     /// a ``body`` or a method other than `GET` and `HEAD`, they are answers like any other.
     public var followsRedirects = true
 
+    /// Where it may lead; `nil`, the default, for ``OriginClient/Configuration/addressPolicy``. It holds for a
+    /// connection that is used again, too, whoever opened it.
+    public var addressPolicy: AddressPolicy?
+
     /// A request for `url`, otherwise with the defaults.
     public init(url: String) {
         self.url = url

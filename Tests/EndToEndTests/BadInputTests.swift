@@ -125,7 +125,7 @@ struct BadInputTests {
             #expect(problem["status"] == .number(bad.status))
             #expect(problem["detail"]?.stringValue?.isEmpty == false)
             if let pointer = bad.pointer { #expect(problem["pointer"] == .string(pointer), "\(reply.text)") }
-            #expect(server.service.cache.totals.entries == 0)
+            #expect(server.space.cache.totals.entries == 0)
         }
     }
 
@@ -188,6 +188,9 @@ struct BadInputTests {
             #expect(try await server.get("/entries", fields: [name: "default"]).status == 200)
             #expect(try await server.get("/entries", fields: [name: "other"]).status == 404)
             #expect(try await server.get("/entries", fields: [name: "../x"]).status == 404)
+            #expect(try await server.get("/entries", fields: [name: ""]).status == 404)
+            let twice: HTTPFields = [name: "default", name: "other"]
+            #expect(try await server.get("/entries", fields: twice).status == 400)
         }
     }
 }

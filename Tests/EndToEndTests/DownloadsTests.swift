@@ -80,7 +80,7 @@ struct DownloadsTests {
             #expect(location == "/downloads/\(md5(url))")
             #expect(reply["Preference-Applied"] == "respond-async")
             try await poll("progress") {
-                server.service.downloads.status(of: md5(url))?.receivedBytes == 5
+                server.space.downloads.status(of: md5(url))?.receivedBytes == 5
             }
             let running = try await server.get(location).json
             #expect(running["state"] == "running")
@@ -195,12 +195,12 @@ struct DownloadsTests {
             let batch = JSON.array((0..<2000).map { ["url": .string(origin.url("/\($0)"))] })
             let connection = try await server.post(batch, to: "/downloads", connections: 1)[0]
             try await origin.waitForRequests(4)
-            try await poll("a full window") { server.service.downloads.runningCount == 512 }
+            try await poll("a full window") { server.space.downloads.runningCount == 512 }
             connection.close()
-            try await poll("nobody waiting") { server.service.downloads.statuses().allSatisfy { $0.waiters == 0 } }
+            try await poll("nobody waiting") { server.space.downloads.statuses().allSatisfy { $0.waiters == 0 } }
             gate.open()
-            try await poll("the end") { server.service.downloads.runningCount == 0 }
-            #expect(server.service.cache.totals.entries == 512)
+            try await poll("the end") { server.space.downloads.runningCount == 0 }
+            #expect(server.space.cache.totals.entries == 512)
         }
     }
 }

@@ -22,6 +22,14 @@ struct ProcessTests {
         #expect(FileManager.default.fileExists(atPath: path + "/CACHEDIR.TAG"))
     }
 
+    @Test("SIGTERM in the moment in which it says that it listens ends it in order")
+    func stoppedAtOnce() async throws {
+        let directory = try TemporaryDirectory()
+        for _ in 0..<5 {
+            #expect(try await LarderProcess(directory: directory.path("cache")).stop() == .status(0))
+        }
+    }
+
     @Test(
         "SIGTERM: /readyz turns 503, requests still come through until the delay is over, those in flight finish, exit 0"
     )
@@ -34,7 +42,7 @@ struct ProcessTests {
         defer { origin.stop() }
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(
-            directory: directory.path("cache"), arguments: ["--drain-delay", "1", "--drain-timeout", "20"])
+            directory: directory.path("cache"), arguments: ["--drain-delay", "5", "--drain-timeout", "20"])
         let call: JSON = ["url": .string(origin.url("/a"))]
         let client = larder.client
         async let waiting = client.request(

@@ -75,7 +75,7 @@ struct PurgeTests {
             try await origin.waitForRequests(1)
             _ = try await purge("key", url, on: server)
             async let late = concurrently(5) { _ in try await server.download(call) }
-            try await poll("five that came later") { server.service.downloads.laterCount(of: md5(url)) == 5 }
+            try await poll("five that came later") { server.space.downloads.laterCount(of: md5(url)) == 5 }
             // One origin request a key at a time, even so.
             #expect(origin.requestCount == 1)
             first.open()

@@ -78,7 +78,7 @@ struct SingleFlightTests {
             ]
             func download(_ request: DownloadRequest) -> (end: Gate, outcome: Recorder<String>) {
                 let (end, outcome) = (Gate("the end of a download"), Recorder<String>())
-                server.service.downloads.download(request, key: first.key) { result in
+                server.space.downloads.download(request, key: first.key) { result in
                     switch result {
                     case .success(let success): outcome.append(success.outcome.rawValue)
                     case .failure(let error): outcome.append("\(error)")

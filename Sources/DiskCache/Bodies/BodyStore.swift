@@ -21,14 +21,17 @@ final class BodyStore: Sendable {
     /// Room for the index when the disk is full: `ballast` in the namespace's directory.
     let ballast: Ballast
     /// Where bodies wait to be written.
-    let writeBuffers = WriteBuffers()
+    let writeBuffers: WriteBuffers
 
-    init(directory: String) throws(DiskCacheError) {
+    init(
+        directory: String, writeBuffers: WriteBuffers = WriteBuffers(), footprint: DiskCache.Footprint = .full
+    ) throws(DiskCacheError) {
         self.directory = directory
+        self.writeBuffers = writeBuffers
         incoming = directory + "/incoming"
         try FileSystem.makeDirectories(incoming)
         intents = Locked(try Self.openIntents(in: incoming))
-        ballast = try Ballast(path: directory + "/ballast")
+        ballast = try Ballast(path: directory + "/ballast", size: footprint.ballastBytes)
     }
 
     /// The absolute path of a body.

@@ -63,4 +63,15 @@ public struct CacheTotals: Hashable, Sendable {
         self.diskBytes = diskBytes
         self.entriesByKind = entriesByKind
     }
+
+    /// Nothing.
+    public static let none = CacheTotals(entries: 0, bodyBytes: 0, diskBytes: 0, entriesByKind: [:])
+
+    /// What two caches have together.
+    public static func + (one: CacheTotals, other: CacheTotals) -> CacheTotals {
+        CacheTotals(
+            entries: one.entries + other.entries, bodyBytes: one.bodyBytes + other.bodyBytes,
+            diskBytes: one.diskBytes + other.diskBytes,
+            entriesByKind: one.entriesByKind.merging(other.entriesByKind, uniquingKeysWith: +))
+    }
 }

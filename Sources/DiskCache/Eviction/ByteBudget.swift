@@ -3,14 +3,15 @@ import Primitives
 /// How many bytes may be on disk, how many are, and how many are promised to bodies that are being received.
 ///
 /// Invariant: nothing is promised that would make `used + reserved` exceed the limit. (It may exceed it for the instant
-/// between a commit and the release of the promise that it fulfils, and when a cache is opened with a smaller limit
-/// than before.) `used` is set by the writer after each commit; `reserved` belongs to the reservations.
+/// between a commit and the release of the promise that it fulfils, and when the limit has become smaller.) `used` is
+/// set by the writer after each commit; `reserved` belongs to the reservations.
 ///
 /// Beside the limit there is the room that the file system has. It is measured for each promise, because others take of
 /// it too; where there is plenty, after each commit and ten times a second. And what is promised is taken from what was
 /// measured after the last commit, because it may not be written yet.
 final class ByteBudget: Sendable {
     private struct State {
+        var limit: Int64
         var used: Int64 = 0
         var reserved: Int64 = 0
         var pinned: Int64 = 0
@@ -28,19 +29,25 @@ final class ByteBudget: Sendable {
         }
     }
 
-    /// The most bytes.
-    let limit: Int64
     private let freeSpace: FreeSpace
-    private let state = Locked(State())
+    private let state: Locked<State>
 
     init(limit: Int64, freeSpace: FreeSpace) {
-        self.limit = limit
         self.freeSpace = freeSpace
+        state = Locked(State(limit: limit))
+    }
+
+    /// The most bytes.
+    var limit: Int64 { state.withLock { $0.limit } }
+
+    /// Changes ``limit``. What is used or promised already may be more: it is nobody's loss at once.
+    func setLimit(_ bytes: Int64) {
+        state.withLock { $0.limit = bytes }
     }
 
     /// How many bytes more than allowed there would be if `bytes` more were needed; 0 or less: there is room.
     func excess(with bytes: Int64 = 0) -> Int64 {
-        state.withLock { $0.used + $0.reserved + bytes - limit }
+        state.withLock { $0.used + $0.reserved + bytes - $0.limit }
     }
 
     /// What committed entries take.
@@ -49,12 +56,15 @@ final class ByteBudget: Sendable {
     /// What is promised to bodies in flight.
     var reserved: Int64 { state.withLock { $0.reserved } }
 
+    /// What committed entries take, with what is promised to bodies in flight; and those of them that are pinned.
+    var taken: (all: Int64, pinned: Int64) { state.withLock { ($0.used + $0.reserved, $0.pinned) } }
+
     /// Promises `bytes` more, if there is room; whether there was.
     func reserve(_ bytes: Int64) -> Bool {
         let room = room
         return state.withLock { state in
             let unpromised = state.unpromised(of: room)
-            guard state.used + state.reserved + bytes <= limit, bytes <= unpromised else { return false }
+            guard state.used + state.reserved + bytes <= state.limit, bytes <= unpromised else { return false }
             state.reserved += bytes
             state.room = max(state.room, unpromised) - bytes
             return true
@@ -65,7 +75,7 @@ final class ByteBudget: Sendable {
     func couldHold(_ bytes: Int64) -> Bool {
         let room = room
         return state.withLock { state in
-            state.reserved + state.pinned + bytes <= limit
+            state.reserved + state.pinned + bytes <= state.limit
                 && bytes <= state.unpromised(of: room) + state.used - state.pinned
         }
     }

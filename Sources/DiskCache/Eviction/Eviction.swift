@@ -14,8 +14,6 @@ import Primitives
 /// Chooses what goes from disk when room is needed: what has expired, then what the policy says; never what is pinned.
 /// Touched by the writer's thread alone.
 final class Eviction {
-    /// How much below the limit the writer keeps the disk by itself, so that stores seldom have to wait for room.
-    let headRoom: Int64
     /// Eviction found nothing when this much was used: it is no use trying before more is.
     private var futileUse: Int64?
     private var policy: S3FIFOPolicy
@@ -33,10 +31,20 @@ final class Eviction {
     private static let moveLimit = 256
 
     init(_ configuration: DiskCache.Configuration) {
-        headRoom = min(configuration.diskLimit / 16, 64 << 20)
-        // What it remembers counts in the memory limit, and must leave room for what that is for.
-        policy = S3FIFOPolicy(ghostLimit: configuration.memoryLimit / 2 / 16)
+        policy = S3FIFOPolicy(ghostLimit: Self.ghostLimit(ofMemory: configuration.memoryLimit))
     }
+
+    /// Has what it remembers fit into a memory limit that has changed.
+    func fit(memoryLimit: Int) {
+        let limit = Self.ghostLimit(ofMemory: memoryLimit)
+        if policy.ghostLimit != limit { policy.ghostLimit = limit }
+    }
+
+    /// What it remembers counts in the memory limit, and must leave room for what that is for.
+    private static func ghostLimit(ofMemory limit: Int) -> Int { limit / 2 / 16 }
+
+    /// How much below the limit the writer keeps the disk by itself, so that stores seldom have to wait for room.
+    static func headRoom(ofLimit limit: Int64) -> Int64 { min(limit / 16, 64 << 20) }
 
     /// The memory that the choices take: at most 16 bytes for each entry on disk.
     var memoryBytes: Int { policy.memoryBytes }
@@ -57,8 +65,10 @@ final class Eviction {
     ///
     /// - Parameters:
     ///   - excess: how many more than allowed are taken; negative: so many less.
+    ///   - limit: how many are allowed.
     ///   - room: what the file system has left above the reserve.
-    func wanted(excess: Int64, room: Int64, used: Int64) -> Int64 {
+    func wanted(excess: Int64, limit: Int64, room: Int64, used: Int64) -> Int64 {
+        let headRoom = Self.headRoom(ofLimit: limit)
         let overLimit = excess + headRoom
         let tooLittle = min(headRoom, Self.leastRoom) - room
         if tooLittle <= 0 {

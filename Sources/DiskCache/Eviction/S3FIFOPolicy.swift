@@ -24,8 +24,11 @@ struct S3FIFOPolicy: EvictionPolicy {
     private static let moveLimit = 1000
 
     private var ghosts = GhostTable()
-    /// The most hashes that are remembered, however many entries there are.
-    private let ghostLimit: Int
+    /// The most hashes that are remembered, however many entries there are. What is too much goes with the next that is
+    /// remembered, or at once when none is to be.
+    var ghostLimit: Int {
+        didSet { if ghostLimit == 0, oldValue > 0 { ghosts = GhostTable() } }
+    }
 
     init() {
         self.init(ghostLimit: .max)

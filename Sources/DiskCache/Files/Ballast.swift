@@ -14,13 +14,14 @@ final class Ballast: @unchecked Sendable {
     private var claim: Int64 = 0
 
     /// The most bytes that it takes.
-    private static let size: Int64 = 4 << 20
+    private let size: Int64
     /// With fewer bytes hardly anything could be removed.
     private static let leastSize: Int64 = 256 << 10
 
-    /// Opens the file, which takes room at once.
-    init(path: String) throws(DiskCacheError) {
+    /// Opens the file, which takes room at once: up to `size` bytes.
+    init(path: String, size: Int64 = 4 << 20) throws(DiskCacheError) {
         self.path = path
+        self.size = size
         file = try FileDescriptor(opening: path, O_RDWR | O_CREAT, mode: 0o600)
         // What it had when the process ended; a copy of the file may have a hole there.
         take(file.status()?.identity.size ?? 0)
@@ -39,7 +40,7 @@ final class Ballast: @unchecked Sendable {
     func restore() {
         guard length < max(claim, Self.leastSize) else { return }
         let free = FileSystem.freeBytes(at: path)
-        let share = free >= 4 * Self.size ? Self.size : max(free / 10, Self.leastSize)
+        let share = free >= 4 * size ? size : max(free / 10, Self.leastSize)
         take(max(share <= free / 4 ? share : 0, min(claim, length + free)))
     }
 

@@ -6,9 +6,7 @@ import Primitives
 /// They are started with the first work and end with this object's ``stop()``; what is handed in later runs at once, on
 /// the caller's thread.
 final class DiskThreads: Sendable {
-    /// How many there are: disks do several things at once.
-    static let count = 8
-
+    private let count: Int
     private struct State {
         var works: [@Sendable () -> Void] = []
         var next = 0
@@ -18,6 +16,11 @@ final class DiskThreads: Sendable {
 
     private let state = Locked(State())
     private let ready = DispatchSemaphore(value: 0)
+
+    /// - Parameter count: how many threads there will be.
+    init(count: Int = 8) {
+        self.count = count
+    }
 
     /// Runs `work` soon.
     func run(_ work: @escaping @Sendable () -> Void) {
@@ -35,11 +38,11 @@ final class DiskThreads: Sendable {
     /// Ends the threads once all works have been done.
     func stop() {
         state.withLock { $0.isStopped = true }
-        for _ in 0..<Self.count { ready.signal() }
+        for _ in 0..<count { ready.signal() }
     }
 
     private func start() {
-        for _ in 0..<Self.count {
+        for _ in 0..<count {
             let thread = Thread { [self] in
                 while let work = next() { work() }
             }

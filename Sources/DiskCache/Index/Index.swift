@@ -52,12 +52,15 @@ final class Index: Sendable {
         let (database, log) = (Self.descriptor(of: path), Self.descriptor(of: path + "-wal"))
         descriptors = Locked([database, log])
         let name = CachedFilesVFS.name(of: path, database: database?.number ?? -1, log: log?.number ?? -1)
+        let footprint = configuration.footprint
         cached = LookupPool(
-            (0..<Self.lookupCount).map { _ in
-                LookupConnection(name, cacheBytes: Self.lookupCacheBytes / Self.lookupCount)
+            (0..<footprint.lookupCount).map { _ in
+                LookupConnection(name, cacheBytes: footprint.lookupCacheBytes / footprint.lookupCount)
             })
         waiting = LookupPool(
-            (0..<DiskThreads.count).map { _ in LookupConnection(CachedFilesVFS.name(of: path), cacheBytes: 256 << 10) })
+            (0..<footprint.diskThreadCount).map { _ in
+                LookupConnection(CachedFilesVFS.name(of: path), cacheBytes: 256 << 10)
+            })
         try mappingErrors {
             try waiting.open()
             try cached.open()
@@ -183,12 +186,6 @@ final class Index: Sendable {
 
     // MARK: - Opening
 
-    /// As many as there are threads that serve: then none waits for another.
-    private static let lookupCount = max(2, min(16, ProcessInfo.processInfo.activeProcessorCount))
-    /// For all of them: with a million entries what is above the leaves of the three trees takes 5 MiB, and what is
-    /// not here is a copy out of the kernel's memory.
-    private static let lookupCacheBytes = max(12 << 20, lookupCount << 20)
-
     private static func descriptor(of path: String) -> FileDescriptor? {
         try? FileDescriptor(opening: path, O_RDONLY)
     }
@@ -211,7 +208,7 @@ final class Index: Sendable {
                     PRAGMA synchronous = \(chosen.durability == .power ? "FULL" : "NORMAL");
                     PRAGMA wal_autocheckpoint = \(chosen.checkpointPages);
                     PRAGMA journal_size_limit = 67108864;
-                    PRAGMA cache_size = -8192;
+                    PRAGMA cache_size = \(-chosen.footprint.writerCacheBytes >> 10);
                     PRAGMA temp_store = MEMORY;
                     """)
         }

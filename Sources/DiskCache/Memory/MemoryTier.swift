@@ -21,8 +21,8 @@ public final class MemoryTier<Value: Sendable>: Sendable {
         let state = Locked(MemoryShard<Value, Policy>())
     }
 
-    /// The most bytes that everything in it may cost; 0: nothing is ever kept.
-    public let limit: Int
+    /// The most bytes that everything in it may cost; 0: nothing is kept.
+    public var limit: Int { full.load(ordering: .relaxed) }
     /// The most that one value may cost: an eighth of the limit of now, so that no single body empties the tier.
     public var valueLimit: Int { currentLimit / 8 }
     /// The most bytes that everything in it may cost now: ``limit``, or less; see ``setCurrentLimit(_:)``.
@@ -31,6 +31,7 @@ public final class MemoryTier<Value: Sendable>: Sendable {
     private let shards: [Shard]
     private let onTake: @Sendable (Value) -> Void
     private let onLeave: @Sendable (Value) -> Void
+    private let full: Atomic<Int>
     private let current: Atomic<Int>
     private let used = Atomic<Int>(0)
     /// The part of `used` that others hold.
@@ -49,10 +50,10 @@ public final class MemoryTier<Value: Sendable>: Sendable {
         limit: Int, shardCount: Int? = nil, onTake: @escaping @Sendable (Value) -> Void = { _ in },
         onLeave: @escaping @Sendable (Value) -> Void = { _ in }
     ) {
-        self.limit = max(0, limit)
         self.onTake = onTake
         self.onLeave = onLeave
-        current = Atomic(self.limit)
+        full = Atomic(max(0, limit))
+        current = Atomic(max(0, limit))
         shards = (0..<max(1, shardCount ?? Self.shardCount(forLimit: limit))).map { _ in Shard() }
     }
 
@@ -181,6 +182,13 @@ public final class MemoryTier<Value: Sendable>: Sendable {
         return freed
     }
 
+    /// Changes ``limit``, and ``currentLimit`` to the same. What is too much is evicted. One thread calls it, the same
+    /// that calls ``setCurrentLimit(_:)``.
+    public func setLimit(_ bytes: Int) {
+        full.store(max(0, bytes), ordering: .relaxed)
+        setCurrentLimit(bytes)
+    }
+
     /// Changes how much the values in it may cost for now, without what others hold: at most ``limit`` together. What
     /// is too much is evicted. One thread calls it.
     public func setCurrentLimit(_ bytes: Int) {
@@ -296,4 +304,13 @@ public struct MemoryStatistics: Hashable, Sendable {
 
     /// Nothing held, nothing done.
     public init() {}
+
+    /// Adds what another tier holds and did.
+    public mutating func add(_ other: MemoryStatistics) {
+        count += other.count
+        bytes += other.bytes
+        hits += other.hits
+        misses += other.misses
+        evictions += other.evictions
+    }
 }

@@ -44,6 +44,11 @@ final class WriteContext {
         invalidate(row.entry.key)
     }
 
+    /// Removes some of what entries take above the limit; how many of them.
+    func evictExcess() throws -> Int {
+        try eviction.step(self, toFree: totals.diskBytes - parts.budget.limit).entries
+    }
+
     /// Writes what changed of an entry whose body stays.
     func change(_ old: EntryRow, to entry: Entry) throws -> Entry {
         var row = old

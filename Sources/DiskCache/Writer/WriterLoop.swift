@@ -27,11 +27,11 @@ final class WriterLoop: @unchecked Sendable {
     /// A loop that knows what the index says now.
     init(_ parts: CacheParts) throws(DiskCacheError) {
         self.parts = parts
-        let eviction = Eviction(parts.configuration)
-        self.eviction = eviction
+        eviction = Eviction(parts.configuration)
+        let headRoom = Eviction.headRoom(ofLimit: parts.configuration.diskLimit)
         let (totals, shrinking) = try mappingErrors {
             try parts.index.writing.writeWithoutTransaction {
-                (try Totals($0), try IndexShrinking($0, headRoom: eviction.headRoom))
+                (try Totals($0), try IndexShrinking($0, headRoom: headRoom))
             }
         }
         self.shrinking = shrinking
@@ -133,6 +133,7 @@ final class WriterLoop: @unchecked Sendable {
             totals = context.totals
             shrinking.committed(freePages: freePages)
             measureRoom()
+            eviction.fit(memoryLimit: parts.memory.limit)
             parts.memory.setHeldByOthers(eviction.memoryBytes)
             parts.totals.withLock { $0 = totals.snapshot }
             return context
@@ -212,9 +213,10 @@ final class WriterLoop: @unchecked Sendable {
 
     /// How many bytes should go before anybody needs them, because so little room is left.
     private var bytesToEvict: Int64 {
-        isCrashed
-            ? 0
-            : eviction.wanted(excess: parts.budget.excess(), room: parts.budget.roomAtCommit, used: parts.budget.used)
+        if isCrashed { return 0 }
+        let budget = parts.budget
+        return eviction.wanted(
+            excess: budget.excess(), limit: budget.limit, room: budget.roomAtCommit, used: budget.used)
     }
 
     /// Makes some room, in one small step.

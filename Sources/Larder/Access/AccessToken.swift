@@ -25,6 +25,9 @@ public struct AccessToken: Hashable, Sendable {
     /// Whether it is good for a namespace.
     public func isFor(namespace: String) -> Bool { namespaces?.contains(namespace) ?? true }
 
+    /// The namespace that it is for, when that is a single one: what its bearer's requests mean that name none.
+    public var ownNamespace: String? { namespaces?.count == 1 ? namespaces?.first : nil }
+
     /// Whether a text may be a token's name: the same that may be a namespace's.
     public static func isName(_ text: String) -> Bool {
         CacheDirectory.isNamespace(text)

@@ -61,6 +61,14 @@ extension DownloadManager {
         for flight in flights { _ = flight.cancel() }
     }
 
+    /// Cancels those that nobody waits for.
+    func endUnawaited() {
+        let flights = state.withLock { state in
+            state.running.values.filter { $0.waiters.isEmpty && $0.later.isEmpty }.map(\.flight)
+        }
+        for flight in flights { _ = flight.cancel() }
+    }
+
     static func status(key: String, of flight: Flight, waiters: Int) -> DownloadStatus {
         let progress = flight.progress
         let seconds = flight.elapsed.inSeconds

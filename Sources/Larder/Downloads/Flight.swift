@@ -16,7 +16,7 @@ final class Flight: OriginReceiver, Sendable {
         let origin: OriginClient
         let clock: any WallClock
         let metrics: ServiceMetrics
-        let defaultTTL: Duration
+        let options: NamespaceOptions
         let entryLimit: Int64
     }
 
@@ -122,6 +122,7 @@ final class Flight: OriginReceiver, Sendable {
         var originRequest = OriginRequest(url: request.url.string)
         originRequest.fields = fields
         originRequest.sizeLimit = tools.entryLimit
+        originRequest.addressPolicy = tools.options.addressPolicy
         let transfer = tools.origin.fetch(originRequest, receiver: self)
         let wasCancelled = state.withLock { state in
             state.transfer = transfer
@@ -250,7 +251,7 @@ final class Flight: OriginReceiver, Sendable {
         if let ttl = request.ttl { return ttl }
         let control = CacheControl(fields)
         if control.noStore || control.noCache { return .zero }
-        return FreshnessLifetime(fields, receivedAt: now)?.remaining ?? tools.defaultTTL
+        return FreshnessLifetime(fields, receivedAt: now)?.remaining ?? tools.options.defaultTTL
     }
 
     /// What an origin says about its body is kept when it is of a sensible length: a row of the index, an answer's head

@@ -22,6 +22,7 @@ final class FetchFlight: Sendable {
         let clock: any WallClock
         let metrics: ServiceMetrics
         let entryLimit: Int64
+        var options = NamespaceOptions()
     }
 
     /// A client that waits for the head.
@@ -162,6 +163,7 @@ final class FetchFlight: Sendable {
         request.decodesContent = false
         request.followsRedirects = false
         request.body = leader.request.upload?.pipe
+        request.addressPolicy = tools.options.addressPolicy
         let transfer = tools.origin.fetch(request, receiver: self)
         let isForNobody = state.withLock { state in
             state.transfer = transfer

@@ -69,6 +69,11 @@ public final class Gateway: Sendable {
     /// How many requests to origins are under way.
     public var flightCount: Int { state.withLock { $0.flights.values.reduce(0) { $0 + $1.count } } }
 
+    /// Ends those that nobody waits for or reads any more.
+    func endUnread() {
+        for flight in state.withLock({ $0.flights.values.flatMap { $0 } }) { _ = flight.giveUp() }
+    }
+
     /// Refuses new requests from now on, and ends those that run.
     public func stop() {
         let flights = state.withLock { state in

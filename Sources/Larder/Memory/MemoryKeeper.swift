@@ -10,7 +10,7 @@ import Logging
 import Primitives
 
 /// Gives memory back when the machine or the control group runs short of it, or when somebody asks, and lets the memory
-/// tier grow again later. Nothing is lost by it: what is in memory is on disk.
+/// tiers grow again later; shares the limit out among them. Nothing is lost by it: what is in memory is on disk.
 ///
 /// It has a thread of its own, so that no request waits for what goes.
 public final class MemoryKeeper: Sendable {
@@ -22,18 +22,25 @@ public final class MemoryKeeper: Sendable {
         public var memoryBytes = 0
     }
 
-    private struct Request: Sendable {
-        var target: Int
-        var completion: @Sendable (Trimmed) -> Void
+    /// What a cache has of the limit.
+    struct Share: Sendable {
+        var cache: DiskCache
+        var bytes: Int
+    }
+
+    private enum Request: Sendable {
+        case trim(toBytes: Int, @Sendable (Trimmed) -> Void)
+        case share([Share], emptying: [DiskCache], @Sendable () -> Void)
     }
 
     private struct State {
+        var shares: [Share] = []
         var requests: [Request] = []
         var isStopped = false
         var signs = 0
     }
 
-    private let cache: DiskCache
+    private let fullLimit: Int
     private let files: MemoryPressureFiles
     private let pace: MemoryPressurePolicy.Pace
     private let logger: Logger
@@ -43,12 +50,13 @@ public final class MemoryKeeper: Sendable {
 
     /// Starts the thread.
     ///
-    /// - Parameter files: what says that memory is short.
+    /// - Parameters:
+    ///   - limit: what all caches may hold together, in bytes.
+    ///   - files: what says that memory is short.
     init(
-        _ cache: DiskCache, watching files: MemoryPressureFiles, pace: MemoryPressurePolicy.Pace = .init(),
-        logger: Logger
+        limit: Int, watching files: MemoryPressureFiles, pace: MemoryPressurePolicy.Pace = .init(), logger: Logger
     ) {
-        self.cache = cache
+        fullLimit = limit
         self.files = files
         self.pace = pace
         self.logger = logger
@@ -67,12 +75,33 @@ public final class MemoryKeeper: Sendable {
     /// Gives memory back until the memory tier holds at most `target` bytes, and what the libraries keep for later.
     /// `completion` is called on the keeper's thread. The limit stays: what is asked for comes back.
     public func trim(toBytes target: Int = 0, completion: @escaping @Sendable (Trimmed) -> Void = { _ in }) {
+        guard order(.trim(toBytes: target, completion)) else { return completion(Trimmed(memoryBytes: heldBytes)) }
+    }
+
+    /// Says which caches there are from now on, and what each may have of the limit; they have it when this returns.
+    ///
+    /// - Parameter others: those that keep nothing any more, and are not held here.
+    func share(_ shares: [Share], emptying others: [DiskCache] = []) {
+        let done = DispatchSemaphore(value: 0)
+        if order(.share(shares, emptying: others, { done.signal() })) { done.wait() }
+    }
+
+    /// What all caches may hold together now: the limit, or less while memory is short.
+    public var currentLimit: Int { shares.reduce(0) { $0 + $1.cache.currentMemoryLimit } }
+
+    /// What all caches hold, in bytes.
+    private var heldBytes: Int { shares.reduce(0) { $0 + $1.cache.memoryStatistics.bytes } }
+
+    private var shares: [Share] { state.withLock(\.shares) }
+
+    /// Has the thread do something; `false` when it has ended.
+    private func order(_ request: Request) -> Bool {
         let isStopped = state.withLock { state in
-            if !state.isStopped { state.requests.append(Request(target: target, completion: completion)) }
+            if !state.isStopped { state.requests.append(request) }
             return state.isStopped
         }
-        if isStopped { return completion(Trimmed(memoryBytes: cache.memoryStatistics.bytes)) }
-        wake.signal()
+        if !isStopped { wake.signal() }
+        return !isStopped
     }
 
     /// Ends the thread, after what was asked for is done, and waits for that. To be called once.
@@ -86,7 +115,7 @@ public final class MemoryKeeper: Sendable {
 
     private func run() {
         var sensor = MemoryPressureSensor(files)
-        var policy = MemoryPressurePolicy(fullLimit: cache.configuration.memoryLimit, pace: pace)
+        var policy = MemoryPressurePolicy(fullLimit: fullLimit, pace: pace)
         if !sensor.missing.isEmpty {
             logger.debug(
                 "some memory pressure cannot be seen here",
@@ -100,16 +129,25 @@ public final class MemoryKeeper: Sendable {
                 defer { state.requests = [] }
                 return (state.requests, state.isStopped)
             }
-            for request in requests { request.completion(trim(to: request.target)) }
+            for request in requests {
+                switch request {
+                case .trim(let target, let completion): completion(trim(to: target))
+                case .share(let shares, let others, let completion):
+                    state.withLock { $0.shares = shares }
+                    for cache in others { cache.setMemoryLimit(0) }
+                    for share in shares { share.cache.setMemoryLimit(share.bytes) }
+                    if policy.limit < policy.fullLimit { setLimit(policy.limit) }
+                    completion()
+                }
+            }
             if isStopped { return }
 
             let now = ContinuousClock.now
             if let sign = sensor.sign(Array(polled.dropFirst())) {
                 state.withLock { $0.signs += 1 }
-                let bytes = cache.memoryStatistics.bytes
-                if let limit = policy.shrink(sign, holding: bytes, at: now) { shrink(to: limit) }
+                if let limit = policy.shrink(sign, holding: heldBytes, at: now) { shrink(to: limit) }
             } else if let limit = policy.grow(at: now) {
-                cache.setCurrentMemoryLimit(limit)
+                setLimit(limit)
                 if limit == policy.fullLimit { logger.info("the memory tier has its full limit again") }
             }
         }
@@ -122,20 +160,29 @@ public final class MemoryKeeper: Sendable {
         return Int32(clamping: max(0, Int64(wait.inSeconds * 1000) + 1))
     }
 
+    /// Each has its part of a limit.
+    private func setLimit(_ limit: Int) {
+        for share in shares { share.cache.setCurrentMemoryLimit(part(of: limit, for: share)) }
+    }
+
+    private func part(of bytes: Int, for share: Share) -> Int {
+        bytes >= fullLimit ? share.bytes : Int(Double(bytes) * Double(share.bytes) / Double(fullLimit))
+    }
+
     private func shrink(to limit: Int) {
-        cache.setCurrentMemoryLimit(limit)
+        setLimit(limit)
         giveBack()
         logger.info("memory is short: the memory tier's limit falls", metadata: ["limit": "\(limit)"])
     }
 
     private func trim(to target: Int) -> Trimmed {
-        let freed = cache.trimMemory(toBytes: target)
+        let freed = shares.reduce(0) { $0 + $1.cache.trimMemory(toBytes: part(of: target, for: $1)) }
         giveBack()
-        return Trimmed(freedBytes: freed, memoryBytes: cache.memoryStatistics.bytes)
+        return Trimmed(freedBytes: freed, memoryBytes: heldBytes)
     }
 
     private func giveBack() {
-        cache.releaseWorkingMemory()
+        for share in shares { share.cache.releaseWorkingMemory() }
         FreeMemory.giveBack()
     }
 }

@@ -14,6 +14,29 @@ final class AccessGate: Sendable {
         let bearer: Bearer?
         /// The page's origin, when it may read the answer.
         let origin: String?
+        /// Whether there are origins whose pages may ask.
+        var mayBePages = false
+
+        /// Throws when the visitor lacks a scope.
+        func check(_ scope: Scope) throws(Problem) {
+            guard let bearer, !bearer.token.scopes.contains(scope) else { return }
+            throw Problem(
+                status: 403, detail: "the token lacks the scope \(scope)",
+                fields: [.wwwAuthenticate: AccessGate.challenge("insufficient_scope", "scope=\"\(scope)\"")])
+        }
+
+        /// What the visitor may do to namespaces that it may use at all.
+        var authority: NamespaceAuthority {
+            guard let token = bearer?.token else { return .operator }
+            guard token.scopes.contains(.admin) else { return .purger }
+            return token.isFor(namespace: LarderService.defaultNamespace) ? .operator : .owner
+        }
+
+        /// Throws when the visitor may not use a namespace, whether there is one of that name or not.
+        func check(namespace: String) throws(Problem) {
+            guard let bearer, !bearer.token.isFor(namespace: namespace) else { return }
+            throw Problem(status: 403, detail: "the token is not for this namespace")
+        }
     }
 
     private let tokens: TokenStore?
@@ -41,6 +64,9 @@ final class AccessGate: Sendable {
 
     // MARK: Requests
 
+    /// Whether there are origins whose pages may ask.
+    var allowsPages: Bool { !web.origins.isEmpty }
+
     /// The origin of the page that asks, when it may; `nil` also when it is no page.
     func origin(of request: Request) -> String? {
         web.origins.isEmpty ? nil : request.field("Origin").flatMap { web.allows(origin: $0) ? $0 : nil }
@@ -53,7 +79,7 @@ final class AccessGate: Sendable {
         let origin = origin(of: request)
         guard let tokens else {
             if let problem = web.refusal(of: request, isReading: scope == .read) { throw problem }
-            return Visitor(bearer: nil, origin: origin)
+            return Visitor(bearer: nil, origin: origin, mayBePages: allowsPages)
         }
         let field = request.withTarget(Self.credentialField(for:))
         let values = request.fields[values: field]
@@ -70,39 +96,40 @@ final class AccessGate: Sendable {
                 status: 429, detail: "the token's rate is \(bearer.token.rate ?? 0) requests a second",
                 fields: [.retryAfter: "1"])
         }
-        return Visitor(bearer: bearer, origin: origin)
+        return Visitor(bearer: bearer, origin: origin, mayBePages: allowsPages)
     }
 
-    /// Checks that a visitor may use a route in a namespace.
-    func check(_ visitor: Visitor, scope: Scope, namespace: String) throws(Problem) {
-        guard let bearer = visitor.bearer else { return }
-        guard bearer.token.scopes.contains(scope) else {
-            throw Problem(
-                status: 403, detail: "the token lacks the scope \(scope)",
-                fields: [.wwwAuthenticate: Self.challenge("insufficient_scope", "scope=\"\(scope)\"")])
-        }
-        guard bearer.token.isFor(namespace: namespace) else {
-            throw Problem(status: 403, detail: "the token is not for this namespace")
-        }
+    /// The fields of a request that choose its namespace, for `Vary`.
+    func vary(of request: Request) -> String {
+        if tokens == nil { return "Larder-Namespace" }
+        return request.withTarget(Self.isFetch)
+            ? "Larder-Namespace, Larder-Authorization" : "Larder-Namespace, Authorization"
     }
 
     // MARK: Answers at hand
 
-    /// Whether a GET gets the answer that is at hand for its target. When not, ``admit(_:scope:)`` and
-    /// ``check(_:scope:namespace:)`` say why, or let it in all the same: a rate is counted there alone.
+    /// Who may have the answers that are at hand.
+    struct Pass {
+        /// `nil`: anybody, where no tokens are asked for.
+        let token: AccessToken?
+    }
+
+    /// Whether a GET gets the answer that is at hand for its target; `nil` when not. Then ``admit(_:scope:)`` says why,
+    /// or lets it in all the same: a rate is counted there alone. The namespace is still to be looked at.
     ///
     /// - Parameters:
     ///   - credentials: what the one line of the field said that tokens come in; `nil`: there is none.
     ///   - host: what `Host` said; `nil`: there is none.
-    func allows(_ credentials: UnsafeRawBufferPointer?, host: UnsafeRawBufferPointer?, isFetch: Bool) -> Bool {
+    func pass(_ credentials: UnsafeRawBufferPointer?, host: UnsafeRawBufferPointer?, isFetch: Bool) -> Pass? {
         guard let tokens else {
-            guard checksHost else { return true }
-            guard let host else { return false }
-            return web.isMeant(by: host)
+            guard checksHost else { return Pass(token: nil) }
+            guard let host, web.isMeant(by: host) else { return nil }
+            return Pass(token: nil)
         }
-        guard let token = credentials.flatMap(Self.token(in:)).flatMap(tokens.bearer(of:))?.token else { return false }
-        return token.rate == nil && token.scopes.contains(isFetch ? .download : .read)
-            && token.isFor(namespace: LarderService.defaultNamespace)
+        guard let token = credentials.flatMap(Self.token(in:)).flatMap(tokens.bearer(of:))?.token, token.rate == nil,
+            token.scopes.contains(isFetch ? .download : .read)
+        else { return nil }
+        return Pass(token: token)
     }
 
     // MARK: Words
@@ -120,7 +147,7 @@ final class AccessGate: Sendable {
     }
 
     /// RFC 6750 §3.
-    private static func challenge(_ error: String?, _ more: String? = nil) -> String {
+    static func challenge(_ error: String?, _ more: String? = nil) -> String {
         (["Bearer realm=\"Larder\"", error.map { "error=\"\($0)\"" }, more] as [String?])
             .compactMap { $0 }.joined(separator: ", ")
     }

@@ -8,10 +8,14 @@ struct AuditLog: Sendable {
     private let bearer: String?
     private let request: Request
     private let operation: String
+    private let namespace: String
 
-    init(_ request: Request, operation: String, visitor: AccessGate.Visitor, logger: Logger) {
+    init(
+        _ request: Request, operation: String, namespace: String, visitor: AccessGate.Visitor, logger: Logger
+    ) {
         self.logger = logger
         self.operation = operation
+        self.namespace = namespace
         bearer = visitor.bearer?.token.name
         self.request = request
     }
@@ -27,7 +31,7 @@ struct AuditLog: Sendable {
             "change",
             metadata: [
                 "operation": "\(operation)", "token": "\(bearer ?? "-")", "remote": "\(request.remoteAddress)",
-                "what": "\(what)", "count": "\(count)",
+                "namespace": "\(namespace)", "what": "\(what)", "count": "\(count)",
             ])
     }
 }

@@ -24,7 +24,15 @@ enum CrossOrigin {
         fields[.accessControlAllowOrigin] = origin
         fields[.accessControlExposeHeaders] = "*"
         // Only `*` itself is the same for all.
-        fields.append(HTTPField(name: .vary, value: "Origin"))
+        return varying(Response(status: response.status, fields: fields, body: response.body))
+    }
+
+    /// The same answer, for a cache on the way to know that others would get another: by default, a page.
+    ///
+    /// - Parameter names: the fields that make the difference.
+    static func varying(_ response: Response, by names: String = "Origin") -> Response {
+        var fields = response.fields
+        fields.append(HTTPField(name: .vary, value: names))
         return Response(status: response.status, fields: fields, body: response.body)
     }
 }

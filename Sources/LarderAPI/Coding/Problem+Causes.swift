@@ -87,9 +87,28 @@ extension Problem {
         }
     }
 
+    /// Why a namespace is not there, or not made, changed or removed.
+    init(_ error: NamespaceError) {
+        switch error {
+        case .invalidName: self = .invalid(error.description, pointer: "/name")
+        case .unknown: self = .notFound(error.description)
+        case .tooMany, .isDefault, .overLimit, .pinned, .layoutNeedsVersion:
+            self.init(status: 409, detail: error.description)
+        case .notAllowed:
+            self.init(
+                status: 403, detail: error.description,
+                fields: [.wwwAuthenticate: AccessGate.challenge("insufficient_scope", "scope=\"\(Scope.admin)\"")])
+        case .busy: self.init(status: 503, detail: error.description)
+        case .stopping: self = .stopping
+        case .cache(let error): self.init(error)
+        case .registry: self.init(status: 500, detail: error.description)
+        }
+    }
+
     static let noSpace = Problem(
         status: 507,
-        detail: "the disk is full, or --disk-limit or --disk-reserve is reached and what is there is pinned or in use")
+        detail: "the disk is full, or --disk-limit, --disk-reserve or the namespace's diskLimit is reached and what is "
+            + "there is pinned or in use")
 
     static let stopping = Problem(
         status: 503, detail: "the server is stopping; ask again, or another one")

@@ -2,8 +2,8 @@ import DiskCache
 import MicroHTTPD
 import Primitives
 
-/// An answer that is sent again, as it is, to whoever asks for the same: the target byte for byte, the fields of the
-/// request that it depends on, and no field that asks for something else (``RequestField``).
+/// An answer that is sent again, as it is, to whoever asks for the same: the namespace, the target byte for byte, the
+/// fields of the request that it depends on, and no field that asks for something else (``RequestField``).
 final class ReadyAnswer: Sendable {
     /// A field that the answer was selected by (RFC 9111 §4.1): its name in lower case, and what the one line of that
     /// name said; `nil`: there was none.
@@ -14,22 +14,25 @@ final class ReadyAnswer: Sendable {
 
     /// Which requests it is for.
     struct Requests: Hashable {
+        /// See ``Namespace/id``.
+        let namespace: Int
         let target: [UInt8]
         /// What `Larder-TTL` said; `nil`: it was not there.
         let ttl: [UInt8]?
         let selectors: [Selector]
-        /// Of the target alone.
-        let targetHash: Int
+        /// Of the target and the namespace.
+        let hash: Int
 
-        init(target: [UInt8], ttl: [UInt8]?, selectors: [Selector]) {
+        init(namespace: Int, target: [UInt8], ttl: [UInt8]?, selectors: [Selector]) {
+            self.namespace = namespace
             self.target = target
             self.ttl = ttl
             self.selectors = selectors
-            targetHash = target.withUnsafeBytes(ReadyAnswer.hash)
+            hash = ReadyAnswer.hash(target.withUnsafeBytes(ReadyAnswer.hash), in: namespace)
         }
 
         func hash(into hasher: inout Hasher) {
-            hasher.combine(targetHash)
+            hasher.combine(hash)
             hasher.combine(ttl)
             hasher.combine(selectors)
         }
@@ -76,6 +79,12 @@ final class ReadyAnswer: Sendable {
         return hasher.finalize()
     }
 
+    /// Of a target in a namespace, by that of the target.
+    static func hash(_ target: Int, in namespace: Int) -> Int {
+        // Odd, so that all bits of both count.
+        target ^ (namespace &* 0x1E37_79B9_7F4A_7C15)
+    }
+
     /// The same answer as it is at another instant; `nil` when there is none any more.
     func renewed(at now: Timestamp) -> ReadyAnswer? {
         guard now >= validity.from, let (response, until) = renew?(now) else { return nil }
@@ -91,8 +100,11 @@ final class ReadyAnswer: Sendable {
 
     /// Whether a request for the target gets this answer.
     ///
-    /// - Parameter ttl: what its `Larder-TTL` says.
-    func answers(_ head: borrowing RawHead, ttl: UnsafeRawBufferPointer?) -> Bool {
+    /// - Parameters:
+    ///   - namespace: the one that it means.
+    ///   - ttl: what its `Larder-TTL` says.
+    func answers(_ head: borrowing RawHead, namespace: Int, ttl: UnsafeRawBufferPointer?) -> Bool {
+        guard requests.namespace == namespace else { return false }
         switch (requests.ttl, ttl) {
         case (nil, nil): break
         case (let own?, let ttl?): guard ttl.elementsEqual(own) else { return false }

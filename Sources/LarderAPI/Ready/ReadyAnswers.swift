@@ -11,13 +11,12 @@ import Primitives
 final class ReadyAnswers: Sendable {
     private let table = ReadyTable()
     private let clock: any WallClock
-    private let cache: DiskCache
-
+    private let namespaces: NamespaceTable
     private let gate: AccessGate
 
     init(service: LarderService, gate: AccessGate) {
         clock = service.clock
-        cache = service.cache
+        namespaces = service.namespaces
         self.gate = gate
     }
 
@@ -30,13 +29,15 @@ final class ReadyAnswers: Sendable {
     /// Has fetched from memory what the answer will need, where one is at hand.
     ///
     /// - Returns: for ``answer(to:)``, by the request's head.
-    func expect(_ target: UnsafeRawBufferPointer) -> Int { table.expect(target) }
+    func expect(_ target: UnsafeRawBufferPointer) -> Int {
+        table.expect(target, namespace: namespaces.defaultID)
+    }
 
     /// The answer to a request, where it is at hand.
     func answer(to head: borrowing RawHead) -> Response? {
         guard head.length <= Self.headLimit else { return nil }
         let isFetch = AccessGate.isFetch(head.target)
-        var ttl, credentials, host: UnsafeRawBufferPointer?
+        var ttl, credentials, host, name: UnsafeRawBufferPointer?
         for index in 0..<head.fieldCount {
             let field = head[field: index]
             if RequestField.isTTL(field), ttl == nil {
@@ -45,13 +46,17 @@ final class ReadyAnswers: Sendable {
                 credentials = field.value
             } else if RequestField.isHost(field) {
                 host = field.value
+            } else if RequestField.isNamespace(field), name == nil {
+                name = field.value
             } else if RequestField.changesAnswer(field) {
                 return nil
             }
         }
-        guard gate.allows(credentials, host: host, isFetch: isFetch) else { return nil }
+        guard let pass = gate.pass(credentials, host: host, isFetch: isFetch),
+            let namespace = namespaceID(named: name, pass)
+        else { return nil }
         let now = now
-        let found: Found? = table.find(head, ttl: ttl) { answer in
+        let found: Found? = table.find(head, namespace: namespace, ttl: ttl) { answer in
             let validity = answer.validity
             guard validity.isCurrent else { return .outdated(answer) }
             guard now >= validity.from, now < validity.until else { return .due(answer) }
@@ -73,6 +78,16 @@ final class ReadyAnswers: Sendable {
         case .outdated(let answer): return forget(answer)
         case nil: return nil
         }
+    }
+
+    /// The namespace that a request means; `nil`: none that it may use.
+    private func namespaceID(named name: UnsafeRawBufferPointer?, _ pass: AccessGate.Pass) -> Int? {
+        guard name != nil || pass.token != nil else { return namespaces.defaultID }
+        let text =
+            name.map { String(decoding: $0, as: UTF8.self) } ?? pass.token?.ownNamespace
+            ?? LarderService.defaultNamespace
+        guard pass.token?.isFor(namespace: text) ?? true else { return nil }
+        return text == LarderService.defaultNamespace ? namespaces.defaultID : namespaces.find(text)?.id
     }
 
     private enum Found {
@@ -100,21 +115,25 @@ final class ReadyAnswers: Sendable {
         to call: Call, selectors: [String] = [], madeOf entry: HotEntry.Mark, selectedFrom responses: ChangeMark? = nil,
         renews: Bool, make: @escaping ReadyAnswer.Maker
     ) {
+        // Nothing else of the call: an answer outlives it.
+        let (namespace, readableByAll) = (call.context.namespace, call.context.readableByAll)
+        let readable: ReadyAnswer.Maker = { now in make(now).map { (readableByAll($0.response), $0.until) } }
         let now = now
         var validity = ReadyAnswer.Validity(entry: entry, responses: responses, from: now, until: now)
-        guard validity.isCurrent, let requests = Self.requests(like: call.exchange.request, selectors),
-            let (response, until) = make(now), until > now, case .bytes = response.body,
+        guard validity.isCurrent,
+            let requests = Self.requests(like: call.exchange.request, in: namespace.id, selectors),
+            let (response, until) = readable(now), until > now, case .bytes = response.body,
             response.headLength <= Self.headLimit
         else { return }
         validity.until = until
         let answer = ReadyAnswer(
             to: requests, response: response, validity: validity, meter: call.meter(status: response.status),
-            renew: renews ? make : nil)
+            renew: renews ? readable : nil)
         // First the table: from then on it can be taken out again.
         table.insert(answer)
         // Whatever takes the answer's place meanwhile is taken out by this, too; so nothing of the answer is held here.
         let entryID = ObjectIdentifier(entry.entry)
-        let isKept = cache.keepAtHand(entry, for: requests.hashValue, bytes: answer.cost) { [weak table] in
+        let isKept = namespace.cache.keepAtHand(entry, for: requests.hashValue, bytes: answer.cost) { [weak table] in
             table?.remove(requests, madeOf: entryID)
         }
         if !isKept { table.remove(requests, madeOf: entryID) }
@@ -125,7 +144,9 @@ final class ReadyAnswers: Sendable {
 
     /// The requests that get the same answer as this one, which depends on these fields and on `Larder-TTL`; `nil` when
     /// it is one whose answer others do not get.
-    private static func requests(like request: Request, _ names: [String]) -> ReadyAnswer.Requests? {
+    private static func requests(
+        like request: Request, in namespace: Int, _ names: [String]
+    ) -> ReadyAnswer.Requests? {
         guard !request.isHead, request.declaredLength == nil else { return nil }
         var isPlain = true
         let isFetch = request.withTarget(AccessGate.isFetch)
@@ -134,7 +155,9 @@ final class ReadyAnswers: Sendable {
         request.forEachFieldLine { field in
             if RequestField.isTTL(field), ttl == nil {
                 ttl = Array(field.value)
-            } else if !RequestField.isCredentials(field, isFetch: isFetch), RequestField.changesAnswer(field) {
+            } else if !RequestField.isCredentials(field, isFetch: isFetch), !RequestField.isNamespace(field),
+                RequestField.changesAnswer(field)
+            {
                 isPlain = false
             }
             for index in values.indices where field.isNamed(values[index].name) {
@@ -144,7 +167,7 @@ final class ReadyAnswers: Sendable {
         // What several lines say together is for those to compare who know the field.
         guard isPlain, values.allSatisfy({ $0.lines.count <= 1 }) else { return nil }
         return ReadyAnswer.Requests(
-            target: request.withTarget(Array.init), ttl: ttl,
+            namespace: namespace, target: request.withTarget(Array.init), ttl: ttl,
             selectors: values.map { ReadyAnswer.Selector(name: $0.name, value: $0.lines.first) })
     }
 }

@@ -40,13 +40,15 @@ struct ReadyShard: @unchecked Sendable {
     }
 
     func find<Result>(
-        _ hash: Int, _ head: borrowing RawHead, ttl: UnsafeRawBufferPointer?, _ use: (ReadyAnswer) -> Result
+        _ hash: Int, _ head: borrowing RawHead, namespace: Int, ttl: UnsafeRawBufferPointer?,
+        _ use: (ReadyAnswer) -> Result
     ) -> Result? {
         var index = start(hash)
         while let found = slots[index].answer {
             if slots[index].hash == hash {
                 let result: Result?? = found._withUnsafeGuaranteedRef { answer in
-                    answer.isFor(head.target) && answer.answers(head, ttl: ttl) ? use(answer) : nil
+                    answer.isFor(head.target) && answer.answers(head, namespace: namespace, ttl: ttl)
+                        ? use(answer) : nil
                 }
                 if let result, let result { return result }
             }
@@ -92,11 +94,11 @@ struct ReadyShard: @unchecked Sendable {
     }
 
     private mutating func place(_ answer: ReadyAnswer) {
-        var index = start(answer.requests.targetHash)
+        var index = start(answer.requests.hash)
         while slots[index].answer != nil { index = next(index) }
         owned[index] = answer
         slots[index] = Slot(
-            hash: answer.requests.targetHash, answer: Unmanaged.passUnretained(answer), memory: ReadyMemory(of: answer))
+            hash: answer.requests.hash, answer: Unmanaged.passUnretained(answer), memory: ReadyMemory(of: answer))
     }
 
     private mutating func grow() {

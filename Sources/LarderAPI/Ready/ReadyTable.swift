@@ -11,13 +11,14 @@ final class ReadyTable: Sendable {
 
     private let shards = (0..<16).map { _ in LockedShard() }
 
-    /// Has fetched what will be read for a target.
+    /// Has fetched what will be read for a target, when it is asked for in this namespace.
     ///
     /// - Returns: the target's hash.
-    func expect(_ target: UnsafeRawBufferPointer) -> Int {
-        let hash = ReadyAnswer.hash(target)
+    func expect(_ target: UnsafeRawBufferPointer, namespace: Int) -> Int {
+        let target = ReadyAnswer.hash(target)
+        let hash = ReadyAnswer.hash(target, in: namespace)
         _ = shard(hash).state.withLock { $0.prefetch(hash) }
-        return hash
+        return target
     }
 
     /// Runs `use` with the answer to a request, right or no longer, under the lock; `nil` when there is none. Nothing
@@ -25,20 +26,21 @@ final class ReadyTable: Sendable {
     ///
     /// - Parameters:
     ///   - head: of a request whose target was expected.
-    ///   - ttl: what the request's `Larder-TTL` says.
+    ///   - namespace: the one that it means.
+    ///   - ttl: what its `Larder-TTL` says.
     func find<Result: Sendable>(
-        _ head: borrowing RawHead, ttl: UnsafeRawBufferPointer?, _ use: (ReadyAnswer) -> Result
+        _ head: borrowing RawHead, namespace: Int, ttl: UnsafeRawBufferPointer?, _ use: (ReadyAnswer) -> Result
     ) -> Result? {
-        let hash = head.expectation
-        return shard(hash).state.withLock { $0.find(hash, head, ttl: ttl, use) }
+        let hash = ReadyAnswer.hash(head.expectation, in: namespace)
+        return shard(hash).state.withLock { $0.find(hash, head, namespace: namespace, ttl: ttl, use) }
     }
 
     /// Puts an answer in, in place of one to the same requests.
     func insert(_ answer: ReadyAnswer) {
         let requests = answer.requests
         // Freed after the lock is released.
-        _ = shard(requests.targetHash).state.withLock { shard in
-            let replaced = shard.remove(requests.targetHash) { $0.requests == requests }
+        _ = shard(requests.hash).state.withLock { shard in
+            let replaced = shard.remove(requests.hash) { $0.requests == requests }
             shard.insert(answer)
             return replaced
         }
@@ -47,7 +49,7 @@ final class ReadyTable: Sendable {
     /// Puts an answer in the place of one that is there; if that was taken out meanwhile it does nothing, for nobody
     /// would take out the other.
     func replace(_ old: ReadyAnswer, by answer: ReadyAnswer) {
-        let hash = old.requests.targetHash
+        let hash = old.requests.hash
         _ = shard(hash).state.withLock { shard in
             let replaced = shard.remove(hash) { $0 === old }
             if replaced != nil { shard.insert(answer) }
@@ -57,8 +59,8 @@ final class ReadyTable: Sendable {
 
     /// Takes out the answer to these requests if it was made of that entry.
     func remove(_ requests: ReadyAnswer.Requests, madeOf entry: ObjectIdentifier) {
-        _ = shard(requests.targetHash).state.withLock { shard in
-            shard.remove(requests.targetHash) {
+        _ = shard(requests.hash).state.withLock { shard in
+            shard.remove(requests.hash) {
                 ObjectIdentifier($0.validity.entry.entry) == entry && $0.requests == requests
             }
         }

@@ -32,9 +32,14 @@ enum RequestField {
         return isStandard || field.hasPrefix("larder-")
     }
 
-    /// Whether it is the one field of Larder's own that selects among answers.
+    /// Whether it is the field of Larder's own that selects among the answers of a namespace.
     static func isTTL(_ field: RawField) -> Bool {
         field.name.count == 10 && field.isNamed("larder-ttl")
+    }
+
+    /// Whether it names the namespace that is meant.
+    static func isNamespace(_ field: RawField) -> Bool {
+        field.name.count == 16 && field.isNamed("larder-namespace")
     }
 
     /// Whether it is what tokens come in: under `/fetch` a field of Larder's own, for `Authorization` is the origin's.

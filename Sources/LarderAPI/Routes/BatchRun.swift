@@ -25,13 +25,15 @@ final class BatchRun: Sendable {
 
     private static let queue = DispatchQueue(label: "larder.batches")
 
-    private let service: LarderService
+    private let downloads: DownloadManager
+    private let clock: any WallClock
     private let elements: [Result<JSON, Problem>]
     private let stream = ResponseStream()
     private let state: Locked<State>
 
-    init(service: LarderService, elements: [Result<JSON, Problem>]) {
-        self.service = service
+    init(downloads: DownloadManager, clock: any WallClock, elements: [Result<JSON, Problem>]) {
+        self.downloads = downloads
+        self.clock = clock
         self.elements = elements
         state = Locked(State(left: elements.count))
     }
@@ -74,9 +76,9 @@ final class BatchRun: Sendable {
             end(index, [.init("error", error.prefixed(index).json)])
             return
         }
-        let place = service.downloads.download(request) { [self] result in
+        let place = downloads.download(request) { [self] result in
             switch result {
-            case .success(let success): end(index, success.members(at: service.clock.now()))
+            case .success(let success): end(index, success.members(at: clock.now()))
             case .failure(let error): end(index, [.init("error", Problem(error).prefixed(index).json)])
             }
         }
@@ -85,7 +87,7 @@ final class BatchRun: Sendable {
             state.places[index] = place
             return state.isAbandoned
         }
-        if isAbandoned { service.downloads.leave(place) }
+        if isAbandoned { downloads.leave(place) }
     }
 
     private func end(_ index: Int, _ members: [JSON.Member]) {
@@ -118,7 +120,7 @@ final class BatchRun: Sendable {
             defer { state.places = [:] }
             return state.places.values
         }
-        for place in places { service.downloads.leave(place) }
+        for place in places { downloads.leave(place) }
     }
 }
 

@@ -10,8 +10,6 @@ struct ContentRoutes: Sendable {
     let service: LarderService
     let ready: ReadyAnswers
 
-    private var cache: DiskCache { service.cache }
-
     var routes: [Route] {
         [
             Route("GET", "/entries/:key/content", .read, .calling("getContent", getContent)),
@@ -26,7 +24,8 @@ struct ContentRoutes: Sendable {
     private func getContent(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
         let query = try head.query(["stale"])
         let allowsStale = try query.bool("stale") ?? false
-        load(head.parameter("key"), url: nil, allowsStale: allowsStale, call) { (stored) throws(Problem) in
+        load(head.parameter("key"), in: head.cache, url: nil, allowsStale: allowsStale, call) {
+            (stored) throws(Problem) in
             try ContentResponse(stored.entry, allowsStale: allowsStale, clock: service.clock)
                 .response(stored.body, to: head.request)
         }
@@ -36,8 +35,8 @@ struct ContentRoutes: Sendable {
         let query = try head.query(["url", "params", "stale"])
         let allowsStale = try query.bool("stale") ?? false
         guard let (url, _) = try query.canonicalURL() else { throw .invalid("url is missing", pointer: "/url") }
-        load(CacheKey.url(canonical: url.string).text, url: url.string, allowsStale: allowsStale, call) {
-            (stored) throws(Problem) in
+        let key = CacheKey.url(canonical: url.string).text
+        load(key, in: head.cache, url: url.string, allowsStale: allowsStale, call) { (stored) throws(Problem) in
             let content = try ContentResponse(stored.entry, allowsStale: allowsStale, clock: service.clock)
             guard stored.entry.isJSON else {
                 throw Problem(status: 406, detail: "the entry's body is not JSON")
@@ -48,7 +47,7 @@ struct ContentRoutes: Sendable {
 
     /// Finds a body and answers with it, at once when it is in memory, else when it was read or verified.
     private func load(
-        _ key: String, url: String?, allowsStale: Bool, _ call: Call, mayWait: Bool = false,
+        _ key: String, in cache: DiskCache, url: String?, allowsStale: Bool, _ call: Call, mayWait: Bool = false,
         answer: @escaping @Sendable (StoredEntry) throws(Problem) -> Response
     ) {
         let respond: @Sendable (StoredEntry?) -> Void = { [service, ready] stored in
@@ -61,7 +60,7 @@ struct ContentRoutes: Sendable {
             switch result {
             case .success(let response):
                 service.metrics.hits.increment()
-                service.cache.recordHit(stored.entry)
+                cache.recordHit(stored.entry)
                 if let hot = stored.hot, response.status == 200 {
                     let end = allowsStale ? .distantFuture : stored.entry.expiryDate
                     ready.keep(to: call, madeOf: hot, renews: false) { _ in (response, end) }
@@ -78,7 +77,7 @@ struct ContentRoutes: Sendable {
             case .absent: respond(nil)
             case .onDisk:
                 cache.onDiskThread {
-                    load(key, url: url, allowsStale: allowsStale, call, mayWait: true, answer: answer)
+                    load(key, in: cache, url: url, allowsStale: allowsStale, call, mayWait: true, answer: answer)
                 }
             case .needsVerification:
                 cache.verify(key) { result in
@@ -103,7 +102,7 @@ struct ContentRoutes: Sendable {
         } catch {
             throw .invalid(error.description, pointer: "/key")
         }
-        var metadata = EntryMetadata(ttl: try query.ttl() ?? service.configuration.defaultTTL)
+        var metadata = EntryMetadata(ttl: try query.ttl() ?? head.namespace.options.defaultTTL)
         let contentType = head.request.field("Content-Type") ?? "application/octet-stream"
         guard contentType.utf8.count <= 1024 else { throw .invalid("the Content-Type is longer than 1024 bytes") }
         metadata.contentType = contentType
@@ -111,8 +110,8 @@ struct ContentRoutes: Sendable {
         metadata.pinned = try query.bool("pinned") ?? false
         let condition = ConditionalRequest(head.request.fields, method: .put, now: service.clock.now())
         let upload = Upload(
-            cache: cache, reservation: cache.reserve(key, kind: .data, tags: metadata.tags ?? []), metadata: metadata,
-            condition: condition)
+            cache: head.cache, reservation: head.cache.reserve(key, kind: .data, tags: metadata.tags ?? []),
+            metadata: metadata, condition: condition)
         return try upload.plan(head, service: service)
     }
 
@@ -125,11 +124,12 @@ struct ContentRoutes: Sendable {
         guard BodyDecoding.isJSON(mediaType) || mediaType == "application/x-www-form-urlencoded" else {
             throw .unsupportedMediaType(type, expected: "application/json")
         }
-        var metadata = EntryMetadata(ttl: try query.ttl() ?? service.configuration.defaultTTL)
+        var metadata = EntryMetadata(ttl: try query.ttl() ?? head.namespace.options.defaultTTL)
         metadata.contentType = "application/json"
         metadata.params = params?.text
         let upload = Upload(
-            cache: cache, reservation: cache.reserve(.url(canonical: url.string), kind: .json, url: url.string),
+            cache: head.cache,
+            reservation: head.cache.reserve(.url(canonical: url.string), kind: .json, url: url.string),
             metadata: metadata, condition: nil)
         return try upload.plan(head, service: service)
     }

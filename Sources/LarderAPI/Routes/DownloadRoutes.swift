@@ -11,7 +11,7 @@ struct DownloadRoutes: Sendable {
     static let requestLimit = 1 << 20
     static let batchLimit = 8 << 20
 
-    let service: LarderService
+    let clock: any WallClock
 
     var routes: [Route] {
         [
@@ -28,30 +28,32 @@ struct DownloadRoutes: Sendable {
         let contentType = head.request.field("Content-Type")
         let request = try DownloadRequest(try BodyDecoding.downloadRequest(body, contentType: contentType))
         if Self.prefersAsync(head.request) {
-            start(request, call)
+            start(request, in: head.namespace, call)
             return
         }
-        let place = service.downloads.download(request) { [service] result in
+        let downloads = head.namespace.downloads
+        let place = downloads.download(request) { [clock] result in
             switch result {
-            case .success(let success): call.respond(.json(success.json(at: service.clock.now())))
+            case .success(let success): call.respond(.json(success.json(at: clock.now())))
             case .failure(let error): call.respond(Problem(error))
             }
         }
         if let place {
-            call.exchange.onHangUp { [service] in service.downloads.leave(place) }
+            call.exchange.onHangUp { downloads.leave(place) }
         }
     }
 
-    private func start(_ request: DownloadRequest, _ call: Call) {
-        service.downloads.start(request) { [service] result in
+    private func start(_ request: DownloadRequest, in namespace: Namespace, _ call: Call) {
+        namespace.downloads.start(request) { result in
             switch result {
-            case .success(.cached(let result)): call.respond(.json(result.json(at: service.clock.now())))
+            case .success(.cached(let result)): call.respond(.json(result.json(at: clock.now())))
             case .success(.started(let status)):
                 var fields = HTTPFields()
                 fields[.location] = "/downloads/\(status.key)"
                 fields[HTTPField.Name("Preference-Applied")!] = "respond-async"
                 call.respond(
-                    Result { () throws(Problem) in .json(try json(status), status: 202, fields: fields) })
+                    Result { () throws(Problem) in .json(try json(status, in: namespace), status: 202, fields: fields) }
+                )
             case .failure(let error): call.respond(Problem(error))
             }
         }
@@ -71,7 +73,7 @@ struct DownloadRoutes: Sendable {
         _ = try head.query()
         let elements = try BodyDecoding.batch(body, contentType: head.request.field("Content-Type"))
         call.context.visitor.bearer?.charge(max(0, elements.count - 1))
-        BatchRun(service: service, elements: elements).run(call)
+        BatchRun(downloads: head.namespace.downloads, clock: clock, elements: elements).run(call)
     }
 
     private func list(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
@@ -81,8 +83,8 @@ struct DownloadRoutes: Sendable {
                 Result { () throws(Problem) in
                     var downloads: [JSON] = []
                     // One more than is shown tells whether there are more.
-                    let statuses = service.downloads.statuses(limit: limit + 1)
-                    for status in statuses.prefix(limit) { downloads.append(try json(status)) }
+                    let statuses = head.namespace.downloads.statuses(limit: limit + 1)
+                    for status in statuses.prefix(limit) { downloads.append(try json(status, in: head.namespace)) }
                     return .json(["downloads": .array(downloads), "more": .bool(statuses.count > limit)])
                 })
         }
@@ -90,26 +92,26 @@ struct DownloadRoutes: Sendable {
 
     private func get(_ head: Endpoint.Head) throws(Problem) -> Response {
         _ = try head.query()
-        guard let status = service.downloads.status(of: head.parameter("key")) else { throw Self.unknown }
-        return .json(try json(status))
+        guard let status = head.namespace.downloads.status(of: head.parameter("key")) else { throw Self.unknown }
+        return .json(try json(status, in: head.namespace))
     }
 
     private func cancel(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
         _ = try head.query()
         let key = head.parameter("key")
-        switch service.downloads.cancel(key) {
+        switch head.namespace.downloads.cancel(key) {
         case .cancelled(let status):
             call.changed(key)
-            call.respond(.json(try json(status)))
+            call.respond(.json(try json(status, in: head.namespace)))
         case .alreadyEnded: throw Problem(status: 409, detail: "the download has already ended")
         case .unknown: throw Self.unknown
         }
     }
 
     /// The download with what it made, if that is still held.
-    private func json(_ status: DownloadStatus) throws(Problem) -> JSON {
+    private func json(_ status: DownloadStatus, in namespace: Namespace) throws(Problem) -> JSON {
         do {
-            return status.json(try service.downloads.entry(of: status), at: service.clock.now())
+            return status.json(try namespace.downloads.entry(of: status), at: clock.now())
         } catch {
             throw Problem(error)
         }

@@ -9,9 +9,7 @@ struct EntryRoutes: Sendable {
     private static let filterNames: Set<String> = ["url", "params", "prefix", "host", "tag", "state", "kind"]
     private static let changeLimit = 64 << 10
 
-    let service: LarderService
-
-    private var cache: DiskCache { service.cache }
+    let clock: any WallClock
 
     var routes: [Route] {
         [
@@ -28,10 +26,10 @@ struct EntryRoutes: Sendable {
         let filter = try Self.filter(query)
         let sort = try Self.sort(query["sort"])
         let (limit, cursor) = (try query.limit(), query["cursor"])
-        DispatchQueue.listings.async { [service] in
+        DispatchQueue.listings.async {
             do throws(DiskCacheError) {
-                let page = try service.cache.list(filter, sort: sort, limit: limit, cursor: cursor)
-                let now = service.clock.now()
+                let page = try head.cache.list(filter, sort: sort, limit: limit, cursor: cursor)
+                let now = clock.now()
                 var members: [JSON.Member] = [.init("entries", .array(page.entries.map { $0.json(at: now) }))]
                 if let cursor = page.nextCursor { members.append(.init("nextCursor", .string(cursor))) }
                 call.respond(.json(.object(members)))
@@ -43,9 +41,9 @@ struct EntryRoutes: Sendable {
 
     private func get(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
         _ = try head.query()
-        cache.findEntry(head.parameter("key")) { [service] result in
+        head.cache.findEntry(head.parameter("key")) { result in
             switch result {
-            case .success(let entry?): call.respond(.json(entry.json(at: service.clock.now())))
+            case .success(let entry?): call.respond(.json(entry.json(at: clock.now())))
             case .success(nil): call.respond(Problem.noEntry)
             case .failure(let error): call.respond(Problem(error))
             }
@@ -60,7 +58,8 @@ struct EntryRoutes: Sendable {
         let tags = try fields.tags("tags").map { $0.sorted() }
         let pinned = try fields.bool("pinned")
         let key = head.parameter("key")
-        cache.findEntry(key) { [service] result in
+        let namespace = head.namespace
+        namespace.cache.findEntry(key) { result in
             let held: Entry
             switch result {
             case .success(let entry?): held = entry
@@ -68,11 +67,11 @@ struct EntryRoutes: Sendable {
             case .failure(let error): return call.respond(Problem(error))
             }
             let removes = ttl == .zero && (held.kind == .json || held.kind == .data)
-            service.gateway.update(key, ttl: ttl, tags: tags, pinned: pinned) { result in
+            namespace.gateway.update(key, ttl: ttl, tags: tags, pinned: pinned) { result in
                 switch result {
                 case .success(let entry?):
                     call.changed(key)
-                    call.respond(.json(entry.json(at: service.clock.now())))
+                    call.respond(.json(entry.json(at: clock.now())))
                 case .success(nil) where removes: call.respondRemoved(1, key)
                 case .success(nil): call.respond(Problem.noEntry)
                 case .failure(let error): call.respond(Problem(error))
@@ -86,7 +85,7 @@ struct EntryRoutes: Sendable {
         let key = head.parameter("key")
         if CacheKey(key)?.form == .url {
             // What was downloaded or stored under the URL, and every response to it.
-            cache.remove(matching: EntryFilter(md5: key)) { result in
+            head.cache.remove(matching: EntryFilter(md5: key)) { result in
                 switch result {
                 case .success(0): call.respond(Problem.noEntry)
                 case .success(let count): call.respondRemoved(count, key)
@@ -95,7 +94,7 @@ struct EntryRoutes: Sendable {
             }
             return
         }
-        cache.remove(key) { result in
+        head.cache.remove(key) { result in
             switch result {
             case .success(true): call.respondRemoved(1, key)
             case .success(false): call.respond(Problem.noEntry)
@@ -115,9 +114,9 @@ struct EntryRoutes: Sendable {
             throw .invalid("all=true and a filter contradict each other", pointer: "/all")
         }
         if try query.bool("dryRun") ?? false {
-            DispatchQueue.listings.async { [cache] in
+            DispatchQueue.listings.async {
                 do throws(DiskCacheError) {
-                    call.respond(.removed(try cache.count(matching: filter)))
+                    call.respond(.removed(try head.cache.count(matching: filter)))
                 } catch {
                     call.respond(Problem(error))
                 }
@@ -125,7 +124,7 @@ struct EntryRoutes: Sendable {
             return
         }
         let what = filter.auditWords
-        cache.remove(matching: filter) { result in
+        head.cache.remove(matching: filter) { result in
             switch result {
             case .success(let count): call.respondRemoved(count, what)
             case .failure(let error): call.respond(Problem(error))

@@ -6,7 +6,6 @@ import Primitives
 
 /// `/fetch`: the gateway in front of any URL.
 struct FetchRoutes: Sendable {
-    let service: LarderService
     let ready: ReadyAnswers
 
     private static let prefix = "/fetch/"
@@ -123,7 +122,7 @@ struct FetchRoutes: Sendable {
                 upload.finish()
                 request.upload = upload
             }
-            return Endpoint.Plan(body: .none) { [gateway = service.gateway, request] call in
+            return Endpoint.Plan(body: .none) { [gateway = head.namespace.gateway, request] call in
                 reply.begin(call)
                 reply.start(request, gateway)
             }
@@ -132,7 +131,7 @@ struct FetchRoutes: Sendable {
         let upload = GatewayUpload(length: head.request.declaredLength)
         request.upload = upload
         // The origin is asked while the body comes.
-        reply.start(request, service.gateway)
+        reply.start(request, head.namespace.gateway)
         return Endpoint.Plan(body: .sink(FetchUpload(upload, reply: reply))) { call in
             upload.finish()
             reply.begin(call)

@@ -27,18 +27,22 @@ struct ServiceRoutes: Sendable {
 
     /// A route that concerns the whole server, whatever the namespace.
     private func whole(_ method: String, _ pattern: String, _ scope: Scope?, _ endpoint: Endpoint) -> Route {
-        Route(method, pattern, scope, endpoint, isNamespaced: false)
+        Route(method, pattern, scope, endpoint, in: .server)
     }
 
     private static let document = Response.text(PackageResources.openapi_yaml, type: "application/yaml")
 
     private func readiness() -> Response {
         if isDraining() { return .json(["status": "draining"], status: 503) }
-        return service.cache.isInPlace ? .json(["status": "ok"]) : .json(["status": "lost"], status: 503)
+        return service.isInPlace ? .json(["status": "ok"]) : .json(["status": "lost"], status: 503)
     }
 
     /// Those at hand are counted where their entries are.
-    private var hitCount: Int { service.metrics.hits.value + service.cache.hitsAtHand }
+    private var hitCount: Int { service.metrics.hits.value + service.namespaces.hitsAtHand }
+
+    private var memory: MemoryStatistics {
+        service.namespaces.all.reduce(into: MemoryStatistics()) { $0.add($1.cache.memoryStatistics) }
+    }
 
     private func trimMemory(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
         var target = 0
@@ -57,9 +61,9 @@ struct ServiceRoutes: Sendable {
 
     private func stats(_ head: Endpoint.Head) throws(Problem) -> Response {
         _ = try head.query()
-        let (metrics, totals, memory) = (service.metrics, service.cache.totals, service.cache.memoryStatistics)
+        let (metrics, totals, memory) = (service.metrics, service.totals, memory)
         let origin = service.transferCounts
-        let space = service.cache.diskSpace
+        let space = service.diskSpace
         return .json([
             "version": .string(Version.current),
             "startDate": .date(service.startDate),
@@ -71,7 +75,7 @@ struct ServiceRoutes: Sendable {
             "diskFreeBytes": space.map { .number($0.free) } ?? .null,
             "memoryBytes": .number(memory.bytes),
             "memoryLimit": .number(service.configuration.memoryLimit),
-            "currentMemoryLimit": .number(service.cache.currentMemoryLimit),
+            "currentMemoryLimit": .number(service.memory.currentLimit),
             "hits": .number(hitCount),
             "misses": .number(metrics.misses.value),
             "joins": .number(metrics.joins.value),
@@ -87,7 +91,7 @@ struct ServiceRoutes: Sendable {
     }
 
     private func metrics() -> Response {
-        let (metrics, totals, memory) = (service.metrics, service.cache.totals, service.cache.memoryStatistics)
+        let (metrics, totals, memory) = (service.metrics, service.totals, memory)
         var text = PrometheusText()
         text.begin("larder_build_info", "gauge", "The version that runs.")
         text.sample("larder_build_info", [("version", Version.current)], 1)
@@ -122,7 +126,7 @@ struct ServiceRoutes: Sendable {
         }
         text.metric("larder_disk_bytes", "gauge", "Bytes that entries take of the disk limit.", totals.diskBytes)
         text.metric("larder_disk_limit_bytes", "gauge", "The disk limit.", service.configuration.diskLimit)
-        if let space = service.cache.diskSpace {
+        if let space = service.diskSpace {
             text.metric(
                 "larder_disk_reserve_bytes", "gauge", "Bytes of the file system that are left to others.",
                 space.reserve)
@@ -134,11 +138,29 @@ struct ServiceRoutes: Sendable {
         text.metric(
             "larder_memory_current_limit_bytes", "gauge",
             "The memory tier's limit as it is now: less when memory is short.",
-            service.cache.currentMemoryLimit)
+            service.memory.currentLimit)
         text.metric(
             "larder_memory_pressure_total", "counter", "Signs that memory is short.", service.memory.signs)
         text.metric("larder_memory_entries", "gauge", "Entries in the memory tier.", memory.count)
+        namespaceMetrics(&text)
         requestMetrics(&text)
         return .text(Array(text.text.utf8), type: PrometheusText.contentType)
+    }
+
+    private func namespaceMetrics(_ text: inout PrometheusText) {
+        let all = service.namespaces.all
+        text.begin("larder_namespace_entries", "gauge", "Entries held, by namespace.")
+        for namespace in all {
+            text.sample("larder_namespace_entries", [("namespace", namespace.name)], namespace.cache.totals.entries)
+        }
+        text.begin("larder_namespace_disk_bytes", "gauge", "Bytes that entries take of the namespace's disk limit.")
+        for namespace in all {
+            text.sample(
+                "larder_namespace_disk_bytes", [("namespace", namespace.name)], namespace.cache.totals.diskBytes)
+        }
+        text.begin("larder_namespace_disk_limit_bytes", "gauge", "The namespace's disk limit.")
+        for namespace in all {
+            text.sample("larder_namespace_disk_limit_bytes", [("namespace", namespace.name)], namespace.cache.diskLimit)
+        }
     }
 }

@@ -10,17 +10,22 @@ final class APIHandler: RequestHandler {
     private let metrics: RequestMetrics
     private let ready: ReadyAnswers?
     private let gate: AccessGate
+    private let namespaces: NamespaceTable
     private let logger: Logger
     private let logsRequests: Bool
 
     /// - Parameter ready: answers at hand; `nil` when nothing is asked for often enough.
-    init(routes: [Route], metrics: RequestMetrics, ready: ReadyAnswers?, gate: AccessGate, logger: Logger) {
+    init(
+        routes: [Route], metrics: RequestMetrics, ready: ReadyAnswers?, gate: AccessGate, namespaces: NamespaceTable,
+        logger: Logger
+    ) {
         var router = Router<Route>()
         for route in routes { router.add(route.method, route.pattern, route) }
         self.router = router
         self.metrics = metrics
         self.ready = ready
         self.gate = gate
+        self.namespaces = namespaces
         self.logger = logger
         logsRequests = logger.logLevel <= .debug
     }
@@ -40,28 +45,31 @@ final class APIHandler: RequestHandler {
             return .refuse(.problem(problem))
         }
         let match = router.match(method: request.method, target: request.target)
-        var visitor = AccessGate.Visitor(bearer: nil, origin: gate.origin(of: request))
+        var visitor = AccessGate.Visitor(
+            bearer: nil, origin: gate.origin(of: request), mayBePages: gate.allowsPages)
         if let origin = visitor.origin, let response = CrossOrigin.preflight(request, origin: origin) {
             observer(of: request, operation: "none", since: start)(response.status, nil)
             return .accept(.none) { $0.respond(response) }
         }
         var operation = "none"
         do throws(Problem) {
-            guard case .found(let route, let parameters, _, _) = match else {
+            guard case .found(let route, let rawParameters, _, _) = match else {
                 _ = try gate.admit(request, scope: nil)
                 throw refusal(of: request, match)
             }
             operation = route.endpoint.operation
-            // What concerns the whole server is the default namespace's.
-            let namespace = route.isNamespaced ? Self.namespace(of: request) : LarderService.defaultNamespace
             if let scope = route.scope {
                 visitor = try gate.admit(request, scope: scope)
-                try gate.check(visitor, scope: scope, namespace: namespace)
+                try visitor.check(scope)
             }
-            if route.isNamespaced { try Self.checkNamespace(of: request) }
-            let head = Endpoint.Head(request: request, parameters: try Self.decode(parameters))
+            let namespace = try namespace(of: request, route, visitor)
+            let parameters = try Self.decode(rawParameters)
+            let context = context(
+                of: request, visitor, namespace, named: route.space == .inPath ? parameters["name"] : nil,
+                varies: route.space == .named, operation: operation, since: start)
+            let head = Endpoint.Head(
+                request: request, parameters: parameters, namespace: namespace, visitor: visitor)
             let plan = try route.endpoint.begin(head)
-            let context = context(of: request, visitor, operation: operation, since: start)
             return .accept(plan.body) { exchange in
                 let call = Call(exchange: exchange, context: context)
                 do throws(Problem) {
@@ -71,7 +79,8 @@ final class APIHandler: RequestHandler {
                 }
             }
         } catch {
-            return answer(error, to: request, context(of: request, visitor, operation: operation, since: start))
+            let context = context(of: request, visitor, namespaces.default, operation: operation, since: start)
+            return answer(error, to: request, context)
         }
     }
 
@@ -112,12 +121,18 @@ final class APIHandler: RequestHandler {
         return .refuse(context.readable(.problem(problem)))
     }
 
+    /// - Parameters:
+    ///   - name: of the namespace that the request is about, when it is not the one that it works in.
+    ///   - varies: whether another namespace would have another answer.
     private func context(
-        of request: Request, _ visitor: AccessGate.Visitor, operation: String, since start: ContinuousClock.Instant
+        of request: Request, _ visitor: AccessGate.Visitor, _ namespace: Namespace, named name: String? = nil,
+        varies: Bool = false, operation: String, since start: ContinuousClock.Instant
     ) -> RequestContext {
         RequestContext(
-            operation: operation, visitor: visitor, metrics: metrics,
-            audit: AuditLog(request, operation: operation, visitor: visitor, logger: logger),
+            operation: operation, visitor: visitor, namespace: namespace, metrics: metrics,
+            vary: varies && (request.method == "GET" || request.isHead) ? gate.vary(of: request) : nil,
+            audit: AuditLog(
+                request, operation: operation, namespace: name ?? namespace.name, visitor: visitor, logger: logger),
             observer: observer(of: request, operation: operation, since: start))
     }
 
@@ -149,14 +164,29 @@ final class APIHandler: RequestHandler {
         }
     }
 
-    private static func namespace(of request: Request) -> String {
-        request.field("Larder-Namespace") ?? LarderService.defaultNamespace
+    /// The namespace that a request means: what it names, else the token's own, else the default one.
+    private func namespace(
+        of request: Request, _ route: Route, _ visitor: AccessGate.Visitor
+    ) throws(Problem) -> Namespace {
+        switch route.space {
+        case .inPath: return namespaces.default
+        case .server:
+            // What concerns all of them is the default one's.
+            if route.scope != nil { try visitor.check(namespace: LarderService.defaultNamespace) }
+            return namespaces.default
+        case .named: break
+        }
+        let names = request.fields[values: Self.namespaceField]
+        guard names.count < 2 else {
+            throw .invalid("\(Self.namespaceField) is there twice", pointer: "/\(Self.namespaceField)")
+        }
+        let name = names.first ?? visitor.bearer?.token.ownNamespace ?? LarderService.defaultNamespace
+        try visitor.check(namespace: name)
+        guard let namespace = namespaces.find(name) else { throw Problem(NamespaceError.unknown(name)) }
+        return namespace
     }
 
-    private static func checkNamespace(of request: Request) throws(Problem) {
-        let name = namespace(of: request)
-        guard name == LarderService.defaultNamespace else { throw .notFound("there is no namespace \"\(name)\"") }
-    }
+    private static let namespaceField = HTTPField.Name("Larder-Namespace")!
 
     private static func decode(_ raw: [Substring: Substring]) throws(Problem) -> [String: String] {
         var parameters: [String: String] = [:]

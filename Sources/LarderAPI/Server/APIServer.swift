@@ -24,8 +24,9 @@ public final class APIServer: Sendable {
         let gate = AccessGate(tokens: tokens, web: WebGuard(of: service.configuration))
         let ready = ReadyAnswers(service: service, gate: gate)
         let apiRoutes =
-            DownloadRoutes(service: service).routes + EntryRoutes(service: service).routes
-            + ContentRoutes(service: service, ready: ready).routes + FetchRoutes(service: service, ready: ready).routes
+            DownloadRoutes(clock: service.clock).routes + EntryRoutes(clock: service.clock).routes
+            + ContentRoutes(service: service, ready: ready).routes + FetchRoutes(ready: ready).routes
+            + NamespaceRoutes(namespaces: service.namespaces).routes
         let metrics = RequestMetrics(
             operations: apiRoutes.map(\.endpoint.operation) + [
                 "getStats", "getMetrics", "getLiveness", "getReadiness", "getOpenAPI",
@@ -51,7 +52,9 @@ public final class APIServer: Sendable {
         configuration.log = { logger.debug("libmicrohttpd", metadata: ["words": .string($0)]) }
         daemon = Daemon(
             configuration: configuration,
-            handler: APIHandler(routes: allRoutes, metrics: metrics, ready: ready, gate: gate, logger: logger))
+            handler: APIHandler(
+                routes: allRoutes, metrics: metrics, ready: ready, gate: gate, namespaces: service.namespaces,
+                logger: logger))
         adminDaemon = service.configuration.adminPort.map { port in
             var configuration = configuration
             configuration.port = port
@@ -63,7 +66,8 @@ public final class APIServer: Sendable {
                 configuration: configuration,
                 handler: APIHandler(
                     routes: routes, metrics: metrics, ready: nil,
-                    gate: AccessGate(tokens: nil, web: WebGuard(of: service.configuration)), logger: logger))
+                    gate: AccessGate(tokens: nil, web: WebGuard(of: service.configuration)),
+                    namespaces: service.namespaces, logger: logger))
         }
     }
 

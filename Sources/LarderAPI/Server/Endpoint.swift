@@ -1,4 +1,6 @@
+import DiskCache
 import HTTPTypes
+import Larder
 import MicroHTTPD
 import Primitives
 
@@ -14,6 +16,12 @@ struct Endpoint: Sendable {
         let request: Request
         /// The path's parameters, percent-decoded.
         let parameters: [String: String]
+        /// The one that is meant.
+        let namespace: Namespace
+        let visitor: AccessGate.Visitor
+
+        /// The cache that is meant.
+        var cache: DiskCache { namespace.cache }
 
         /// The value of the parameter `:name` of the path.
         func parameter(_ name: String) -> String { parameters[name] ?? "" }

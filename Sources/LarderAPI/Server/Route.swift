@@ -7,14 +7,23 @@ struct Route: Sendable {
     let endpoint: Endpoint
     /// What a token must be good for; `nil`: none is needed.
     let scope: Scope?
-    /// Whether it works in the namespace that `Larder-Namespace` names; what concerns the whole server ignores it.
-    let isNamespaced: Bool
+    let space: Space
 
-    init(_ method: String, _ pattern: String, _ scope: Scope?, _ endpoint: Endpoint, isNamespaced: Bool = true) {
+    /// Which namespace is meant.
+    enum Space: Sendable {
+        /// The one that `Larder-Namespace` names, or the token's own.
+        case named
+        /// All of them: a token must be for the default one.
+        case server
+        /// The one that the path names: the endpoint looks at whether the visitor may use it.
+        case inPath
+    }
+
+    init(_ method: String, _ pattern: String, _ scope: Scope?, _ endpoint: Endpoint, in space: Space = .named) {
         self.method = method
         self.pattern = pattern
         self.scope = scope
         self.endpoint = endpoint
-        self.isNamespaced = isNamespaced
+        self.space = space
     }
 }

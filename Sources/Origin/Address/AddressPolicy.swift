@@ -6,7 +6,8 @@
 /// In this order: what a rule denies is refused; what a rule allows is let through, on any port unless the rule names
 /// one; what is left is refused when a rule denies everything; an address that is not globally routable is refused, and
 /// so is a port that is not among ``ports``. A cloud's metadata is only let through by a rule that is its very address,
-/// not by a range or a name that leads there.
+/// not by a range or a name that leads there. One that was narrowed lets through what it did before, as far as one of
+/// its rules names it.
 public struct AddressPolicy: Hashable, Sendable {
     /// HTTP's and HTTPS's own: 80 and 443.
     public static let defaultPorts: Set<UInt16> = [80, 443]
@@ -17,6 +18,8 @@ public struct AddressPolicy: Hashable, Sendable {
     public let denied: [AddressRule]
     /// The ports that may be asked where no rule says more.
     public let ports: Set<UInt16>
+    /// Nothing is asked but what one of these names; `nil`: there is no such rule.
+    public private(set) var only: [AddressRule]?
 
     /// Lets through what is globally routable and has one of the ports, and what one of the rules names, but nothing
     /// that is denied; no rules by default.
@@ -27,6 +30,13 @@ public struct AddressPolicy: Hashable, Sendable {
         self.allowed = allowed
         self.denied = denied
         self.ports = ports
+    }
+
+    /// The same policy for who may ask no others than these origins.
+    public func narrowed(to rules: [AddressRule]) -> AddressPolicy {
+        var policy = self
+        policy.only = rules
+        return policy
     }
 
     /// What a connection is for.
@@ -54,6 +64,7 @@ public struct AddressPolicy: Hashable, Sendable {
             let isMetadata = SpecialPurposeRanges.isMetadata(address)
             return allowed.contains { isMeant(address, by: $0) && (!isMetadata || $0.isOnly(address)) }
         }
+        if let only, !only.contains(where: { isMeant(address, by: $0) }) { return Self.notAmong(name) }
         let denying = denied.first { rule in
             rule.target != .everything && addresses.contains { isMeant($0, by: rule) }
         }
@@ -73,6 +84,9 @@ public struct AddressPolicy: Hashable, Sendable {
     /// Why a URL's host is refused whatever its addresses are; `nil` when they decide.
     func refusal(ofHost host: String, port: UInt16) -> String? {
         let name = AddressRule.comparable(host)
+        if let only, !only.contains(where: { $0.isFor(anyOf: [port]) && ($0.names(host: name) || $0.isRange) }) {
+            return Self.notAmong(name)
+        }
         return denied.first { $0.target != .everything && $0.isFor(anyOf: [port]) && $0.names(host: name) }
             .map { Self.words(name, deniedBy: $0) }
     }
@@ -81,6 +95,8 @@ public struct AddressPolicy: Hashable, Sendable {
         if SpecialPurposeRanges.isMetadata(address) { return "\(name) is a cloud's metadata" }
         return SpecialPurposeRanges.entry(for: address).map { "\(name) is \($0.purpose) (\($0.range))" }
     }
+
+    private static func notAmong(_ name: String) -> String { "\(name) is not among the namespace's origins" }
 
     private static func words(_ name: String, deniedBy rule: AddressRule) -> String { "\(name) is denied (\(rule))" }
 }

@@ -149,6 +149,9 @@ public struct AddressRule: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// Whether it is about addresses, whatever host led to them.
+    var isRange: Bool { if case .range = target { true } else { false } }
+
     /// Whether it is this address and no other.
     func isOnly(_ address: IPAddress) -> Bool {
         if case .range(let range) = target { return range.prefixLength == address.bitCount && range.address == address }

@@ -22,7 +22,7 @@ extension OriginRequest {
                 throw OriginError(.requestInvalid("its target is no path, or has characters that none may have"))
             }
         }
-        try check(for: url, configuration.addressPolicy)
+        try check(for: url, addressPolicy ?? configuration.addressPolicy)
         return url
     }
 

@@ -37,9 +37,10 @@ extension Transfer {
         larder_curl_setopt_opensocket(handle.pointer) { this, _, address in
             Transfer.from(this).openSocket(address!)
         }
-        larder_curl_setopt_prereq(handle.pointer) { this, _, _, _, _ in
-            Transfer.from(this).willSendRequest()
-            return CURL_PREREQFUNC_OK
+        larder_curl_setopt_prereq(handle.pointer) { this, address, _, port, _ in
+            let mayGoOut = Transfer.from(this).willSendRequest(
+                to: address.map { String(cString: $0) } ?? "", port: port)
+            return mayGoOut ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
         }
         self.handle = handle
     }

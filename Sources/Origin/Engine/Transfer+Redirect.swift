@@ -17,7 +17,7 @@ extension Transfer {
         }
         guard configuration.allows(next.scheme) else { throw OriginError(.schemeRefused(next.scheme)) }
         guard !next.host.isEmpty else { throw OriginError(.redirectInvalid("it has no host")) }
-        try request.check(for: next, configuration.addressPolicy)
+        try request.check(for: next, request.addressPolicy ?? configuration.addressPolicy)
         redirectCount += 1
         requestTarget = nil
         if next.origin != url.origin { fields = fields.withoutIdentity }

@@ -26,6 +26,7 @@ extension Transfer {
         } else if request.method != .get || request.body != nil {
             handle.set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
         }
+        if needsOwnConnection { handle.set(CURLOPT_FRESH_CONNECT, 1) }
         if request.body != nil || !request.method.isIdempotent {
             // When a connection that is used again turns out to be closed, libcurl sends the request once more by
             // itself, also one that must not be, and of a body only the part that it had not read yet.

@@ -35,6 +35,8 @@ final class Transfer {
     var requestTarget: String?
     var redirectCount = 0
     var failedTries = 0
+    /// Whether it opens a connection of its own: one that was there is to where this request may not go.
+    private(set) var needsOwnConnection = false
     /// What is left of the total time, as of `startedAt`.
     var timeLeft: Duration
     /// When it got its turn; `nil` while it waits in the queue.
@@ -62,6 +64,8 @@ final class Transfer {
     private var redirectBodyLeft = 0
     private var openedCount = 0
     private var refusal: String?
+    /// Whether the refused address is that of a connection that was there already.
+    private var isRefusedReuse = false
     /// What was found wrong in a callback, which then stopped libcurl.
     private(set) var failure: OriginError.Kind?
 
@@ -75,7 +79,7 @@ final class Transfer {
         self.url = url
         fields = request.fields
         requestTarget = request.requestTarget
-        policy = configuration.addressPolicy
+        policy = request.addressPolicy ?? configuration.addressPolicy
         ownSockets = configuration.ownSockets
         timeLeft = configuration.totalTimeout
         stallTimeout = configuration.stallTimeout
@@ -97,6 +101,7 @@ final class Transfer {
         redirectBodyLeft = 65_536
         openedCount = 0
         refusal = nil
+        isRefusedReuse = false
         failure = nil
     }
 
@@ -134,13 +139,24 @@ final class Transfer {
 
     /// The connection is there, new or used again, and the request goes out. From now on a refused address is that of
     /// an FTP data connection.
-    func willSendRequest() {
+    ///
+    /// Who opened a connection that is used again may have been allowed more than this request is.
+    ///
+    /// - Parameter address: the connection's other end, as text.
+    /// - Returns: whether the request may go out there.
+    func willSendRequest(to address: String, port: Int32) -> Bool {
         phase = .waiting
         lastProgress = timer.now
         // The limit for a stall begins to count, and may end before anything that was noted.
         timer.note(lastProgress + stallTimeout)
+        let isReuse = openedCount == 0
         openedCount = 0
-        refusal = nil
+        refusal = request.addressPolicy.flatMap { policy in
+            guard let ip = IPAddress(address), let port = UInt16(exactly: port) else { return "its address is unknown" }
+            return policy.refusal(of: ip, port: port, host: url.host)
+        }
+        isRefusedReuse = isReuse && refusal != nil
+        return refusal == nil
     }
 
     /// One line of a head, or of a trailer. `false` stops libcurl.
@@ -297,6 +313,8 @@ final class Transfer {
     /// What a try came to.
     enum Outcome {
         case redirect(String)
+        /// What stood in the way was not the origin's: the same once more, on a connection of its own.
+        case again
         /// `isEarly`: no byte of an answer had come, and nothing happens twice when the request is sent again.
         case failed(OriginError, isEarly: Bool)
         case complete(OriginSummary)
@@ -310,6 +328,11 @@ final class Transfer {
         // The head said where to go on; what became of the body does not matter.
         if let redirection { return .redirect(redirection) }
         guard code != CURLE_OK else { return complete() }
+        if isRefusedReuse, !needsOwnConnection {
+            // The name may have other addresses.
+            needsOwnConnection = true
+            return .again
+        }
         if let refusal, openedCount == 0 { return .failed(OriginError(.addressRefused(rule: refusal)), isEarly: false) }
         let isInHead = answer == nil && !isFTP
         let error = OriginError(code, words: handle?.errorWords ?? "", phase: phase, isInHead: isInHead)

@@ -151,6 +151,7 @@ final class TransferLoop {
         switch outcome {
         case .complete(let summary): finish(transfer, .success(summary))
         case .redirect(let location): redirect(transfer, to: location)
+        case .again: tryOnce(transfer)
         case .failed(let error, let isEarly):
             guard isEarly, error.isWorthRetrying,
                 let delay = configuration.retry.delay(afterFailures: transfer.failedTries + 1)

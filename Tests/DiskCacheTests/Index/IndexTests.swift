@@ -145,9 +145,9 @@ struct IndexTests {
                     .hasPrefix("Signature: 8a477f597d28d172789f06886806bc55\n"))
             let mode = try FileManager.default.attributesOfItem(atPath: first.path)[.posixPermissions] as? Int
             #expect(mode == 0o700)
-            #expect(try first.namespaces() == [])
+            #expect(try first.namespaceDirectories() == [])
             let cache = try DiskCache(in: first, configuration: DiskCache.Configuration())
-            #expect(try first.namespaces() == ["default"])
+            #expect(try first.namespaceDirectories().map(\.name) == ["default"])
             cache.close()
         }
         // The writer's thread holds the directory for as long as it takes to end.
@@ -173,9 +173,9 @@ struct IndexTests {
         #expect(!CacheDirectory.isCache(at: temporary.path("missing")))
         #expect(files(below: temporary.path) == ["thesis.txt"])
         let directory = try CacheDirectory(path: temporary.path)
-        #expect(try directory.namespaces() == [])
+        #expect(try directory.namespaceDirectories() == [])
         try DiskCache(in: directory, configuration: DiskCache.Configuration()).close()
-        #expect(try directory.namespaces() == ["default"])
+        #expect(try directory.namespaceDirectories().map(\.name) == ["default"])
         #expect(CacheDirectory.isCache(at: temporary.path))
     }
 
@@ -184,7 +184,7 @@ struct IndexTests {
     func namespaceNames(_ name: String) throws {
         let fixture = try CacheFixture { $0.namespace = name }
         #expect(throws: DiskCacheError.invalidNamespace(name)) { try fixture.open() }
-        #expect(try fixture.directory.namespaces() == [])
+        #expect(try fixture.directory.namespaceDirectories() == [])
     }
 
     @Test("the index is this process's alone: what locks its readers take is nobody's business outside")

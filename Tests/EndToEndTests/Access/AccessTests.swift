@@ -20,6 +20,7 @@ struct AccessTests {
                 case "/fetch/*": return "/fetch/\(origin)/\(which)"
                 case "/fetch": return "/fetch?url=\("\(origin)/\(which)".percentEncoded)"
                 case "/json": return "/json?url=\("\(origin)/\(which)".percentEncoded)"
+                case "/namespaces/:name": return "/namespaces/\(which == "held" ? "default" : "none")"
                 default: return pattern.replacing(":key", with: key)
                 }
             }
@@ -72,7 +73,7 @@ struct AccessTests {
                 ]
                 var attempts: [(String, (String) -> HTTPFields, Int)] = [("no token", { _ in [:] }, 401)]
                 for value in wrong { attempts.append((value, { TestTokens.fields(value, for: $0) }, 401)) }
-                attempts.append(("other namespace", { tokens.fields("other", for: $0) }, 403))
+                attempts.append(("other namespace", { tokens.fields("other", for: $0, in: "default") }, 403))
                 for (what, fields, status) in attempts {
                     let replies = [
                         try await ask(method, held, fields(held)), try await ask(method, none, fields(none)),
@@ -178,7 +179,7 @@ struct AccessTests {
             let put = tokens.fields("me", for: "/entries")
             #expect(
                 try await server.client.request("PUT", "/entries/a/content", fields: put, text: "one").status == 200)
-            let hits = { server.service.cache.hitsAtHand }
+            let hits = { server.space.cache.hitsAtHand }
             for _ in 0..<20 where hits() == 0 {
                 let reply = try await server.client.request("GET", target, fields: tokens.fields("me", for: target))
                 #expect(reply.text == "one")
@@ -186,7 +187,8 @@ struct AccessTests {
             #expect(hits() > 0)
             for (name, status) in [("you", 200), ("other", 403), ("purger", 403), ("me", 200)] {
                 let before = hits()
-                let reply = try await server.client.request("GET", target, fields: tokens.fields(name, for: target))
+                let fields = tokens.fields(name, for: target, in: "default")
+                let reply = try await server.client.request("GET", target, fields: fields)
                 #expect(reply.status == status, "\(name)")
                 #expect(hits() - before == (status == 200 ? 1 : 0), "\(name)")
             }
@@ -223,7 +225,7 @@ struct AccessTests {
                 #expect(try await ask("me").status == 200)
                 passed.withLock { $0 += .seconds(2) }
             }
-            #expect(server.service.cache.hitsAtHand > 0)
+            #expect(server.space.cache.hitsAtHand > 0)
         }
     }
 

@@ -33,9 +33,11 @@ struct TestTokens: Sendable {
         store = try TokenStore(file: directory.path("tokens"), clock: clock)
     }
 
-    /// The field that a token comes in, for a target.
-    func fields(_ name: String, for target: String) -> HTTPFields {
-        Self.fields("Bearer \(secrets[name]!)", for: target)
+    /// The field that a token comes in, for a target, and the one that names a namespace.
+    func fields(_ name: String, for target: String, in namespace: String? = nil) -> HTTPFields {
+        var fields = Self.fields("Bearer \(secrets[name]!)", for: target)
+        fields[HTTPField.Name("Larder-Namespace")!] = namespace
+        return fields
     }
 
     static func fields(_ value: String, for target: String) -> HTTPFields {

@@ -13,8 +13,8 @@ struct WebPageTests {
     /// `GET` of what is in memory, until it comes from there.
     private func warm(_ server: TestServer, _ target: String) async throws {
         #expect(try await server.put("a", Array("one".utf8)).status == 200)
-        for _ in 0..<20 where server.service.cache.hitsAtHand == 0 { _ = try await server.get(target) }
-        #expect(server.service.cache.hitsAtHand > 0)
+        for _ in 0..<20 where server.space.cache.hitsAtHand == 0 { _ = try await server.get(target) }
+        #expect(server.space.cache.hitsAtHand > 0)
     }
 
     @Test("a name that was made to lead here is refused, for what is at hand, too; addresses and localhost are not")
@@ -127,8 +127,11 @@ struct WebPageTests {
                 let reply = try await server.get("/entries/a/content", fields: fields)
                 #expect(reply.text == "one")
                 #expect(reply[.accessControlAllowOrigin] == app)
-                #expect(reply[.vary] == "Origin")
+                #expect(reply[.vary] == "Larder-Namespace, Origin")
             }
+            // A cache on the way must not give a page what was made for no page.
+            for _ in 0..<4 { #expect(try await server.get("/entries/a/content")[.vary] == "Larder-Namespace, Origin") }
+            #expect(server.space.cache.hitsAtHand > 0)
             // An error can be read as well.
             let missing = try await server.get("/entries/none", fields: fields)
             #expect(missing.status == 404 && missing[.accessControlAllowOrigin] == app)

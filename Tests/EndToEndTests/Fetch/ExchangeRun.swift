@@ -70,9 +70,9 @@ final class ExchangeRun: Sendable {
             ask.method, "/fetch/" + url + (ask.suffix.isEmpty ? "" : "~" + ask.suffix),
             fields: HTTPFields(lines: ask.lines), body: Array(ask.body.utf8))
         try await poll("the flight to land", every: .milliseconds(1)) {
-            server.service.gateway.flightCount == 0
+            server.space.gateway.flightCount == 0
         }
-        try await server.service.cache.flush()
+        try await server.space.cache.flush()
         return reply
     }
 }

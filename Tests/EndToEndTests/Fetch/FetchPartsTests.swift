@@ -109,9 +109,9 @@ struct FetchPartsTests {
                 let reply = try await get(server, origin.url("/a"), [.range: "bytes=0-99999"])
                 #expect(reply.body == Array(whole[..<100_000]))
                 #expect(origin.requestCount == count)
-                try await server.service.cache.flush()
-                server.service.cache.trimMemory(toBytes: 0)
-                let entry = try #require(try server.service.cache.list().entries.first)
+                try await server.space.cache.flush()
+                server.space.cache.trimMemory(toBytes: 0)
+                let entry = try #require(try server.space.cache.list().entries.first)
                 let path = try #require(entry.localPath)
                 try FileManager.default.setAttributes(
                     [.modificationDate: Date(timeIntervalSince1970: Double(count))], ofItemAtPath: path)
@@ -171,7 +171,7 @@ struct FetchPartsTests {
                 #expect(try await get(server, origin.url("/a"), [.range: "bytes=0-9"]).text == "0123456789")
             }
             #expect(origin.requestCount == 2)
-            #expect(server.service.cache.totals.entries == 0)
+            #expect(server.space.cache.totals.entries == 0)
         }
     }
 
@@ -214,13 +214,13 @@ struct FetchPartsTests {
         try await TestServer.with { (server) async throws in
             let url = origin.url("/a")
             _ = try await get(server, url)
-            try await server.service.cache.flush()
+            try await server.space.cache.flush()
             server.clock.advance(by: .seconds(61))
             let head = try await HTTPClient(port: server.api.port).request("HEAD", "/fetch/" + url)
             #expect(head.status == 200)
             #expect(head[.contentLength] == "4")
             #expect(origin.requests.last?.method == "HEAD")
-            try await server.service.cache.flush()
+            try await server.space.cache.flush()
             _ = try await get(server, url)
             #expect(origin.requestCount == (isSame ? 2 : 3))
         }
@@ -238,7 +238,7 @@ struct FetchPartsTests {
             let client = HTTPClient(port: server.api.port)
             #expect(try await client.request("GET", target).text == "GET 0")
             #expect(try await client.request("POST", target, text: "x").text == "POST 1")
-            try await server.service.cache.flush()
+            try await server.space.cache.flush()
             #expect(try await client.request("GET", target).text == "POST 1")
             #expect(try await client.request("POST", target, text: "x").text == "POST 2")
             #expect(origin.requestCount == 3)
@@ -249,8 +249,8 @@ struct FetchPartsTests {
 extension TestServer {
     /// Waits until what origins have answered is stored, or will not be.
     func waitForFlights() async throws {
-        try await poll("requests to origins to end", every: .milliseconds(1)) { service.gateway.flightCount == 0 }
-        try await service.cache.flush()
+        try await poll("requests to origins to end", every: .milliseconds(1)) { space.gateway.flightCount == 0 }
+        try await space.cache.flush()
     }
 }
 

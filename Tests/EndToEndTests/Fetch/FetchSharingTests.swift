@@ -101,8 +101,8 @@ struct FetchSharingTests {
             #expect(try await [first.text, second.text, third.text] == ["body", "body", "body"])
             try await server.waitForFlights()
             #expect(try await get(server, url, [tags: "d"])["Cache-Status"]?.hasPrefix("larder; hit") == true)
-            try await server.service.cache.flush()
-            #expect(try server.service.cache.list().entries.map(\.tags) == [["a", "b", "c", "d"]])
+            try await server.space.cache.flush()
+            #expect(try server.space.cache.list().entries.map(\.tags) == [["a", "b", "c", "d"]])
         }
     }
 
@@ -125,7 +125,7 @@ struct FetchSharingTests {
             hasLeft.open()
             try await isOver.wait()
             try await server.waitForFlights()
-            #expect(server.service.cache.totals.entries == 0)
+            #expect(server.space.cache.totals.entries == 0)
         }
     }
 
@@ -146,7 +146,7 @@ struct FetchSharingTests {
             async let first = get(server, origin.url("/a"))
             try await origin.waitForRequests(1)
             _ = try await HTTPClient(port: server.api.port).request("POST", "/fetch/" + origin.url("/b"), text: "x")
-            try await server.service.cache.flush()
+            try await server.space.cache.flush()
             gate.open()
             #expect(try await first.text == "0")
             try await server.waitForFlights()
@@ -173,7 +173,7 @@ struct FetchSharingTests {
             }
             let fields: HTTPFields = [.range: "bytes=3-6", HTTPField.Name("Larder-Tags")!: "t"]
             #expect(try await get(server, origin.url("/a"), fields).text == "3456")
-            #expect(try await server.service.cache.remove(matching: EntryFilter(tag: "t")) == 2)
+            #expect(try await server.space.cache.remove(matching: EntryFilter(tag: "t")) == 2)
         }
     }
 

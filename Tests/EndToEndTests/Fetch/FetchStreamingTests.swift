@@ -83,7 +83,7 @@ struct FetchStreamingTests {
                 #expect(received == half)
                 #expect(origin.requestCount == count)
             }
-            #expect(server.service.cache.totals.entries == 0)
+            #expect(server.space.cache.totals.entries == 0)
         }
     }
 
@@ -98,8 +98,8 @@ struct FetchStreamingTests {
             #expect(try await server.client.request("DELETE", "/entries?tag=news").status == 200)
             gate.open()
             #expect(try await reply.body == half + half)
-            try await server.service.cache.flush()
-            #expect(server.service.cache.totals.entries == 0)
+            try await server.space.cache.flush()
+            #expect(server.space.cache.totals.entries == 0)
             _ = try await get(server, origin.url("/a"))
             #expect(origin.requestCount == 2)
         }
@@ -138,7 +138,7 @@ struct FetchStreamingTests {
             #expect(first.interim.map(\.status) == [103])
             #expect(first.interim.first?["Link"] == "</style.css>; rel=preload")
             #expect(first.text == "page")
-            try await server.service.cache.flush()
+            try await server.space.cache.flush()
             #expect(try await get(server, origin.url("/a")).interim.isEmpty)
             #expect(origin.requestCount == 1)
         }
@@ -153,7 +153,7 @@ struct FetchStreamingTests {
         defer { origin.stop() }
         try await TestServer.with { (server) async throws in
             #expect(try await get(server, origin.url("/a")).text == "0")
-            try await server.service.cache.flush()
+            try await server.space.cache.flush()
             server.clock.advance(by: .seconds(20))
             #expect(try await get(server, origin.url("/a")).text == "0")
             try await origin.waitForRequests(2)
@@ -195,12 +195,12 @@ struct FetchStreamingTests {
         defer { origin.stop() }
         try await TestServer.with { (server) async throws in
             _ = try await get(server, origin.url("/a"))
-            try await server.service.cache.flush()
+            try await server.space.cache.flush()
             for count in 2...3 {
                 server.clock.advance(by: .seconds(10))
                 #expect(try await get(server, origin.url("/a")).body == large)
                 try await origin.waitForRequests(count)
-                try await poll("the refresh to end") { server.service.gateway.flightCount == 0 }
+                try await poll("the refresh to end") { server.space.gateway.flightCount == 0 }
             }
         }
     }
@@ -290,7 +290,7 @@ struct FetchStreamingTests {
     @Test("a body that no origin will get is thrown away, and its client told")
     func refusedUpload() async throws {
         try await TestServer.with { (server) async throws in
-            server.service.gateway.stop()
+            server.space.gateway.stop()
             let reply = try await HTTPClient(port: server.api.port)
                 .request("PUT", "/fetch/http://127.0.0.1:1/a", body: pattern(1 << 20, seed: 8))
             #expect(reply.status == 503)

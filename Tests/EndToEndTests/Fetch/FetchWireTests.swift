@@ -11,9 +11,9 @@ struct FetchWireTests {
     ) async throws -> HTTPReply {
         let reply = try await HTTPClient(port: server.api.port).request("GET", target, fields: fields)
         try await poll("the flight to land", every: .milliseconds(1)) {
-            server.service.gateway.flightCount == 0
+            server.space.gateway.flightCount == 0
         }
-        try await server.service.cache.flush()
+        try await server.space.cache.flush()
         return reply
     }
 
@@ -204,7 +204,7 @@ struct FetchWireTests {
             _ = try await fetch(server, target)
             server.clock.advance(by: .seconds(61))
             #expect(try await fetch(server, target).text == "0")
-            #expect(server.service.gateway.flightCount == 0)
+            #expect(server.space.gateway.flightCount == 0)
         }
     }
 

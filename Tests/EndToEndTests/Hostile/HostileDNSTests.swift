@@ -36,16 +36,8 @@ struct HostileDNSTests {
             try connection.respond(fields: [.cacheControl: "no-store", .connection: "close"], body: "good")
         }
         defer { origin.stop() }
-        let directory = try TemporaryDirectory()
-        let configuration = try directory.write(
-            "nameserver \(dns.address)\noptions timeout:2 attempts:1\n", to: "resolv.conf")
-        let wrapper = [
-            "/usr/bin/unshare", "--mount", "/bin/sh", "-c", "mount --bind \"$0\" /etc/resolv.conf && exec \"$@\"",
-            configuration,
-        ]
-        let larder = try await LarderProcess(
-            directory: directory.path("cache"), arguments: ["--deny-origin", "127.0.0.1"],
-            wrapper: wrapper)
+        let (larder, directory) = try await Self.larder(asking: dns)
+        defer { withExtendedLifetime(directory) {} }
         func status(_ host: String, _ port: UInt16) async throws -> Int {
             try await larder.client.request("GET", "/fetch/http://\(host):\(port)/").status
         }
@@ -56,5 +48,51 @@ struct HostileDNSTests {
         #expect(try await status("none.test", canary.port) == 502)
         #expect(canary.connectionCount == 0)
         #expect(try await larder.stop() == .status(0))
+    }
+
+    @Test("what one namespace may not ask another one may, on the connection that is there: it finds its own address")
+    func narrowed() async throws {
+        let dns = try ScriptedDNS(address: "127.0.0.76") { question in
+            question.name == "two.test" ? ["127.0.0.8", "127.0.0.9"] : []
+        }
+        defer { dns.stop() }
+        let origin = try ScriptedOrigin(address: "0.0.0.0") { _, connection in
+            try connection.respond(fields: [.cacheControl: "no-store"], body: "good")
+        }
+        defer { origin.stop() }
+        let (larder, directory) = try await Self.larder(asking: dns)
+        defer { withExtendedLifetime(directory) {} }
+        for (name, rule) in [("ninth", "127.0.0.9/32"), ("none", "127.0.0.7/32")] {
+            let reply = try await larder.client.request(
+                "PUT", "/namespaces/\(name)", fields: [.contentType: "application/json"],
+                text: #"{"origins": ["\#(rule)"]}"#)
+            #expect(reply.status == 200)
+        }
+        func status(_ namespace: String) async throws -> Int {
+            try await larder.client.request(
+                "GET", "/fetch/http://two.test:\(origin.port)/",
+                fields: [HTTPField.Name("Larder-Namespace")!: namespace]
+            ).status
+        }
+        for _ in 0..<8 {
+            #expect(try await status("default") == 200)
+            #expect(try await status("ninth") == 200)
+            #expect(try await status("none") == 403)
+        }
+        #expect(try await larder.stop() == .status(0))
+    }
+
+    /// Larder in a mount namespace in which names are asked of that server.
+    private static func larder(asking dns: ScriptedDNS) async throws -> (LarderProcess, TemporaryDirectory) {
+        let directory = try TemporaryDirectory()
+        let configuration = try directory.write(
+            "nameserver \(dns.address)\noptions timeout:2 attempts:1\n", to: "resolv.conf")
+        let wrapper = [
+            "/usr/bin/unshare", "--mount", "/bin/sh", "-c", "mount --bind \"$0\" /etc/resolv.conf && exec \"$@\"",
+            configuration,
+        ]
+        let larder = try await LarderProcess(
+            directory: directory.path("cache"), arguments: ["--deny-origin", "127.0.0.1"], wrapper: wrapper)
+        return (larder, directory)
     }
 }

@@ -81,6 +81,8 @@ struct PathTraversalTests {
                 try? await client.request("GET", "/json?url=\(spelling)"),
                 try? await client.request("GET", "/downloads/\(spelling)"),
                 try? await client.request("GET", "/\(spelling)"),
+                try? await client.request("PUT", "/namespaces/\(spelling)", text: "{}"),
+                try? await client.request("DELETE", "/namespaces/\(spelling)"),
             ]
             let url: JSON = ["url": .string(origin.url("/") + spelling), "ttl": 60]
             replies.append(

@@ -19,9 +19,9 @@ struct ReadyAnswerTests {
             _ = try await server.get(path, fields: fields)
             try await server.waitForFlights()
         }
-        let before = server.service.cache.hitsAtHand
+        let before = server.space.cache.hitsAtHand
         let reply = try await server.get(path, fields: fields)
-        #expect(server.service.cache.hitsAtHand == before + 1, "it is not at hand", sourceLocation: sourceLocation)
+        #expect(server.space.cache.hitsAtHand == before + 1, "it is not at hand", sourceLocation: sourceLocation)
         return reply
     }
 
@@ -29,9 +29,9 @@ struct ReadyAnswerTests {
         _ isExpected: Bool, _ server: TestServer, _ path: String = path, fields: HTTPFields = [:],
         method: String = "GET", sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> HTTPReply {
-        let before = server.service.cache.hitsAtHand
+        let before = server.space.cache.hitsAtHand
         let reply = try await server.client.request(method, path, fields: fields)
-        #expect((server.service.cache.hitsAtHand > before) == isExpected, sourceLocation: sourceLocation)
+        #expect((server.space.cache.hitsAtHand > before) == isExpected, sourceLocation: sourceLocation)
         return reply
     }
 
@@ -151,7 +151,7 @@ struct ReadyAnswerTests {
             for _ in 0..<20 {
                 _ = try await server.download(["url": .string(url), "ttl": 600, "updateExpiry": true])
                 try await warm(server, path)
-                bytes.append(server.service.cache.memoryStatistics.bytes)
+                bytes.append(server.space.cache.memoryStatistics.bytes)
             }
             #expect(Set(bytes.dropFirst()).count == 1, "\(bytes)")
         }
@@ -160,7 +160,7 @@ struct ReadyAnswerTests {
     @Test("what leaves the memory tier is not kept at hand, and comes back")
     func evicted() async throws {
         try await withEntry { (server) async throws in
-            server.service.cache.trimMemory(toBytes: 0)
+            server.space.cache.trimMemory(toBytes: 0)
             #expect(try await expectAtHand(false, server).text == "one")
             #expect(try await warm(server, Self.path).text == "one")
         }
@@ -172,9 +172,9 @@ struct ReadyAnswerTests {
             let paths = ["%6b", "%6B", "k"].flatMap { key in
                 ["", "?stale=true", "?stale=false"].map { "/entries/\(key)/content\($0)" }
             }
-            let before = server.service.cache.memoryStatistics.bytes
+            let before = server.space.cache.memoryStatistics.bytes
             for path in paths + paths + paths { _ = try await server.get(path) }
-            #expect(server.service.cache.memoryStatistics.bytes < before + 4 * 4096)
+            #expect(server.space.cache.memoryStatistics.bytes < before + 4 * 4096)
         }
     }
 
@@ -199,7 +199,7 @@ struct ReadyAnswerTests {
     @Test("its hits are counted as all others are, in the entry, in the statistics and in the metrics")
     func counted() async throws {
         try await withEntry { (server) async throws in
-            let (hits, total) = (4, server.service.cache.memoryStatistics.hits)
+            let (hits, total) = (4, server.space.cache.memoryStatistics.hits)
             for _ in 0..<10 { _ = try await expectAtHand(true, server) }
             server.clock.advance(by: .seconds(1))
             _ = try await expectAtHand(true, server)
@@ -207,9 +207,9 @@ struct ReadyAnswerTests {
                 let entry = try await server.get("/entries/k")
                 #expect(try entry.member("hits") == .number(hits + 11))
                 #expect(try entry.member("lastAccessDate") == .date(server.clock.now()))
-                try await server.service.cache.flush()
+                try await server.space.cache.flush()
             }
-            #expect(server.service.cache.memoryStatistics.hits >= total + 11)
+            #expect(server.space.cache.memoryStatistics.hits >= total + 11)
             #expect(try await server.get("/stats").member("hits") == .number(hits + 11))
             let metrics = try await server.get("/metrics").text
             #expect(metrics.contains("larder_http_requests_total{route=\"getContent\",status=\"200\"} \(hits + 11)\n"))

@@ -9,10 +9,10 @@ struct ReadyFetchTests {
     private func fetch(
         _ server: TestServer, _ url: String, _ fields: HTTPFields = [:]
     ) async throws -> (reply: HTTPReply, isAtHand: Bool) {
-        let before = server.service.cache.hitsAtHand
+        let before = server.space.cache.hitsAtHand
         let reply = try await HTTPClient(port: server.api.port).request("GET", "/fetch/" + url, fields: fields)
         try await server.waitForFlights()
-        return (reply, server.service.cache.hitsAtHand > before)
+        return (reply, server.space.cache.hitsAtHand > before)
     }
 
     private func warm(_ server: TestServer, _ url: String, _ fields: HTTPFields = [:]) async throws -> HTTPReply {
@@ -197,9 +197,9 @@ struct ReadyFetchTests {
             _ = try await server.client.request(
                 "PUT", path, fields: [.contentType: "application/json"], text: #"{"b": 2}"#)
             for _ in 0..<3 { _ = try await server.get(path) }
-            let before = server.service.cache.hitsAtHand
+            let before = server.space.cache.hitsAtHand
             #expect(try await server.get(path).text == #"{"b": 2}"#)
-            #expect(server.service.cache.hitsAtHand == before + 1)
+            #expect(server.space.cache.hitsAtHand == before + 1)
             _ = try await server.client.request(
                 "PUT", path, fields: [.contentType: "application/json"], text: #"{"b": 3}"#)
             #expect(try await server.get(path).text == #"{"b": 3}"#)

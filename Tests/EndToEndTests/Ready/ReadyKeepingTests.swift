@@ -1,5 +1,6 @@
 import DiskCache
 import HTTPTypes
+import Larder
 import Logging
 import MicroHTTPD
 import Primitives
@@ -14,10 +15,12 @@ struct ReadyKeepingTests {
     /// Answers at hand where it can, else as the test says.
     private final class Handler: RequestHandler {
         let ready: ReadyAnswers
+        let namespace: Namespace
         let run: @Sendable (String, Call) -> Void
 
-        init(_ ready: ReadyAnswers, _ run: @escaping @Sendable (String, Call) -> Void) {
+        init(_ ready: ReadyAnswers, _ namespace: Namespace, _ run: @escaping @Sendable (String, Call) -> Void) {
             self.ready = ready
+            self.namespace = namespace
             self.run = run
         }
 
@@ -26,12 +29,14 @@ struct ReadyKeepingTests {
         func readyResponse(to head: borrowing RawHead) -> Response? { ready.answer(to: head) }
 
         func receive(_ request: Request) -> Reception {
-            .accept(.none) { [run] exchange in
+            .accept(.none) { [run, namespace] exchange in
                 let visitor = AccessGate.Visitor(bearer: nil, origin: nil)
                 let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
                 let context = RequestContext(
-                    operation: "test", visitor: visitor, metrics: RequestMetrics(operations: []),
-                    audit: AuditLog(request, operation: "test", visitor: visitor, logger: logger),
+                    operation: "test", visitor: visitor, namespace: namespace,
+                    metrics: RequestMetrics(operations: []), vary: nil,
+                    audit: AuditLog(
+                        request, operation: "test", namespace: namespace.name, visitor: visitor, logger: logger),
                     observer: { _, _ in })
                 let call = Call(exchange: exchange, context: context)
                 run(request.target, call)
@@ -51,12 +56,13 @@ struct ReadyKeepingTests {
     ) async throws {
         try await TestServer.with { (server) async throws in
             try await server.put("k", Array("one".utf8), query: "ttl=600")
-            let cache = server.service.cache
+            let cache = server.space.cache
             _ = try await cache.stored("k")
             let mark = try #require(try await cache.stored("k")?.hot)
             let ready = ReadyAnswers(
                 service: server.service, gate: AccessGate(tokens: nil, web: WebGuard(hosts: nil, origins: [])))
-            let daemon = Daemon(handler: Handler(ready) { target, call in run(ready, mark, target, call) })
+            let daemon = Daemon(
+                handler: Handler(ready, server.space) { target, call in run(ready, mark, target, call) })
             try daemon.start()
             do {
                 try await body(server, ready, HTTPClient(port: daemon.port))
@@ -89,7 +95,7 @@ struct ReadyKeepingTests {
             #expect(made.value == 1)
             #expect(try await client.request("GET", "/a").text == "kept")
             // Something has changed: what was made of it would be refused.
-            _ = server.service.cache.slide(try #require(try server.service.cache.entry(for: "k")))
+            _ = server.space.cache.slide(try #require(try server.space.cache.entry(for: "k")))
             #expect(try await client.request("GET", "/b").text == "looked at")
             #expect(made.value == 1)
             #expect(ready.count == 0)
@@ -123,7 +129,7 @@ struct ReadyKeepingTests {
             #expect(try await client.request("GET", "/a").text == "made 2")
             for path in ["/b", "/c", "/d", "/e"] { #expect(try await client.request("GET", path).text == "other") }
             #expect(ready.count == 4)
-            server.service.cache.trimMemory(toBytes: 0)
+            server.space.cache.trimMemory(toBytes: 0)
             #expect(ready.count == 0)
         }
     }
@@ -156,7 +162,7 @@ struct ReadyKeepingTests {
     @Test("of many answers to one target only the first few are fetched ahead of a request")
     func fewFetchedAhead() async throws {
         try await TestServer.with { (server) async throws in
-            let cache = server.service.cache
+            let cache = server.space.cache
             var shard = ReadyShard()
             let target = Array("/fetch/http://a.example/".utf8)
             for number in 0..<10 {
@@ -166,7 +172,8 @@ struct ReadyKeepingTests {
                 let selector = ReadyAnswer.Selector(name: Array("accept".utf8), value: [UInt8(number)])
                 shard.insert(
                     ReadyAnswer(
-                        to: .init(target: target, ttl: nil, selectors: [selector]), response: Self.response("a"),
+                        to: .init(namespace: 0, target: target, ttl: nil, selectors: [selector]),
+                        response: Self.response("a"),
                         validity: .init(entry: mark, responses: nil, from: server.clock.now(), until: .distantFuture),
                         meter: nil, renew: nil))
                 #expect(shard.count == number + 1)

@@ -26,12 +26,12 @@ extension TestServer {
 
     /// Waits until so many callers wait for the download that began last.
     func waitForWaiters(_ count: Int) async throws {
-        try await poll("\(count) waiters") { service.downloads.statuses(limit: 1).first?.waiters == count }
+        try await poll("\(count) waiters") { space.downloads.statuses(limit: 1).first?.waiters == count }
     }
 
     /// Waits until the download of a URL has stored what it brought.
     func waitForSuccess(of url: String) async throws {
-        try await poll("the download of \(url)") { service.downloads.status(of: md5(url))?.state == .succeeded }
+        try await poll("the download of \(url)") { space.downloads.status(of: md5(url))?.state == .succeeded }
     }
 
     /// Posts the same JSON on connections of their own, and leaves the answers unread.

@@ -40,6 +40,9 @@ final class TestServer: Sendable {
         client = CheckedClient(port: api.port)
     }
 
+    /// The default namespace.
+    var space: Namespace { service.namespaces.default }
+
     /// Stops it in order, so that its directory can be opened again.
     func stop() async throws {
         await api.stop(deadline: .seconds(5))

@@ -31,7 +31,8 @@ struct MemoryKeeperTests {
         files.notify = false
         files.readInterval = .milliseconds(1)
         let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
-        let keeper = MemoryKeeper(cache, watching: files, pace: pace, logger: logger)
+        let keeper = MemoryKeeper(limit: limit, watching: files, pace: pace, logger: logger)
+        keeper.share([MemoryKeeper.Share(cache: cache, bytes: limit)])
         defer { keeper.stop() }
         try await body(keeper, cache, directory)
     }

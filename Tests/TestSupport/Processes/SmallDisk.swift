@@ -1,12 +1,14 @@
 import Foundation
-import TestSupport
 
 /// A file system of a few megabytes in memory, unmounted when this object goes.
-final class SmallDisk {
-    let mount: TemporaryDirectory
+public final class SmallDisk: Sendable {
+    /// Where it is.
+    public let mount: TemporaryDirectory
 
-    /// `nil` when this machine does not let us.
-    init?(size: String) throws {
+    /// Mounts it; `nil` when this machine does not let us.
+    ///
+    /// - Parameter size: as mount(8) takes it, for example `64m`.
+    public init?(size: String) throws {
         mount = try TemporaryDirectory("larder-full")
         guard Self.run("mount", "-t", "tmpfs", "-o", "size=\(size)", "tmpfs", mount.path) else { return nil }
     }
@@ -16,18 +18,25 @@ final class SmallDisk {
         _ = Self.run("umount", "-l", mount.path)
     }
 
-    /// Takes all the room that is left but for `rest` bytes, as another program would.
-    func fill(leaving rest: Int = 0) throws {
+    /// Takes all the room that is left but for `rest` bytes, as another program would: in the file `filler`.
+    public func fill(leaving rest: Int = 0) throws {
         // A program that another test starts meanwhile must not keep it open, and its room taken.
         let file = open(mount.path("filler"), O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw SystemError("open") }
         defer { close(file) }
         let block = [UInt8](repeating: 1, count: 4096)
         while write(file, block, block.count) > 0 {}
-        ftruncate(file, lseek(file, 0, SEEK_END) - rest)
+        ftruncate(file, lseek(file, 0, SEEK_END) - off_t(rest))
     }
 
-    func resize(to size: String) -> Bool {
+    /// Makes it larger or smaller; whether that could be.
+    public func resize(to size: String) -> Bool {
         Self.run("mount", "-o", "remount,size=\(size)", mount.path)
+    }
+
+    /// Lets nobody write on it any more, or again; whether that could be.
+    public func setReadOnly(_ isReadOnly: Bool) -> Bool {
+        Self.run("mount", "-o", "remount,\(isReadOnly ? "ro" : "rw")", mount.path)
     }
 
     /// Runs a command, which is short; whether it succeeded.

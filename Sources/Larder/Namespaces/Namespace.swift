@@ -1,0 +1,102 @@
+import DiskCache
+import Logging
+import Origin
+import Primitives
+
+/// A namespace as it runs: its cache, and what fills it. Nothing of it is shared with another but the threads that ask
+/// origins, and what is counted.
+///
+/// One that is begun anew is another object, with another ``id``; the old one answers whom it was asked by, and ends.
+public final class Namespace: Sendable {
+    /// `[a-z0-9-]{1,63}`.
+    public let name: String
+    /// No other has it, not even one of the same name.
+    public let id: Int
+    /// Its entries.
+    public let cache: DiskCache
+    /// The downloads into it.
+    public let downloads: DownloadManager
+    /// The gateway that keeps what it may in it.
+    public let gateway: Gateway
+    /// What was chosen of it.
+    public let options: NamespaceOptions
+
+    /// Opens the namespace's directory, and creates it when it is missing. Throws what ``DiskCache`` throws.
+    init(
+        _ name: String, _ record: NamespaceRegistry.Record, diskLimit: Int64, memoryLimit: Int64, tools: Tools
+    ) throws(DiskCacheError) {
+        self.name = name
+        id = record.generation
+        let server = tools.configuration
+        var configuration = DiskCache.Configuration()
+        configuration.namespace = name
+        configuration.generation = record.generation
+        configuration.layout = record.settings.layout ?? server.layout
+        configuration.inlineLimit = Int64(server.inlineLimit)
+        configuration.durability = server.durability
+        configuration.diskLimit = diskLimit
+        configuration.diskReserve = server.diskReserve
+        configuration.entryLimit = Int64(server.entryLimit)
+        configuration.memoryLimit = Int(memoryLimit)
+        configuration.defaultTTL = server.defaultTTL
+        if name != LarderService.defaultNamespace { configuration.footprint = .small }
+        cache = try DiskCache(in: tools.directory, configuration: configuration, clock: tools.clock) {
+            [logger = tools.logger] in
+            logger.log($0, of: name)
+        }
+        options = NamespaceOptions(
+            record.settings, serverTTL: server.defaultTTL, serverPolicy: tools.origin.configuration.addressPolicy)
+        downloads = DownloadManager(
+            tools: Flight.Tools(
+                cache: cache, origin: tools.origin, clock: tools.clock, metrics: tools.metrics, options: options,
+                entryLimit: Int64(server.entryLimit)),
+            schemes: server.schemes)
+        gateway = Gateway(
+            tools: FetchFlight.Tools(
+                cache: cache, origin: tools.gatewayOrigin, clock: tools.clock, metrics: tools.metrics,
+                entryLimit: Int64(server.entryLimit), options: options))
+    }
+
+    /// What all namespaces work with.
+    struct Tools: Sendable {
+        let directory: CacheDirectory
+        let configuration: Configuration
+        let clock: any WallClock
+        let metrics: ServiceMetrics
+        let origin: OriginClient
+        /// Requests through the gateway do not wait for downloads, nor downloads for them.
+        let gatewayOrigin: OriginClient
+        let logger: Logger
+    }
+
+    /// What was chosen of it.
+    public var settings: NamespaceSettings { options.settings }
+
+    /// How bodies are kept.
+    public var layout: Layout { cache.configuration.layout }
+
+    /// Its directory.
+    var place: NamespaceDirectory {
+        NamespaceDirectory(namespace: name, generation: cache.configuration.generation)
+    }
+
+    /// Refuses what is asked from now on, and ends what runs.
+    func stop() {
+        downloads.stop()
+        gateway.stop()
+    }
+}
+
+extension Logger {
+    fileprivate func log(_ notice: DiskCacheNotice, of namespace: String) {
+        let level: Logger.Level =
+            switch notice.level {
+            case .info: .info
+            case .warning: .warning
+            case .error: .error
+            }
+        var metadata = notice.metadata.mapValues { Logger.MetadataValue.string($0) }
+        if namespace != LarderService.defaultNamespace { metadata["namespace"] = .string(namespace) }
+        log(level: level, "\(notice.message)", metadata: metadata)
+    }
+}

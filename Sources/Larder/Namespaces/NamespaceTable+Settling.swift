@@ -1,0 +1,106 @@
+import DiskCache
+import Dispatch
+import Synchronization
+
+/// After a change: everybody gets what they are to have as soon as it is there, and what has ended goes.
+extension NamespaceTable {
+    private static let patience = DispatchTimeInterval.seconds(2)
+    /// How long it waits before it looks again: at first, and at the most.
+    private static let (firstPause, lastPause) = (10, 1000)
+
+    /// Calls `completion` once everybody has what they are to have, or when that takes too long. On `queue`.
+    func whenSettled(_ completion: @escaping @Sendable () -> Void) {
+        let isStopped = state.withLock { state in
+            if !state.isStopped { state.waiting.append((.now() + Self.patience, completion)) }
+            return state.isStopped
+        }
+        if isStopped { return completion() }
+        settle()
+    }
+
+    /// Begins to settle what has changed. On `queue`.
+    func settle() {
+        shareMemory()
+        settle(round: rounds.add(1, ordering: .relaxed).newValue, pause: Self.firstPause)
+    }
+
+    private func settle(round: Int, pause: Int) {
+        // Another change began a round of its own.
+        guard rounds.load(ordering: .relaxed) == round, !state.withLock(\.isStopped) else { return }
+        for namespace in state.withLock(\.retired) {
+            let isOver = namespace.step { cache in
+                let hits = cache.hitsAtHand
+                state.withLock { $0.endedHits += hits }
+            }
+            if isOver { remove(namespace) }
+        }
+        let isComplete = shareDisk()
+        let (ready, isDone) = state.withLock { state in
+            let now = DispatchTime.now()
+            let ready = state.waiting.filter { isComplete || $0.deadline <= now }
+            state.waiting.removeAll { isComplete || $0.deadline <= now }
+            return (ready, isComplete && state.retired.isEmpty)
+        }
+        for waiter in ready { waiter.completion() }
+        if isDone { return }
+        queue.asyncAfter(deadline: .now() + .milliseconds(pause)) { [self] in
+            settle(round: round, pause: min(2 * pause, Self.lastPause))
+        }
+    }
+
+    /// Whether everybody has what they are to have.
+    private func shareDisk() -> Bool {
+        let (registry, running, retired, old) = state.withLock { ($0.registry, $0.running, $0.retired, $0.grants) }
+        let quotas = Self.quotas(of: registry, tools).disk
+        var grants = old
+        var (shares, taken): ([Int: Int64], [Int: Int64]) = ([:], [:])
+        for (name, namespace) in running {
+            shares[namespace.id] = quotas[name] ?? 0
+            taken[namespace.id] = namespace.cache.takenDiskBytes.all
+        }
+        let isComplete = grants.update(
+            quotas: shares, taken: taken, retired: retired.reduce(0) { $0 + $1.diskBytes })
+        state.withLock { $0.grants = grants }
+        for namespace in running.values {
+            let share = grants.granted[namespace.id] ?? 0
+            if namespace.cache.diskLimit != share { namespace.cache.setDiskLimit(share) }
+        }
+        return isComplete
+    }
+
+    func shareMemory() {
+        let (registry, running, retired) = state.withLock { ($0.registry, $0.running, $0.retired) }
+        let quotas = Self.quotas(of: registry, tools)
+        memory.share(
+            running.map { MemoryKeeper.Share(cache: $1.cache, bytes: Int(quotas.memory[$0] ?? 0)) },
+            emptying: retired.compactMap(\.cache))
+    }
+
+    // MARK: - Directories
+
+    private func remove(_ namespace: RetiredNamespace) {
+        namespace.isBeingRemoved = true
+        removals.async { [self] in
+            let isGone = tools.directory.remove(namespace.place) { !state.withLock(\.isStopped) }
+            if !isGone, !state.withLock(\.isStopped) {
+                tools.logger.warning(
+                    "the directory of a namespace that has ended cannot be removed",
+                    metadata: ["directory": "\(namespace.place.name)"])
+            }
+            queue.async { [self] in
+                namespace.isBeingRemoved = false
+                if isGone {
+                    state.withLock { $0.retired.removeAll { $0 === namespace } }
+                    settle()
+                }
+            }
+        }
+    }
+
+    /// Removes what a kill has left behind.
+    func removeLeftovers(_ places: [NamespaceDirectory]) {
+        removals.async { [self] in
+            for place in places { _ = tools.directory.remove(place) { !state.withLock(\.isStopped) } }
+        }
+    }
+}

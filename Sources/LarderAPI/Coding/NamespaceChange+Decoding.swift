@@ -1,0 +1,78 @@
+import DiskCache
+import Larder
+import Primitives
+
+extension NamespaceChange {
+    /// Reads `{version?, defaultTTL?, diskLimit?, memoryLimit?, layout?, origins?}`. What is left out stays as it is;
+    /// `null` goes back to what the server does by itself.
+    ///
+    /// - Throws: 400 that points at the field, also for one that is not known.
+    init(_ json: JSON) throws(Problem) {
+        let fields = try JSONFields(
+            json, known: ["version", "defaultTTL", "diskLimit", "memoryLimit", "layout", "origins"])
+        self.init()
+        version = try Self.read("version", fields) { (json, pointer) throws(Problem) in
+            // Who counts versions may send the number itself.
+            let text: String? = if case .number(let number) = json { number } else { json.stringValue }
+            guard let text, (1...NamespaceSettings.versionLimit).contains(text.utf8.count) else {
+                throw .invalid(
+                    "version must be a text of 1 to \(NamespaceSettings.versionLimit) bytes", pointer: pointer)
+            }
+            return text
+        }
+        defaultTTL = try Self.read("defaultTTL", fields) { (json, pointer) throws(Problem) in
+            guard let seconds = json.doubleValue else {
+                throw .invalid("defaultTTL must be a number of seconds", pointer: pointer)
+            }
+            guard let ttl = TTL(seconds: seconds) else { throw .invalidTTL(json.text, pointer: pointer) }
+            return ttl.duration
+        }
+        diskLimit = try Self.read("diskLimit", fields, Self.size)
+        memoryLimit = try Self.read("memoryLimit", fields, Self.size)
+        layout = try Self.read("layout", fields) { (json, pointer) throws(Problem) in
+            guard let layout = json.stringValue.flatMap(Layout.init(rawValue:)) else {
+                let layouts = Layout.allCases.map(\.rawValue).joined(separator: " or ")
+                throw .invalid("layout is \(layouts)", pointer: pointer)
+            }
+            return layout
+        }
+        origins = try Self.read("origins", fields, Self.rules)
+    }
+
+    private static func read<Value>(
+        _ name: String, _ fields: JSONFields, _ decode: (JSON, String) throws(Problem) -> Value
+    ) throws(Problem) -> Value?? {
+        switch fields[name] {
+        case nil: .none
+        case .null?: .some(nil)
+        case let json?: .some(try decode(json, "/" + name))
+        }
+    }
+
+    /// A number of bytes, or a text such as `512MiB`.
+    private static func size(_ json: JSON, _ pointer: String) throws(Problem) -> Int64 {
+        let text: String? = if case .number(let number) = json { number } else { json.stringValue }
+        guard let size = text.flatMap({ ByteSize($0) }) else {
+            throw .invalid("it must be a number of bytes, such as 1048576 or \"64MiB\"", pointer: pointer)
+        }
+        return Int64(size.bytes)
+    }
+
+    private static func rules(_ json: JSON, _ pointer: String) throws(Problem) -> OriginRules {
+        guard let elements = json.arrayValue, elements.count <= OriginRules.limit else {
+            throw .invalid("origins must be an array of at most \(OriginRules.limit) rules", pointer: pointer)
+        }
+        var texts: [String] = []
+        for (index, element) in elements.enumerated() {
+            guard let text = element.stringValue else {
+                throw .invalid("a rule is a string", pointer: "\(pointer)/\(index)")
+            }
+            texts.append(text)
+        }
+        do {
+            return try OriginRules(texts)
+        } catch {
+            throw .invalid(error.reason, pointer: "\(pointer)/\(error.index)")
+        }
+    }
+}

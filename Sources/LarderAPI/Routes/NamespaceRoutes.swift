@@ -1,0 +1,97 @@
+import DiskCache
+import Larder
+import MicroHTTPD
+import Primitives
+
+/// `/namespaces`: isolated parts of the cache, each with its own quota.
+///
+/// The list is for who may see the whole server; else a token must be for the namespace in the path. What beside that
+/// takes more is said by ``NamespaceAuthority``.
+struct NamespaceRoutes: Sendable {
+    private static let changeLimit = 64 << 10
+
+    let namespaces: NamespaceTable
+
+    var routes: [Route] {
+        [
+            Route("GET", "/namespaces", .admin, .answering("listNamespaces", list), in: .server),
+            Route("GET", "/namespaces/:name", .read, .answering("getNamespace", get), in: .inPath),
+            Route(
+                "PUT", "/namespaces/:name", .purge, .collecting("putNamespace", limit: Self.changeLimit, put),
+                in: .inPath),
+            Route("DELETE", "/namespaces/:name", .admin, .calling("removeNamespace", remove), in: .inPath),
+        ]
+    }
+
+    private func list(_ head: Endpoint.Head) throws(Problem) -> Response {
+        _ = try head.query()
+        return .json(["namespaces": .array(namespaces.all.map(\.json))])
+    }
+
+    private func get(_ head: Endpoint.Head) throws(Problem) -> Response {
+        _ = try head.query()
+        let name = try Self.name(head)
+        guard let namespace = namespaces.find(name) else { throw Problem(NamespaceError.unknown(name)) }
+        return .json(namespace.json)
+    }
+
+    private func put(_ head: Endpoint.Head, _ body: [UInt8], _ call: Call) throws(Problem) {
+        _ = try head.query()
+        let name = try Self.name(head)
+        let contentType = head.request.field("Content-Type")
+        let json = try body.isEmpty ? JSON.object([]) : BodyDecoding.json(body, contentType: contentType)
+        namespaces.put(name, try NamespaceChange(json), by: head.visitor.authority) { result in
+            switch result {
+            case .success((let namespace, let outcome)):
+                switch outcome {
+                case .made: call.changed("namespace made")
+                case .changed: call.changed("namespace changed")
+                case .begunAnew(let entries): call.changed("namespace begun anew", count: Int(entries))
+                case .unchanged: break
+                }
+                call.respond(.json(namespace.json))
+            case .failure(let error): call.respond(Problem(error))
+            }
+        }
+    }
+
+    private func remove(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
+        _ = try head.query()
+        let name = try Self.name(head)
+        namespaces.remove(name, by: head.visitor.authority) { result in
+            switch result {
+            case .success(let entries):
+                call.changed("namespace removed", count: Int(entries))
+                call.respond(.json(["removed": 1]))
+            case .failure(let error): call.respond(Problem(error))
+            }
+        }
+    }
+
+    /// The namespace in the path, which the visitor may use.
+    private static func name(_ head: Endpoint.Head) throws(Problem) -> String {
+        let name = head.parameter("name")
+        try head.visitor.check(namespace: name)
+        guard CacheDirectory.isNamespace(name) else { throw Problem(NamespaceError.invalidName(name)) }
+        return name
+    }
+}
+
+extension Namespace {
+    /// The namespace as the API shows it: what is chosen, or what holds where nothing is.
+    fileprivate var json: JSON {
+        let (settings, totals) = (settings, cache.totals)
+        return [
+            "name": .string(name),
+            "version": .string(orNull: settings.version),
+            "defaultTTL": .seconds(options.defaultTTL),
+            "diskLimit": .number(cache.diskLimit),
+            "memoryLimit": .number(cache.memoryLimit),
+            "layout": .string(layout.rawValue),
+            "origins": settings.origins.map { .array($0.texts.map { .string($0) }) } ?? .null,
+            "entries": .number(totals.entries),
+            "diskBytes": .number(totals.diskBytes),
+            "memoryBytes": .number(cache.memoryStatistics.bytes),
+        ]
+    }
+}

@@ -1,0 +1,204 @@
+import Foundation
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+@Suite("Namespaces are made, begun anew and removed")
+struct NamespaceLifeTests {
+    @Test("what is chosen is shown, stays when it is not named, and holds after a restart")
+    func settings() async throws {
+        let directory = try TemporaryDirectory()
+        try await TestServer.with(directory: directory) { (server) async throws in
+            let made = try await server.putNamespace(
+                "a",
+                [
+                    "version": 7, "defaultTTL": .number("1.5"), "diskLimit": "64MiB", "memoryLimit": 1_000_000,
+                    "layout": "readable",
+                ])
+            #expect(made.status == 200)
+            let expected: JSON = [
+                "name": "a", "version": "7", "defaultTTL": .number("1.5"), "diskLimit": 67_108_864,
+                "memoryLimit": 1_000_000,
+                "layout": "readable", "origins": .null, "entries": 0, "diskBytes": 0, "memoryBytes": 0,
+            ]
+            #expect(try made.json == expected)
+            #expect(try await server.putNamespace("a").json == expected)
+            #expect(try await server.get("/namespaces/a").json == expected)
+            let put = try await server.inNamespace("a").request("PUT", "/entries/k/content", text: "x")
+            #expect(try put.member("expiresInSeconds") == .number("1.5"))
+            #expect(try put.member("localPath")?.stringValue?.contains("/a.1/") == true)
+            #expect(try await server.putNamespace("a", ["defaultTTL": .null]).member("defaultTTL") == 604_800)
+            #expect(try await server.get("/namespaces/default").member("diskLimit") == .number((10 << 30) - (64 << 20)))
+            #expect(try await server.get("/namespaces/none").status == 404)
+            #expect(try await server.get("/namespaces/No").status == 400)
+        }
+        try await TestServer.with(directory: directory) { (server) async throws in
+            let names = try await server.get("/namespaces").member("namespaces")?.arrayValue?.compactMap { $0["name"] }
+            #expect(names == ["a", "default"])
+            #expect(try await server.get("/namespaces/a").member("version") == "7")
+            #expect(try await server.inNamespace("a").get("/entries/k/content?stale=true").text == "x")
+            #expect(try await server.get("/entries/k").status == 404)
+            #expect(try await server.client.request("DELETE", "/namespaces/a").member("removed") == 1)
+            #expect(try await server.inNamespace("a").get("/entries").status == 404)
+            #expect(try await server.client.request("DELETE", "/namespaces/a").status == 404)
+            #expect(try await server.client.request("DELETE", "/namespaces/default").status == 409)
+            try await poll("the directory to go") { try server.namespaceDirectories == ["default"] }
+            // Until it is gone it takes room.
+            try await poll("the room to be given back") { server.space.cache.diskLimit == 10 << 30 }
+            #expect(try await server.get("/namespaces/default").member("diskLimit") == .number(10 << 30))
+            // Of the same name, and yet another.
+            #expect(try await server.putNamespace("a").member("entries") == 0)
+            #expect(try await server.inNamespace("a").count == 0)
+        }
+    }
+
+    @Test(
+        "what is no namespace is refused, with what is wrong",
+        arguments: [
+            (#"{"version": ""}"#, "/version"), (#"{"version": true}"#, "/version"),
+            (#"{"defaultTTL": -1}"#, "/defaultTTL"),
+            (#"{"defaultTTL": "x"}"#, "/defaultTTL"), (#"{"diskLimit": -1}"#, "/diskLimit"),
+            (#"{"diskLimit": 1.5}"#, "/diskLimit"), (#"{"memoryLimit": "1 GiB"}"#, "/memoryLimit"),
+            (#"{"layout": "flat"}"#, "/layout"), (#"{"origins": "x"}"#, "/origins"),
+            (#"{"origins": [1]}"#, "/origins/0"),
+            (#"{"limit": 1}"#, "/limit"), ("[]", ""), ("{", ""),
+        ] as [(String, String)])
+    func malformed(_ body: String, _ pointer: String) async throws {
+        try await TestServer.with { (server) async throws in
+            let reply = try await server.client.request(
+                "PUT", "/namespaces/a", fields: [.contentType: "application/json"], text: body)
+            #expect(reply.status == 400, "\(body): \(reply.text)")
+            #expect(try reply.member("pointer")?.stringValue == pointer, "\(body)")
+            #expect(try await server.get("/namespaces/a").status == 404)
+        }
+    }
+
+    @Test("with another version it is empty at once, at hand and on disk, and what it held is gone from the disk soon")
+    func begunAnew() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            try connection.respond(fields: [.cacheControl: "max-age=1000"], body: "\(request.index)")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            for name in ["default", "a"] {
+                try await server.putNamespace(name, ["version": "1"])
+                let space = server.inNamespace(name)
+                let url = origin.url("/\(name)")
+                #expect(try await space.request("PUT", "/entries/k/content", text: "old").status == 200)
+                #expect(
+                    try await space.request(
+                        "PUT", "/entries/large/content", text: String(repeating: "x", count: 100_000)
+                    ).status == 200)
+                let first = try await space.get("/fetch/" + url).text
+                for _ in 0..<4 {
+                    #expect(try await space.get("/entries/k/content").text == "old")
+                    #expect(try await space.get("/fetch/" + url).text == first)
+                }
+                // The same version says nothing new.
+                #expect(try await server.putNamespace(name, ["version": "1"]).member("entries") == 3)
+                let anew = try await server.putNamespace(name, ["version": "2"])
+                #expect(try anew.member("entries") == 0)
+                #expect(try await space.get("/entries/k/content").status == 404)
+                #expect(try await space.count == 0)
+                #expect(try await space.get("/fetch/" + url).text != first)
+                #expect(try await space.request("PUT", "/entries/k/content", text: "new").status == 200)
+                for _ in 0..<4 { #expect(try await space.get("/entries/k/content").text == "new") }
+            }
+            try await poll("the old directories to go") { try server.namespaceDirectories.count == 2 }
+            #expect(try await server.get("/namespaces/default").member("diskLimit") == .number((10 << 30) * 9 / 10))
+        }
+    }
+
+    @Test("a download that was running when the version changed answers who waits for it, and is not kept")
+    func runningDownload() async throws {
+        try await TestServer.withGatedOrigin { server, origin, gate in
+            try await server.putNamespace("a", ["version": "1"])
+            let space = server.inNamespace("a")
+            async let reply = space.request("POST", "/download", text: #"{"url": "\#(origin.url("/x"))"}"#)
+            async let fetched = space.get("/fetch/" + origin.url("/y"))
+            try await poll("both requests") { origin.requestCount == 2 }
+            try await server.putNamespace("a", ["version": "2"])
+            gate.open()
+            #expect(try await reply.member("outcome") == "downloaded")
+            #expect(try await fetched.text == "/y")
+            #expect(try await space.count == 0)
+            #expect(try await space.get("/downloads").member("downloads")?.arrayValue?.isEmpty == true)
+            try await poll("the old directory to go") { try server.namespaceDirectories == ["a.2", "default"] }
+            #expect(try await space.count == 0)
+        }
+    }
+
+    @Test("a request that has found a namespace is answered by it, however long its body takes and whatever ends")
+    func slowRequest() async throws {
+        let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            try await server.putNamespace("a", ["version": "1"])
+            let space = server.inNamespace("a")
+            try await space.request("PUT", "/entries/k/content", text: "x")
+            let port = server.api.port
+            let body = Array(#"{"url": "\#(origin.url("/x"))"}"#.utf8)
+            let slow = try await blocking {
+                let connection = try RawConnection(port: port)
+                try connection.send(
+                    """
+                    POST /download HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r
+                    Larder-Namespace: a\r\nContent-Length: \(body.count)\r\n\r\n
+                    """ + "{")
+                return connection
+            }
+            // By then the other one's head has been read, too.
+            #expect(try await space.get("/entries/k/content").text == "x")
+            try await server.putNamespace("a", ["version": "2"])
+            #expect(try await server.putNamespace("a", ["version": "3"]).status == 200)
+            try await poll("what nobody uses to go") { try server.namespaceDirectories == ["a.1", "a.3", "default"] }
+            let reply = try await blocking {
+                try slow.send(body.dropFirst())
+                return try slow.readReply()
+            }
+            #expect(reply.status == 200)
+            #expect(try reply.member("outcome") == "downloaded")
+            #expect(try await space.count == 0)
+            try await blocking { slow.close() }
+            try await poll("the old directory to go") { try server.namespaceDirectories == ["a.3", "default"] }
+        }
+    }
+
+    @Test("what ends takes neither descriptors, nor threads, nor what was counted with it")
+    func leavesNothing() async throws {
+        try await TestServer.with { (server) async throws in
+            func hits() async throws -> Double { try await server.get("/stats").member("hits")?.doubleValue ?? -1 }
+            func use(_ version: Int) async throws {
+                try await server.putNamespace("a", ["version": .number(version)])
+                let space = server.inNamespace("a")
+                try await space.request("PUT", "/entries/k/content", text: "x")
+                for _ in 0..<5 { #expect(try await space.get("/entries/k/content").text == "x") }
+            }
+            func open() throws -> Int {
+                try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").filter { name in
+                    let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + name)
+                    return path?.contains(server.directory.path("cache")) == true
+                }.count
+            }
+            try await use(0)
+            var (counted, files) = (try await hits(), try open())
+            for version in 1..<20 {
+                try await use(version)
+                let now = try await hits()
+                #expect(now >= counted + 5)
+                counted = now
+                if version % 5 == 0 {
+                    #expect(try await server.client.request("DELETE", "/namespaces/a").status == 200)
+                }
+            }
+            try await poll("the old directories to go") { try server.namespaceDirectories.count == 2 }
+            #expect(try open() <= files)
+            #expect(try await server.client.request("DELETE", "/namespaces/a").status == 200)
+            try await poll("its directory to go") { try server.namespaceDirectories == ["default"] }
+            #expect(try await hits() == counted)
+            files = try open()
+            #expect(files < 60)
+        }
+    }
+}

@@ -1,0 +1,166 @@
+import Foundation
+import Larder
+import Primitives
+import TestSupport
+import Testing
+
+@Suite("Namespaces have quotas")
+struct NamespaceQuotaTests {
+    private static func configure(_ configuration: inout Configuration) {
+        configuration.diskLimit = 20 << 20
+        configuration.memoryLimit = 8 << 20
+        configuration.diskReserve = .bytes(0)
+        configuration.inlineLimit = 0
+    }
+
+    @Test("one that is full evicts of its own, and takes nothing from another")
+    func eviction() async throws {
+        try await TestServer.with(configure: Self.configure) { (server) async throws in
+            try await server.putNamespace("small", ["diskLimit": "2MiB"])
+            let body = String(repeating: "x", count: 100_000)
+            for number in 0..<20 { try await server.put("k\(number)", Array(body.utf8)) }
+            let space = server.inNamespace("small")
+            for number in 0..<60 {
+                #expect(try await space.request("PUT", "/entries/k\(number)/content", text: body).status == 200)
+            }
+            #expect(try await server.inNamespace("default").count == 20)
+            #expect((1..<20).contains(try await space.count))
+            let shown = try await server.get("/namespaces/small")
+            #expect(try #require(try shown.member("diskBytes")?.doubleValue) <= Double(2 << 20))
+            // Nor may it store what is larger than all that it has.
+            #expect(
+                try await space.request("PUT", "/entries/large/content", text: String(repeating: "x", count: 3 << 20))
+                    .status == 507)
+            #expect(try await server.put("large", [UInt8](repeating: 1, count: 3 << 20)).status == 200)
+        }
+    }
+
+    @Test("what one is given the default one gives up before it is acknowledged, unless it is pinned")
+    func handedOver() async throws {
+        try await TestServer.with(configure: Self.configure) { (server) async throws in
+            let body = [UInt8](repeating: 1, count: 1 << 20)
+            for number in 0..<18 { try await server.put("k\(number)", body) }
+            let made = try await server.putNamespace("large", ["diskLimit": "10MiB"])
+            #expect(try made.member("diskLimit") == .number(10 << 20))
+            #expect(server.space.cache.totals.diskBytes <= 10 << 20)
+            #expect(server.space.cache.diskLimit == 10 << 20)
+
+            for number in 0..<8 { try await server.put("p\(number)", body, query: "pinned=true") }
+            let entries = try await server.inNamespace("default").count
+            let refused = try await server.putNamespace("other", ["diskLimit": "5MiB"])
+            #expect(refused.status == 409)
+            #expect(refused.text.contains("pinned"))
+            #expect(server.space.cache.diskLimit == 10 << 20)
+            #expect(try await server.get("/namespaces/other").status == 404)
+            for number in 0..<8 { #expect(try await server.get("/entries/p\(number)").status == 200) }
+            // Nothing has gone for what was refused.
+            #expect(try await server.inNamespace("default").count == entries)
+
+            #expect(try await server.putNamespace("large", ["diskLimit": "17MiB"]).status == 409)
+            let over = try await server.putNamespace("other", ["diskLimit": "9MiB"])
+            #expect(over.status == 409)
+            #expect(over.text.contains("--disk-limit"))
+            #expect(try await server.putNamespace("default", ["diskLimit": 1]).status == 409)
+            #expect(try await server.putNamespace("large", ["memoryLimit": "8MiB"]).text.contains("--memory-limit"))
+            #expect(try await server.client.request("DELETE", "/namespaces/large").status == 200)
+            try await poll("the room to come back") { server.space.cache.diskLimit == 20 << 20 }
+        }
+    }
+
+    @Test("memory is shared out as the disk is, and together they stay within the limit")
+    func memory() async throws {
+        try await TestServer.with(configure: Self.configure) { (server) async throws in
+            try await server.putNamespace("a", ["memoryLimit": "2MiB"])
+            try await server.putNamespace("b")
+            let limits = server.service.namespaces.all.map(\.cache.memoryLimit)
+            #expect(limits == [2 << 20, (8 << 20) / 10, (8 << 20) - (2 << 20) - (8 << 20) / 10])
+            #expect(server.service.memory.currentLimit == 8 << 20)
+            let body = String(repeating: "x", count: 50_000)
+            for name in ["default", "a", "b"] {
+                let space = server.inNamespace(name)
+                for number in 0..<150 {
+                    _ = try await space.request("PUT", "/entries/k\(number)/content", text: body)
+                    _ = try await space.get("/entries/k\(number)/content")
+                }
+            }
+            for namespace in server.service.namespaces.all {
+                let held = namespace.cache.memoryStatistics.bytes
+                #expect(
+                    held <= namespace.cache.memoryLimit && held > namespace.cache.memoryLimit / 2, "\(namespace.name)")
+            }
+            #expect(try await server.client.request("POST", "/memory/trim").member("memoryBytes") == 0)
+            #expect(server.service.namespaces.all.allSatisfy { $0.cache.memoryStatistics.bytes == 0 })
+        }
+    }
+
+    @Test("one that is full has its room again as soon as its new version is acknowledged")
+    func fullAndBegunAnew() async throws {
+        try await TestServer.with(configure: Self.configure) { (server) async throws in
+            try await server.putNamespace("a", ["version": 0, "diskLimit": "17MiB"])
+            let space = server.inNamespace("a")
+            for version in 1..<4 {
+                let body = String(repeating: "x", count: 1 << 20)
+                for number in 0..<16 {
+                    #expect(try await space.request("PUT", "/entries/k\(number)/content", text: body).status == 200)
+                }
+                let anew = try await server.putNamespace("a", ["version": .number(version)])
+                #expect(try anew.member("entries") == 0)
+                #expect(try anew.member("diskLimit") == .number(17 << 20))
+                let large = String(repeating: "x", count: 9 << 20)
+                #expect(try await space.request("PUT", "/entries/large/content", text: large).status == 200)
+            }
+        }
+    }
+
+    @Test("what one leaves behind, and another is given, is no reason to evict from a third")
+    func removedAndGiven() async throws {
+        try await TestServer.with(configure: Self.configure) { (server) async throws in
+            let body = String(repeating: "x", count: 100_000)
+            try await server.putNamespace("a", ["diskLimit": "17MiB"])
+            for number in 0..<15 { try await server.put("k\(number)", Array(body.utf8)) }
+            let kept = try await server.inNamespace("default").count
+            let space = server.inNamespace("a")
+            for number in 0..<150 {
+                #expect(try await space.request("PUT", "/entries/k\(number)/content", text: body).status == 200)
+            }
+            for name in ["b", "c", "d"] {
+                #expect(try await server.client.request("DELETE", "/namespaces/a").status == (name == "b" ? 200 : 404))
+                #expect(try await server.putNamespace(name, ["diskLimit": "17MiB"]).status == 200)
+                let all = server.service.namespaces.all
+                #expect(all.reduce(0) { $0 + $1.cache.takenDiskBytes.all } <= 20 << 20)
+                #expect(try await server.inNamespace("default").count == kept)
+                #expect(try await server.client.request("DELETE", "/namespaces/\(name)").status == 200)
+            }
+        }
+    }
+
+    @Test(
+        "on a full disk a namespace can be removed; to make one is 507",
+        .enabled(if: getuid() == 0, "only root can mount a small file system"))
+    func fullDisk() async throws {
+        guard let disk = try SmallDisk(size: "64m") else {
+            withKnownIssue("no small file system could be mounted") { Issue.record("mount failed") }
+            return
+        }
+        try await TestServer.with { configuration in
+            configuration.directory = disk.mount.path("cache")
+            configuration.diskReserve = .bytes(0)
+        } _: { (server) async throws in
+            try await server.putNamespace("a")
+            let body = String(repeating: "x", count: 1 << 20)
+            for number in 0..<10 {
+                #expect(
+                    try await server.inNamespace("a").request("PUT", "/entries/k\(number)/content", text: body).status
+                        == 200)
+            }
+            try disk.fill()
+            #expect(try await server.putNamespace("b").status == 507)
+            #expect(try await server.get("/namespaces/b").status == 404)
+            #expect(try await server.client.request("DELETE", "/namespaces/a").status == 200)
+            try await poll("its directory to go") {
+                !FileManager.default.fileExists(atPath: disk.mount.path("cache/a.1"))
+            }
+            #expect(try await server.putNamespace("b").status == 200)
+        }
+    }
+}

@@ -1,0 +1,266 @@
+import HTTPTypes
+import Larder
+import Primitives
+import TestSupport
+import Testing
+
+@Suite("Namespaces keep apart what is theirs")
+struct NamespaceTests {
+    @Test(
+        "the same key, URL and JSON are three different things in three namespaces, whichever call reads, lists or removes them"
+    )
+    func isolation() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            try connection.respond(fields: [.cacheControl: "max-age=1000"], body: "\(request.index)")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            try await server.putNamespace("a")
+            try await server.putNamespace("b")
+            let spaces = ["default", "a", "b"].map(server.inNamespace)
+            let url = origin.url("/x")
+            let json = "/json?url=\(origin.url("/json").percentEncoded)"
+            for space in spaces {
+                #expect(try await space.request("PUT", "/entries/k/content?tags=t", text: space.name).status == 200)
+                #expect(
+                    try await space.request(
+                        "PUT", json, fields: [.contentType: "application/json"], text: "[\"\(space.name)\"]"
+                    ).status == 200)
+                let download = try await space.request(
+                    "POST", "/download", text: #"{"url": "\#(url)", "ttl": 1000, "tags": ["t"]}"#)
+                #expect(try download.member("outcome") == "downloaded")
+                #expect(try download.member("entry", "namespace") == .string(space.name))
+                #expect(try await space.get("/fetch/" + url)["Cache-Status"]?.contains("fwd=uri-miss") == true)
+            }
+            #expect(origin.requestCount == 6)
+            try await poll("what was fetched to be stored") { server.service.totals.entries == 12 }
+            // Each twice: from the disk or from memory, and at hand.
+            for _ in 0..<3 {
+                for (number, space) in spaces.enumerated() {
+                    #expect(try await space.get("/entries/k/content").text == space.name)
+                    #expect(try await space.get(json).text == "[\"\(space.name)\"]")
+                    #expect(try await space.get("/entries/\(md5(url))/content").text == "\(2 * number)")
+                    #expect(try await space.get("/fetch/" + url).text == "\(2 * number + 1)")
+                    #expect(try await space.count == 4)
+                    #expect(try await space.get("/downloads").member("downloads")?.arrayValue?.count == 1)
+                }
+            }
+            #expect(origin.requestCount == 6)
+            #expect(try await spaces[1].request("DELETE", "/entries?tag=t").member("removed") == 2)
+            #expect(try await spaces.asyncMap { try await $0.count } == [4, 2, 4])
+            #expect(try await spaces[1].get("/entries/k/content").status == 404)
+            #expect(try await spaces[0].get("/entries/k/content").text == "default")
+            #expect(try await spaces[2].request("DELETE", "/entries?all=true").member("removed") == 4)
+            #expect(try await spaces.asyncMap { try await $0.count } == [4, 2, 0])
+            #expect(
+                try await spaces[0].request(
+                    "PATCH", "/entries/k", fields: [.contentType: "application/json"], text: #"{"ttl": 5}"#
+                ).status == 200)
+            #expect(
+                try await spaces[1].request(
+                    "PATCH", "/entries/k", fields: [.contentType: "application/json"], text: #"{"ttl": 5}"#
+                ).status == 404)
+        }
+    }
+
+    @Test("a download runs once in each namespace that wants it, and is seen, joined and cancelled there alone")
+    func downloads() async throws {
+        try await TestServer.withGatedOrigin { server, origin, gate in
+            try await server.putNamespace("a")
+            let body = #"{"url": "\#(origin.url("/x"))"}"#
+            for name in ["default", "a"] {
+                let reply = try await server.inNamespace(name).request(
+                    "POST", "/download", fields: [HTTPField.Name("Prefer")!: "respond-async"], text: body)
+                #expect(reply.status == 202)
+            }
+            try await poll("both requests") { origin.requestCount == 2 }
+            #expect(
+                try await server.inNamespace("a").request("DELETE", "/downloads/\(md5(origin.url("/x")))").status == 200
+            )
+            #expect(try await server.get("/downloads/\(md5(origin.url("/x")))").member("state") == "running")
+            gate.open()
+            try await server.waitForSuccess(of: origin.url("/x"))
+            #expect(
+                try await server.inNamespace("a").get("/downloads/\(md5(origin.url("/x")))").member("state")
+                    == "cancelled")
+            #expect(try await server.inNamespace("a").count == 0)
+        }
+    }
+
+    @Test("a token that is for one namespace means that one, and gets nothing of another, at hand or not")
+    func tokens() async throws {
+        let tokens = try TestTokens([
+            .init(name: "me"), .init(name: "a", namespaces: ["a"]), .init(name: "ab", namespaces: ["a", "b"]),
+            .init(name: "all", namespaces: nil), .init(name: "purger", scopes: [.purge, .read], namespaces: ["a"]),
+        ])
+        try await TestServer.with(tokens: tokens.store) { (server) async throws in
+            func ask(
+                _ token: String, _ method: String, _ target: String, in namespace: String? = nil, _ body: String = ""
+            ) async throws -> HTTPReply {
+                var fields = tokens.fields(token, for: target)
+                if let namespace { fields[HTTPField.Name("Larder-Namespace")!] = namespace }
+                if target.hasPrefix("/namespaces") { fields[.contentType] = "application/json" }
+                return try await server.client.request(method, target, fields: fields, text: body)
+            }
+            for name in ["a", "b"] { #expect(try await ask("all", "PUT", "/namespaces/\(name)", "{}").status == 200) }
+            let content = "/entries/k/content"
+            for name in ["default", "a", "b"] {
+                #expect(try await ask("all", "PUT", content, in: name, name).status == 200)
+            }
+            for _ in 0..<4 {
+                #expect(try await ask("me", "GET", content).text == "default")
+                #expect(try await ask("a", "GET", content).text == "a")
+                #expect(try await ask("a", "GET", content, in: "a").text == "a")
+                #expect(try await ask("a", "GET", content, in: "b").status == 403)
+                #expect(try await ask("a", "GET", content, in: "default").status == 403)
+                // Whether there is one of that name is nothing to who may not use it.
+                #expect(try await ask("a", "GET", content, in: "none").status == 403)
+                #expect(try await ask("ab", "GET", content).status == 403)
+                #expect(try await ask("ab", "GET", content, in: "b").text == "b")
+                #expect(try await ask("all", "GET", content).text == "default")
+                #expect(try await ask("all", "GET", content, in: "b").text == "b")
+                #expect(try await ask("all", "GET", content, in: "none").status == 404)
+            }
+            #expect(server.space.cache.hitsAtHand > 0)
+            #expect(try #require(server.service.namespaces.find("a")).cache.hitsAtHand > 0)
+
+            #expect(try await ask("a", "GET", "/namespaces").status == 403)
+            #expect(try await ask("me", "GET", "/namespaces").member("namespaces")?.arrayValue?.count == 3)
+            #expect(try await ask("a", "GET", "/namespaces/b").status == 403)
+            #expect(try await ask("a", "PUT", "/namespaces/none", "{}").status == 403)
+            #expect(try await ask("a", "DELETE", "/namespaces/b").status == 403)
+            // To purge is not to administer.
+            #expect(try await ask("purger", "PUT", "/namespaces/a", #"{"diskLimit": 1}"#).status == 403)
+            #expect(try await ask("purger", "DELETE", "/namespaces/a").status == 403)
+            #expect(try await ask("purger", "GET", content).text == "a")
+            #expect(try await ask("purger", "PUT", "/namespaces/a", #"{"version": 2}"#).member("version") == "2")
+            #expect(try await ask("purger", "GET", content).status == 404)
+            // Nor is to administer one to say what it may take of the server, and whom it may ask.
+            let own = try await ask("a", "PUT", "/namespaces/a", #"{"defaultTTL": 5}"#)
+            #expect(try own.member("defaultTTL") == 5)
+            for body in [#"{"origins": []}"#, #"{"diskLimit": "1MiB"}"#, #"{"memoryLimit": 1}"#] {
+                let reply = try await ask("a", "PUT", "/namespaces/a", body)
+                #expect(reply.status == 403, "\(body)")
+                #expect(reply.text.contains("the default namespace"))
+            }
+            #expect(try await ask("a", "DELETE", "/namespaces/a").status == 403)
+            #expect(try await ask("all", "PUT", "/namespaces/a", #"{"origins": []}"#).status == 200)
+            #expect(try await ask("a", "PUT", "/namespaces/a", #"{"origins": null}"#).status == 403)
+            #expect(try await ask("all", "DELETE", "/namespaces/a").status == 200)
+            #expect(try await ask("purger", "PUT", "/namespaces/a", #"{"version": 3}"#).status == 403)
+        }
+    }
+
+    @Test("a cache on the way is told that another namespace would have another answer", arguments: [false, true])
+    func vary(hasTokens: Bool) async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.respond(fields: [.cacheControl: "max-age=60", .vary: "Accept"], body: "{}")
+        }
+        defer { origin.stop() }
+        let tokens = try TestTokens([TestTokens.Plan(name: "me")])
+        try await TestServer.with(tokens: hasTokens ? tokens.store : nil) { (server) async throws in
+            func get(_ target: String) async throws -> HTTPReply {
+                try await server.get(target, fields: hasTokens ? tokens.fields("me", for: target) : [:])
+            }
+            let put = hasTokens ? tokens.fields("me", for: "/entries") : [:]
+            try await server.put("k", [1], fields: put)
+            for (target, vary) in [
+                ("/entries/k/content", "Larder-Namespace" + (hasTokens ? ", Authorization" : "")),
+                (
+                    "/fetch/" + origin.url("/a"),
+                    "Accept, Larder-Namespace" + (hasTokens ? ", Larder-Authorization" : "")
+                ),
+            ] {
+                for _ in 0..<5 {
+                    let found = try await get(target)[.vary]
+                    #expect(found == vary)
+                }
+                #expect(server.space.cache.hitsAtHand > 0, "\(target)")
+            }
+            #expect(try await get("/stats")[.vary] == nil)
+        }
+    }
+
+    @Test("what is held is not brought up to date from where a namespace may no longer ask")
+    func narrowedRefresh() async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.respond(
+                fields: [.cacheControl: "max-age=10, stale-while-revalidate=1000", .eTag: "\"1\""], body: "x")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            try await server.putNamespace("a")
+            let space = server.inNamespace("a")
+            let json = #"{"url": "\#(origin.url("/d"))", "ttl": 10, "staleWhileRevalidate": 1000}"#
+            for target in ["/fetch/" + origin.url("/f"), "/fetch/" + origin.url("/g")] {
+                #expect(try await space.get(target).text == "x")
+            }
+            #expect(try await space.request("POST", "/download", text: json).status == 200)
+            try await server.putNamespace("a", ["origins": ["example.com"]])
+            server.clock.advance(by: .seconds(20))
+            let before = origin.requestCount
+            #expect(try await space.get("/fetch/" + origin.url("/f")).text == "x")
+            #expect(try await space.request("POST", "/download", text: json).member("outcome") == "stale")
+            let refused = try await space.get("/fetch/" + origin.url("/g"), fields: [.cacheControl: "no-cache"])
+            #expect(refused.status >= 400)
+            try await poll("what runs behind to end") {
+                let namespace = server.service.namespaces.find("a")
+                return namespace?.gateway.flightCount == 0 && namespace?.downloads.runningCount == 0
+            }
+            #expect(origin.requestCount == before)
+        }
+    }
+
+    @Test("what a namespace may ask is narrowed, for a connection that another one has opened, and for redirects, too")
+    func origins() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            guard request.target == "/away" else { return try connection.respond(body: "x") }
+            // To the other name of the same.
+            let host = request.fields[HTTPField.Name("Host")!] ?? ""
+            let other = host.hasPrefix("localhost") ? "127.0.0.1" : "localhost"
+            try connection.respond(
+                302, fields: [.location: "http://\(other):\(host.split(separator: ":").last ?? "")/x"])
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            try await server.putNamespace("open")
+            try await server.putNamespace("named", ["origins": ["localhost"]])
+            try await server.putNamespace("ranged", ["origins": ["127.0.0.2/32", "*.example.com"]])
+            let byName = "http://localhost:\(origin.port)"
+            func download(_ name: String, _ url: String) async throws -> HTTPReply {
+                try await server.inNamespace(name).request(
+                    "POST", "/download", text: #"{"url": "\#(url)", "refresh": true}"#)
+            }
+            for _ in 0..<3 {
+                #expect(try await download("open", origin.url("/x")).status == 200)
+                #expect(try await download("open", byName + "/x").status == 200)
+                #expect(try await download("named", byName + "/x").status == 200)
+                let refused = try await download("named", origin.url("/x"))
+                #expect(refused.status == 403)
+                #expect(refused.text.contains("127.0.0.1 is not among the namespace's origins"))
+                // Its connection is there, and was opened by who may.
+                #expect(try await download("ranged", byName + "/x").status == 403)
+                #expect(try await server.inNamespace("ranged").get("/fetch/\(byName)/x").status == 403)
+                #expect(try await server.inNamespace("named").get("/fetch/\(byName)/x").text == "x")
+                #expect(try await server.inNamespace("named").get("/fetch/" + origin.url("/x")).status == 403)
+                #expect(try await download("open", byName + "/away").status == 200)
+                #expect(try await download("named", byName + "/away").status == 403)
+            }
+            try await server.putNamespace("named", ["origins": .null])
+            #expect(try await download("named", origin.url("/x")).status == 200)
+            try await server.putNamespace("named", ["origins": []])
+            #expect(try await download("named", byName + "/x").status == 403)
+            let wrong = try await server.putNamespace("named", ["origins": ["ok.example", "http://x/"]])
+            #expect(wrong.status == 400)
+            #expect(try wrong.member("pointer") == "/origins/1")
+        }
+    }
+}
+
+extension Array where Element: Sendable {
+    fileprivate func asyncMap<Value>(_ body: (Element) async throws -> Value) async rethrows -> [Value] {
+        var values: [Value] = []
+        for element in self { values.append(try await body(element)) }
+        return values
+    }
+}

@@ -1,0 +1,99 @@
+import DiskCache
+import Primitives
+import Testing
+
+@testable import Larder
+
+@Suite("The namespaces as they are written down")
+struct NamespaceRegistryTests {
+    private static func version(_ text: String?) -> NamespaceChange {
+        var change = NamespaceChange()
+        change.version = .some(text)
+        return change
+    }
+
+    @Test("what was written is read again, whatever was chosen")
+    func roundTrip() throws {
+        var registry = NamespaceRegistry()
+        var change = NamespaceChange()
+        (change.version, change.defaultTTL, change.layout) = ("\"\\ü\u{0}", .milliseconds(1500), .readable)
+        (change.diskLimit, change.memoryLimit) = (1 << 40, 0)
+        change.origins = try OriginRules(["*.example.com:8080", "[fc00::/7]:443"])
+        #expect(try registry.put("all", change))
+        #expect(try registry.put("none", NamespaceChange()))
+        #expect(try registry.put("default", Self.version("1")))
+        #expect(try NamespaceRegistry(text: registry.text) == registry)
+        #expect(registry.places.map(\.name).sorted() == ["all.1", "default.3", "none.2"])
+    }
+
+    @Test(
+        "what nobody wrote like this is refused",
+        arguments: [
+            "", "{}", "[]", #"{"format":0,"lastGeneration":0,"namespaces":[]}"#,
+            #"{"format":1,"lastGeneration":0,"namespaces":[]}"#,
+            #"{"format":1,"lastGeneration":0,"namespaces":[{"name":"default","generation":1}]}"#,
+            #"{"format":1,"lastGeneration":1,"namespaces":[{"name":"default","generation":-1}]}"#,
+            #"{"format":1,"lastGeneration":1,"namespaces":[{"name":"default","generation":0},{"name":"../x","generation":1}]}"#,
+            #"{"format":1,"lastGeneration":1,"namespaces":[{"name":"default","generation":0,"diskLimit":"1"}]}"#,
+            #"{"format":1,"lastGeneration":1,"namespaces":[{"name":"default","generation":0},{"name":"default","generation":1}]}"#,
+            #"{"format":1,"lastGeneration":1,"namespaces":[{"name":"default","generation":0},{"name":"a","generation":0}]}"#,
+            #"{"format":1,"lastGeneration":1,"namespaces":[{"name":"default","generation":1},{"name":"a","generation":1}]}"#,
+        ])
+    func unreadable(_ text: String) {
+        #expect(throws: NamespaceRegistry.Unreadable.self) { try NamespaceRegistry(text: Array(text.utf8)) }
+    }
+
+    @Test("what a newer Larder wrote is not called unreadable, whatever else is in it")
+    func newer() {
+        #expect(throws: NamespaceRegistry.Newer.self) {
+            try NamespaceRegistry(text: Array(#"{"format":2,"spaces":{}}"#.utf8))
+        }
+    }
+
+    @Test(
+        "it is begun anew when it is made and when the version changes, and never in a directory that was used before")
+    func generations() throws {
+        var registry = NamespaceRegistry(lastGeneration: 6)
+        #expect(registry.places == [NamespaceDirectory(namespace: "default")])
+        #expect(try registry.put("a", NamespaceChange()))
+        #expect(registry.records["a"]?.generation == 7)
+        #expect(try !registry.put("a", NamespaceChange()))
+        #expect(try registry.put("a", Self.version("1")))
+        #expect(try !registry.put("a", Self.version("1")))
+        #expect(registry.records["a"]?.generation == 8)
+        #expect(try registry.put("a", Self.version(nil)))
+        try registry.remove("a")
+        #expect(try registry.put("a", Self.version("1")))
+        #expect(registry.records["a"]?.generation == 10)
+        #expect(
+            NamespaceRegistry(beginningAfter: 10).places == [NamespaceDirectory(namespace: "default", generation: 11)])
+    }
+
+    @Test("what cannot be is refused, and nothing changes")
+    func refused() throws {
+        var registry = NamespaceRegistry()
+        _ = try registry.put("a", NamespaceChange())
+        let before = registry
+        var readable = NamespaceChange()
+        readable.layout = .readable
+        #expect(throws: NamespaceError.layoutNeedsVersion) { try registry.put("a", readable, layout: .hashed) }
+        var large = NamespaceChange()
+        large.diskLimit = 1
+        #expect(throws: NamespaceError.isDefault) { try registry.put("default", large) }
+        #expect(throws: NamespaceError.isDefault) { try registry.remove("default") }
+        #expect(throws: NamespaceError.unknown("b")) { try registry.remove("b") }
+        for name in ["", "A", "a.1", "..", "a/b", String(repeating: "a", count: 64)] {
+            #expect(throws: NamespaceError.invalidName(name)) { try registry.put(name, NamespaceChange()) }
+        }
+        #expect(registry == before)
+        // What it is already it may be told.
+        let isAnew = try registry.put("a", readable, layout: .readable)
+        #expect(!isAnew)
+        readable.version = "2"
+        readable.layout = .hashed
+        #expect(try registry.put("a", readable, layout: .readable))
+        for number in 0..<(NamespaceRegistry.limit - 2) { _ = try registry.put("n\(number)", NamespaceChange()) }
+        #expect(throws: NamespaceError.tooMany(limit: 100)) { try registry.put("more", NamespaceChange()) }
+        #expect(try !registry.put("a", NamespaceChange()))
+    }
+}
