@@ -79,7 +79,8 @@ let package = Package(
         .target(name: "Primitives", dependencies: ["CCurl", "CSystem"]),
         .systemLibrary(name: "CSystem"),
         .systemLibrary(
-            name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+            name: "CMicroHTTPD", pkgConfig: "libmicrohttpd",
+            providers: [.apt(["libmicrohttpd-dev", "libgnutls28-dev"])]),
         .systemLibrary(name: "CCompression", providers: [.apt(["zlib1g-dev", "libbrotli-dev", "libzstd-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
 
@@ -108,7 +109,9 @@ let package = Package(
         .testTarget(name: "PrimitivesTests", dependencies: ["Primitives"]),
         .testTarget(
             name: "MicroHTTPDTests",
-            dependencies: ["MicroHTTPD", "Primitives", .product(name: "HTTPTypes", package: "swift-http-types")]),
+            dependencies: [
+                "MicroHTTPD", "Primitives", "TestSupport", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ]),
         .testTarget(
             name: "OriginTests",
             dependencies: [

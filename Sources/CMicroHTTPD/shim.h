@@ -11,11 +11,15 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
+#include "tls.h"
+
 /* Everything cmhd_start needs. It must outlive the daemon, which logs through it. */
 struct cmhd_options {
     unsigned int threads;
     unsigned int inactivity_seconds;
     size_t connection_memory;
+    /* What GnuTLS may use, as its priority strings say it; NULL without TLS. */
+    const char *tls_priorities;
     void *context;
     MHD_AccessHandlerCallback handler;
     void *(*target)(void *context, const char *target, struct MHD_Connection *connection);
@@ -42,11 +46,18 @@ static inline size_t cmhd_keep_escapes(void *context, struct MHD_Connection *con
 /* The start function is variadic. The library does not listen itself: see Acceptor.swift.
    Its own connection limit is out of reach, because 0.9.75 never unlocks a mutex when a pool thread finds it reached. */
 static inline struct MHD_Daemon *cmhd_start(struct cmhd_options *options) {
+    const bool is_secure = options->tls_priorities != NULL;
+    struct MHD_OptionItem tls[] = {
+        {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)options->tls_priorities},
+        {MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *)&cmhd_no_certificate},
+        {MHD_OPTION_END, 0, NULL},
+    };
     return MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET |
-            MHD_USE_ERROR_LOG,
+            MHD_USE_ERROR_LOG | (is_secure ? MHD_USE_TLS : 0),
         0, NULL, NULL, options->handler, options->context,
         MHD_OPTION_EXTERNAL_LOGGER, &cmhd_log, options,
+        MHD_OPTION_ARRAY, is_secure ? tls : &tls[2],
         MHD_OPTION_THREAD_POOL_SIZE, options->threads > 1 ? options->threads : 0u,
         MHD_OPTION_CONNECTION_LIMIT, 1u << 30,
         MHD_OPTION_CONNECTION_TIMEOUT, options->inactivity_seconds,

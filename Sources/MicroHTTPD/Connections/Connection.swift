@@ -20,6 +20,8 @@ final class Connection: @unchecked Sendable {
     let handle: OpaquePointer
     /// The socket. Only to be used where the connection cannot be closed meanwhile: on its thread, or while suspended.
     let descriptor: Int32
+    /// `nil` on a connection without TLS.
+    private let tls: TLSSession?
 
     /// When the client is cut off, in milliseconds of ``DaemonCore/now()``; `Int64.max` is never.
     let deadline: Atomic<Int64>
@@ -60,6 +62,8 @@ final class Connection: @unchecked Sendable {
         openDescriptor = Locked(descriptor)
         remoteAddress = RemoteAddress(cmhd_client_address(handle))
         deadline = Atomic(core.requestMilliseconds.map { core.now() + $0 } ?? .max)
+        tls = TLSSession(of: handle, credentials: core.credentials)
+        tls?.begin(on: self)
     }
 
     deinit {
@@ -142,7 +146,7 @@ final class Connection: @unchecked Sendable {
             if request.defect == .headTooLarge, let bytes = response.wireForm(toHead: request.isHead) {
                 // libmicrohttpd would close the connection without a word if its memory had no room for this. It does
                 // not know of it, and logs "Application reported internal error, closing connection." for the `false`.
-                _ = sendWhole(bytes)
+                _ = tls?.send(bytes) ?? sendWhole(bytes)
                 return false
             }
             return queue(response.prepared(for: request, on: self))
@@ -176,10 +180,17 @@ final class Connection: @unchecked Sendable {
         if isCutOff.load(ordering: .relaxed) { return false }
         var byte: UInt8 = 0
         let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT))
-        return count > 0 || (count < 0 && errno == EAGAIN && isBodyIncomplete)
+        guard count > 0 || (count < 0 && errno == EAGAIN && isBodyIncomplete) else { return false }
+        // Of TLS libmicrohttpd has only closed what is inside: who waits for the end of the connection would wait for
+        // as long as it lingers.
+        if isSecure { _ = shutdown(descriptor, Int32(SHUT_WR)) }
+        return true
     }
 
     // MARK: From anywhere
+
+    /// Whether nothing can be said to the client past libmicrohttpd, but on the connection's own thread.
+    var isSecure: Bool { tls != nil }
 
     /// Cuts the client off: libmicrohttpd sees the end of the connection and closes it.
     func shutDown() {
@@ -219,9 +230,10 @@ final class Connection: @unchecked Sendable {
 
     // MARK: For the exchange
 
-    /// Writes to the socket past libmicrohttpd, or, when there is no room in it, does nothing and says so. To be called
-    /// where the connection cannot be closed meanwhile, and while libmicrohttpd has a request and no answer to it: then
-    /// it writes nothing itself, and all that it wrote before is in the socket already.
+    /// Writes to the socket past libmicrohttpd, or, when there is no room in it, does nothing and says so. Not for a
+    /// connection that ``isSecure``, where it would be no TLS. To be called where the connection cannot be closed
+    /// meanwhile, and while libmicrohttpd has a request and no answer to it: then it writes nothing itself, and all
+    /// that it wrote before is in the socket already.
     func sendWhole(_ bytes: [UInt8]) -> Bool {
         let count = bytes.withUnsafeBytes {
             send(descriptor, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))

@@ -11,6 +11,10 @@ extension Daemon {
         /// The TCP port. 0, the default, takes any free one: ask ``Daemon/port`` after the start.
         public var port: UInt16 = 0
 
+        /// With credentials the daemon speaks TLS 1.2 and 1.3, and nothing else: a client of plain HTTP is closed.
+        /// `nil`, the default: no TLS.
+        public var tls: TLSCredentials?
+
         /// How many threads serve the connections. Default: one a processor, which measured best.
         public var threads = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 
@@ -24,11 +28,12 @@ extension Daemon {
         public var connectionLimitPerAddress = 0
 
         /// What a client gets that has ``connectionLimitPerAddress`` connections already; its body is in memory. `nil`,
-        /// the default: nothing.
+        /// the default: nothing. Over TLS it gets nothing: there was no handshake yet.
         public var crowdAnswer: Response?
 
         /// What a client gets that takes too long for the head of its first request or for a body, before it is cut
-        /// off (RFC 9110 §15.5.9); its body is in memory. `nil`, the default: nothing.
+        /// off (RFC 9110 §15.5.9); its body is in memory. `nil`, the default: nothing. Over TLS it gets nothing: what
+        /// is sent there is encrypted on the connection's own thread.
         public var lateAnswer: Response?
 
         /// How many bytes of bodies may be collected in memory at a time, of all requests together
@@ -44,10 +49,10 @@ extension Daemon {
         /// is answered 431 or 414 by libmicrohttpd itself. Default 32 KiB.
         public var connectionMemory = 32 * 1024
 
-        /// How long a client may take for the whole head of a request: counted from when it connected, and on a
-        /// connection kept alive from the end of the ``inactivityTimeout`` that it may be idle between two requests.
-        /// For a body it is the grace before ``minimumBodyRate`` holds. A client that takes longer is cut off, however
-        /// steadily it trickles. `nil` is no limit. Default 20 s.
+        /// How long a client may take for the whole head of a request: counted from when it connected, so that TLS is
+        /// part of it, and on a connection kept alive from the end of the ``inactivityTimeout`` that it may be idle
+        /// between two requests. For a body it is the grace before ``minimumBodyRate`` holds. A client that takes
+        /// longer is cut off, however steadily it trickles. `nil` is no limit. Default 20 s.
         public var requestDeadline: Duration? = .seconds(20)
 
         /// Bytes a second that a request's body must make on average, once ``requestDeadline`` has passed since its

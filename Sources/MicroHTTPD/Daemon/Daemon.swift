@@ -63,6 +63,12 @@ public final class Daemon: Sendable {
     /// How many requests have a complete head and are not answered whole yet. It looks at every connection.
     public var exchangesInFlight: Int { running?.core.registry.busyCount ?? 0 }
 
+    /// From now on new connections begin with these credentials; those that are open go on with theirs. Nothing happens
+    /// on a daemon that was configured without TLS, or does not run.
+    public func use(_ credentials: TLSCredentials) {
+        running?.core.use(credentials)
+    }
+
     /// From now on every answer carries `Connection: close`, so that clients go elsewhere for their next request. New
     /// connections are still accepted.
     public func beginDraining() {

@@ -11,10 +11,12 @@ final class DaemonCore: Sendable {
     let lingering: LingeringSockets
     let bodyMemory: BodyMemory
 
-    /// ``Daemon/Configuration/lateAnswer`` as bytes; empty: there is none.
+    /// ``Daemon/Configuration/lateAnswer`` as bytes; empty: there is none, or it would have to go through TLS.
     let lateAnswer: [UInt8]
-    /// ``Daemon/Configuration/crowdAnswer`` as bytes; empty: there is none.
+    /// ``Daemon/Configuration/crowdAnswer`` as bytes; empty: as above.
     let crowdAnswer: [UInt8]
+
+    private let tls: Locked<TLSCredentials?>
 
     /// ``Daemon/Configuration/requestDeadline`` in milliseconds; `nil` is no limit.
     let requestMilliseconds: Int64?
@@ -29,14 +31,26 @@ final class DaemonCore: Sendable {
         self.handler = handler
         sockets = try SocketWatch()
         bodyMemory = BodyMemory(limit: configuration.bodyMemoryLimit)
-        lateAnswer = configuration.lateAnswer?.wireForm(toHead: false) ?? []
-        crowdAnswer = configuration.crowdAnswer?.wireForm(toHead: false) ?? []
+        let isPlain = configuration.tls == nil
+        lateAnswer = isPlain ? configuration.lateAnswer?.wireForm(toHead: false) ?? [] : []
+        crowdAnswer = isPlain ? configuration.crowdAnswer?.wireForm(toHead: false) ?? [] : []
+        tls = Locked(configuration.tls)
         lingering = LingeringSockets(
             watch: sockets, registry: registry, limit: max(1, configuration.effectiveConnectionLimit / 8),
             now: configuration.now)
         requestMilliseconds = configuration.requestDeadline.map { max(1, $0.milliseconds) }
         let idle = configuration.inactivityTimeout.milliseconds
         idleMilliseconds = idle > 0 ? requestMilliseconds.map { $0 + idle } : nil
+    }
+
+    /// What the TLS of the next connection begins with; `nil` without TLS.
+    var credentials: TLSCredentials? { tls.withLock { $0 } }
+
+    /// See ``Daemon/use(_:)``.
+    func use(_ credentials: TLSCredentials) {
+        tls.withLock { current in
+            if current != nil { current = credentials }
+        }
     }
 
     /// The time of ``Daemon/Configuration/now``, which every deadline is held against.

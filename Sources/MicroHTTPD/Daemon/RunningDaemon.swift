@@ -36,6 +36,7 @@ final class RunningDaemon: @unchecked Sendable {
                 inactivity_seconds: UInt32(
                     clamping: (max(0, configuration.inactivityTimeout.milliseconds) + 999) / 1000),
                 connection_memory: max(1024, configuration.connectionMemory),
+                tls_priorities: configuration.tls == nil ? nil : TLSSession.priorities.cString,
                 context: Unmanaged.passUnretained(core).toOpaque(),
                 handler: handleRequest, target: receiveTarget, completed: completeRequest,
                 connection: noteConnection, log: receiveLog))

@@ -106,13 +106,14 @@ public final class Exchange: @unchecked Sendable {
     }
 
     /// Sends an interim response (RFC 9110 §15.2), such as 102 or 103, ahead of the answer. From any thread, any number
-    /// of times. Whether it was sent: not to a client of HTTP/1.0, which knows no such thing, not after
+    /// of times. Whether it was sent: not to a client of HTTP/1.0, which knows no such thing, not over TLS, not after
     /// ``respond(_:)``, and not when the client is so far behind with reading that there is no room for it. It costs a
     /// system call.
     ///
     /// libmicrohttpd has no call for it, so it is written to the socket, which nothing else writes to meanwhile:
     /// libmicrohttpd begins with a request only when the kernel has taken the last byte of the answer before it, and
-    /// with the answer only after ``respond(_:)``.
+    /// with the answer only after ``respond(_:)``. Over TLS it would have to be encrypted by who reads, on another
+    /// thread, and what has no room could not be taken back; so it is left out, as HTTP allows.
     ///
     /// - Parameters:
     ///   - status: 102 to 199. (100 is libmicrohttpd's business, and 101 changes the protocol.)
@@ -120,7 +121,7 @@ public final class Exchange: @unchecked Sendable {
     @discardableResult
     public func sendInterim(_ status: Int, fields: HTTPFields = [:]) -> Bool {
         precondition((102...199).contains(status), "\(status) is not the status of an interim response")
-        guard request.version != "HTTP/1.0" else { return false }
+        guard request.version != "HTTP/1.0", !connection.isSecure else { return false }
         let reason: StaticString = status == 102 ? "Processing" : status == 103 ? "Early Hints" : ""
         let bytes = Response.wireHead(status: status, reason: reason, fields: fields) + [0x0d, 0x0a]
         // Under the lock, so that neither the answer nor the end of the connection comes in between. It does not wait.

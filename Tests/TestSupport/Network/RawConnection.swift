@@ -12,10 +12,19 @@ public final class RawConnection: Sendable {
     }
 
     private let stream: SocketStream
+    /// What the connection needs for as long as it is there.
+    private let kept: (any Sendable)?
 
     /// Connects to a port of this machine; reads fail after `limit` without a byte.
     public init(port: UInt16, limit: Duration = .seconds(20)) throws {
         stream = try SocketStream(port: port, limit: limit)
+        kept = nil
+    }
+
+    /// A connection over something that was opened already.
+    init(_ stream: SocketStream, keeping kept: any Sendable) {
+        self.stream = stream
+        self.kept = kept
     }
 
     /// Sends the text as it is: write the `\r\n` yourself.

@@ -1,12 +1,29 @@
 /// A certificate authority that lives as long as a test, and a server's certificate for `localhost` and `127.0.0.1`
 /// that it signed. Made with the `openssl` command.
 public final class TestAuthority: Sendable {
+    /// A certificate and its key, as files in PEM.
+    public struct Certificate: Sendable {
+        /// The certificate.
+        public let certificateFile: String
+        /// Its private key.
+        public let keyFile: String
+    }
+
+    /// Who may use a certificate.
+    public enum Use: String, Sendable {
+        /// A server, under `localhost` and `127.0.0.1`.
+        case server = "serverAuth"
+        /// A client.
+        case client = "clientAuth"
+    }
+
     private let directory: TemporaryDirectory
+    private static let key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
 
     /// Makes the keys and certificates. Throws when `openssl` is missing or fails.
     public init() throws {
         directory = try TemporaryDirectory("larder-ca")
-        let key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
+        let key = Self.key + ["-days", "2"]
         try openssl(
             ["req", "-x509"] + key + [
                 "-keyout", directory.path("ca.key"), "-out", certificateFile, "-subj", "/CN=Larder test authority",
@@ -26,6 +43,38 @@ public final class TestAuthority: Sendable {
     public var serverCertificateFile: String { directory.path("server.pem") }
     /// The server's private key, PEM.
     public var serverKeyFile: String { directory.path("server.key") }
+
+    /// Both of them.
+    public var server: Certificate { Certificate(certificateFile: serverCertificateFile, keyFile: serverKeyFile) }
+
+    /// Signs another certificate, with a key and a serial number of its own. Throws when `openssl` fails.
+    ///
+    /// - Parameters:
+    ///   - name: the common name, and that of the files.
+    ///   - hasExpired: whether its time was over yesterday; `false` by default.
+    public func issue(_ name: String, for use: Use, hasExpired: Bool = false) throws -> Certificate {
+        let certificate = Certificate(
+            certificateFile: directory.path("\(name).pem"), keyFile: directory.path("\(name).key"))
+        let request = directory.path("\(name).csr")
+        try openssl(
+            ["req", "-new"] + Self.key + [
+                "-keyout", certificate.keyFile, "-out", request, "-subj", "/CN=\(name)",
+                "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+                "-addext", "basicConstraints=critical,CA:FALSE", "-addext", "extendedKeyUsage=\(use.rawValue)",
+            ])
+        try openssl([
+            "x509", "-req", "-in", request, "-CA", certificateFile, "-CAkey", directory.path("ca.key"),
+            "-copy_extensions", "copyall", "-days", hasExpired ? "-1" : "2", "-out", certificate.certificateFile,
+        ])
+        return certificate
+    }
+
+    /// Makes a copy of a key that needs a passphrase to be read, and returns its path. Throws when `openssl` fails.
+    public func protect(_ keyFile: String) throws -> String {
+        let copy = keyFile + ".protected"
+        try openssl(["pkcs8", "-topk8", "-in", keyFile, "-passout", "pass:secret", "-out", copy])
+        return copy
+    }
 
     private func openssl(_ arguments: [String]) throws {
         let output = try ChildProcess.run("openssl", arguments)

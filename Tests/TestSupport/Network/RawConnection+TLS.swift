@@ -1,0 +1,47 @@
+import Foundation
+
+extension RawConnection {
+    /// A connection over TLS, which the `openssl` command makes: what goes through it is in the clear on this side, and
+    /// TLS on the server's. Nothing waits for the handshake; where there is none, the connection ends.
+    ///
+    /// - Parameters:
+    ///   - port: of this machine.
+    ///   - authority: must have signed the server's certificate, for `127.0.0.1`.
+    ///   - certificate: what the client shows when it is asked; nothing by default.
+    ///   - arguments: more of `openssl s_client`, as `-tls1_2`.
+    ///
+    /// Throws ``SystemError`` when the command cannot be started.
+    public convenience init(
+        port: UInt16, authority: TestAuthority, certificate: TestAuthority.Certificate? = nil,
+        arguments: [String] = [], limit: Duration = .seconds(20)
+    ) throws {
+        var pair: [Int32] = [-1, -1]
+        let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        guard socketpair(AF_UNIX, kind, 0, &pair) == 0 else { throw SystemError("socketpair") }
+        let stream = SocketStream(descriptor: pair[0], limit: limit)
+        let output = fcntl(pair[1], F_DUPFD_CLOEXEC, 0)
+        defer {
+            Foundation.close(pair[1])
+            Foundation.close(output)
+        }
+        let shown = certificate.map { ["-cert", $0.certificateFile, "-key", $0.keyFile] } ?? []
+        let process = try ChildProcess(
+            "openssl",
+            [
+                // The end of the input closes the connection, and no letter in it means anything.
+                "s_client", "-quiet", "-no_ign_eof", "-nocommands", "-connect", "127.0.0.1:\(port)",
+                "-CAfile", authority.certificateFile, "-verify_return_error", "-verify_ip", "127.0.0.1",
+            ] + shown + arguments, inheriting: [pair[1]: 0, output: 1])
+        self.init(stream, keeping: process)
+    }
+
+    /// The serial number of the certificate that a server shows to a new client, in lower-case hexadecimal; `nil` when
+    /// it shows none. Throws ``SystemError`` when `openssl` cannot be started.
+    public static func certificateSerialNumber(port: UInt16) throws -> String? {
+        let script = "openssl s_client -connect 127.0.0.1:$0 < /dev/null 2> /dev/null | openssl x509 -noout -serial"
+        let output = try ChildProcess.run("/bin/sh", ["-c", script, "\(port)"])
+        guard output.exit == .status(0), let equals = output.text.firstIndex(of: "=") else { return nil }
+        let digits = output.text[output.text.index(after: equals)...]
+        return digits.trimmingCharacters(in: .whitespacesAndNewlines).lowercased()
+    }
+}
