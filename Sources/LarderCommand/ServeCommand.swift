@@ -22,13 +22,14 @@ struct ServeCommand: AsyncParsableCommand {
         let configuration = try options.resolve()
         do {
             try configuration.checkExposure()
+            try configuration.checkTLS()
         } catch {
             FileHandle.standardError.write(Data("Error: \(error)\n".utf8))
             throw ExitCode.validationFailure
         }
         ProcessLimits.prepare()
         // It would end the process before somebody listens to it.
-        if configuration.tokensFile != nil { signal(SIGHUP, SIG_IGN) }
+        if configuration.readsFilesAnew { signal(SIGHUP, SIG_IGN) }
         let logger = LogOutput.start(configuration)
         do {
             let server = try Server(configuration: configuration, logger: logger)

@@ -3,12 +3,14 @@ import Larder
 import LarderAPI
 import Logging
 import MicroHTTPD
+import Primitives
 import ServiceLifecycle
 
 /// The server: opened by `init`, served by ``run()``, drained when it is told to stop.
 final class Server: Service {
     private let service: LarderService
     private let tokens: TokenStore?
+    private let tls: TLSFiles?
     private let api: APIServer
     private let logger: Logger
 
@@ -17,9 +19,13 @@ final class Server: Service {
         self.logger = logger
         // Before anything that a mistake in it would leave behind.
         tokens = try configuration.tokensFile.map { path in try TokenStore(file: path) }
+        let files = TLSFiles(of: configuration)
+        let credentials = try files.map { files in try files.read() }
+        tls = files
         service = try LarderService(
             configuration: configuration, logger: logger, memoryPressure: .ofThisProcess)
-        api = APIServer(service: service, tokens: tokens, logger: logger)
+        api = APIServer(service: service, tokens: tokens, tls: credentials, logger: logger)
+        if let credentials { checkDates(of: credentials) }
     }
 
     /// Begins to listen, by when all signals are waited for: whoever reads that it listens may send one.
@@ -32,7 +38,9 @@ final class Server: Service {
         }
         trims.resume()
         defer { trims.cancel() }
-        let reloads = tokens.map { _ in DispatchSource.makeSignalSource(signal: SIGHUP, queue: .global()) }
+        let reloads =
+            service.configuration.readsFilesAnew
+            ? DispatchSource.makeSignalSource(signal: SIGHUP, queue: .global()) : nil
         reloads?.setEventHandler { [self] in reload() }
         reloads?.resume()
         defer { reloads?.cancel() }
@@ -60,9 +68,9 @@ final class Server: Service {
         logger.info(
             "listening",
             metadata: [
-                "url": "http://\(configuration.host):\(api.port)", "directory": "\(configuration.directory)",
-                "layout": "\(configuration.layout)", "version": "\(Version.current)",
-                "access": tokens == nil ? "open" : "tokens",
+                "url": "\(tls == nil ? "http" : "https")://\(configuration.host):\(api.port)",
+                "directory": "\(configuration.directory)", "layout": "\(configuration.layout)",
+                "version": "\(Version.current)", "access": tokens == nil ? "open" : "tokens",
             ])
         if let port = api.adminPort {
             logger.info("probes and metrics", metadata: ["url": "http://\(configuration.host):\(port)/metrics"])
@@ -74,6 +82,11 @@ final class Server: Service {
 
     /// What an operator changes while the server runs.
     private func reload() {
+        reloadTokens()
+        reloadTLS()
+    }
+
+    private func reloadTokens() {
         guard let tokens else { return }
         do {
             let count = try tokens.reload()
@@ -81,6 +94,37 @@ final class Server: Service {
         } catch {
             logger.error("tokens stay as they were", metadata: ["reason": "\(error)"])
         }
+    }
+
+    /// New connections get what the files hold now; those that are open go on with what they have.
+    private func reloadTLS() {
+        guard let tls else { return }
+        do {
+            let credentials = try tls.read()
+            api.use(credentials)
+            logger.notice("the certificate was read anew", metadata: Self.metadata(of: credentials))
+            checkDates(of: credentials)
+        } catch {
+            logger.error("the certificate stays as it was", metadata: ["reason": "\(error)"])
+        }
+    }
+
+    /// A certificate whose time has not come, or is over, is shown all the same: it is clients who refuse it, and some
+    /// do not look.
+    private func checkDates(of credentials: TLSCredentials) {
+        let now = SystemClock().now()
+        if now > credentials.notAfter {
+            logger.warning("the certificate has expired", metadata: Self.metadata(of: credentials))
+        } else if now < credentials.notBefore {
+            logger.warning("the certificate is not good yet", metadata: Self.metadata(of: credentials))
+        }
+    }
+
+    private static func metadata(of credentials: TLSCredentials) -> Logger.Metadata {
+        [
+            "serial": "\(credentials.serialNumber)", "from": "\(credentials.notBefore.rfc3339)",
+            "until": "\(credentials.notAfter.rfc3339)",
+        ]
     }
 
     /// `/readyz` says 503 at once; new requests are served for the drain delay; those in flight may finish.
@@ -104,6 +148,11 @@ final class Server: Service {
             }
         }
     }
+}
+
+extension Configuration {
+    /// Whether SIGHUP means something: files that an operator changes while the server runs.
+    var readsFilesAnew: Bool { tokensFile != nil || tlsCertificate != nil }
 }
 
 /// Why the port for probes and metrics could not be listened on.

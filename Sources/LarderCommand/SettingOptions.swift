@@ -10,6 +10,9 @@ struct SettingOptions: ParsableArguments {
 
     @Option(.host) var host: String?
     @Option(.port) var port: String?
+    @Option(.tlsCertificate) var tlsCertificate: String?
+    @Option(.tlsKey) var tlsKey: String?
+    @Option(.tlsClientCA) var tlsClientCA: String?
     @Option(.tokensFile) var tokensFile: String?
     @Flag(name: .customLong(Setting.open.name), help: Setting.open.argumentHelp) var open = false
     @Option(.allowHost) var allowHost: [String] = []
@@ -46,7 +49,8 @@ struct SettingOptions: ParsableArguments {
 
     private var flags: [String: [String]] {
         let single: [(Setting, String?)] = [
-            (.host, host), (.port, port), (.tokensFile, tokensFile), (.open, open ? "true" : nil),
+            (.host, host), (.port, port), (.tlsCertificate, tlsCertificate), (.tlsKey, tlsKey),
+            (.tlsClientCA, tlsClientCA), (.tokensFile, tokensFile), (.open, open ? "true" : nil),
             (.maxConnectionsPerClient, maxConnectionsPerClient), (.adminPort, adminPort), (.directory, directory),
             (.layout, layout), (.defaultTTL, defaultTTL),
             (.memoryLimit, memoryLimit), (.diskLimit, diskLimit), (.diskReserve, diskReserve),

@@ -8,6 +8,14 @@ public struct Configuration: Equatable, Sendable {
     public var host = "127.0.0.1"
     /// The TCP port to listen on; 0 takes any that is free. Default: 8080.
     public var port: UInt16 = 8080
+    /// The PEM file of the certificate that TLS is spoken with, and of those that lead to its authority; `nil`: no TLS.
+    /// Default: `nil`.
+    public var tlsCertificate: String?
+    /// The PEM file of its private key. Default: `nil`.
+    public var tlsKey: String?
+    /// The PEM file of the authorities that callers' own certificates must be signed by; `nil`: none are asked for.
+    /// Default: `nil`.
+    public var tlsClientAuthority: String?
     /// The file of tokens, see ``TokenFile``; `nil`: none are asked for. Default: `nil`.
     public var tokensFile: String?
     /// Whether everybody who can reach the server may do everything, without tokens. Default: no; on loopback it is so
@@ -20,7 +28,7 @@ public struct Configuration: Equatable, Sendable {
     public var corsOrigins: [String] = []
     /// Connections that one client address may have at once; 0: any number. Default: 0.
     public var maxConnectionsPerClient = 0
-    /// A port for probes and metrics alone, which need no token there; `nil`: none. Default: `nil`.
+    /// A port for probes and metrics alone, which need no token and no TLS there; `nil`: none. Default: `nil`.
     public var adminPort: UInt16?
     /// The cache directory, absolute. Default: `$XDG_CACHE_HOME/larder`, else `~/.cache/larder`; empty means that.
     public var directory = ""

@@ -48,7 +48,7 @@ extension Setting {
     /// See ``Configuration/adminPort``.
     public static let adminPort = Setting(
         "admin-port", "PORT", default: "none",
-        "A port for /livez, /readyz and /metrics alone, which need no token there; 0 takes any that is free."
+        "A port for /livez, /readyz and /metrics alone, which need no token and no TLS there; 0 takes any that is free."
     ) { (text, configuration) throws(SettingValueError) in
         guard let port = UInt16(text) else { throw SettingValueError("a number from 0 to 65535") }
         configuration.adminPort = port
@@ -57,7 +57,7 @@ extension Setting {
     /// See ``Configuration/maxConnectionsPerClient``.
     public static let maxConnectionsPerClient = Setting(
         "max-connections-per-client", "COUNT", default: "0",
-        "Connections that one client address may have at once; more get 503. 0 is any number."
+        "Connections that one client address may have at once; more get 503, and over TLS nothing. 0 is any number."
     ) { (text, configuration) throws(SettingValueError) in
         guard let count = Int(text), (0...100_000).contains(count) else {
             throw SettingValueError("a number from 0 to 100000")

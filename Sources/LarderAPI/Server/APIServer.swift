@@ -18,8 +18,13 @@ public final class APIServer: Sendable {
     ///
     /// - Parameters:
     ///   - tokens: those that requests must have; `nil`, the default: none.
+    ///   - tls: what TLS is spoken with; `nil`, the default: HTTP in the clear, as it always is on the port for probes
+    ///     and metrics, because the probes of containers are.
     ///   - threads: how many threads serve connections; `nil` for one a core.
-    public init(service: LarderService, tokens: TokenStore? = nil, logger: Logger, threads: Int? = nil) {
+    public init(
+        service: LarderService, tokens: TokenStore? = nil, tls: TLSCredentials? = nil, logger: Logger,
+        threads: Int? = nil
+    ) {
         let draining = DrainFlag()
         let gate = AccessGate(tokens: tokens, web: WebGuard(of: service.configuration))
         let ready = ReadyAnswers(service: service, gate: gate)
@@ -40,6 +45,7 @@ public final class APIServer: Sendable {
         var configuration = Daemon.Configuration()
         configuration.host = service.configuration.host
         configuration.port = service.configuration.port
+        configuration.tls = tls
         configuration.connectionLimit = service.clientLimit
         // Who sends more than is taken gets an answer that says so, even when the length was not announced: the rest is
         // read and thrown away, at the rate that any body must keep.
@@ -58,6 +64,7 @@ public final class APIServer: Sendable {
         adminDaemon = service.configuration.adminPort.map { port in
             var configuration = configuration
             configuration.port = port
+            configuration.tls = nil
             configuration.connectionLimit = 64
             configuration.threads = 1
             let routes = serviceRoutes.adminRoutes
@@ -85,6 +92,11 @@ public final class APIServer: Sendable {
         guard let adminDaemon else { return }
         try adminDaemon.start()
         service.listens(on: adminDaemon.port)
+    }
+
+    /// New connections begin with other credentials from now on; see ``MicroHTTPD/Daemon/use(_:)``.
+    public func use(_ credentials: TLSCredentials) {
+        daemon.use(credentials)
     }
 
     /// The port in use, after ``start()``.

@@ -1,0 +1,68 @@
+import Foundation
+import Larder
+import MicroHTTPD
+
+/// The files of TLS that the options name: read at the start, and anew on SIGHUP.
+struct TLSFiles: Sendable {
+    private let certificate: String
+    private let key: String
+    private let clientAuthority: String?
+
+    /// Why they cannot be used, in words that name the option and the file.
+    struct Invalid: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// More than any of them has.
+    private static let sizeLimit = 1 << 20
+
+    /// Those of a configuration that was checked; `nil` when it is to be served without TLS.
+    init?(of configuration: Configuration) {
+        guard let certificate = configuration.tlsCertificate, let key = configuration.tlsKey else { return nil }
+        self.certificate = certificate
+        self.key = key
+        clientAuthority = configuration.tlsClientAuthority
+    }
+
+    /// What they hold now. Throws ``Invalid``.
+    func read() throws(Invalid) -> TLSCredentials {
+        let certificateBytes = try Self.bytes(of: certificate, Setting.tlsCertificate)
+        let keyBytes = try Self.bytes(of: key, Setting.tlsKey)
+        var authorities: [UInt8]?
+        if let clientAuthority { authorities = try Self.bytes(of: clientAuthority, Setting.tlsClientCA) }
+        do throws(TLSCredentialsError) {
+            return try TLSCredentials(certificate: certificateBytes, key: keyBytes, clientAuthorities: authorities)
+        } catch {
+            throw Invalid(description: words(for: error))
+        }
+    }
+
+    private func words(for error: TLSCredentialsError) -> String {
+        switch error.part {
+        case .certificate:
+            "\(Setting.tlsCertificate.flag) \(certificate): no certificate in PEM that can be used: \(error.reason)"
+        case .key:
+            "\(Setting.tlsKey.flag) \(key): no private key in PEM that can be read without a passphrase: "
+                + error.reason
+        case .pair:
+            "\(Setting.tlsKey.flag) \(key): it is not the key of the first certificate in "
+                + "\(Setting.tlsCertificate.flag) \(certificate)"
+        case .clientAuthorities:
+            "\(Setting.tlsClientCA.flag) \(clientAuthority ?? ""): no certificates in PEM that can be used: "
+                + error.reason
+        }
+    }
+
+    private static func bytes(of path: String, _ setting: Setting) throws(Invalid) -> [UInt8] {
+        func invalid(_ reason: String) -> Invalid { Invalid(description: "\(setting.flag) \(path): \(reason)") }
+        var status = stat()
+        guard stat(path, &status) == 0, access(path, R_OK) == 0 else { throw invalid(String(cString: strerror(errno))) }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw invalid("it is not a file") }
+        guard status.st_mode & S_IWOTH == 0 else { throw invalid("everybody may write to it; chmod o-w") }
+        guard status.st_size > 0 else { throw invalid("it is empty") }
+        guard status.st_size <= sizeLimit, let bytes = FileManager.default.contents(atPath: path) else {
+            throw invalid("it cannot be read, or has more than \(sizeLimit) bytes")
+        }
+        return Array(bytes)
+    }
+}
