@@ -201,4 +201,17 @@ struct SecureConnectionTests {
             #expect(try open.readReply().text == "/after")
         }
     }
+
+    @Test("a certificate that is replaced before the daemon starts is not shown")
+    func newCertificateBeforeStart() async throws {
+        let other = try TLSCredentials(try await blocking { [authority] in try authority.issue("next", for: .server) })
+        var configuration = Daemon.Configuration()
+        configuration.tls = credentials
+        let daemon = Daemon(configuration: configuration, handler: Self.echo)
+        daemon.use(other)
+        try daemon.start()
+        let shown = try await blocking { try RawConnection.certificateSerialNumber(port: daemon.port) }
+        #expect(shown == other.serialNumber)
+        await daemon.stop(deadline: .zero)
+    }
 }

@@ -62,7 +62,7 @@ final class Connection: @unchecked Sendable {
         openDescriptor = Locked(descriptor)
         remoteAddress = RemoteAddress(cmhd_client_address(handle))
         deadline = Atomic(core.requestMilliseconds.map { core.now() + $0 } ?? .max)
-        tls = TLSSession(of: handle, credentials: core.credentials)
+        tls = TLSSession(of: handle, credentials: core.tls?.credentials)
         tls?.begin(on: self)
     }
 

@@ -14,6 +14,8 @@ public final class Daemon: Sendable {
     private let configuration: Configuration
     private let handler: any RequestHandler
     private let lifecycle = Locked(Lifecycle.idle)
+    /// `nil` without TLS.
+    private let tls: CurrentCredentials?
 
     private enum Lifecycle: Sendable {
         case idle
@@ -26,6 +28,7 @@ public final class Daemon: Sendable {
     public init(configuration: Configuration = Configuration(), handler: any RequestHandler) {
         self.configuration = configuration
         self.handler = handler
+        tls = configuration.tls.map { CurrentCredentials($0) }
     }
 
     /// Starts to listen and to serve. Throws ``DaemonError``. A daemon can be started once.
@@ -35,7 +38,7 @@ public final class Daemon: Sendable {
             return false
         }
         precondition(isIdle, "a daemon can be started only once")
-        let running = try RunningDaemon(configuration: configuration, handler: handler)
+        let running = try RunningDaemon(configuration: configuration, handler: handler, tls: tls)
         lifecycle.withLock { $0 = .running(running) }
     }
 
@@ -63,10 +66,10 @@ public final class Daemon: Sendable {
     /// How many requests have a complete head and are not answered whole yet. It looks at every connection.
     public var exchangesInFlight: Int { running?.core.registry.busyCount ?? 0 }
 
-    /// From now on new connections begin with these credentials; those that are open go on with theirs. Nothing happens
-    /// on a daemon that was configured without TLS, or does not run.
+    /// From now on new connections begin with these credentials; those that are open go on with theirs. Before the
+    /// start it may be called, too. Nothing happens on a daemon that was configured without TLS.
     public func use(_ credentials: TLSCredentials) {
-        running?.core.use(credentials)
+        tls?.use(credentials)
     }
 
     /// From now on every answer carries `Connection: close`, so that clients go elsewhere for their next request. New

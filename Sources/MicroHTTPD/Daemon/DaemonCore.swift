@@ -16,7 +16,8 @@ final class DaemonCore: Sendable {
     /// ``Daemon/Configuration/crowdAnswer`` as bytes; empty: as above.
     let crowdAnswer: [UInt8]
 
-    private let tls: Locked<TLSCredentials?>
+    /// What the TLS of the next connection begins with; `nil` without TLS.
+    let tls: CurrentCredentials?
 
     /// ``Daemon/Configuration/requestDeadline`` in milliseconds; `nil` is no limit.
     let requestMilliseconds: Int64?
@@ -26,31 +27,21 @@ final class DaemonCore: Sendable {
     /// Whether every answer says that the connection closes after it.
     let isDraining = Atomic<Bool>(false)
 
-    init(configuration: Daemon.Configuration, handler: any RequestHandler) throws {
+    init(configuration: Daemon.Configuration, handler: any RequestHandler, tls: CurrentCredentials?) throws {
         self.configuration = configuration
         self.handler = handler
         sockets = try SocketWatch()
         bodyMemory = BodyMemory(limit: configuration.bodyMemoryLimit)
-        let isPlain = configuration.tls == nil
+        let isPlain = tls == nil
         lateAnswer = isPlain ? configuration.lateAnswer?.wireForm(toHead: false) ?? [] : []
         crowdAnswer = isPlain ? configuration.crowdAnswer?.wireForm(toHead: false) ?? [] : []
-        tls = Locked(configuration.tls)
+        self.tls = tls
         lingering = LingeringSockets(
             watch: sockets, registry: registry, limit: max(1, configuration.effectiveConnectionLimit / 8),
             now: configuration.now)
         requestMilliseconds = configuration.requestDeadline.map { max(1, $0.milliseconds) }
         let idle = configuration.inactivityTimeout.milliseconds
         idleMilliseconds = idle > 0 ? requestMilliseconds.map { $0 + idle } : nil
-    }
-
-    /// What the TLS of the next connection begins with; `nil` without TLS.
-    var credentials: TLSCredentials? { tls.withLock { $0 } }
-
-    /// See ``Daemon/use(_:)``.
-    func use(_ credentials: TLSCredentials) {
-        tls.withLock { current in
-            if current != nil { current = credentials }
-        }
     }
 
     /// The time of ``Daemon/Configuration/now``, which every deadline is held against.

@@ -17,7 +17,7 @@ final class RunningDaemon: @unchecked Sendable {
     /// Given back in `stop`, which closes it.
     private var socket: ListeningSocket?
 
-    init(configuration: Daemon.Configuration, handler: any RequestHandler) throws {
+    init(configuration: Daemon.Configuration, handler: any RequestHandler, tls: CurrentCredentials?) throws {
         // First what can fail for a reason that the user can mend.
         let socket = try ListeningSocket(host: configuration.host, port: configuration.port)
         let lastLine = Locked("libmicrohttpd refused to start")
@@ -27,7 +27,7 @@ final class RunningDaemon: @unchecked Sendable {
             lastLine.withLock { $0 = line }
             log(line)
         }
-        let core = try DaemonCore(configuration: configuration, handler: handler)
+        let core = try DaemonCore(configuration: configuration, handler: handler, tls: tls)
 
         options = .allocate(capacity: 1)
         options.initialize(
@@ -36,7 +36,7 @@ final class RunningDaemon: @unchecked Sendable {
                 inactivity_seconds: UInt32(
                     clamping: (max(0, configuration.inactivityTimeout.milliseconds) + 999) / 1000),
                 connection_memory: max(1024, configuration.connectionMemory),
-                tls_priorities: configuration.tls == nil ? nil : TLSSession.priorities.cString,
+                tls_priorities: tls == nil ? nil : TLSSession.priorities.cString,
                 context: Unmanaged.passUnretained(core).toOpaque(),
                 handler: handleRequest, target: receiveTarget, completed: completeRequest,
                 connection: noteConnection, log: receiveLog))
