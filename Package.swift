@@ -126,7 +126,10 @@ let package = Package(
             ]),
         .testTarget(
             name: "DiskCacheTests",
-            dependencies: ["DiskCache", "Primitives", "TestSupport", .product(name: "GRDB", package: "GRDB.swift")]),
+            dependencies: [
+                "DiskCache", "Primitives", "TestSupport", .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ]),
         .testTarget(name: "BenchmarksTests", dependencies: ["LarderBenchmarks", "TraceReplay", "TestSupport"]),
         .testTarget(name: "LarderTests", dependencies: ["Larder", "DiskCache", "Primitives", "TestSupport"]),
         .testTarget(
