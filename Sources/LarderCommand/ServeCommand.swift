@@ -47,11 +47,13 @@ struct ServeCommand: AsyncParsableCommand {
 
 /// What a server wants of its process.
 private enum ProcessLimits {
-    /// Ignores SIGPIPE (a reader of the log that went away is no reason to end) and SIGUSR1 (which would end it before
-    /// somebody listens to it), and raises the soft limit of open files to the hard one: each download takes a socket
-    /// and a file, each client a socket.
+    /// Ignores SIGPIPE (a reader of the log that went away is no reason to end), SIGXFSZ (nor is a file that may not
+    /// grow: writing to it fails, and that is an answer) and SIGUSR1 (which would end it before somebody listens to
+    /// it), and raises the soft limit of open files to the hard one: each download takes a socket and a file, each
+    /// client a socket.
     static func prepare() {
         signal(SIGPIPE, SIG_IGN)
+        signal(SIGXFSZ, SIG_IGN)
         signal(SIGUSR1, SIG_IGN)
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }

@@ -17,11 +17,16 @@ final class LarderProcess: Sendable {
     /// Starts `larder serve` on a free port over a directory, with origins on loopback allowed, and waits until it
     /// listens.
     ///
-    /// - Parameter wrapper: words before the command, of a program that does something and becomes the server.
-    init(directory: String, arguments: [String] = [], wrapper: [String] = []) async throws {
+    /// - Parameters:
+    ///   - wrapper: words before the command, of a program that does something and becomes the server.
+    ///   - executable: another build of it than the one that was built with the tests.
+    init(
+        directory: String, arguments: [String] = [], wrapper: [String] = [],
+        executable: String = LarderProcess.executable
+    ) async throws {
         let command =
             wrapper + [
-                Self.executable, "serve", "--port", "0", "--directory", directory, "--allow-origin", "127.0.0.0/8",
+                executable, "serve", "--port", "0", "--directory", directory, "--allow-origin", "127.0.0.0/8",
             ] + arguments
         process = try ChildProcess(command[0], Array(command.dropFirst()), environment: ["LARDER_CONFIG": nil])
         let process = process
@@ -71,6 +76,18 @@ final class LarderProcess: Sendable {
         _ = try await process.wait()
     }
 
+    /// Changes one of its resource limits while it runs, with prlimit(1).
+    ///
+    /// - Parameters:
+    ///   - name: as the command calls it, for example `nofile`.
+    ///   - value: of the soft limit.
+    func setLimit(_ name: String, _ value: Int) async throws {
+        let output = try await blocking { [process] in
+            try ChildProcess.run("prlimit", ["--pid", "\(process.pid)", "--\(name)=\(value):"])
+        }
+        guard output.exit == .status(0) else { throw Failure(description: output.text) }
+    }
+
     /// Resident memory in bytes, now.
     var residentBytes: Int { statusBytes("VmRSS:") }
 
@@ -85,7 +102,9 @@ final class LarderProcess: Sendable {
     }
 
     /// Runs `larder verify` on a directory.
-    static func verify(_ directory: String) async throws -> ChildProcess.Output {
+    static func verify(
+        _ directory: String, executable: String = LarderProcess.executable
+    ) async throws -> ChildProcess.Output {
         try await blocking { try ChildProcess.run(executable, ["verify", "--directory", directory]) }
     }
 }
