@@ -1,0 +1,48 @@
+import Foundation
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+/// Takes some hundred megabytes; `scripts/test` runs it after the other tests, with nothing beside it.
+@Suite("no memory for one more body")
+struct BodyMemoryScaleTests {
+    private static let clients = 48
+
+    @Test("48 clients send bodies of 8 MiB that are collected: some are refused, none is lost, and all is given back")
+    func large() async throws {
+        let directory = try TemporaryDirectory()
+        let larder = try await LarderProcess(directory: directory.path("cache"))
+        #expect(try await larder.client.request("PUT", "/entries/held/content", text: "held").status == 200)
+        // An empty batch, and a lot of white space before its end.
+        let body = Array("[".utf8) + [UInt8](repeating: 0x20, count: 8 << 20 - 2)
+        let head = """
+            POST /downloads HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+            Content-Length: \(body.count + 1)\r\n\r\n
+            """
+        let sent = Counter("bodies that lack a byte")
+        let port = larder.port
+        let statuses = try await concurrently(Self.clients) { _ in
+            try await HTTPClient(port: port, limit: .seconds(60)).withConnection { connection in
+                try connection.send(head)
+                // Who was refused may be hung up on before it has sent all.
+                try? connection.send(body)
+                sent.add()
+                // All of them are there at once.
+                try sent.waitBlocking(for: Self.clients, limit: .seconds(60))
+                try? connection.send("]")
+                return try connection.readReply().status
+            }
+        }
+        #expect(Set(statuses) == [200, 503], "\(statuses)")
+        #expect(larder.peakResidentBytes < 640 << 20, "\(larder.peakResidentBytes >> 20) MiB")
+        for _ in 0..<3 {
+            let reply = try await larder.client.request(
+                "POST", "/downloads", fields: [.contentType: "application/json"], body: body + Array("]".utf8))
+            #expect(reply.status == 200)
+        }
+        #expect(try await larder.client.request("GET", "/entries/held/content").text == "held")
+        #expect(try await larder.stop() == .status(0))
+        #expect(try await LarderProcess.verify(directory.path("cache")).exit == .status(0))
+    }
+}
