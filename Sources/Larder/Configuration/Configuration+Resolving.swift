@@ -67,6 +67,7 @@ extension Configuration {
         let unknown = environment.keys.filter {
             $0.hasPrefix("LARDER_") && !known.contains($0) && !$0.hasPrefix("LARDER_SERVICE_")
                 && !$0.hasPrefix("LARDER_PORT_") && !$0.hasPrefix("LARDER_CRASH_")
+                && !$0.hasPrefix("LARDER_SOAK_")
                 && !$0.hasPrefix("LARDER_ADMIN_SERVICE_") && !$0.hasPrefix("LARDER_ADMIN_PORT_")
         }
         if let name = unknown.min() {

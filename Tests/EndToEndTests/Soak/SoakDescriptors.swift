@@ -1,0 +1,46 @@
+import Foundation
+import TestSupport
+
+/// The open descriptors of a server, by what they are for: proc(5).
+struct SoakDescriptors: Sendable {
+    /// All of them.
+    var count = 0
+    /// Connections of clients.
+    var clients = 0
+    /// Connections to the origin: libcurl keeps some for later.
+    var upstream = 0
+
+    /// Those that are neither: files, and what the process needs itself.
+    var others: Int { count - clients - upstream }
+
+    /// Those of a process now; none when it has gone.
+    init(of larder: LarderProcess, originPort: UInt16) {
+        let directory = "/proc/\(larder.process.pid)/fd"
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+        count = names.count
+        var sockets: Set<Substring> = []
+        for name in names {
+            guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(directory)/\(name)"),
+                target.hasPrefix("socket:[")
+            else { continue }
+            sockets.insert(target.dropFirst(8).dropLast())
+        }
+        let table = (try? String(contentsOfFile: "/proc/\(larder.process.pid)/net/tcp", encoding: .utf8)) ?? ""
+        for line in table.split(separator: "\n").dropFirst() {
+            let words = line.split(separator: " ")
+            let listening = "0A"
+            guard words.count > 9, words[3] != listening, sockets.contains(words[9]) else { continue }
+            if words[2].hasSuffix(Self.hex(originPort)) {
+                upstream += 1
+            } else if words[1].hasSuffix(Self.hex(larder.port)) {
+                clients += 1
+            }
+        }
+    }
+
+    /// A port as the table has it, with the colon before it.
+    private static func hex(_ port: UInt16) -> String {
+        let digits = String(port, radix: 16, uppercase: true)
+        return ":" + String(repeating: "0", count: 4 - digits.count) + digits
+    }
+}

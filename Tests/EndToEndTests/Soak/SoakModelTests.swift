@@ -1,0 +1,107 @@
+import Testing
+
+@Suite("what the soak takes for granted")
+struct SoakModelTests {
+    private static func held(_ version: Int, until end: Double = 100) -> SoakModel.Held {
+        SoakModel.Held(version: version, freshUntil: end)
+    }
+
+    private static func model(isPinned: Bool) -> SoakModel {
+        var model = SoakModel()
+        model.open("a", isPinned: isPinned)
+        model.begin(["a"], .store(held(1)))
+        model.end(["a"], .done)
+        return model
+    }
+
+    @Test("what is pinned must be there, anything else may have gone", arguments: [true, false])
+    func pinned(isPinned: Bool) {
+        let model = Self.model(isPinned: isPinned)
+        #expect(model.verdict("a", found: 1, at: 50) == nil)
+        #expect((model.verdict("a", found: nil, at: 50) != nil) == isPinned)
+        #expect(model.verdict("a", found: 2, at: 50) != nil)
+        #expect(model.verdict("b", found: nil, at: nil) != nil)
+    }
+
+    @Test("a call without an answer leaves the old or the new; one that was refused the old")
+    func unknown() {
+        var model = Self.model(isPinned: true)
+        model.begin(["a"], .store(Self.held(2)))
+        #expect(model.candidates("a") == [1, 2])
+        #expect(model.certainVersion("a") == nil)
+        var refused = model
+        model.end(["a"], .unknown)
+        refused.end(["a"], .refused)
+        #expect(model.candidates("a") == [1, 2])
+        #expect(refused.certainVersion("a") == 1)
+        model.begin(["a"], .remove)
+        model.end(["a"], .unknown)
+        #expect(model.verdict("a", found: nil, at: nil) == nil)
+        #expect(model.settle("a", version: 2, freshUntil: 7) == nil)
+        #expect(model.certainVersion("a") == 2)
+        #expect(model.verdict("a", found: nil, at: nil) != nil)
+        #expect(model.settle("a", version: 3, freshUntil: 7) != nil)
+    }
+
+    @Test("what was purged does not come back, not from a download whose client left either")
+    func purged() {
+        var model = Self.model(isPinned: false)
+        model.begin(["a"], .store(Self.held(2)))
+        model.letGo("a")
+        #expect(model.candidates("a") == [1, 2])
+        model.begin(["a"], .remove)
+        model.end(["a"], .done)
+        #expect(model.verdict("a", found: 1, at: nil) != nil)
+        #expect(model.verdict("a", found: 2, at: nil) != nil)
+        #expect(model.verdict("a", found: nil, at: nil) == nil)
+    }
+
+    @Test("a client's download that goes on may end after what is stored then, until the server is killed")
+    func floating() {
+        var model = Self.model(isPinned: false)
+        model.begin(["a"], .store(Self.held(2)))
+        model.letGo("a")
+        model.begin(["a"], .store(Self.held(3)))
+        model.end(["a"], .done)
+        #expect(model.candidates("a") == [2, 3])
+        model.restart()
+        #expect(model.candidates("a") == [2, 3])
+        #expect(model.settle("a", version: 3, freshUntil: nil) == nil)
+        #expect(model.candidates("a") == [3])
+    }
+
+    @Test("nothing is served as fresh after its time, which a change moves")
+    func time() {
+        var model = Self.model(isPinned: false)
+        #expect(model.verdict("a", found: 1, at: 100.5) == nil)
+        #expect(model.verdict("a", found: 1, at: 102) != nil)
+        #expect(model.verdict("a", found: 1, at: nil) == nil)
+        model.begin(["a"], .retime(200))
+        #expect(model.verdict("a", found: 1, at: 150) == nil)
+        model.end(["a"], .done)
+        #expect(model.verdict("a", found: 1, at: 150) == nil)
+        #expect(model.verdict("a", found: 1, at: 202) != nil)
+    }
+
+    @Test("a body tells its name, its version, and whether it is whole")
+    func bodies() {
+        for version in 1..<20 {
+            let body = SoakBody.make("w1/3", version)
+            #expect(SoakBody.version(of: body, "w1/3") == version)
+            #expect(SoakBody.version(of: body, "w1/4") == nil)
+            #expect(SoakBody.version(of: Array(body.dropLast()), "w1/3") == nil)
+            #expect(SoakBody.version(ofBeginning: Array(body.prefix(70)), "w1/3") == version)
+            var mixed = body
+            mixed[mixed.count / 2] ^= 1
+            #expect(SoakBody.version(of: mixed, "w1/3") == nil)
+        }
+    }
+
+    @Test("a slope is that of the line through the samples")
+    func slope() {
+        let samples = (0..<120).map { SoakWatch.Sample(time: Double($0), residentMiB: 50 + Double($0) / 60 * 2) }
+        #expect(abs(SoakWatch.slope(samples) - 2) < 0.001)
+        #expect(SoakWatch.slope([]) == 0)
+        #expect(SoakWatch.slope(Array(samples.prefix(1))) == 0)
+    }
+}

@@ -1,0 +1,181 @@
+import HTTPTypes
+import Primitives
+import TestSupport
+
+/// What an owner has downloaded: well, badly, many at once, and without waiting for it.
+extension SoakOwner {
+    /// A download that is about to be asked for.
+    private struct Order {
+        var name: SoakName
+        var version: Int
+        var ttl: Int
+        var isGood: Bool
+        var slides: Bool
+        var json: JSON
+    }
+
+    /// Tells the origin and the model what is about to be downloaded.
+    private func order(_ name: SoakName, _ behaviour: SoakOrigin.Behaviour? = nil) -> Order {
+        var behaviour = behaviour ?? randomBehaviour()
+        var version = newVersion()
+        if behaviour == .unchanged {
+            if let held = run.model.withLock({ $0.certainVersion(name.text) }) {
+                version = held
+            } else {
+                behaviour = .whole
+            }
+        }
+        run.origin.plan(name.text, .init(version: version, behaviour: behaviour))
+        if behaviour.isGood {
+            run.model.withLock { $0.begin([name.text], .store(.init(version: version, freshUntil: .infinity))) }
+        }
+        let ttl = ttl()
+        let slides = random.next() % 2 == 0
+        var members: [JSON.Member] = [
+            .init("url", .string(run.origin.url(of: name.text))), .init("ttl", .number(ttl)),
+            .init("tags", [.string(name.tag!)]), .init("refresh", .bool(random.next() % 4 != 0)),
+            .init("updateExpiry", .bool(slides)),
+        ]
+        if isPinned { members.append(.init("pinned", true)) }
+        if random.next() % 5 == 0 { members.append(.init("staleIfError", 60)) }
+        return Order(
+            name: name, version: version, ttl: ttl, isGood: behaviour.isGood, slides: slides, json: .object(members))
+    }
+
+    private func randomBehaviour() -> SoakOrigin.Behaviour {
+        switch random.next() % 20 {
+        case 0: .short
+        case 1: .reset
+        case 2: .refusal
+        case 3: random.next() % 4 == 0 ? .endlessHead : .refusal
+        case 4...5: .slow
+        case 6...9: .chunked
+        case 10...13: .unchanged
+        default: .whole
+        }
+    }
+
+    /// One, and waits for it.
+    func download(_ name: SoakName) {
+        let order = order(name)
+        settle(order, client.ask("POST", "/download", json: order.json))
+    }
+
+    private func settle(_ order: Order, _ talk: SoakClient.Talk<HTTPReply>) {
+        let what = "download of \(order.name.text)"
+        guard let reply = conclude([order.name], talk, what, mayFail: !order.isGood) else { return }
+        guard let json = try? reply.json else { return fail("\(what): no JSON: \(reply.text)") }
+        settle(order, json, what)
+    }
+
+    /// Holds an answer with an entry against what may be.
+    private func settle(_ order: Order, _ json: JSON, _ what: String) {
+        let name = order.name.text
+        let outcome = json["outcome"]?.stringValue ?? "none"
+        guard let version = version(ofDigest: json["entry"]?["digest"]?.stringValue, name) else {
+            run.model.withLock { $0.end([name], .unknown) }
+            let verdict = run.model.withLock { $0.verdict(name, found: -1, at: nil) } ?? ""
+            return fail("\(what): \(outcome), of a body that nobody stored (\(verdict)): \(json.text)")
+        }
+        if outcome == "downloaded", !order.isGood || version != order.version {
+            fail("\(what): downloaded version \(version), where \(order.isGood ? "\(order.version)" : "none") came")
+        }
+        let ttl = json["entry"]?["expiresInSeconds"]?.doubleValue
+        let isHit = outcome == "cached" || outcome == "stale"
+        if isHit { run.tally.hit() }
+        if outcome == "cached", order.slides, ttl != Double(order.ttl) {
+            fail("\(what): slid to \(ttl ?? -1) seconds instead of \(order.ttl)")
+        }
+        let isRenewed = !isHit || (outcome == "cached" && order.slides)
+        let end = isRenewed ? ttl.map { run.now + $0 } : nil
+        if order.isGood || isRenewed {
+            judge(run.model.withLock { $0.settle(name, version: version, freshUntil: end) }, what)
+        } else {
+            found(version, order.name, what)
+        }
+    }
+
+    /// Some at once, each answered on a line of its own.
+    func batch() {
+        var rest = names.filter { $0.kind == .download }.shuffled(using: &random)
+        rest.removeLast(max(0, rest.count - 2 - Int(random.next() % 10)))
+        let orders = rest.map { order($0) }
+        let talk = client.ask("POST", "/downloads", json: .array(orders.map(\.json)))
+        guard case .value(let reply) = talk, reply.status == 200 else {
+            _ = conclude(rest, talk, "batch")
+            return
+        }
+        var answered: Set<Int> = []
+        for line in reply.text.split(separator: "\n") {
+            guard let json = try? JSON(parsing: String(line)), let index = json["index"]?.doubleValue.map({ Int($0) }),
+                orders.indices.contains(index), answered.insert(index).inserted
+            else {
+                fail("batch: \(line)")
+                continue
+            }
+            let what = "download \(index) of a batch, of \(orders[index].name.text)"
+            guard let problem = json["error"] else {
+                settle(orders[index], json, what)
+                continue
+            }
+            run.model.withLock { $0.end([orders[index].name.text], .refused) }
+            let status = problem["status"]?.doubleValue.map { Int($0) } ?? 0
+            // As for a single one; a server that drains cancels what takes too long.
+            let isExcused =
+                status == 507 || (!orders[index].isGood && [502, 504].contains(status))
+                || run.server.life?.isEnding != false
+            if !isExcused { fail("\(what): \(problem.text)") }
+        }
+        for index in orders.indices where !answered.contains(index) {
+            run.model.withLock { $0.end([orders[index].name.text], .unknown) }
+        }
+        if answered.count != orders.count { fail("batch: \(answered.count) of \(orders.count) lines") }
+    }
+
+    /// A download that would never end, started behind and cancelled.
+    func cancel(_ name: SoakName) {
+        guard name.kind == .download else { return }
+        let order = order(name, .stall)
+        let fields: HTTPFields = [HTTPField.Name("Prefer")!: "respond-async"]
+        let started = client.ask("POST", "/download", fields: fields, json: order.json)
+        guard let reply = conclude([name], started, "start of \(name.text)", [200, 202]) else { return }
+        guard reply.status == 202 else { return settle(order, .value(reply)) }
+        let path = "/downloads/\(key(of: name))"
+        guard let status = conclude([name], client.ask("GET", path), "GET \(path)", [200, 404]),
+            let end = conclude([name], client.ask("DELETE", path), "DELETE \(path)", [200, 404, 409])
+        else { return }
+        // The server that was asked may be another one by now.
+        if status.status == 404 || end.status == 404 { run.tally.count("forgotten downloads") }
+    }
+
+    /// A client that leaves once its download is under way, which goes on.
+    func leave(_ name: SoakName) {
+        guard name.kind == .download else { return }
+        let behaviour: SoakOrigin.Behaviour = random.next() % 2 == 0 ? .slow : .whole
+        var order = order(name, behaviour)
+        if case .object(var members) = order.json {
+            members.removeAll { $0.name == "refresh" }
+            order.json = .object(members + [.init("refresh", true)])
+        }
+        let arrival = run.origin.arrival(of: name.text)
+        let request = order.json.utf8
+        let talk = client.talk { connection -> HTTPReply? in
+            try connection.sendRequest(
+                "POST", "/download", fields: [.contentType: "application/json"], body: request)
+            if (try? arrival.waitBlocking(limit: .seconds(2))) != nil { return nil }
+            // Nobody asks the origin: somebody does already.
+            return try connection.readReply()
+        }
+        switch talk {
+        case .value(.none):
+            run.tally.count("clients that left")
+            client.hangUp(byReset: random.next() % 2 == 0)
+            run.model.withLock { $0.letGo(name.text) }
+        case .value(.some(let reply)):
+            client.note(reply)
+            settle(order, .value(reply))
+        case .gone: settle(order, .gone)
+        case .broken(let reason): settle(order, .broken(reason))
+        }
+    }
+}

@@ -1,0 +1,245 @@
+import HTTPTypes
+import Primitives
+import TestSupport
+
+/// A worker with names of its own: it makes one call after the other, and holds every answer against the model.
+///
+/// Lives on its thread; what it shares is in ``SoakRun``.
+final class SoakOwner {
+    let run: SoakRun
+    let number: Int
+    let names: [SoakName]
+    /// Whether all that it stores is pinned: then nothing of it may be lost.
+    let isPinned: Bool
+    /// Whether it sends and reads as slowly as one may.
+    let isSlow: Bool
+    let client: SoakClient
+    var random: SplitMix64
+    /// The entity tag of each name that was read last, and of which version it was.
+    var tags: [String: (etag: String, version: Int)] = [:]
+    /// By name and version.
+    private var digests: [String: String] = [:]
+
+    init(_ run: SoakRun, number: Int, count: Int, isPinned: Bool = false, isSlow: Bool = false) {
+        self.run = run
+        self.number = number
+        self.isPinned = isPinned
+        self.isSlow = isSlow
+        names = SoakName.all(ofWorker: number, count: count, withJSON: !isPinned)
+        client = SoakClient(run)
+        random = SplitMix64(seed: run.plan.seed &* 1000 &+ UInt64(number))
+        run.model.withLock { model in
+            for name in names { model.open(name.text, isPinned: isPinned) }
+        }
+    }
+
+    /// Until the run ends.
+    func work() {
+        while !run.ending.isOpen {
+            step()
+            run.pause(milliseconds: Int(random.next() % 30))
+        }
+    }
+
+    private func step() {
+        let name = names.randomElement(using: &random)!
+        switch random.next() % 100 {
+        case 0: purge("prefix=\(prefix(of: name).percentEncoded)", names.filter { $0.isURL == name.isURL })
+        case 1: if let tag = name.tag { purge("tag=\(tag)", names.filter { $0.tag == tag }) }
+        case 2...5: remove(name)
+        case 6...9: change(name)
+        case 10...11: batch()
+        case 12: cancel(name)
+        case 13: leave(name)
+        case 14...39: store(name)
+        case 40...49: lookAt(name)
+        default: read(name)
+        }
+    }
+
+    /// What all names begin with that are stored as this one is.
+    private func prefix(of name: SoakName) -> String {
+        name.isURL ? run.origin.url(of: "w\(number)/") : "w\(number)-"
+    }
+
+    // MARK: - Storing
+
+    private func store(_ name: SoakName) {
+        switch name.kind {
+        case .data: put(name)
+        case .download: download(name)
+        case .json: putJSON(name)
+        }
+    }
+
+    private func put(_ name: SoakName) {
+        let (ttl, version) = (ttl(), newVersion())
+        let body = SoakBody.make(name.text, version)
+        let target = "/entries/\(name.text)/content?ttl=\(ttl)&tags=\(name.tag!)" + (isPinned ? "&pinned=true" : "")
+        run.model.withLock { $0.begin([name.text], .store(.init(version: version, freshUntil: .infinity))) }
+        let fields: HTTPFields = random.next() % 10 == 0 ? [.ifNoneMatch: "*"] : [:]
+        let talk = isSlow ? putSlowly(target, body) : client.ask("PUT", target, fields: fields, body: body)
+        settleStore(name, talk, version: version, ttl: ttl, "PUT \(target)")
+    }
+
+    /// A client with little to send at a time; in chunks or not.
+    private func putSlowly(_ target: String, _ body: [UInt8]) -> SoakClient.Talk<HTTPReply> {
+        let isChunked = random.next() % 2 == 0
+        let talk = client.talk { connection in
+            let framing = isChunked ? "Transfer-Encoding: chunked" : "Content-Length: \(body.count)"
+            try connection.send("PUT \(target) HTTP/1.1\r\nHost: localhost\r\n\(framing)\r\n\r\n")
+            let step = max(200, body.count / 20)
+            for start in stride(from: 0, to: body.count, by: step) {
+                let piece = Array(body[start..<min(body.count, start + step)])
+                try connection.send(
+                    isChunked ? Array("\(String(piece.count, radix: 16))\r\n".utf8) + piece + [0x0d, 0x0a] : piece)
+                run.pause(milliseconds: 20)
+            }
+            if isChunked { try connection.send("0\r\n\r\n") }
+            return try connection.readReply()
+        }
+        if case .value(let reply) = talk { client.note(reply) }
+        return talk
+    }
+
+    private func putJSON(_ name: SoakName) {
+        let (ttl, version) = (ttl(), newVersion())
+        let target = "/json?url=\(run.origin.url(of: name.text).percentEncoded)&ttl=\(ttl)"
+        run.model.withLock { $0.begin([name.text], .store(.init(version: version, freshUntil: .infinity))) }
+        let talk = client.ask(
+            "PUT", target, fields: [.contentType: "application/json"], body: SoakBody.make(name.text, version))
+        settleStore(name, talk, version: version, ttl: ttl, "PUT \(target)")
+    }
+
+    private func settleStore(
+        _ name: SoakName, _ talk: SoakClient.Talk<HTTPReply>, version: Int, ttl: Int, _ what: String
+    ) {
+        guard let reply = conclude([name], talk, what, [200, 412]) else { return }
+        if reply.status == 412 {
+            // It was only to be stored if nothing was there.
+            run.model.withLock { $0.end([name.text], .refused) }
+            let mayHold = run.model.withLock { !$0.candidates(name.text).isEmpty }
+            return mayHold ? () : fail("\(what): 412, where nothing can be held")
+        }
+        guard entryDigest(reply) == digest(name.text, version) else {
+            return fail("\(what) was answered with another digest: \(reply.text)")
+        }
+        let end = run.now + Double(ttl)
+        judge(run.model.withLock { $0.settle(name.text, version: version, freshUntil: end) }, what)
+    }
+
+    // MARK: - Changing and removing
+
+    private func change(_ name: SoakName) {
+        let ttl = ttl()
+        let key = key(of: name)
+        run.model.withLock { $0.begin([name.text], .retime(.infinity)) }
+        let talk = client.ask("PATCH", "/entries/\(key)", json: ["ttl": .number(ttl)])
+        guard let reply = conclude([name], talk, "PATCH of \(name.text)", [200, 404]) else { return }
+        if reply.status == 404 {
+            run.model.withLock { $0.end([name.text], .refused) }
+            return found(nil, name, "PATCH")
+        }
+        let end = run.now + Double(ttl)
+        run.model.withLock { model in
+            model.begin([name.text], .retime(end))
+            model.end([name.text], .done)
+        }
+    }
+
+    private func remove(_ name: SoakName) {
+        let wasHeld = run.model.withLock { $0.verdict(name.text, found: nil, at: nil) }
+        run.model.withLock { $0.begin([name.text], .remove) }
+        let what = "DELETE of \(name.text)"
+        guard let reply = conclude([name], client.ask("DELETE", "/entries/\(key(of: name))"), what, [200, 404]) else {
+            return
+        }
+        run.model.withLock { $0.end([name.text], .done) }
+        if reply.status == 404 { judge(wasHeld, what) }
+    }
+
+    private func purge(_ filter: String, _ names: [SoakName]) {
+        let texts = names.map(\.text)
+        let most = run.model.withLock { model in texts.count { !model.candidates($0).isEmpty } }
+        run.model.withLock { $0.begin(texts, .remove) }
+        guard let reply = conclude(names, client.ask("DELETE", "/entries?\(filter)"), "purge of \(filter)") else {
+            return
+        }
+        run.model.withLock { $0.end(texts, .done) }
+        let removed = (try? reply.member("removed")?.doubleValue).map { Int($0) } ?? -1
+        if !(0...most).contains(removed) {
+            fail("the purge of \(filter) removed \(removed), where \(most) may have been held: \(reply.text)")
+        }
+    }
+
+    // MARK: - What all calls need
+
+    /// The answer, when it is one of those that say that the call was done; else tells the model what became of it, and
+    /// notes what should not be.
+    ///
+    /// - Parameter mayFail: whether what was asked for cannot be had, as from an origin that fails.
+    func conclude(
+        _ names: [SoakName], _ talk: SoakClient.Talk<HTTPReply>, _ what: String, _ good: Set<Int> = [200],
+        mayFail: Bool = false
+    ) -> HTTPReply? {
+        let texts = names.map(\.text)
+        switch talk {
+        case .gone:
+            run.model.withLock { $0.end(texts, .unknown) }
+            return nil
+        case .broken(let reason):
+            run.model.withLock { $0.end(texts, .unknown) }
+            fail("\(what): \(reason)")
+            return nil
+        case .value(let reply) where good.contains(reply.status): return reply
+        case .value(let reply):
+            // A full disk, and a server that drains. A purge goes step by step, so that it may have come half way.
+            let isExcused = reply.status == 507 || (reply.status == 503 && run.server.life?.isEnding != false)
+            let isPurge = run.model.withLock { $0.isRemoving(texts) }
+            run.model.withLock { $0.end(texts, isPurge ? .unknown : .refused) }
+            if !isExcused, !(mayFail && [502, 504].contains(reply.status)) {
+                fail("\(what): \(reply.status) \(reply.text.prefix(300))")
+            }
+            return nil
+        }
+    }
+
+    /// An answer was of this version of a name, or said that there is none.
+    func found(_ version: Int?, _ name: SoakName, at time: Double? = nil, _ what: String) {
+        judge(run.model.withLock { $0.verdict(name.text, found: version, at: time) }, what)
+    }
+
+    func judge(_ verdict: String?, _ what: String) {
+        if let verdict { fail("\(what): \(verdict)") }
+    }
+
+    func fail(_ problem: String) { run.fail("worker \(number): \(problem)") }
+
+    func newVersion() -> Int { run.model.withLock { $0.newVersion() } }
+
+    /// Some are short, so that entries expire; what is pinned never does.
+    func ttl() -> Int {
+        if isPinned { return 1_000_000 }
+        return random.next() % 5 == 0 ? 1 + Int(random.next() % 4) : 100 + Int(random.next() % 1000)
+    }
+
+    /// The key of its entry.
+    func key(of name: SoakName) -> String { name.isURL ? md5(run.origin.url(of: name.text)) : name.text }
+
+    func digest(_ name: String, _ version: Int) -> String {
+        let place = "\(name) \(version)"
+        if let known = digests[place] { return known }
+        if digests.count > 2000 { digests = [:] }
+        let digest = SoakBody.digest(SoakBody.make(name, version))
+        digests[place] = digest
+        return digest
+    }
+
+    /// The digest that an entry in JSON has.
+    func entryDigest(_ reply: HTTPReply) -> String? { (try? reply.member("digest"))?.stringValue }
+
+    /// The version of a name that has a digest, among those that it may hold.
+    func version(ofDigest digest: String?, _ name: String) -> Int? {
+        run.model.withLock { $0.candidates(name) }.first { self.digest(name, $0) == digest }
+    }
+}

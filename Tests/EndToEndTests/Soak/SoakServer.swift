@@ -1,0 +1,113 @@
+import Foundation
+import Primitives
+import TestSupport
+
+/// The server of a run: one process after the other over the same directory.
+final class SoakServer: Sendable {
+    /// One process.
+    final class Life: Sendable {
+        let number: Int
+        let process: LarderProcess
+        /// Its descriptors before anybody had connected.
+        let idle: SoakDescriptors
+        private let ending = Locked(false)
+
+        init(number: Int, process: LarderProcess, originPort: UInt16) {
+            self.number = number
+            self.process = process
+            idle = SoakDescriptors(of: process, originPort: originPort)
+        }
+
+        /// Whether it is about to be killed, or to drain: set before the signal is sent, so that whoever loses its
+        /// connection by that sees it.
+        var isEnding: Bool { ending.withLock(\.self) }
+
+        fileprivate func willEnd() { ending.withLock { $0 = true } }
+    }
+
+    private let plan: SoakPlan
+    private let directory: String
+    private let originPort: UInt16
+    private let current = Locked<Life?>(nil)
+    private let count = Locked(0)
+    /// Where each process wrote its log.
+    private let logs = Recorder<ChildProcess>()
+
+    init(_ plan: SoakPlan, directory: String, originPort: UInt16) {
+        self.plan = plan
+        self.directory = directory
+        self.originPort = originPort
+    }
+
+    /// The process that runs; `nil` between two.
+    var life: Life? { current.withLock { $0 } }
+
+    /// How many there were.
+    var lives: Int { count.withLock { $0 } }
+
+    /// The process that runs, or will; `nil` once `ending` is open. Blocks.
+    func awaitLife(until ending: Gate) -> Life? {
+        while !ending.isOpen {
+            if let life { return life }
+            try? ending.waitBlocking(limit: .milliseconds(10))
+        }
+        return life
+    }
+
+    /// Starts a process.
+    func start() async throws {
+        let process = try await LarderProcess(
+            directory: directory, arguments: plan.arguments, executable: plan.executable)
+        let number = count.withLock { count in
+            count += 1
+            return count
+        }
+        logs.append(process.process)
+        let life = Life(number: number, process: process, originPort: originPort)
+        current.withLock { $0 = life }
+    }
+
+    /// SIGKILL.
+    func kill() async throws {
+        guard let life = end() else { return }
+        try await life.process.crash()
+    }
+
+    /// SIGTERM, and how it ended.
+    func drain() async throws -> ChildProcess.Exit? {
+        guard let life = end() else { return nil }
+        return try await life.process.stop()
+    }
+
+    private func end() -> Life? {
+        let life = current.withLock { current in
+            defer { current = nil }
+            current?.willEnd()
+            return current
+        }
+        return life
+    }
+
+    /// Lines of all logs that no server should write, a few at most.
+    func alarms() throws -> [String] {
+        try logs.elements.flatMap { process -> [String] in
+            let pattern = "Sanitizer|runtime error:|Fatal error|\"level\":\"critical\""
+            let found = try ChildProcess.run("grep", ["-aE", "-m", "5", pattern, process.logPath])
+            return found.text.split(separator: "\n").map(String.init)
+        }
+    }
+
+    /// How often each message was logged as an error.
+    func errors() throws -> [String: Int] {
+        var errors: [String: Int] = [:]
+        for process in logs.elements {
+            let found = try ChildProcess.run("grep", ["-a", "\"level\":\"error\"", process.logPath])
+            for line in found.text.split(separator: "\n") {
+                let json = try? JSON(parsing: String(line))
+                let words = ["message", "operation", "status", "reason"].compactMap { json?[$0]?.stringValue }
+                errors[words.joined(separator: ", "), default: 0] += 1
+            }
+        }
+        return errors
+    }
+}
