@@ -73,7 +73,7 @@ import Testing
                 url: try OriginURL("http://127.0.0.1/"), configuration: .local,
                 timer: LoopTimer { ContinuousClock.now })
             transfer.begin()
-            #expect(transfer.willSendRequest(to: "127.0.0.1", port: 80))
+            #expect(transfer.willSendRequest(to: "127.0.0.1", port: 80, localPort: 1))
             #expect(line.isEmpty || Array(line.utf8).withUnsafeBytes { transfer.receiveLine($0) })
             guard case .failed(let error, isEarly) = transfer.outcome(of: CURLE_RECV_ERROR) else {
                 Issue.record("\(transfer.outcome(of: CURLE_RECV_ERROR))")

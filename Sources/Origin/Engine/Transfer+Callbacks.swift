@@ -5,8 +5,10 @@ extension Transfer {
     ///
     /// The user data is not retained: the loop keeps the transfer as long as its handle is in use.
     func configure(
-        _ handle: EasyHandle, _ configuration: OriginClient.Configuration, ftpSockets: FTPSockets
+        _ handle: EasyHandle, _ configuration: OriginClient.Configuration, sockets: ConnectionSockets,
+        ftpSockets: FTPSockets
     ) {
+        self.sockets = sockets
         let this = Unmanaged.passUnretained(self).toOpaque()
         handle.setCommonOptions(configuration)
         handle.set(CURLOPT_URL, url.text)
@@ -37,9 +39,9 @@ extension Transfer {
         larder_curl_setopt_opensocket(handle.pointer) { this, _, address in
             Transfer.from(this).openSocket(address!)
         }
-        larder_curl_setopt_prereq(handle.pointer) { this, address, _, port, _ in
+        larder_curl_setopt_prereq(handle.pointer) { this, address, _, port, localPort in
             let mayGoOut = Transfer.from(this).willSendRequest(
-                to: address.map { String(cString: $0) } ?? "", port: port)
+                to: address.map { String(cString: $0) } ?? "", port: port, localPort: localPort)
             return mayGoOut ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
         }
         self.handle = handle

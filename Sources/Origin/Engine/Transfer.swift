@@ -47,6 +47,7 @@ final class Transfer {
     var retryAt: Instant?
     var handle: EasyHandle?
     var ftpSockets: FTPSockets?
+    var sockets: ConnectionSockets?
     private var byteCount: Int64 = 0
     private var answer: OriginHead?
     /// From the first byte of the answer's body on.
@@ -62,10 +63,14 @@ final class Transfer {
     /// Where the answer that is being received redirects to.
     private(set) var redirection: String?
     private var redirectBodyLeft = 0
-    private var openedCount = 0
+    /// The sockets that were opened since the try began, or since its request went out.
+    private var opened: [curl_socket_t] = []
     private var refusal: String?
     /// Whether the refused address is that of a connection that was there already.
     private var isRefusedReuse = false
+    /// Whether the connection that was to be used again had more to say about the request before: that would be taken
+    /// for the answer to this one, and libcurl 7.88 does not look. With TLS there may be input that is no answer.
+    private var hasLeftover = false
     /// What was found wrong in a callback, which then stopped libcurl.
     private(set) var failure: OriginError.Kind?
 
@@ -99,9 +104,10 @@ final class Transfer {
         parser = ResponseHeadParser(allowsHTTP2: url.scheme == "https")
         redirection = nil
         redirectBodyLeft = 65_536
-        openedCount = 0
+        opened = []
         refusal = nil
         isRefusedReuse = false
+        hasLeftover = false
         failure = nil
     }
 
@@ -130,9 +136,9 @@ final class Transfer {
             refusal = refusal ?? reason
             return CURL_SOCKET_BAD
         }
-        openedCount += 1
         let type = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
         let descriptor = socket(address.pointee.family, type, address.pointee.protocol)
+        opened.append(descriptor)
         if isFTP { ftpSockets?.insert(descriptor) }
         return descriptor
     }
@@ -142,15 +148,25 @@ final class Transfer {
     ///
     /// Who opened a connection that is used again may have been allowed more than this request is.
     ///
-    /// - Parameter address: the connection's other end, as text.
+    /// - Parameters:
+    ///   - address: the connection's other end, as text.
+    ///   - localPort: of this end.
     /// - Returns: whether the request may go out there.
-    func willSendRequest(to address: String, port: Int32) -> Bool {
+    func willSendRequest(to address: String, port: Int32, localPort: Int32) -> Bool {
         phase = .waiting
         lastProgress = timer.now
         // The limit for a stall begins to count, and may end before anything that was noted.
         timer.note(lastProgress + stallTimeout)
-        let isReuse = openedCount == 0
-        openedCount = 0
+        let isReuse = opened.isEmpty
+        if url.scheme == "http" {
+            if isReuse {
+                hasLeftover = sockets?.hasInput(localPort: localPort) == true
+                if hasLeftover { return false }
+            } else {
+                sockets?.opened(opened, localPort: localPort)
+            }
+        }
+        opened = []
         refusal = request.addressPolicy.flatMap { policy in
             guard let ip = IPAddress(address), let port = UInt16(exactly: port) else { return "its address is unknown" }
             return policy.refusal(of: ip, port: port, host: url.host)
@@ -313,7 +329,7 @@ final class Transfer {
     /// What a try came to.
     enum Outcome {
         case redirect(String)
-        /// What stood in the way was not the origin's: the same once more, on a connection of its own.
+        /// Nothing was sent, because a connection that was there is not good for it: the same once more, on another.
         case again
         /// `isEarly`: no byte of an answer had come, and nothing happens twice when the request is sent again.
         case failed(OriginError, isEarly: Bool)
@@ -324,6 +340,7 @@ final class Transfer {
     func outcome(of code: CURLcode) -> Outcome {
         let isRepeatable = request.method.isIdempotent && request.body?.isUntouched != false
         let isEarly = phase == .connecting || (phase == .waiting && isRepeatable)
+        if hasLeftover { return .again }
         if let failure { return .failed(OriginError(failure), isEarly: false) }
         // The head said where to go on; what became of the body does not matter.
         if let redirection { return .redirect(redirection) }
@@ -333,7 +350,7 @@ final class Transfer {
             needsOwnConnection = true
             return .again
         }
-        if let refusal, openedCount == 0 { return .failed(OriginError(.addressRefused(rule: refusal)), isEarly: false) }
+        if let refusal, opened.isEmpty { return .failed(OriginError(.addressRefused(rule: refusal)), isEarly: false) }
         let isInHead = answer == nil && !isFTP
         let error = OriginError(code, words: handle?.errorWords ?? "", phase: phase, isInHead: isInHead)
         return .failed(error, isEarly: isEarly)

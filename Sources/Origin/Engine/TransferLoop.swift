@@ -18,6 +18,7 @@ final class TransferLoop {
     /// Whether a place has become free since places were given to those who wait.
     private var hasFreedPlace = false
     private let timer: LoopTimer
+    private let sockets = ConnectionSockets()
     private let ftpSockets = FTPSockets()
 
     init(
@@ -121,7 +122,7 @@ final class TransferLoop {
     private func tryOnce(_ transfer: Transfer) {
         transfer.retryAt = nil
         let handle = EasyHandle()
-        transfer.configure(handle, configuration, ftpSockets: ftpSockets)
+        transfer.configure(handle, configuration, sockets: sockets, ftpSockets: ftpSockets)
         transfer.begin()
         active[handle.pointer] = transfer
         let code = curl_multi_add_handle(multi, handle.pointer)
