@@ -25,7 +25,9 @@ struct SoakDescriptors: Sendable {
             else { continue }
             sockets.insert(target.dropFirst(8).dropLast())
         }
-        let table = (try? String(contentsOfFile: "/proc/\(larder.process.pid)/net/tcp", encoding: .utf8)) ?? ""
+        // String(contentsOfFile:) ends after the first page of a file that has no size.
+        let file = FileHandle(forReadingAtPath: "/proc/\(larder.process.pid)/net/tcp")
+        let table = String(decoding: (try? file?.readToEnd()) ?? Data(), as: UTF8.self)
         for line in table.split(separator: "\n").dropFirst() {
             let words = line.split(separator: " ")
             let listening = "0A"
