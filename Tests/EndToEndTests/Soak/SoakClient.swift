@@ -2,6 +2,15 @@ import HTTPTypes
 import Primitives
 import TestSupport
 
+extension HTTPFields {
+    /// These, where `others` does not have the same.
+    func merging(_ others: HTTPFields) -> HTTPFields {
+        var merged = self
+        for field in others { merged[field.name] = field.value }
+        return merged
+    }
+}
+
 /// One worker's connection: it is made anew after every restart, and tells what ended with a process from what did not.
 final class SoakClient {
     /// How a talk over the connection ended.
@@ -13,11 +22,14 @@ final class SoakClient {
         case gone
     }
 
+    /// What all its requests have.
+    let fields: HTTPFields
     private let run: SoakRun
     private var connection: (connection: RawConnection, life: Int)?
 
-    init(_ run: SoakRun) {
+    init(_ run: SoakRun, namespace: String? = nil) {
         self.run = run
+        fields = SoakClient.fields(of: namespace)
     }
 
     deinit {
@@ -40,10 +52,17 @@ final class SoakClient {
         }
     }
 
+    /// What says which namespace is meant.
+    static func fields(of namespace: String?) -> HTTPFields {
+        guard let namespace else { return [:] }
+        return [HTTPField.Name("Larder-Namespace")!: namespace]
+    }
+
     /// Sends a request and reads the answer.
     func ask(
         _ method: String, _ target: String, fields: HTTPFields = [:], body: [UInt8] = []
     ) -> Talk<HTTPReply> {
+        let fields = self.fields.merging(fields)
         let talk = talk { connection in
             try connection.sendRequest(method, target, fields: fields, body: body)
             return try connection.readReply(to: method)

@@ -63,7 +63,9 @@ extension SoakOwner {
 
     private func settle(_ order: Order, _ talk: SoakClient.Talk<HTTPReply>) {
         let what = "download of \(order.name.text)"
-        guard let reply = conclude([order.name], talk, what, mayFail: !order.isGood) else { return }
+        guard let reply = conclude([order.name], talk, what, mayFail: !order.isGood) else {
+            return
+        }
         guard let json = try? reply.json else { return fail("\(what): no JSON: \(reply.text)") }
         settle(order, json, what)
     }
@@ -160,8 +162,8 @@ extension SoakOwner {
         let arrival = run.origin.arrival(of: name.text)
         let request = order.json.utf8
         let talk = client.talk { connection -> HTTPReply? in
-            try connection.sendRequest(
-                "POST", "/download", fields: [.contentType: "application/json"], body: request)
+            let fields = client.fields.merging([.contentType: "application/json"])
+            try connection.sendRequest("POST", "/download", fields: fields, body: request)
             if (try? arrival.waitBlocking(limit: .seconds(2))) != nil { return nil }
             // Nobody asks the origin: somebody does already.
             return try connection.readReply()

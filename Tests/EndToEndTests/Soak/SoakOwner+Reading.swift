@@ -62,7 +62,7 @@ extension SoakOwner {
     private func readSlowly(_ name: SoakName, _ path: String) {
         let time = run.now
         let talk = client.talk { connection in
-            try connection.sendRequest("GET", path)
+            try connection.sendRequest("GET", path, fields: client.fields)
             var reply = try connection.readHead()
             let length = reply["Content-Length"].flatMap { Int($0) } ?? 0
             while reply.body.count < length {

@@ -7,12 +7,8 @@ import TestSupport
 /// Lives on its thread; what it shares is in ``SoakRun``.
 final class SoakOwner {
     let run: SoakRun
-    let number: Int
+    let role: SoakRole
     let names: [SoakName]
-    /// Whether all that it stores is pinned: then nothing of it may be lost.
-    let isPinned: Bool
-    /// Whether it sends and reads as slowly as one may.
-    let isSlow: Bool
     let client: SoakClient
     var random: SplitMix64
     /// The entity tag of each name that was read last, and of which version it was.
@@ -20,21 +16,24 @@ final class SoakOwner {
     /// By name and version.
     private var digests: [String: String] = [:]
 
-    init(_ run: SoakRun, number: Int, count: Int, isPinned: Bool = false, isSlow: Bool = false) {
+    init(_ run: SoakRun, _ role: SoakRole) {
         self.run = run
-        self.number = number
-        self.isPinned = isPinned
-        self.isSlow = isSlow
-        names = SoakName.all(ofWorker: number, count: count, withJSON: !isPinned)
-        client = SoakClient(run)
-        random = SplitMix64(seed: run.plan.seed &* 1000 &+ UInt64(number))
+        self.role = role
+        names = SoakName.all(of: role)
+        client = SoakClient(run, namespace: role.namespace)
+        random = SplitMix64(seed: run.plan.seed &* 1000 &+ UInt64(role.number))
         run.model.withLock { model in
-            for name in names { model.open(name.text, isPinned: isPinned) }
+            for name in names { model.open(name.text, isPinned: role.isPinned) }
         }
     }
 
+    var number: Int { role.number }
+    var isPinned: Bool { role.isPinned }
+    var isSlow: Bool { role.isSlow }
+
     /// Until the run ends.
     func work() {
+        if let namespace = role.namespace { make(namespace) }
         while !run.ending.isOpen {
             step()
             run.pause(milliseconds: Int(random.next() % 30))
@@ -43,6 +42,7 @@ final class SoakOwner {
 
     private func step() {
         let name = names.randomElement(using: &random)!
+        if let namespace = role.namespace, random.next() % 25 == 0 { return live(in: namespace, name) }
         switch random.next() % 100 {
         case 0: purge("prefix=\(prefix(of: name).percentEncoded)", names.filter { $0.isURL == name.isURL })
         case 1: if let tag = name.tag { purge("tag=\(tag)", names.filter { $0.tag == tag }) }
@@ -59,7 +59,7 @@ final class SoakOwner {
 
     /// What all names begin with that are stored as this one is.
     private func prefix(of name: SoakName) -> String {
-        name.isURL ? run.origin.url(of: "w\(number)/") : "w\(number)-"
+        name.isURL ? run.origin.url(of: "w\(number)/") : role.keyPrefix
     }
 
     // MARK: - Storing
@@ -75,7 +75,7 @@ final class SoakOwner {
     private func put(_ name: SoakName) {
         let (ttl, version) = (ttl(), newVersion())
         let body = SoakBody.make(name.text, version)
-        let target = "/entries/\(name.text)/content?ttl=\(ttl)&tags=\(name.tag!)" + (isPinned ? "&pinned=true" : "")
+        let target = "/entries/\(name.ownKey)/content?ttl=\(ttl)&tags=\(name.tag!)" + (isPinned ? "&pinned=true" : "")
         run.model.withLock { $0.begin([name.text], .store(.init(version: version, freshUntil: .infinity))) }
         let fields: HTTPFields = random.next() % 10 == 0 ? [.ifNoneMatch: "*"] : [:]
         let talk = isSlow ? putSlowly(target, body) : client.ask("PUT", target, fields: fields, body: body)
@@ -86,8 +86,9 @@ final class SoakOwner {
     private func putSlowly(_ target: String, _ body: [UInt8]) -> SoakClient.Talk<HTTPReply> {
         let isChunked = random.next() % 2 == 0
         let talk = client.talk { connection in
-            let framing = isChunked ? "Transfer-Encoding: chunked" : "Content-Length: \(body.count)"
-            try connection.send("PUT \(target) HTTP/1.1\r\nHost: localhost\r\n\(framing)\r\n\r\n")
+            let framing: HTTPFields =
+                isChunked ? [.transferEncoding: "chunked"] : [.contentLength: "\(body.count)"]
+            try connection.sendRequest("PUT", target, fields: client.fields.merging(framing))
             let step = max(200, body.count / 20)
             for start in stride(from: 0, to: body.count, by: step) {
                 let piece = Array(body[start..<min(body.count, start + step)])
@@ -224,7 +225,7 @@ final class SoakOwner {
     }
 
     /// The key of its entry.
-    func key(of name: SoakName) -> String { name.isURL ? md5(run.origin.url(of: name.text)) : name.text }
+    func key(of name: SoakName) -> String { name.isURL ? md5(run.origin.url(of: name.text)) : name.ownKey }
 
     func digest(_ name: String, _ version: Int) -> String {
         let place = "\(name) \(version)"

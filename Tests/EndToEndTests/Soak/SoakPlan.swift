@@ -44,7 +44,7 @@ struct SoakPlan: Sendable {
     /// Everything is small, so that eviction never rests.
     var arguments: [String] {
         [
-            "--layout", layout, "--memory-limit", "8MiB", "--disk-limit", "16MiB", "--disk-reserve", "1MiB",
+            "--layout", layout, "--memory-limit", "8MiB", "--disk-limit", "20MiB", "--disk-reserve", "1MiB",
             "--inline-limit", "8KiB", "--entry-limit", "2MiB", "--drain-timeout", "5", "--log-format", "json",
         ]
     }

@@ -76,11 +76,7 @@ final class SoakRun: Sendable {
         try await server.start()
         let watch = SoakWatch(self)
         var workers: [@Sendable () -> Void] = [{ [self] in SoakVisitor(self).work() }]
-        workers.append { [self] in SoakOwner(self, number: 0, count: 15, isPinned: true).work() }
-        for number in 1...4 { workers.append { [self] in SoakOwner(self, number: number, count: 60).work() } }
-        for number in 5...6 {
-            workers.append { [self] in SoakOwner(self, number: number, count: 10, isSlow: true).work() }
-        }
+        for role in SoakRole.all { workers.append { [self] in SoakOwner(self, role).work() } }
         for number in 0..<3 { workers.append { [self] in SoakFetcher(self, number: number).work() } }
         workers.append { watch.work() }
         for worker in workers {
@@ -148,16 +144,15 @@ final class SoakRun: Sendable {
     /// Compares all names with what is held at last.
     private func audit() async throws {
         guard let life = server.life else { return }
-        let names = (0...6).flatMap { worker in
-            SoakName.all(ofWorker: worker, count: worker == 0 ? 15 : worker < 5 ? 60 : 10, withJSON: worker != 0)
-        }
+        let names = SoakRole.all.flatMap { role in SoakName.all(of: role).map { (name: $0, role: role) } }
         let held = try await HTTPClient(port: life.process.port, limit: .seconds(60)).withConnection {
             [self] connection in
             var held = 0
-            for name in names {
-                let key = name.isURL ? md5(origin.url(of: name.text)) : name.text
+            for (name, role) in names {
+                let key = name.isURL ? md5(origin.url(of: name.text)) : name.ownKey
                 let time = now
-                try connection.sendRequest("GET", "/entries/\(key)/content")
+                let fields = SoakClient.fields(of: role.namespace)
+                try connection.sendRequest("GET", "/entries/\(key)/content", fields: fields)
                 let reply = try connection.readReply()
                 var version: Int?
                 if reply.status == 200 {

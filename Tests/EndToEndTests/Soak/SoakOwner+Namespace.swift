@@ -1,0 +1,63 @@
+import HTTPTypes
+import Primitives
+import TestSupport
+
+/// What a worker does with the namespace that it has for itself.
+extension SoakOwner {
+    /// Sees that it is there; blocks until it is, or the run ends.
+    func make(_ namespace: String) {
+        let what = "PUT of namespace \(namespace)"
+        while !run.ending.isOpen {
+            let change: JSON = ["diskLimit": "4MiB", "memoryLimit": "1MiB"]
+            if conclude([], client.ask("PUT", "/namespaces/\(namespace)", json: change), what) != nil { return }
+            run.pause(milliseconds: 20)
+        }
+    }
+
+    /// Begins it anew, removes it, or looks from outside.
+    func live(in namespace: String, _ name: SoakName) {
+        switch random.next() % 8 {
+        case 0: removeNamespace(namespace)
+        case 1...3: beginAnew(namespace)
+        default: lookFromOutside(name)
+        }
+    }
+
+    /// Another version: nobody finds anything any more, at once.
+    private func beginAnew(_ namespace: String) {
+        let texts = names.map(\.text)
+        let version = newVersion()
+        run.model.withLock { $0.begin(texts, .remove) }
+        let what = "version \(version) of namespace \(namespace)"
+        let change: JSON = ["version": .number(version)]
+        guard let reply = conclude(names, client.ask("PUT", "/namespaces/\(namespace)", json: change), what) else {
+            return
+        }
+        run.model.withLock { $0.end(texts, .done) }
+        run.tally.count("namespaces begun anew")
+        if (try? reply.member("entries"))?.doubleValue != 0 { fail("\(what): it is not empty: \(reply.text)") }
+        guard case .value(let list) = client.ask("GET", "/entries?limit=1"), list.status == 200 else { return }
+        if (try? list.member("entries"))?.arrayValue?.isEmpty != true { fail("\(what): it lists \(list.text)") }
+    }
+
+    /// With all that is in it; then it is made again.
+    private func removeNamespace(_ namespace: String) {
+        let texts = names.map(\.text)
+        run.model.withLock { $0.begin(texts, .remove) }
+        let what = "DELETE of namespace \(namespace)"
+        if conclude(names, client.ask("DELETE", "/namespaces/\(namespace)"), what) != nil {
+            run.model.withLock { $0.end(texts, .done) }
+            run.tally.count("namespaces removed")
+        }
+        make(namespace)
+    }
+
+    /// In the default namespace nobody stores under these keys and URLs.
+    private func lookFromOutside(_ name: SoakName) {
+        let path = "/entries/\(key(of: name))/content?stale=true"
+        let what = "look at \(name.text) from another namespace"
+        let fields = SoakClient.fields(of: "default")
+        guard let reply = conclude([], client.ask("GET", path, fields: fields), what, [200, 404]) else { return }
+        if reply.status == 200 { fail("\(what): \(reply.head)") }
+    }
+}
