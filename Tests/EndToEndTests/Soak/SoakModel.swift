@@ -38,6 +38,8 @@ struct SoakModel: Sendable {
         var pending: Change?
         /// What a download brings whose client has left.
         var floating: Held?
+        /// What it held before a hit moved its time, and when that was.
+        var beforeSlide: (held: [Held], time: Double)?
 
         var candidates: [Held] {
             var all = possible
@@ -53,6 +55,8 @@ struct SoakModel: Sendable {
 
     /// Clocks are read on two sides, and a second has room for both.
     static let slack = 1.0
+    /// Hits are written down within a second, and a busy disk takes its time.
+    static let flushLimit = 3.0
 
     /// A name that holds nothing yet.
     mutating func open(_ name: String, isPinned: Bool) {
@@ -77,6 +81,8 @@ struct SoakModel: Sendable {
         for name in names {
             guard var account = accounts[name], let change = account.pending else { continue }
             account.pending = nil
+            // What comes after a hit is written down after it.
+            if case .done = end { account.beforeSlide = nil }
             switch (change, end) {
             case (_, .refused): break
             case (.store(let held), .done):
@@ -100,15 +106,21 @@ struct SoakModel: Sendable {
 
     /// An answer says which version the name holds now.
     ///
-    /// - Parameter freshUntil: `nil` when the answer changed nothing about that.
+    /// - Parameters:
+    ///   - freshUntil: `nil` when the answer changed nothing about that.
+    ///   - slidAt: when it was a hit that changed it, which a kill may undo.
     /// - Returns: what is wrong with it.
-    mutating func settle(_ name: String, version: Int, freshUntil: Double?) -> String? {
+    mutating func settle(_ name: String, version: Int, freshUntil: Double?, slidAt: Double? = nil) -> String? {
         guard var account = accounts[name] else { return "\(name) is nobody's" }
         let fitting = account.candidates.filter { $0.version == version }
         guard !fitting.isEmpty else { return "\(name) was given as version \(version), but \(words(account))" }
         account.possible = [
             Held(version: version, freshUntil: freshUntil ?? fitting.map(\.freshUntil).max() ?? 0)
         ]
+        // Of several in one second the first one is undone as well.
+        let isUndoable = account.beforeSlide.map { (slidAt ?? .infinity) - $0.time < Self.flushLimit } ?? false
+        let earlier = isUndoable ? account.beforeSlide?.held ?? [] : []
+        account.beforeSlide = slidAt.map { (earlier + fitting, $0) }
         account.mayBeAbsent = false
         account.pending = nil
         if account.floating?.version == version { account.floating = nil }
@@ -126,12 +138,24 @@ struct SoakModel: Sendable {
         accounts[name] = account
     }
 
-    /// The server has gone, and all its downloads with it.
-    mutating func restart() {
-        for name in accounts.keys {
-            guard let floating = accounts[name]?.floating else { continue }
-            accounts[name]?.possible.append(floating)
-            accounts[name]?.floating = nil
+    /// A hit that nobody was told of may have moved the time of what a name holds, who knows how far.
+    mutating func mayHaveSlid(_ name: String) {
+        let versions = Set(accounts[name]?.possible.map(\.version) ?? [])
+        accounts[name]?.possible += versions.map { Held(version: $0, freshUntil: .infinity) }
+    }
+
+    /// The server has gone, and all its downloads with it; and, as it may when it was killed, the hits of its last
+    /// second.
+    mutating func restart(at time: Double) {
+        for (name, old) in accounts {
+            var account = old
+            if let floating = account.floating { account.possible.append(floating) }
+            account.floating = nil
+            if let before = account.beforeSlide, time - before.time < Self.flushLimit {
+                account.possible += before.held
+            }
+            account.beforeSlide = nil
+            accounts[name] = account
         }
     }
 

@@ -64,7 +64,7 @@ struct SoakModelTests {
         model.begin(["a"], .store(Self.held(3)))
         model.end(["a"], .done)
         #expect(model.candidates("a") == [2, 3])
-        model.restart()
+        model.restart(at: 0)
         #expect(model.candidates("a") == [2, 3])
         #expect(model.settle("a", version: 3, freshUntil: nil) == nil)
         #expect(model.candidates("a") == [3])
@@ -81,6 +81,36 @@ struct SoakModelTests {
         model.end(["a"], .done)
         #expect(model.verdict("a", found: 1, at: 150) == nil)
         #expect(model.verdict("a", found: 1, at: 202) != nil)
+    }
+
+    @Test("what a hit moved may be undone by a kill within its last second, and not later")
+    func slide() {
+        var model = Self.model(isPinned: false)
+        #expect(model.settle("a", version: 1, freshUntil: 12, slidAt: 10) == nil)
+        #expect(model.verdict("a", found: 1, at: 50) != nil)
+        var (soon, late) = (model, model)
+        soon.restart(at: 10.5)
+        late.restart(at: 14)
+        #expect(soon.verdict("a", found: 1, at: 50) == nil)
+        #expect(late.verdict("a", found: 1, at: 50) != nil)
+        var removed = model
+        removed.begin(["a"], .remove)
+        removed.end(["a"], .done)
+        removed.restart(at: 10.5)
+        #expect(removed.verdict("a", found: 1, at: nil) != nil)
+        // Of two, both are.
+        #expect(model.settle("a", version: 1, freshUntil: 13, slidAt: 10.2) == nil)
+        model.restart(at: 10.5)
+        #expect(model.verdict("a", found: 1, at: 50) == nil)
+    }
+
+    @Test("a hit without an answer may have moved the time")
+    func slideWithoutAnswer() {
+        var model = Self.model(isPinned: false)
+        #expect(model.verdict("a", found: 1, at: 200) != nil)
+        model.mayHaveSlid("a")
+        #expect(model.verdict("a", found: 1, at: 200) == nil)
+        #expect(model.candidates("a") == [1])
     }
 
     @Test("a body tells its name, its version, and whether it is whole")

@@ -64,10 +64,15 @@ extension SoakOwner {
     private func settle(_ order: Order, _ talk: SoakClient.Talk<HTTPReply>) {
         let what = "download of \(order.name.text)"
         guard let reply = conclude([order.name], talk, what, mayFail: !order.isGood) else {
-            return
+            return noteLost(order)
         }
         guard let json = try? reply.json else { return fail("\(what): no JSON: \(reply.text)") }
         settle(order, json, what)
+    }
+
+    /// Whether it was a hit that slid is not known.
+    private func noteLost(_ order: Order) {
+        if order.slides { run.model.withLock { $0.mayHaveSlid(order.name.text) } }
     }
 
     /// Holds an answer with an entry against what may be.
@@ -91,7 +96,9 @@ extension SoakOwner {
         let isRenewed = !isHit || (outcome == "cached" && order.slides)
         let end = isRenewed ? ttl.map { run.now + $0 } : nil
         if order.isGood || isRenewed {
-            judge(run.model.withLock { $0.settle(name, version: version, freshUntil: end) }, what)
+            let slidAt = isHit && isRenewed ? run.now : nil
+            judge(
+                run.model.withLock { $0.settle(name, version: version, freshUntil: end, slidAt: slidAt) }, what)
         } else {
             found(version, order.name, what)
         }
@@ -105,6 +112,7 @@ extension SoakOwner {
         let talk = client.ask("POST", "/downloads", json: .array(orders.map(\.json)))
         guard case .value(let reply) = talk, reply.status == 200 else {
             _ = conclude(rest, talk, "batch")
+            for order in orders { noteLost(order) }
             return
         }
         var answered: Set<Int> = []
@@ -130,6 +138,7 @@ extension SoakOwner {
         }
         for index in orders.indices where !answered.contains(index) {
             run.model.withLock { $0.end([orders[index].name.text], .unknown) }
+            noteLost(orders[index])
         }
         if answered.count != orders.count { fail("batch: \(answered.count) of \(orders.count) lines") }
     }

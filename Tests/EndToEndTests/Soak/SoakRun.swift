@@ -113,7 +113,7 @@ final class SoakRun: Sendable {
             } else {
                 try await server.kill()
             }
-            model.withLock { $0.restart() }
+            model.withLock { [now] in $0.restart(at: now) }
             try await server.start()
         }
         while now < plan.duration, !ending.isOpen {
