@@ -33,7 +33,7 @@ struct FileSync: Sendable {
             let code = self.directory(name)
             // What may not be read or written was not made here.
             if code != 0, code != EACCES, code != EROFS { throw .system("fsync", name, code) }
-            guard let slash = path.lastIndex(of: "/") else { return }
+            guard let slash = path.lastSlash else { return }
             path = path[..<slash]
         }
     }

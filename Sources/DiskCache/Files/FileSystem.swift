@@ -79,7 +79,7 @@ enum FileSystem {
             if stat(path, &raw) == 0, FileStatus(raw).isDirectory { return }
             throw .system("mkdir", path, ENOTDIR)
         }
-        guard code == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex else {
+        guard code == ENOENT, let slash = path.lastSlash, slash != path.startIndex else {
             throw .system("mkdir", path, code)
         }
         try makeDirectories(String(path[..<slash]))

@@ -34,7 +34,8 @@ public enum ReadablePath {
     /// The path of the body of what a URL names.
     public static func path(forURL url: String, key: CacheKey) -> String {
         let parts = URLParts(url)
-        var isPlain = key == .url(canonical: url)
+        // `http://a` has the path of `http://a/`.
+        var isPlain = key == .url(canonical: url) && parts.hasPath
         var directories = ["QUrlCaches"]
         for segment in [parts.scheme, hostName(parts, isPlain: &isPlain)] + parts.segments.dropLast() {
             directories.append(directoryName(segment, isPlain: &isPlain))
@@ -120,7 +121,7 @@ public enum ReadablePath {
         if last == "@index" { isPlain = false }
         var leaf = last.isEmpty ? "@index" : safeName(last.utf8, isPlain: &isPlain)
         if let query = parts.query {
-            if query.contains("%2f") { isPlain = false }
+            if query.utf8.contains("%2f".utf8) { isPlain = false }
             let pieces = query.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
             leaf += "?" + pieces.map { escaped($0, isPlain: &isPlain) }.joined(separator: "%2f")
         }

@@ -9,6 +9,8 @@ struct URLParts {
     var port: String?
     /// What stands between the slashes of the path, behind the first one; at least one.
     var segments: [String] = [""]
+    /// Whether there is a slash behind the host. A canonical URL has one.
+    var hasPath = false
     /// What stands behind the first `?`; `nil` without one.
     var query: String?
 
@@ -20,6 +22,7 @@ struct URLParts {
             rest = rest[..<mark]
         }
         let slash = rest.firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex
+        hasPath = slash < rest.endIndex
         segments = rest[slash...].dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
             .map { String(Substring($0)) }
 

@@ -72,7 +72,7 @@ enum Recovery {
             FileSystem.unlink(oldPath)
             return
         }
-        if let slash = place.lastIndex(of: "/") { try? FileSystem.makeDirectories(String(place[..<slash])) }
+        if let slash = place.lastSlash { try? FileSystem.makeDirectories(String(place[..<slash])) }
         if FileSystem.rename(oldPath, to: place) == 0 {
             try setFile(of: row, path, context)
             return
@@ -106,10 +106,9 @@ enum Recovery {
 
     /// Whether a noted path is one that this program can have written: nothing else is removed on its word.
     private static func isInside(_ path: String) -> Bool {
-        !path.hasPrefix("/")
-            && path.split(separator: "/", omittingEmptySubsequences: false).allSatisfy {
-                !["", ".", ".."].contains($0)
-            }
-            && BodyTree.isRoot(String(path.prefix { $0 != "/" }))
+        // By bytes: a slash with an accent behind it is another `Character`.
+        let components = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+            .map { String(Substring($0)) }
+        return !components.contains { ["", ".", ".."].contains($0) } && BodyTree.isRoot(components[0])
     }
 }

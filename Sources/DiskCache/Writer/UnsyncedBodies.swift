@@ -27,7 +27,7 @@ struct UnsyncedBodies {
 
     /// A name that must last is in its directory now.
     mutating func named(_ place: String) {
-        guard isWanted, let slash = place.lastIndex(of: "/") else { return }
+        guard isWanted, let slash = place.lastSlash else { return }
         directories.insert(String(place[..<slash]))
     }
 

@@ -184,7 +184,7 @@ extension BodyStore {
     /// Undoes a ``WriteContext/setAside(_:id:)``: renames an `.old` back to where it was.
     static func putBack(_ old: String, to place: String) {
         var code = FileSystem.rename(old, to: place)
-        if code == ENOENT, let slash = place.lastIndex(of: "/") {
+        if code == ENOENT, let slash = place.lastSlash {
             try? FileSystem.makeDirectories(String(place[..<slash]))
             code = FileSystem.rename(old, to: place)
         }

@@ -62,6 +62,18 @@ struct CrashTests {
         #expect(reached >= 2)
     }
 
+    @Test("leaves nothing of a body whose key begins with an accent", arguments: [CrashPoint.bodyPlaced, .beforeCommit])
+    func accentFirst(_ point: CrashPoint) async throws {
+        let fixture = try CacheFixture(.readable)
+        try await fixture.withCache { cache async throws in try await cache.store(Self.old, key: "bystander") }
+        let cache = try fixture.open(crashHook: { current in
+            if current == point { throw SimulatedCrash() }
+        })
+        await #expect(throws: (any Error).self) { try await cache.store(Self.new, key: "\u{301}x") }
+        cache.close()
+        try await fixture.withCache { cache async throws in #expect(try cache.findings() == []) }
+    }
+
     /// What is there, and acknowledged, before.
     private static func prepare(_ scenario: Scenario, _ cache: DiskCache) async throws {
         switch scenario {

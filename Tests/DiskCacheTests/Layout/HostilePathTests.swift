@@ -36,6 +36,14 @@ struct HostilePathTests {
                 && endsInMark(bytes.dropLast(9))
     }
 
+    @Test("directories above a name that begins with an accent are made")
+    func directoriesAboveAccent() throws {
+        let temporary = try TemporaryDirectory()
+        let path = temporary.path("a/\u{301}/b")
+        try FileSystem.makeDirectories(path)
+        #expect(FileSystem.status(of: path)?.isDirectory == true)
+    }
+
     @Test("no URL leads out of the root, whatever it contains")
     func urls() {
         var generator = SplitMix64(seed: 11)

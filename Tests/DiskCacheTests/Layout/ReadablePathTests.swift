@@ -68,6 +68,9 @@ struct ReadablePathTests {
             ("http://example.com/../b", "QUrlCaches/http/example.com/%2E%2E/b"),
             ("http://example.com/./..", "QUrlCaches/http/example.com/%2E/%2E%2E"),
             ("http://../b", "QUrlCaches/http/%2E%2E/b"),
+            ("http://example.com", "QUrlCaches/http/example.com/@index"),
+            ("http://example.com?q", "QUrlCaches/http/example.com/@index?q"),
+            ("http://example.com/a?%2f\u{301}", "QUrlCaches/http/example.com/a?%2f\u{301}"),
             ("http://example.com/a\0b", "QUrlCaches/http/example.com/a%00b"),
             ("", "QUrlCaches/@empty/@empty/@index"),
         ])
