@@ -56,6 +56,8 @@ struct InvalidationTests {
             (["Location: mailto:a@origin.example"], []),
             (["Location: http:other"], []),
             (["Location: http:///other"], []),
+            (["Location: http://origin.example:80:80/other"], []),
+            (["Location: http://origin.example::/other"], []),
             (["Location:"], []),
             (["Link: </other>"], []),
         ])
@@ -81,6 +83,8 @@ struct InvalidationTests {
             ("?", "http://a/b/c/d;p?"), ("g%2Fh//i", "http://a/b/c/g%2Fh//i"), ("g?a:b", "http://a/b/c/g?a:b"),
             ("/g?http://x", "http://a/g?http://x"), ("http://a", "http://a/"), ("http://a?x", "http://a/?x"),
             ("http://A:/g", "http://a/g"), ("http://[::1]:80/g", "http://[::1]/g"), (" /g\t", "http://a/g"),
+            // A slash is a slash, whatever accent comes behind it.
+            ("/\u{301}/../g", "http://a/g"), ("../\u{301}", "http://a/b/\u{301}"),
         ])
     func references(reference: String, expected: String) throws {
         let base = try #require(TargetURI("http://a/b/c/d;p?q#f"))

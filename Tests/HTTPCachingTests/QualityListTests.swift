@@ -109,6 +109,13 @@ struct QualityListTests {
         #expect(QualityList.normalised(name: name, lines: one) != QualityList.normalised(name: name, lines: other))
     }
 
+    @Test("a quoted backslash stays one, whatever accent comes behind it")
+    func accentBehindBackslash() throws {
+        let list = try #require(QualityList(["a;b=\"\\\\\u{301}\""]))
+        let again = try #require(QualityList(list.members.map(\.text)))
+        #expect(again.members.map { Array($0.value.utf8) } == list.members.map { Array($0.value.utf8) })
+    }
+
     @Test("quotes without an end are read in a time that grows with the length only", .timeLimit(.minutes(1)))
     func openQuotes() {
         let line = "\"" + String(repeating: "\\\"", count: 500_000)

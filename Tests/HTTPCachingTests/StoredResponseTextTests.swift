@@ -47,6 +47,7 @@ struct StoredResponseTextTests {
         arguments: [
             ("", ""), ("{", "["), ("\"status\"", "\"state\""), ("200", "\"200\""), ("\"Date\"", "\"Da te\""),
             ("\"Date\",", "\"Date\",\"\","), ("GMT", "GMT\u{20AC}"), ("[0,5]", "[5,0]"), ("[0,5]", "[5]"),
+            ("[0,5]", "[-1,5]"),
             ("\"isOnlyReason\":true", "\"isOnlyReason\":1"), ("\"selection\":\"\"", "\"selection\":\"A\""),
         ])
     func malformed(good: String, bad: String) {

@@ -83,7 +83,14 @@ public struct QualityList: Hashable, Sendable {
     private static func quotedIfNeeded(_ argument: String) -> String {
         var scanner = FieldScanner(argument)
         if scanner.token() != nil, scanner.isAtEnd { return argument }
-        return "\"" + argument.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+        // Scalar by scalar: with an accent behind it a quote is another character.
+        var quoted = "\"".unicodeScalars
+        for scalar in argument.unicodeScalars {
+            if scalar == "\"" || scalar == "\\" { quoted.append("\\") }
+            quoted.append(scalar)
+        }
+        quoted.append("\"")
+        return String(quoted)
     }
 }
 

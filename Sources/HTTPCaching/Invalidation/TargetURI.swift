@@ -43,7 +43,7 @@ struct TargetURI: Hashable {
                 query: reference.query.isEmpty ? query : reference.query)
         }
         let merged: String
-        if reference.path.hasPrefix("/") {
+        if reference.path.utf8.first == UInt8(ascii: "/") {
             merged = reference.path
         } else {
             let directory = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path[...$0] } ?? "/"
@@ -57,6 +57,9 @@ struct TargetURI: Hashable {
         let defaults = ["http": ":80", "https": ":443"]
         let scheme = scheme.lowercased()
         guard let defaultPort = defaults[scheme], !authority.utf8.contains(UInt8(ascii: "@")) else { return nil }
+        // Behind the host, which may be an address in brackets, stands one port and no more.
+        let colons = authority.utf8.reversed().prefix { $0 != UInt8(ascii: "]") }.count { $0 == UInt8(ascii: ":") }
+        guard colons < 2 else { return nil }
         var authority = authority.lowercased()
         if authority.hasSuffix(defaultPort) { authority.removeLast(defaultPort.count) }
         if authority.hasSuffix(":") { authority.removeLast() }

@@ -55,9 +55,9 @@ extension StoredResponse {
             receivedAt: Timestamp(milliseconds: receivedAt), selection: selection,
             completeLength: json["completeLength"]?.integer, isInvalid: json["isInvalid"]?.boolValue ?? false)
         if let bounds = json["part"]?.arrayValue {
-            guard bounds.count == 2, let lower = bounds[0].integer, let upper = bounds[1].integer, lower <= upper else {
-                return nil
-            }
+            guard bounds.count == 2, let lower = bounds[0].integer, let upper = bounds[1].integer, lower >= 0,
+                lower <= upper
+            else { return nil }
             part = lower..<upper
         }
         isExpirySet = json["isExpirySet"]?.boolValue ?? false

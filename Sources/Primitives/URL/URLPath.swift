@@ -40,15 +40,16 @@ public enum URLPath {
     public static func removeDotSegments(_ path: String) -> String {
         guard path.utf8.first == UInt8(ascii: "/") else { return path.isEmpty ? "/" : removeDotSegments("/" + path) }
         var kept: [Substring] = []
-        let segments = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+        // By bytes: a slash with an accent behind it is another `Character`.
+        let segments = path.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         for (index, segment) in segments.enumerated() {
             let isLast = index == segments.count - 1
-            switch segment {
+            switch Substring(segment) {
             case ".": if isLast { kept.append("") }
             case "..":
                 if !kept.isEmpty { kept.removeLast() }
                 if isLast { kept.append("") }
-            default: kept.append(segment)
+            case let segment: kept.append(segment)
             }
         }
         return "/" + kept.joined(separator: "/")

@@ -115,6 +115,12 @@ struct CanonicalURLTests {
         #expect(throws: InvalidURL.self) { try CanonicalURL(text) }
     }
 
+    @Test("a slash is a slash, whatever accent comes behind it")
+    func accentBehindSlash() {
+        #expect(Array(URLPath.removeDotSegments("/a/\u{301}/../b").utf8) == Array("/a/b".utf8))
+        #expect(Array(URLPath.removeDotSegments("/\u{301}").utf8) == Array("/\u{301}".utf8))
+    }
+
     @Test("8,192 bytes are accepted, one more is not")
     func length() throws {
         let longest = "http://h/" + String(repeating: "a", count: CanonicalURL.maximumLength - 9)
