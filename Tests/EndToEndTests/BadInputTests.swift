@@ -92,6 +92,7 @@ struct BadInputTests {
         .get("/json?url=http://h.example/&params=%5B%5D", 400, pointer: "/params"),
         .get("/json?url=http://h.example/&params=nonsense", 400, pointer: "/params"),
         .get("/json?url=http://h.example/", 404), .get("/stats?x=1", 400, pointer: "/x"),
+        .get("/stats?a%2Fb~%0A=1", 400, pointer: "/a~1b~0\n"),
         Case(method: "PUT", path: "/entries/a%2Fb/content", body: "x", pointer: "/key"),
         Case(method: "PUT", path: "/entries/../content", body: "x", pointer: "/key"),
         Case(method: "PUT", path: "/entries/%2e%2e/content", body: "x", pointer: "/key"),

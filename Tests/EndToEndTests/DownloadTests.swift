@@ -240,6 +240,18 @@ struct DownloadTests {
         }
     }
 
+    @Test("a form's parameters whose names only look alike are two")
+    func canonicallyEquivalentNames() async throws {
+        let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let text = "url=\(origin.url("/f").percentEncoded)&params[%C3%A9]=1&params[e%CC%81]=2"
+            let form: HTTPFields = [.contentType: "application/x-www-form-urlencoded"]
+            #expect(try await server.client.request("POST", "/download", fields: form, text: text).status == 200)
+            #expect(origin.requests.first?.target == "/f?e%CC%81=2&%C3%A9=1")
+        }
+    }
+
     @Test("fields for the origin are sent, and make an entry of their own")
     func fields() async throws {
         let origin = try ScriptedOrigin { request, connection in

@@ -148,6 +148,18 @@ struct EntriesTests {
         }
     }
 
+    @Test("a tag is found however its accents are spelled")
+    func canonicallyEquivalentTags() async throws {
+        try await TestServer.with { (server) async throws in
+            try await server.put("one", Array("hi".utf8), query: "tags=caf%C3%A9")
+            try await server.put("two", Array("hi".utf8), query: "tags=cafe%CC%81")
+            for tag in ["caf%C3%A9", "cafe%CC%81"] {
+                let removed = try await server.client.request("DELETE", "/entries?tag=\(tag)&dryRun=true")
+                #expect(try removed.json == ["removed": 2])
+            }
+        }
+    }
+
     @Test("hits are counted, and flushed before a restart")
     func hits() async throws {
         let directory = try TemporaryDirectory()

@@ -94,7 +94,7 @@ enum BodyDecoding {
         for (name, value) in try FormDecoding.pairs(text, subject: "form") {
             if let group = ["params", "headers"].first(where: { name.hasPrefix($0 + "[") && name.hasSuffix("]") }) {
                 let inner = String(name.dropFirst(group.count + 1).dropLast())
-                if let index = groups[group]?.firstIndex(where: { $0.name == inner }),
+                if let index = groups[group]?.firstIndex(where: { ExactText($0.name) == ExactText(inner) }),
                     let held = groups[group]?[index].value
                 {
                     groups[group]?[index].value = .array((held.arrayValue ?? [held]) + [.string(value)])

@@ -1,3 +1,4 @@
+import Foundation
 import Larder
 import Primitives
 
@@ -13,7 +14,7 @@ struct Query {
                 let list = known.sorted().joined(separator: ", ")
                 throw .invalid(
                     "the query parameter \"\(name)\" is not known here" + (known.isEmpty ? "" : "; there are \(list)"),
-                    pointer: "/" + name)
+                    pointer: "/" + JSON.pointerToken(name))
             }
             if name == "tags", let held = values[name] {
                 values[name] = held + "," + value
@@ -126,6 +127,12 @@ enum Tags {
                 throw .invalid("a tag has 1 to 128 characters, no control character and no comma", pointer: pointer)
             }
         }
-        return Set(tags)
+        return Set(tags.map(spelling))
+    }
+
+    /// A tag in the one spelling that it is kept in: accents that are composed, so that it is found however a client
+    /// spells them.
+    static func spelling(_ tag: String) -> String {
+        tag.utf8.allSatisfy { $0 < 0x80 } ? tag : tag.precomposedStringWithCanonicalMapping
     }
 }

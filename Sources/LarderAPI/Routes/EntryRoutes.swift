@@ -137,7 +137,7 @@ struct EntryRoutes: Sendable {
         filter.url = try query.canonicalURL()?.url.string
         filter.prefix = try nonEmpty(query, "prefix")
         filter.host = try nonEmpty(query, "host")?.lowercased()
-        filter.tag = try nonEmpty(query, "tag")
+        filter.tag = try nonEmpty(query, "tag").map(Tags.spelling)
         if let text = query["state"] {
             guard let state = EntryFilter.State(rawValue: text) else {
                 throw .invalid("state is fresh or stale", pointer: "/state")

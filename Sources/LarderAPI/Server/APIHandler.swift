@@ -54,7 +54,7 @@ final class APIHandler: RequestHandler {
         var operation = "none"
         do throws(Problem) {
             guard case .found(let route, let rawParameters, _, _) = match else {
-                _ = try gate.admit(request, scope: nil)
+                if !isOpen(match, to: request) { _ = try gate.admit(request, scope: nil) }
                 throw refusal(of: request, match)
             }
             operation = route.endpoint.operation
@@ -81,6 +81,17 @@ final class APIHandler: RequestHandler {
         } catch {
             let context = context(of: request, visitor, namespaces.default, operation: operation, since: start)
             return answer(error, to: request, context)
+        }
+    }
+
+    /// Whether the path is there for everybody, with another method: then everybody may know.
+    private func isOpen(_ match: Router<Route>.Match, to request: Request) -> Bool {
+        guard case .methodNotAllowed(let allow) = match else { return false }
+        return allow.allSatisfy { method in
+            guard case .found(let route, _, _, _) = router.match(method: method, target: request.target) else {
+                return false
+            }
+            return route.scope == nil
         }
     }
 

@@ -65,6 +65,9 @@ struct AccessTests {
                 if Self.publicPaths.contains(path) {
                     #expect(try await ask(method, held, [:]).status == 200, "\(method) \(held)")
                     #expect(try await ask(method, held, TestTokens.fields("Bearer x", for: held)).status == 200)
+                    // Of what everybody may ask for, everybody is told that there is no other method.
+                    let other = try await ask("DELETE", held, [:])
+                    #expect(other.status == 405 && other["Allow"] == "GET, HEAD", "DELETE \(held)")
                     continue
                 }
                 var refusedScopes = 0
