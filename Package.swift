@@ -143,3 +143,24 @@ let package = Package(
             ]),
     ]
 )
+
+// What must hold of every parser, whatever it is fed: tests like any other, and what scripts/fuzz has libFuzzer call. The
+// environment says which of the two it is, because nothing but libFuzzer can be linked with the latter.
+let fuzzed: [Target.Dependency] = [
+    "LarderAPI", "Larder", "Origin", "HTTPCaching", "DiskCache", "Primitives",
+    .product(name: "Crypto", package: "swift-crypto"), .product(name: "HTTPTypes", package: "swift-http-types"),
+]
+let fuzzInputs = ["corpus", "regressions", "dictionaries"]
+if Context.environment["LARDER_FUZZ"] == nil {
+    package.targets.append(
+        .testTarget(
+            name: "FuzzTests", dependencies: fuzzed, path: "Tests/Fuzz", exclude: fuzzInputs + ["Entry", "Main"],
+            sources: ["Properties", "Suite"]))
+} else {
+    package.targets += [
+        .target(
+            name: "LarderFuzzing", dependencies: fuzzed, path: "Tests/Fuzz", exclude: fuzzInputs + ["Main", "Suite"],
+            sources: ["Entry", "Properties"]),
+        .executableTarget(name: "LarderFuzz", dependencies: ["LarderFuzzing"], path: "Tests/Fuzz/Main"),
+    ]
+}

@@ -188,7 +188,7 @@ extension AccessToken {
     }
 
     /// As it stands in a file.
-    fileprivate var line: String {
+    var line: String {
         var words = [
             "name=\(name)", "sha256=\(digest.hex)", "scopes=\(scopes.map(\.rawValue).sorted().joined(separator: ","))",
             "namespaces=\(namespaces.map { $0.sorted().joined(separator: ",") } ?? "*")",

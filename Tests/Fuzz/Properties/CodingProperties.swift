@@ -1,0 +1,50 @@
+@testable import Origin
+
+/// The first byte says the codings, the others are a body in them.
+enum CodingProperties {
+    private static let names = ["gzip", "deflate", "br", "zstd"]
+    private static let limit: Int64 = 1 << 20
+
+    static func check(_ bytes: [UInt8]) throws(Violation) {
+        guard let first = bytes.first else { return }
+        var codings = [names[Int(first) % 4]]
+        if first >= 0x80 { codings.append(names[Int(first) / 4 % 4]) }
+        let body = bytes[1...]
+        let whole = try decode([body], codings)
+        // Byte by byte as far as headers reach.
+        let single = try decode(body.prefix(200).indices.map { body[$0...$0] } + [body.dropFirst(200)], codings)
+        let cut = body.startIndex + body.count / 2
+        let halves = try decode([body[..<cut], body[cut...]], codings)
+        try demand(whole == halves && whole == single, "pieces make no difference", "\(codings)")
+    }
+
+    /// What becomes of a body that comes in pieces; `nil` when it is refused.
+    private static func decode(_ pieces: [ArraySlice<UInt8>], _ codings: [String]) throws(Violation) -> [UInt8]? {
+        let memory = DecoderMemory(limit: 64 << 20)
+        var output: [UInt8] = []
+        var hasOddPiece = false
+        let isWhole = { () -> Bool in
+            guard let decoding = try? ContentDecoding(names: codings, sizeLimit: limit, memory: memory) else {
+                return false
+            }
+            do {
+                for piece in pieces where !piece.isEmpty {
+                    try piece.withUnsafeBytes { bytes in
+                        try decoding.decode(bytes) { decoded in
+                            if decoded.isEmpty || decoded.count > contentPieceSize { hasOddPiece = true }
+                            output += decoded
+                        }
+                    }
+                }
+                try decoding.finish()
+                return true
+            } catch {
+                return false
+            }
+        }()
+        try demand(!hasOddPiece, "what is handed on is not empty, and not too much", "\(codings)")
+        try demand(Int64(output.count) <= limit, "no body is longer than the limit", "\(output.count)")
+        try demand(memory.byteCount == 0, "all memory is given back", "\(memory.byteCount)")
+        return isWhole ? output : nil
+    }
+}

@@ -1,0 +1,88 @@
+import Primitives
+
+/// One JSON text, or none.
+enum JSONProperties {
+    static func check(_ bytes: [UInt8]) throws(Violation) {
+        let parsed = Result { () throws(JSON.SyntaxError) in
+            try JSON(parsing: bytes, depthLimit: JSONValidator.depthLimit)
+        }
+        let isValid = try checkValidator(bytes)
+        switch parsed {
+        case .success(let json):
+            try demand(isValid.finished, "what can be parsed is valid", bytes.text)
+            try demand(isValid.empty == isEmpty(json), "it is known whether anything is in it", bytes.text)
+            try checkWriting(json)
+        case .failure(let error):
+            try demand((0...bytes.count).contains(error.offset), "an error is somewhere in the text", "\(error)")
+            // RFC 8259 lets pass what this parser does not.
+            let isStricter = ["comes twice", "surrogate"].contains { error.reason.contains($0) }
+            try demand(!isValid.finished || isStricter, "what is valid can be parsed", "\(error): \(bytes.text)")
+        }
+        if let shallow = try? JSON(parsing: bytes) {
+            try demand((try? parsed.get()) == shallow, "the limits change nothing but what is refused", bytes.text)
+        }
+        checkLimits(bytes)
+    }
+
+    /// What is parsed and written is the same when it is parsed again, byte for byte.
+    private static func checkWriting(_ json: JSON) throws(Violation) {
+        let text = json.utf8
+        let again = try demanded(
+            try? JSON(parsing: text, depthLimit: JSONValidator.depthLimit), "what is written can be parsed", text.text)
+        try demand(again == json && again.utf8 == text, "what is parsed again is the same", text.text)
+        if case .object(let members) = json {
+            for member in members {
+                try demand(json[member.name] != nil, "a member is found by its name", member.name)
+                let token = JSON.pointerToken(member.name)
+                try demand(!token.utf8.contains(UInt8(ascii: "/")), "a name is one token of a pointer", token)
+                try demand(name(of: token).isExactly(member.name), "a token says the name", token)
+            }
+            var writer = JSONObjectWriter()
+            for member in members { writer.add(member.name, member.value) }
+            try demand(Array(writer.text.utf8) == text, "both writers write the same", writer.text)
+        }
+    }
+
+    /// RFC 6901 §4.
+    private static func name(of token: String) -> String {
+        var output: [UInt8] = []
+        var rest = Array(token.utf8)[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "~") else {
+                output.append(byte)
+                continue
+            }
+            output.append(rest.popFirst() == UInt8(ascii: "1") ? UInt8(ascii: "/") : UInt8(ascii: "~"))
+        }
+        return output.text
+    }
+
+    /// However the text is cut into pieces, the validator says the same of it.
+    private static func checkValidator(_ bytes: [UInt8]) throws(Violation) -> (finished: Bool, empty: Bool) {
+        var whole = JSONValidator()
+        bytes.withUnsafeBytes { whole.feed($0) }
+        let cut = bytes.count / 2
+        var pieces = JSONValidator()
+        bytes[..<cut].withUnsafeBytes { pieces.feed($0) }
+        let hadFailed = pieces.isFailed
+        bytes[cut...].withUnsafeBytes { pieces.feed($0) }
+        try demand(pieces.finish() == whole.finish(), "pieces make no difference", bytes.text)
+        try demand(!hadFailed || whole.isFailed, "what has failed stays failed", bytes.text)
+        try demand(!whole.isFailed || !whole.finish(), "what has failed is not valid", bytes.text)
+        return (whole.finish(), whole.isEmpty)
+    }
+
+    private static func isEmpty(_ json: JSON) -> Bool {
+        switch json {
+        case .null: true
+        case .object(let members): members.isEmpty
+        default: false
+        }
+    }
+
+    /// Small limits are kept, and nothing else comes of them.
+    private static func checkLimits(_ bytes: [UInt8]) {
+        _ = try? JSON(parsing: bytes, depthLimit: 0)
+        _ = try? JSON(parsing: bytes, depthLimit: 1, valueLimit: 3)
+    }
+}

@@ -1,0 +1,112 @@
+import Primitives
+
+@testable import DiskCache
+
+/// Each line is a URL as somebody may have written it, and a caller's key.
+enum PathProperties {
+    static func check(_ bytes: [UInt8]) throws(Violation) {
+        var owners: [ExactText: CacheKey] = [:]
+        for line in bytes.lines.prefix(8) {
+            let text = line.text
+            var bodies: [(key: CacheKey, url: String?)] = []
+            // Any text has a path, so that nothing that was stored once is without one.
+            bodies.append((CacheKey.url(canonical: text), text))
+            if let url = try? CanonicalURL(text).string {
+                bodies.append((CacheKey.url(canonical: url), url))
+                bodies.append((CacheKey.response(to: url, variant: "x"), url))
+            }
+            if let key = try? CacheKey.data(text) { bodies.append((key, nil)) }
+            for (key, url) in bodies {
+                let path = try check(key, url)
+                try demand(owners[ExactText(path), default: key] == key, "two keys never get one path", path)
+                owners[ExactText(path)] = key
+            }
+        }
+    }
+
+    /// The path of a body in the readable layout.
+    private static func check(_ key: CacheKey, _ url: String?) throws(Violation) -> String {
+        let path = Layout.readable.path(for: key, url: url)
+        try checkInside(path)
+        let kind = url == nil ? "QDataCaches/" : "QUrlCaches/"
+        try demand(path.utf8.starts(with: kind.utf8), "it is below its kind", path)
+        let alternative = ReadablePath.alternative(for: path, key: key)
+        try checkInside(alternative)
+        try demand(
+            ReadablePath.alternative(for: alternative, key: key).isExactly(alternative),
+            "there is one alternative", alternative)
+        try checkInside(Layout.hashed.path(for: key, url: url))
+        try checkInside(HashedPath.path(for: key, collision: 1))
+        for collision in PathCandidates(layout: .hashed, key: key, url: url).prefix(3) { try checkInside(collision) }
+
+        let mark = "~" + key.hashedName
+        if path.hasSuffix(mark) { return path }
+        try demand(!endsInMark(path), "no name ends as another's marked name", path)
+        let directories = path.utf8.split(separator: UInt8(ascii: "/")).dropLast()
+        try demand(
+            !directories.contains { endsInMark(String(Substring($0))) }, "no directory is named as a marked file", path)
+        // Who can read from a path whose it is has shown that nobody else's path is the same.
+        if let url {
+            try demand(Self.url(plain: path).isExactly(url), "a plain path says what the URL says", "\(url) \(path)")
+        } else {
+            try demand(path.isExactly("QDataCaches/" + key.text), "a plain path says what the key says", path)
+        }
+        return path
+    }
+
+    /// Each component is one that a file may have, and none leads elsewhere.
+    private static func checkInside(_ path: String) throws(Violation) {
+        try demand(path.utf8.count <= ReadablePath.maximumLength, "a path is not too long", path)
+        let components = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        try demand((2...ReadablePath.maximumDepth).contains(components.count), "it is not too deep", path)
+        for component in components {
+            try demand((1...255).contains(component.count), "a component has 1 to 255 bytes", path)
+            try demand(!component.contains { $0 < 0x20 || $0 == 0x7F }, "it has no control character", path)
+            try demand(
+                !component.elementsEqual(".".utf8) && !component.elementsEqual("..".utf8), "it leads nowhere", path)
+        }
+    }
+
+    /// Whether a name ends in `~` and a key.
+    private static func endsInMark(_ name: String) -> Bool {
+        guard let tilde = name.utf8.lastIndex(of: UInt8(ascii: "~")) else { return false }
+        let form = CacheKey(String(Substring(name.utf8[tilde...].dropFirst())))?.form
+        return form == .url || form == .response
+    }
+
+    /// The URL that has a plain path: ``ReadablePath``'s table, read from right to left.
+    private static func url(plain path: String) -> String {
+        let components = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+            .map { String(Substring($0)) }
+        guard components.count >= 4 else { return "" }
+        var host = components[2]
+        let digits = host.utf8.reversed().prefix { $0 >= 0x30 && $0 <= 0x39 }.count
+        let name = host.utf8.dropLast(digits)
+        if digits > 0, name.last == UInt8(ascii: "_") {
+            host = "\(Substring(name.dropLast())):\(Substring(host.utf8.suffix(digits)))"
+        }
+        let parts = components.last!.utf8.split(
+            separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false
+        ).map { String(Substring($0)) }
+        let leaf = parts[0] == "@index" ? "" : parts[0]
+        let query = parts.count > 1 ? "?" + slashes(in: parts[1]) : ""
+        let directories = components[3..<(components.count - 1)].map { $0 + "/" }.joined()
+        return "\(components[1])://\(host)/\(directories)\(leaf)\(query)"
+    }
+
+    /// With `/` where there is `%2f`.
+    private static func slashes(in query: String) -> String {
+        var output: [UInt8] = []
+        var rest = Array(query.utf8)[...]
+        while let byte = rest.first {
+            if rest.starts(with: "%2f".utf8) {
+                output.append(UInt8(ascii: "/"))
+                rest = rest.dropFirst(3)
+            } else {
+                output.append(byte)
+                rest = rest.dropFirst()
+            }
+        }
+        return output.text
+    }
+}

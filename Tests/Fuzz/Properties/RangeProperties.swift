@@ -1,0 +1,116 @@
+import HTTPCaching
+import HTTPTypes
+import Primitives
+
+/// The first line is the value of Range or Content-Range; each pair of bytes behind it is a range of small numbers.
+enum RangeProperties {
+    static func check(_ bytes: [UInt8]) throws(Violation) {
+        let text = bytes.lines[0].text
+        if let set = ByteRangeSet(text) { try checkSet(set) }
+        try checkContentRange(text)
+        try checkCoverage(bytes.dropFirst(bytes.lines[0].count + 1).prefix(64))
+    }
+
+    private static func checkSet(_ set: ByteRangeSet) throws(Violation) {
+        let text = "bytes=" + set.specifications.map(written).joined(separator: ", ")
+        try demand(ByteRangeSet(text) == set, "a set is read as it is written", text)
+        for length: Int64 in [0, 1, 10, 1000, 1 << 40, .max] {
+            switch set.resolve(length: length) {
+            case .whole:
+                try demand(
+                    set.specifications.count > ByteRangeSet.maximumCount || length == 0,
+                    "the whole is sent for many ranges only, or of nothing", text)
+            case .unsatisfiable:
+                try demand(
+                    length > 1000 || asked(set, of: length).isEmpty, "what can be sent is sent", "\(text) \(length)")
+            case .parts(let parts):
+                try checkParts(parts, of: length, text)
+                if length <= 1000 {
+                    let sent = Set(parts.flatMap { Array($0) })
+                    try demand(sent == asked(set, of: length), "what is asked for is sent", "\(text) \(length)")
+                }
+            }
+        }
+    }
+
+    /// The parts are within the whole, none is empty, and none touches another.
+    private static func checkParts(_ parts: [Range<Int64>], of length: Int64, _ text: String) throws(Violation) {
+        try demand(!parts.isEmpty && parts.count <= ByteRangeSet.maximumCount, "there are parts, not too many", text)
+        for part in parts {
+            try demand(
+                !part.isEmpty && part.lowerBound >= 0 && part.upperBound <= length, "a part is within the whole", text)
+            let (range, complete) = try demanded(
+                ContentRange.parse(ContentRange.text(part, length: length)), "a part has a Content-Range", text)
+            try demand(range == part && complete == length, "a Content-Range says which part it is", text)
+        }
+        let ordered = parts.sorted { $0.lowerBound < $1.lowerBound }
+        try demand(
+            zip(ordered, ordered.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound }, "no part touches another",
+            text)
+        guard length <= 1 << 40 else { return }
+        let body = MultipartByteranges(ranges: parts, completeLength: length, contentType: nil, boundary: "b")
+        var count = Int64(body.closing.count)
+        for index in parts.indices { count += Int64(body.head(of: index).count) + Int64(parts[index].count) }
+        try demand(body.contentLength == count, "a body of several parts is as long as it says", text)
+    }
+
+    private static func asked(_ set: ByteRangeSet, of length: Int64) -> Set<Int64> {
+        set.specifications.reduce(into: []) { bytes, specification in
+            switch specification {
+            case .from(let first, let last):
+                guard first < length else { return }
+                bytes.formUnion(first...min(last ?? length - 1, length - 1))
+            case .suffix(let suffix):
+                bytes.formUnion(max(0, length - suffix)..<length)
+            }
+        }
+    }
+
+    private static func written(_ specification: ByteRangeSet.Specification) -> String {
+        switch specification {
+        case .from(let first, let last): "\(first)-" + (last.map(String.init) ?? "")
+        case .suffix(let length): "-\(length)"
+        }
+    }
+
+    private static func checkContentRange(_ text: String) throws(Violation) {
+        if let (range, length) = ContentRange.parse(text) {
+            try demand(!range.isEmpty && range.lowerBound >= 0, "a part is not empty", text)
+            if let length {
+                try demand(range.upperBound <= length, "a part is within the whole", text)
+                let again = ContentRange.parse(ContentRange.text(range, length: length))
+                try demand(again?.range == range && again?.completeLength == length, "it is read as written", text)
+            }
+        }
+        if let length = ContentRange.parseUnsatisfied(text) {
+            try demand(length >= 0, "a length is not negative", text)
+            try demand(
+                ContentRange.parseUnsatisfied(ContentRange.unsatisfied(length: length)) == length,
+                "it is read as written", text)
+            try demand(ContentRange.parse(text) == nil, "a value says one thing", text)
+        }
+    }
+
+    /// Coverage is what a set of bytes would be.
+    private static func checkCoverage(_ bytes: ArraySlice<UInt8>) throws(Violation) {
+        var coverage = ByteCoverage()
+        var present: Set<Int64> = []
+        var rest = bytes
+        while let first = rest.popFirst(), let second = rest.popFirst() {
+            let range = Int64(min(first, second))..<Int64(max(first, second))
+            let missing = coverage.missing(in: range).flatMap { Array($0) }
+            try demand(missing == range.filter { !present.contains($0) }, "what is missing is known", "\(range)")
+            try demand(coverage.contains(range) == missing.isEmpty, "nothing is missing of what is there", "\(range)")
+            coverage.insert(range)
+            present.formUnion(range)
+            try demand(Set(coverage.ranges.flatMap { Array($0) }) == present, "what was added is there", "\(coverage)")
+            try demand(coverage.count == Int64(present.count), "it is counted once", "\(coverage)")
+        }
+        let ranges = coverage.ranges
+        try demand(
+            ranges.allSatisfy { !$0.isEmpty }
+                && zip(ranges, ranges.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound },
+            "ranges ascend, and none touches another", "\(ranges)")
+        try demand(ByteCoverage(ranges.reversed()) == coverage, "the order makes no difference", "\(ranges)")
+    }
+}

@@ -1,0 +1,117 @@
+import Crypto
+import DiskCache
+import Primitives
+
+@testable import LarderAPI
+
+/// The first line is a URL, each of the others a parameter: `name=value`.
+enum URLProperties {
+    static func check(_ bytes: [UInt8]) throws(Violation) {
+        let lines = bytes.lines
+        let text = lines[0].text
+        var params = URLParameters()
+        for line in lines.dropFirst() {
+            let parts = line.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            params.append(parts[0].text, parts.count > 1 ? parts[1].text : "")
+        }
+        try checkParameters(params)
+        try checkDotSegments(text)
+        if let url = try? CanonicalURL(text) { try checkCanonical(url) }
+        if !params.pairs.isEmpty, let url = try? CanonicalURL(text, params: params) {
+            try checkCanonical(url)
+            try demand(
+                url.query?.hasSuffix(params.formEncoded) == true, "parameters end the query", url.string)
+        }
+        if let url = try? ExactURL(text) { try checkExact(url) }
+    }
+
+    /// What is canonical is ASCII, made of its parts, has no dot segments, and stays as it is.
+    private static func checkCanonical(_ url: CanonicalURL) throws(Violation) {
+        try demand(isVisible(url.string), "a canonical URL is visible ASCII", url.string)
+        try demand(url.string.utf8.count <= CanonicalURL.maximumLength, "it is not too long", url.string)
+        let again = try demanded(try? CanonicalURL(url.string), "a canonical URL is a URL", url.string)
+        try demand(again == url && again.string.isExactly(url.string), "it is canonical already", again.string)
+        try demand(
+            url.string == "\(url.scheme)://\(url.authorityText)\(url.path)" + (url.query.map { "?" + $0 } ?? ""),
+            "it is made of its parts", url.string)
+        try demand(CanonicalURL.schemes.contains(url.scheme), "its scheme is one that is known", url.scheme)
+        try demand(!url.host.isEmpty && url.host == url.host.lowercased(), "its host is lower-case", url.host)
+        let segments = url.path.split(separator: "/", omittingEmptySubsequences: false)
+        try demand(segments.first == "" && segments.count > 1, "its path begins with a slash", url.path)
+        try demand(!segments.contains(".") && !segments.contains(".."), "its path has no dot segment", url.path)
+        try demand(!url.path.contains("?") && !url.string.contains("#"), "it has no fragment", url.string)
+        try demand(url.query != "", "a bare ? is dropped", url.string)
+        if url.string.utf8.count + 2 <= CanonicalURL.maximumLength {
+            let named = try? CanonicalURL(url.string + "#x")
+            try demand(named == url, "a fragment makes no difference", url.string)
+        }
+        if ExactURL.schemes.contains(url.scheme) {
+            let exact = try demanded(try? ExactURL(url.string), "what is canonical is exact", url.string)
+            try demand(exact.string.isExactly(url.string), "what is canonical is exact", exact.string)
+        }
+        try checkKey(url)
+    }
+
+    /// The key is the MD5, as `md5sum` prints it.
+    private static func checkKey(_ url: CanonicalURL) throws(Violation) {
+        let key = CacheKey.url(canonical: url.string)
+        let digits = Insecure.MD5.hash(data: Array(url.string.utf8)).map { byte in
+            (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }
+        try demand(key.text == digits.joined(), "the key is the MD5 of the canonical URL", url.string)
+        try demand(CacheKey(key.text) == key && key.form == .url, "the key is read as what it is", key.text)
+    }
+
+    /// What is exact is ASCII, made of its parts, and stays as it is.
+    private static func checkExact(_ url: ExactURL) throws(Violation) {
+        try demand(isVisible(url.string), "an exact URL is visible ASCII", url.string)
+        try demand(url.string.utf8.count <= CanonicalURL.maximumLength, "it is not too long", url.string)
+        let again = try demanded(try? ExactURL(url.string), "an exact URL is a URL", url.string)
+        try demand(again == url && again.string.isExactly(url.string), "it is exact already", again.string)
+        try demand(url.string == url.site + url.target, "it is made of its parts", url.string)
+        try demand(url.site == "\(url.scheme)://\(url.authority)", "its site is made of its parts", url.site)
+        try demand(url.target.utf8.first == UInt8(ascii: "/"), "its target begins with a slash", url.target)
+        try demand(!url.string.contains("#"), "it has no fragment", url.string)
+        if let canonical = try? CanonicalURL(url.string) {
+            try demand(
+                canonical.scheme == url.scheme && canonical.authorityText == url.authority,
+                "both spellings are of one site", "\(url.site) \(canonical.string)")
+        }
+    }
+
+    /// Whatever order they are given in, they are one text, which says what they are.
+    private static func checkParameters(_ params: URLParameters) throws(Violation) {
+        let text = params.formEncoded
+        try demand(isVisible(text), "encoded parameters are visible ASCII", text)
+        var reversed = URLParameters()
+        for pair in params.pairs.reversed() { reversed.append(pair.name, pair.value) }
+        try demand(reversed.formEncoded == text, "the order of parameters makes no difference", text)
+        guard !params.pairs.isEmpty else { return }
+        let read = try demanded(try? FormDecoding.pairs(text, subject: "query"), "parameters can be decoded", text)
+        let given = params.pairs.map { ExactText("\($0.name)\n\($0.value)") }
+        let decoded = read.map { ExactText("\($0.name)\n\($0.value)") }
+        try demand(
+            Dictionary(given.map { ($0, 1) }, uniquingKeysWith: +)
+                == Dictionary(decoded.map { ($0, 1) }, uniquingKeysWith: +),
+            "parameters are decoded to what they were", text)
+    }
+
+    /// A path without dot segments stays as it is, and of any other such a one is made.
+    private static func checkDotSegments(_ text: String) throws(Violation) {
+        let path = URLPath.removeDotSegments(text)
+        try demand(path.utf8.first == UInt8(ascii: "/"), "a path begins with a slash", path)
+        try demand(!hasDotSegment(path), "dot segments are resolved", path)
+        try demand(URLPath.removeDotSegments(path).isExactly(path), "what has none stays as it is", path)
+        if text.utf8.first == UInt8(ascii: "/"), !hasDotSegment(text) {
+            try demand(path.isExactly(text), "what has none stays as it is", text)
+        }
+    }
+
+    private static func hasDotSegment(_ path: String) -> Bool {
+        path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).contains { segment in
+            segment.elementsEqual(".".utf8) || segment.elementsEqual("..".utf8)
+        }
+    }
+
+    private static func isVisible(_ text: String) -> Bool { text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } }
+}
