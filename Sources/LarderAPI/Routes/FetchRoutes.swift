@@ -36,7 +36,8 @@ struct FetchRoutes: Sendable {
         }
         if let text = head.request.field("Larder-Tags") {
             let tags = text.split(separator: ",").map { String($0.trimming(while: { $0 == " " || $0 == "\t" })) }
-            request.tags = try Tags.check(tags, pointer: "/Larder-Tags")
+            // RFC 9110 §5.6.1.2: an empty member is none, with spaces in it or without.
+            request.tags = try Tags.check(tags.filter { !$0.isEmpty }, pointer: "/Larder-Tags")
         }
         return plan(request, head)
     }

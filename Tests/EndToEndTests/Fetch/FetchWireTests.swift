@@ -139,6 +139,40 @@ struct FetchWireTests {
         }
     }
 
+    @Test("a group that no tag of a caller could be is a label like another, and can be purged by")
+    func groupWithComma() async throws {
+        let long = String(repeating: "g", count: 200)
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.respond(
+                fields: [.cacheControl: "max-age=60", HTTPField.Name("Cache-Groups")!: "\"a, b\", \"\(long)\""],
+                body: "x")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            _ = try await fetch(server, "/fetch/" + origin.url("/a"))
+            let entry = try #require(
+                try await server.get("/entries?tag=\(long)").member("entries")?.arrayValue?.first)
+            #expect(entry["tags"] == ["a, b", .string(long)])
+            #expect(
+                try await server.client.request("DELETE", "/entries?tag=a,%20b").json == ["removed": 1])
+        }
+    }
+
+    @Test("blank members of Larder-Tags are none (RFC 9110 §5.6.1.2)")
+    func blankTags() async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.respond(fields: [.cacheControl: "max-age=60"], body: "x")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let reply = try await fetch(
+                server, "/fetch/" + origin.url("/a"), [HTTPField.Name("Larder-Tags")!: "a, ,,b ,"])
+            #expect(reply.status == 200)
+            let entries = try await server.get("/entries?tag=a").member("entries")
+            #expect(entries?.arrayValue?.first?["tags"] == ["a", "b"])
+        }
+    }
+
     @Test("/entries/<key>/content of a stored gzip body says that it is gzip (RFC 9110 §8.4)")
     func contentEncoding() async throws {
         let origin = try ScriptedOrigin { _, connection in

@@ -71,6 +71,8 @@ struct JSONSchema: Sendable {
             return violated("\(fitting) schemas fit, not one", unless: fitting == 1)
         case .members(let named, let others, let required):
             return checkMembers(of: value, named, others, required, at: path)
+        case .memberNames(let schema):
+            return (value.objectValue ?? [:]).keys.sorted().flatMap { check(.string($0), schema, at: "\(path)/\($0)") }
         case .memberCount(let allowed):
             guard let members = value.objectValue else { return [] }
             return violated("\(members.count) members", unless: allowed.contains(members.count))

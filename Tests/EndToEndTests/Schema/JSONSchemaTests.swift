@@ -46,6 +46,9 @@ struct JSONSchemaTests {
             #"{"properties": {"a": true}, "additionalProperties": false}"#,
             valid: ["{}", #"{"a": 1}"#], invalid: [#"{"b": 1}"#, #"{"a": 1, "b": 1}"#]),
         Case(#"{"additionalProperties": {"type": "string"}}"#, valid: [#"{"a": "x"}"#], invalid: [#"{"a": 1}"#]),
+        Case(
+            #"{"propertyNames": {"pattern": "^a+$"}}"#, valid: ["{}", #"{"aa": 1}"#, "[]"],
+            invalid: [#"{"a": 1, "b": 1}"#, #"{"": 1}"#]),
         Case(#"{"required": ["a"]}"#, valid: [#"{"a": null}"#], invalid: ["{}"]),
         Case(
             #"{"minProperties": 1, "maxProperties": 1}"#, valid: [#"{"a": 1}"#, "[]"],

@@ -11,6 +11,7 @@ indirect enum SchemaRule: Sendable {
     case one([[SchemaRule]])
     /// `properties`, `additionalProperties` and `required`.
     case members(named: [String: [SchemaRule]], others: [SchemaRule]?, required: [String])
+    case memberNames([SchemaRule])
     case memberCount(ClosedRange<Int>)
     case items([SchemaRule])
     case itemCount(ClosedRange<Int>)
@@ -67,7 +68,9 @@ struct SchemaCompiler {
         "title", "description", "default", "example", "examples", "deprecated", "readOnly", "writeOnly", "$comment",
     ]
     /// Formats that are not checked: what they promise is for the reader.
-    private static let uncheckedFormats: Set<String> = ["uri", "uri-reference", "int32", "int64", "double", "binary"]
+    private static let uncheckedFormats: Set<String> = [
+        "uri", "uri-reference", "iri", "int32", "int64", "double", "binary",
+    ]
 
     init(document: JSONValue) {
         self.document = document
@@ -116,6 +119,8 @@ struct SchemaCompiler {
         case "properties", "additionalProperties", "required":
             let keywords = ["properties", "additionalProperties", "required"].filter { siblings[$0] != nil }
             return keyword == keywords.first ? try members(siblings, at: path).map { [$0] } : []
+        case "propertyNames":
+            return [.memberNames(try compile(argument, at: path))]
         case "items":
             return [.items(try compile(argument, at: path))]
         case "uniqueItems":
