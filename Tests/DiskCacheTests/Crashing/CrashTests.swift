@@ -62,7 +62,8 @@ struct CrashTests {
         #expect(reached >= 2)
     }
 
-    @Test("leaves nothing of a body whose key begins with an accent", arguments: [CrashPoint.bodyPlaced, .beforeCommit])
+    @Test(
+        "leaves nothing of a body whose key begins with an accent", arguments: [CrashPoint.bodyPlaced, .beforeCommit])
     func accentFirst(_ point: CrashPoint) async throws {
         let fixture = try CacheFixture(.readable)
         try await fixture.withCache { cache async throws in try await cache.store(Self.old, key: "bystander") }
