@@ -252,6 +252,18 @@ struct DownloadTests {
         }
     }
 
+    @Test("a form's parameter whose name begins with an accent, or ends in a sign for what is behind it, is one")
+    func signsBesideBrackets() async throws {
+        let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let text = "url=\(origin.url("/f").percentEncoded)&params[%CC%81a]=1&params[b%D8%81]=2"
+            let form: HTTPFields = [.contentType: "application/x-www-form-urlencoded"]
+            #expect(try await server.client.request("POST", "/download", fields: form, text: text).status == 200)
+            #expect(origin.requests.first?.target == "/f?b%D8%81=2&%CC%81a=1")
+        }
+    }
+
     @Test("fields for the origin are sent, and make an entry of their own")
     func fields() async throws {
         let origin = try ScriptedOrigin { request, connection in

@@ -92,8 +92,7 @@ enum BodyDecoding {
         var members: [JSON.Member] = []
         var groups: [String: [JSON.Member]] = [:]
         for (name, value) in try FormDecoding.pairs(text, subject: "form") {
-            if let group = ["params", "headers"].first(where: { name.hasPrefix($0 + "[") && name.hasSuffix("]") }) {
-                let inner = String(name.dropFirst(group.count + 1).dropLast())
+            if let (group, inner) = groupMember(name) {
                 if let index = groups[group]?.firstIndex(where: { ExactText($0.name) == ExactText(inner) }),
                     let held = groups[group]?[index].value
                 {
@@ -112,6 +111,17 @@ enum BodyDecoding {
         }
         if let tags = groups.removeValue(forKey: "tags") { members.append(.init("tags", .array(tags.map(\.value)))) }
         return .object(members + groups.map { .init($0.key, .object($0.value)) })
+    }
+
+    /// `params[name]` and `headers[name]`, taken apart. By bytes, for Swift takes a bracket and an accent for one
+    /// character.
+    private static func groupMember(_ name: String) -> (group: String, inner: String)? {
+        guard let open = name.utf8.firstIndex(of: UInt8(ascii: "[")), name.utf8.last == UInt8(ascii: "]") else {
+            return nil
+        }
+        let group = String(name[..<open])
+        guard group == "params" || group == "headers" else { return nil }
+        return (group, String(Substring(name.utf8[open...].dropFirst().dropLast())))
     }
 
     private static func scalar(_ value: String, of name: String) -> JSON {

@@ -40,12 +40,12 @@ enum FormProperties {
         else { return }
         let url = try demanded(pairs.first { $0.name == "url" }, "a form that is taken has a URL", bytes.text).value
         var params = URLParameters()
-        for (name, value) in pairs where name.hasPrefix("params[") && name.hasSuffix("]") {
-            params.append(String(name.dropFirst(7).dropLast()), value)
+        for (name, value) in pairs {
+            if let name = name.member(of: "params") { params.append(name, value) }
         }
         let expected = try? CanonicalURL(url, params: params)
         try demand(expected == request.url, "a form's parameters are those of its URL", request.url.string)
-        let headers = pairs.filter { $0.name.hasPrefix("headers[") && $0.name.hasSuffix("]") }
+        let headers = pairs.compactMap { $0.name.member(of: "headers") }
         try demand(request.fields.count == headers.count, "a form's fields are those of the request", bytes.text)
     }
 

@@ -59,6 +59,16 @@ func demanded<Value>(
 extension String {
     /// Whether the bytes are the same; `String`'s own equality takes some that differ for the same.
     func isExactly(_ other: String) -> Bool { utf8.elementsEqual(other.utf8) }
+
+    /// Whether the last bytes are those of `end`.
+    func endsExactly(in end: String) -> Bool { utf8.suffix(end.utf8.count).elementsEqual(end.utf8) }
+
+    /// What is between the brackets of `group[…]`; `nil` when this is nothing of the kind.
+    func member(of group: String) -> String? {
+        let bytes = Array(utf8)
+        guard bytes.starts(with: Array((group + "[").utf8)), bytes.last == UInt8(ascii: "]") else { return nil }
+        return bytes[(group.utf8.count + 1)...].dropLast().text
+    }
 }
 
 extension Sequence<UInt8> {
