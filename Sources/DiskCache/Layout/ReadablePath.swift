@@ -64,7 +64,9 @@ public enum ReadablePath {
         let bytes = path.utf8
         let start = bytes.lastIndex(of: UInt8(ascii: "/")).map { bytes.index(after: $0) } ?? bytes.startIndex
         let leaf = String(path[start...])
-        guard !leaf.hasSuffix("~" + mark(of: key)) else { return path }
+        let end = "~" + mark(of: key)
+        // By bytes: Swift may take the ~ and a sign before it for one character.
+        guard !leaf.utf8.suffix(end.utf8.count).elementsEqual(end.utf8) else { return path }
         return path[..<start] + name(leaf, markedWith: key)
     }
 

@@ -157,6 +157,14 @@ struct ReadablePathTests {
                 == "QUrlCaches/http/" + String(repeating: "a", count: 222) + "~" + key.text)
     }
 
+    @Test("a name gets its key once, also when it ends in a sign that Swift counts to the ~ behind it")
+    func alternativeBehindAPrependedSign() throws {
+        let key = try CacheKey.data("a\u{601}")
+        let marked = "QDataCaches/a\u{601}~" + key.md5Hex
+        #expect(ReadablePath.alternative(for: ReadablePath.path(forData: key), key: key) == marked)
+        #expect(ReadablePath.alternative(for: marked, key: key) == marked)
+    }
+
     @Test("canonical URLs that differ have paths that differ")
     func injective() {
         var generator = SplitMix64(seed: 7)

@@ -40,7 +40,10 @@ enum PathProperties {
         for collision in PathCandidates(layout: .hashed, key: key, url: url).prefix(3) { try checkInside(collision) }
 
         let mark = "~" + key.hashedName
-        if path.hasSuffix(mark) { return path }
+        if path.endsExactly(in: mark) {
+            try demand(alternative.isExactly(path), "a name is marked once", alternative)
+            return path
+        }
         try demand(!endsInMark(path), "no name ends as another's marked name", path)
         let directories = path.utf8.split(separator: UInt8(ascii: "/")).dropLast()
         try demand(

@@ -20,7 +20,7 @@ enum URLProperties {
         if !params.pairs.isEmpty, let url = try? CanonicalURL(text, params: params) {
             try checkCanonical(url)
             try demand(
-                url.query?.hasSuffix(params.formEncoded) == true, "parameters end the query", url.string)
+                url.query?.endsExactly(in: params.formEncoded) == true, "parameters end the query", url.string)
         }
         if let url = try? ExactURL(text) { try checkExact(url) }
     }
