@@ -51,11 +51,17 @@ extension NamespaceChange {
 
     /// A number of bytes, or a text such as `512MiB`.
     private static func size(_ json: JSON, _ pointer: String) throws(Problem) -> Int64 {
-        let text: String? = if case .number(let number) = json { number } else { json.stringValue }
-        guard let size = text.flatMap({ ByteSize($0) }) else {
+        let size: Int64? =
+            if case .number(let number) = json {
+                // Some write a whole number as 1048576.0 or 1e6; in JSON it is the same one.
+                Int64(number) ?? json.doubleValue.flatMap { Int64(exactly: $0) }
+            } else {
+                json.stringValue.flatMap { ByteSize($0) }.map { Int64($0.bytes) }
+            }
+        guard let size, size >= 0 else {
             throw .invalid("it must be a number of bytes, such as 1048576 or \"64MiB\"", pointer: pointer)
         }
-        return Int64(size.bytes)
+        return size
     }
 
     private static func rules(_ json: JSON, _ pointer: String) throws(Problem) -> OriginRules {

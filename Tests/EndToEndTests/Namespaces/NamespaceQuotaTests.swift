@@ -67,6 +67,27 @@ struct NamespaceQuotaTests {
         }
     }
 
+    @Test(
+        "a quota is a whole number of bytes, however JSON spells it", arguments: ["1048576", "1048576.0", "1.048576e6"])
+    func wholeNumbers(spelling: String) async throws {
+        try await TestServer.with(configure: Self.configure) { (server) async throws in
+            let made = try await server.putNamespace("a", ["diskLimit": .number(spelling), "memoryLimit": 0])
+            #expect(made.status == 200)
+            #expect(try made.member("diskLimit") == .number(1 << 20))
+        }
+    }
+
+    @Test(
+        "what is no number of bytes is no quota",
+        arguments: ["1.5", "-1", "-1048576.0", "1e19", "9223372036854775808", "1e400", "\"1.0\"", "\"\"", "true"])
+    func noQuota(spelling: String) async throws {
+        try await TestServer.with(configure: Self.configure) { (server) async throws in
+            let answer = try await server.putNamespace("a", ["diskLimit": try JSON(parsing: spelling)])
+            #expect(answer.status == 400)
+            #expect(try answer.member("pointer") == "/diskLimit")
+        }
+    }
+
     @Test("memory is shared out as the disk is, and together they stay within the limit")
     func memory() async throws {
         try await TestServer.with(configure: Self.configure) { (server) async throws in

@@ -69,7 +69,7 @@ struct SchemaCompiler {
     ]
     /// Formats that are not checked: what they promise is for the reader.
     private static let uncheckedFormats: Set<String> = [
-        "uri", "uri-reference", "iri", "int32", "int64", "double", "binary",
+        "uri", "uri-reference", "iri", "int32", "int64", "double", "binary", "origin-rule",
     ]
 
     init(document: JSONValue) {
