@@ -264,6 +264,34 @@ struct DownloadTests {
         }
     }
 
+    @Test(
+        "tags in a form or a query are counted with the empty ones, and an accent behind a comma takes nothing from it")
+    func countedTags() async throws {
+        let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let form: HTTPFields = [.contentType: "application/x-www-form-urlencoded"]
+            let beginnings = (form: "url=\(origin.url("/f").percentEncoded)", path: "/entries/k/content?ttl=9")
+            for (count, status) in [(64, 200), (65, 400)] {
+                for tags in [
+                    String(repeating: "&tags=", count: count), "&tags=" + String(repeating: ",", count: count - 1),
+                ] {
+                    let stored = try await server.client.request("PUT", beginnings.path + tags, text: "x")
+                    #expect(stored.status == status)
+                    let text = beginnings.form + tags
+                    let downloaded = try await server.client.request("POST", "/download", fields: form, text: text)
+                    #expect(downloaded.status == status)
+                }
+            }
+            let tags: JSON = ["a", "\u{301}b"]
+            let stored = try await server.client.request("PUT", beginnings.path + "&tags=a,%CC%81b", text: "x")
+            #expect(try stored.member("tags") == tags)
+            let text = beginnings.form + "&tags=a,%CC%81b&refresh=true"
+            let downloaded = try await server.client.request("POST", "/download", fields: form, text: text)
+            #expect(try downloaded.member("entry", "tags") == tags)
+        }
+    }
+
     @Test("fields for the origin are sent, and make an entry of their own")
     func fields() async throws {
         let origin = try ScriptedOrigin { request, connection in

@@ -91,6 +91,7 @@ enum BodyDecoding {
         guard let text = String(validating: body, as: UTF8.self) else { throw .invalid("the form is not UTF-8") }
         var members: [JSON.Member] = []
         var groups: [String: [JSON.Member]] = [:]
+        var tags: [String] = []
         for (name, value) in try FormDecoding.pairs(text, subject: "form") {
             if let (group, inner) = groupMember(name) {
                 if let index = groups[group]?.firstIndex(where: { ExactText($0.name) == ExactText(inner) }),
@@ -101,7 +102,7 @@ enum BodyDecoding {
                     groups[group, default: []].append(.init(inner, .string(value)))
                 }
             } else if name == "tags" {
-                groups["tags", default: []] += value.split(separator: ",").map { .init("", .string(String($0))) }
+                tags.append(value)
             } else {
                 guard !members.contains(where: { $0.name == name }) else {
                     throw .invalid("\(name) comes twice", pointer: "/" + JSON.pointerToken(name))
@@ -109,7 +110,10 @@ enum BodyDecoding {
                 members.append(.init(name, scalar(value, of: name)))
             }
         }
-        if let tags = groups.removeValue(forKey: "tags") { members.append(.init("tags", .array(tags.map(\.value)))) }
+        if !tags.isEmpty {
+            let all = try Tags.members(of: tags.joined(separator: ","), pointer: "/tags")
+            members.append(.init("tags", .array(all.map { .string($0) })))
+        }
         return .object(members + groups.map { .init($0.key, .object($0.value)) })
     }
 

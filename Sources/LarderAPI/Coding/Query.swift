@@ -59,7 +59,7 @@ struct Query {
     /// Tags separated by commas; `nil` when absent.
     func tags() throws(Problem) -> Set<String>? {
         guard let text = values["tags"] else { return nil }
-        return try Tags.check(text.split(separator: ",").map(String.init), pointer: "/tags")
+        return try Tags.check(try Tags.members(of: text, pointer: "/tags"), pointer: "/tags")
     }
 
     /// The canonical URL that `url` and `params` name, and the parameters as given; `nil` when `url` is absent.
@@ -128,6 +128,15 @@ enum Tags {
             }
         }
         return Set(tags.map(spelling))
+    }
+
+    /// What stands between commas, without what is empty; that counts among those that there may be.
+    ///
+    /// By bytes: Swift takes a comma and an accent behind it for one character.
+    static func members(of text: String, pointer: String) throws(Problem) -> [String] {
+        let members = text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
+        guard members.count <= limit else { throw .invalid("more than \(limit) tags", pointer: pointer) }
+        return members.filter { !$0.isEmpty }.map { String(Substring($0)) }
     }
 
     /// A tag in the one spelling that it is kept in: accents that are composed, so that it is found however a client

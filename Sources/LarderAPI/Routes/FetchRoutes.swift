@@ -35,7 +35,9 @@ struct FetchRoutes: Sendable {
             request.updatesExpiry = text == "true"
         }
         if let text = head.request.field("Larder-Tags") {
-            let tags = text.split(separator: ",").map { String($0.trimming(while: { $0 == " " || $0 == "\t" })) }
+            let tags = text.utf8.split(separator: UInt8(ascii: ",")).map {
+                String(Substring($0).trimming(while: { $0 == " " || $0 == "\t" }))
+            }
             // RFC 9110 §5.6.1.2: an empty member is none, with spaces in it or without.
             request.tags = try Tags.check(tags.filter { !$0.isEmpty }, pointer: "/Larder-Tags")
         }
