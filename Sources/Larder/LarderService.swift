@@ -77,7 +77,7 @@ public final class LarderService: Sendable {
             namespaces = try NamespaceTable(
                 tools: Namespace.Tools(
                     directory: directory, configuration: configuration, clock: clock, metrics: metrics,
-                    origin: origin, gatewayOrigin: gatewayOrigin, logger: logger),
+                    origin: origin, gatewayOrigin: gatewayOrigin, namespaceLimit: limits.namespaces, logger: logger),
                 memory: memory)
         } catch {
             memory.stop()

@@ -10,6 +10,7 @@ struct TransferLimitsTests {
         #expect(2 * limits.gateway <= 600 / 4)
         #expect(2 * limits.downloads <= 600 / 8)
         #expect(limits.clients >= 600 / 2)
+        #expect(limits.namespaces == 4)
         // One host that hangs leaves half of them.
         #expect(2 * limits.downloadsPerHost <= limits.downloads)
     }
@@ -18,6 +19,7 @@ struct TransferLimitsTests {
     func enough() {
         let limits = TransferLimits(descriptors: 1 << 20, maxDownloads: 512, maxDownloadsPerHost: 128)
         #expect(limits.gateway == 4096)
+        #expect(limits.namespaces == 100)
         #expect(limits.gatewayPerHost == 2048)
         #expect(limits.downloads == 512)
         #expect(limits.downloadsPerHost == 128)

@@ -66,6 +66,8 @@ public final class Namespace: Sendable {
         let origin: OriginClient
         /// Requests through the gateway do not wait for downloads, nor downloads for them.
         let gatewayOrigin: OriginClient
+        /// How many namespaces there may be.
+        let namespaceLimit: Int
         let logger: Logger
     }
 

@@ -16,7 +16,7 @@ struct NamespaceRegistry: Equatable {
     /// The last number that a directory was given: none is used twice, because what was in it may still be there.
     private(set) var lastGeneration = 0
 
-    /// How many namespaces there may be.
+    /// How many namespaces there may be, where descriptors do not allow for less.
     static let limit = 100
     /// The file's name.
     static let fileName = "namespaces.json"
@@ -44,14 +44,17 @@ struct NamespaceRegistry: Equatable {
 
     /// Makes a namespace, or changes what is chosen of it.
     ///
-    /// - Parameter layout: the server's own.
+    /// - Parameters:
+    ///   - layout: the server's own.
+    ///   - limit: how many there may be.
     /// - Returns: whether it is begun anew, empty.
     mutating func put(
-        _ name: String, _ change: NamespaceChange, layout: Layout = Configuration().layout
+        _ name: String, _ change: NamespaceChange, layout: Layout = Configuration().layout,
+        limit: Int = NamespaceRegistry.limit
     ) throws(NamespaceError) -> Bool {
         guard CacheDirectory.isNamespace(name) else { throw .invalidName(name) }
         let old = records[name]
-        guard old != nil || records.count < Self.limit else { throw .tooMany(limit: Self.limit) }
+        guard old != nil || records.count < limit else { throw .tooMany(limit: limit) }
         let settings = change.applied(to: old?.settings ?? NamespaceSettings())
         if name == LarderService.defaultNamespace, settings.diskLimit != nil || settings.memoryLimit != nil {
             throw .isDefault

@@ -165,7 +165,8 @@ public final class NamespaceTable: Sendable {
         let needed = change.authority(over: old?.settings)
         if authority < needed { throw .notAllowed(needed) }
         var registry = before
-        let isAnew = try registry.put(name, change, layout: tools.configuration.layout)
+        let isAnew = try registry.put(
+            name, change, layout: tools.configuration.layout, limit: tools.namespaceLimit)
         guard let record = registry.records[name] else { throw .unknown(name) }
         if registry == before, let current { return (current, .unchanged) }
         try NamespaceQuotas.check(

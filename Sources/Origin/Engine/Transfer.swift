@@ -36,7 +36,7 @@ final class Transfer {
     var redirectCount = 0
     var failedTries = 0
     /// Whether it opens a connection of its own: one that was there is to where this request may not go.
-    private(set) var needsOwnConnection = false
+    var needsOwnConnection = false
     /// What is left of the total time, as of `startedAt`.
     var timeLeft: Duration
     /// When it got its turn; `nil` while it waits in the queue.
@@ -48,10 +48,10 @@ final class Transfer {
     var handle: EasyHandle?
     var ftpSockets: FTPSockets?
     var sockets: ConnectionSockets?
-    private var byteCount: Int64 = 0
-    private var answer: OriginHead?
+    private(set) var byteCount: Int64 = 0
+    private(set) var answer: OriginHead?
     /// From the first byte of the answer's body on.
-    private var decoding: ContentDecoding?
+    private(set) var decoding: ContentDecoding?
 
     // The current try; `begin` resets it.
     private(set) var phase = Phase.idle
@@ -64,13 +64,13 @@ final class Transfer {
     private(set) var redirection: String?
     private var redirectBodyLeft = 0
     /// The sockets that were opened since the try began, or since its request went out.
-    private var opened: [curl_socket_t] = []
-    private var refusal: String?
+    private(set) var opened: [curl_socket_t] = []
+    private(set) var refusal: String?
     /// Whether the refused address is that of a connection that was there already.
-    private var isRefusedReuse = false
+    private(set) var isRefusedReuse = false
     /// Whether the connection that was to be used again had more to say about the request before: that would be taken
     /// for the answer to this one, and libcurl 7.88 does not look. With TLS there may be input that is no answer.
-    private var hasLeftover = false
+    private(set) var hasLeftover = false
     /// What was found wrong in a callback, which then stopped libcurl.
     private(set) var failure: OriginError.Kind?
 
@@ -293,7 +293,7 @@ final class Transfer {
     }
 
     /// FTP has no head: what libcurl knows of the file stands for it.
-    private func answerFTP() -> Bool {
+    func answerFTP() -> Bool {
         phase = .receiving
         let length = handle?.info(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
         var fields = HTTPFields()
@@ -322,55 +322,5 @@ final class Transfer {
             failure = .receiver(error)
             return false
         }
-    }
-
-    // MARK: The end of a try
-
-    /// What a try came to.
-    enum Outcome {
-        case redirect(String)
-        /// Nothing was sent, because a connection that was there is not good for it: the same once more, on another.
-        case again
-        /// `isEarly`: no byte of an answer had come, and nothing happens twice when the request is sent again.
-        case failed(OriginError, isEarly: Bool)
-        case complete(OriginSummary)
-    }
-
-    /// What libcurl's result means.
-    func outcome(of code: CURLcode) -> Outcome {
-        let isRepeatable = request.method.isIdempotent && request.body?.isUntouched != false
-        let isEarly = phase == .connecting || (phase == .waiting && isRepeatable)
-        if hasLeftover { return .again }
-        if let failure { return .failed(OriginError(failure), isEarly: false) }
-        // The head said where to go on; what became of the body does not matter.
-        if let redirection { return .redirect(redirection) }
-        guard code != CURLE_OK else { return complete() }
-        if isRefusedReuse, !needsOwnConnection {
-            // The name may have other addresses.
-            needsOwnConnection = true
-            return .again
-        }
-        if let refusal, opened.isEmpty { return .failed(OriginError(.addressRefused(rule: refusal)), isEarly: false) }
-        let isInHead = answer == nil && !isFTP
-        let error = OriginError(code, words: handle?.errorWords ?? "", phase: phase, isInHead: isInHead)
-        return .failed(error, isEarly: isEarly)
-    }
-
-    private func complete() -> Outcome {
-        // An empty file brings no piece of a body.
-        if isFTP && answer == nil && !answerFTP() {
-            return .failed(OriginError(failure ?? .transfer), isEarly: false)
-        }
-        guard let answer else {
-            return .failed(OriginError(.malformedResponse("there is no final response")), isEarly: false)
-        }
-        do throws(ContentCodingError) {
-            try decoding?.finish()
-        } catch {
-            return .failed(OriginError(.contentCoding(error.reason)), isEarly: false)
-        }
-        return .complete(
-            OriginSummary(
-                byteCount: byteCount, framing: answer.framing, redirectCount: redirectCount, retryCount: failedTries))
     }
 }
