@@ -66,7 +66,7 @@ final class CacheParts: Sendable {
     }
 
     /// A body in a file is read whole, and may go to the memory tier, up to this length.
-    var wholeReadLimit: Int64 { min(1 << 20, Int64(configuration.memoryLimit / 16)) }
+    var wholeReadLimit: Int64 { min(1 << 20, Int64(memory.limit / 16)) }
 }
 
 /// What the memory tier holds of an entry.

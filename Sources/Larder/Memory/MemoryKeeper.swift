@@ -176,7 +176,9 @@ public final class MemoryKeeper: Sendable {
     }
 
     private func trim(to target: Int) -> Trimmed {
-        let freed = shares.reduce(0) { $0 + $1.cache.trimMemory(toBytes: part(of: target, for: $1)) }
+        // Where all hold less than their parts together, one may hold more than its own.
+        let isTooMuch = heldBytes > target
+        let freed = isTooMuch ? shares.reduce(0) { $0 + $1.cache.trimMemory(toBytes: part(of: target, for: $1)) } : 0
         giveBack()
         return Trimmed(freedBytes: freed, memoryBytes: heldBytes)
     }

@@ -8,10 +8,11 @@ extension NamespaceTable {
     /// How long it waits before it looks again: at first, and at the most.
     private static let (firstPause, lastPause) = (10, 1000)
 
-    /// Calls `completion` once everybody has what they are to have, or when that takes too long. On `queue`.
-    func whenSettled(_ completion: @escaping @Sendable () -> Void) {
+    /// Calls `completion` once a namespace has what it is to have, or when that takes too long. On `queue`.
+    func whenSettled(_ namespace: Namespace, _ completion: @escaping @Sendable () -> Void) {
+        let waiting = Waiting(id: namespace.id, deadline: .now() + Self.patience, completion: completion)
         let isStopped = state.withLock { state in
-            if !state.isStopped { state.waiting.append((.now() + Self.patience, completion)) }
+            if !state.isStopped { state.waiting.append(waiting) }
             return state.isStopped
         }
         if isStopped { return completion() }
@@ -28,18 +29,14 @@ extension NamespaceTable {
         // Another change began a round of its own.
         guard rounds.load(ordering: .relaxed) == round, !state.withLock(\.isStopped) else { return }
         for namespace in state.withLock(\.retired) {
-            let isOver = namespace.step { cache in
-                let hits = cache.hitsAtHand
-                state.withLock { $0.endedHits += hits }
-            }
-            if isOver { remove(namespace) }
+            if namespace.step() { remove(namespace) }
         }
-        let isComplete = shareDisk()
+        let short = shareDisk()
         let (ready, isDone) = state.withLock { state in
             let now = DispatchTime.now()
-            let ready = state.waiting.filter { isComplete || $0.deadline <= now }
-            state.waiting.removeAll { isComplete || $0.deadline <= now }
-            return (ready, isComplete && state.retired.isEmpty)
+            let ready = state.waiting.filter { !short.contains($0.id) || $0.deadline <= now }
+            state.waiting.removeAll { !short.contains($0.id) || $0.deadline <= now }
+            return (ready, short.isEmpty && state.retired.isEmpty)
         }
         for waiter in ready { waiter.completion() }
         if isDone { return }
@@ -48,8 +45,10 @@ extension NamespaceTable {
         }
     }
 
-    /// Whether everybody has what they are to have.
-    private func shareDisk() -> Bool {
+    /// Gives what can be given.
+    ///
+    /// - Returns: who has less than they are to have, by ``Namespace/id``.
+    private func shareDisk() -> Set<Int> {
         let (registry, running, retired, old) = state.withLock { ($0.registry, $0.running, $0.retired, $0.grants) }
         let quotas = Self.quotas(of: registry, tools).disk
         var grants = old
@@ -58,14 +57,13 @@ extension NamespaceTable {
             shares[namespace.id] = quotas[name] ?? 0
             taken[namespace.id] = namespace.cache.takenDiskBytes.all
         }
-        let isComplete = grants.update(
-            quotas: shares, taken: taken, retired: retired.reduce(0) { $0 + $1.diskBytes })
+        _ = grants.update(quotas: shares, taken: taken, retired: retired.reduce(0) { $0 + $1.diskBytes })
         state.withLock { $0.grants = grants }
         for namespace in running.values {
             let share = grants.granted[namespace.id] ?? 0
             if namespace.cache.diskLimit != share { namespace.cache.setDiskLimit(share) }
         }
-        return isComplete
+        return Set(shares.filter { (grants.granted[$0.key] ?? 0) < $0.value }.keys)
     }
 
     func shareMemory() {
@@ -82,7 +80,8 @@ extension NamespaceTable {
         namespace.isBeingRemoved = true
         removals.async { [self] in
             let isGone = tools.directory.remove(namespace.place) { !state.withLock(\.isStopped) }
-            if !isGone, !state.withLock(\.isStopped) {
+            if !isGone, !state.withLock(\.isStopped), !namespace.wasReported {
+                namespace.wasReported = true
                 tools.logger.warning(
                     "the directory of a namespace that has ended cannot be removed",
                     metadata: ["directory": "\(namespace.place.name)"])
@@ -90,7 +89,10 @@ extension NamespaceTable {
             queue.async { [self] in
                 namespace.isBeingRemoved = false
                 if isGone {
-                    state.withLock { $0.retired.removeAll { $0 === namespace } }
+                    state.withLock { state in
+                        state.endedHits += namespace.hitsAtHand()
+                        state.retired.removeAll { $0 === namespace }
+                    }
                     settle()
                 }
             }

@@ -19,11 +19,18 @@ public final class NamespaceTable: Sendable {
         var running: [String: Namespace]
         var retired: [RetiredNamespace] = []
         var grants: DiskGrants
-        /// Those who wait until everybody has what they are to have, and until when they wait at the most.
-        var waiting: [(deadline: DispatchTime, completion: @Sendable () -> Void)] = []
+        var waiting: [Waiting] = []
         /// The hits at hand of those that have ended.
         var endedHits = 0
         var isStopped = false
+    }
+
+    /// Somebody who waits until a namespace has what it is to have.
+    struct Waiting: Sendable {
+        let id: Int
+        /// Until when at the most.
+        let deadline: DispatchTime
+        let completion: @Sendable () -> Void
     }
 
     /// What ``put(_:_:by:completion:)`` did.
@@ -47,8 +54,8 @@ public final class NamespaceTable: Sendable {
     /// For those that ask with each hit.
     private let currentDefault = Atomic<Int>(0)
 
-    /// How many may have ended and still be in use: each holds files.
-    private static let retiredLimit = 16
+    /// How many of a name may have ended and still be in use: each holds files.
+    private static let retiredLimit = 4
 
     /// Opens those that are written down, and the default one. Directories of others, which a kill has left behind, are
     /// removed in the background. Throws ``NamespaceError/cache(_:)`` and ``NamespaceError/registry(reason:)``.
@@ -114,7 +121,7 @@ public final class NamespaceTable: Sendable {
     public var hitsAtHand: Int {
         state.withLock { state in
             state.endedHits + state.running.values.reduce(0) { $0 + $1.cache.hitsAtHand }
-                + state.retired.reduce(0) { $0 + ($1.cache?.hitsAtHand ?? 0) }
+                + state.retired.reduce(0) { $0 + $1.hitsAtHand() }
         }
     }
 
@@ -134,7 +141,8 @@ public final class NamespaceTable: Sendable {
         queue.async { [self] in
             do throws(NamespaceError) {
                 let (namespace, outcome) = try put(name, change, authority)
-                whenSettled { completion(.success((namespace, outcome))) }
+                if outcome == .unchanged { return completion(.success((namespace, outcome))) }
+                whenSettled(namespace) { completion(.success((namespace, outcome))) }
             } catch {
                 completion(.failure(error))
             }
@@ -174,7 +182,7 @@ public final class NamespaceTable: Sendable {
             memoryLimit: Int64(tools.configuration.memoryLimit))
         let quotas = Self.quotas(of: registry, tools)
         try checkPinned(quotas, beginningAnew: isAnew ? name : nil)
-        if isAnew, current != nil { try checkRetired() }
+        if isAnew, current != nil { try checkRetired(name) }
         let opened = isAnew ? try open(name, record, quotas) : nil
         do {
             try file.save(registry)
@@ -183,11 +191,7 @@ public final class NamespaceTable: Sendable {
             throw error
         }
         let entries = current?.cache.totals.entries ?? 0
-        state.withLock { state in
-            state.registry = registry
-            if let opened { state.running[name] = opened }
-        }
-        if opened != nil, let current { retire(current) }
+        switchTo(registry, name, opened ?? current)
         guard let namespace = opened ?? current else { throw .unknown(name) }
         namespace.options.settings = record.settings
         if name == LarderService.defaultNamespace { currentDefault.store(namespace.id, ordering: .relaxed) }
@@ -199,14 +203,9 @@ public final class NamespaceTable: Sendable {
         let (before, current) = try unlessStopped(name)
         var registry = before
         try registry.remove(name)
-        try checkRetired()
         try file.save(registry)
         let entries = current?.cache.totals.entries ?? 0
-        state.withLock { state in
-            state.registry = registry
-            state.running[name] = nil
-        }
-        if let current { retire(current) }
+        switchTo(registry, name, nil)
         return entries
     }
 
@@ -217,8 +216,9 @@ public final class NamespaceTable: Sendable {
         return (registry, namespace)
     }
 
-    private func checkRetired() throws(NamespaceError) {
-        if state.withLock({ $0.retired.count >= Self.retiredLimit }) { throw .busy }
+    private func checkRetired(_ name: String) throws(NamespaceError) {
+        let count = state.withLock { state in state.retired.count { $0.place.namespace == name } }
+        if count >= Self.retiredLimit { throw .busy }
     }
 
     /// Throws when one is to have less than what is pinned in it: that never goes.
@@ -245,9 +245,16 @@ public final class NamespaceTable: Sendable {
         }
     }
 
-    private func retire(_ namespace: Namespace) {
-        let retired = RetiredNamespace(namespace)
-        state.withLock { $0.retired.append(retired) }
+    /// From now on a name finds this one, or none. What it found before ends.
+    private func switchTo(_ registry: NamespaceRegistry, _ name: String, _ namespace: Namespace?) {
+        let old = state.withLock { $0.running[name] }
+        let retired = old.flatMap { $0 === namespace ? nil : RetiredNamespace($0) }
+        // In one step: nothing is counted twice, or not at all.
+        state.withLock { state in
+            state.registry = registry
+            state.running[name] = namespace
+            if let retired { state.retired.append(retired) }
+        }
     }
 
     /// It was opened, and nobody has seen it.

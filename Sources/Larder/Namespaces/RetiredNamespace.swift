@@ -10,7 +10,8 @@ import Primitives
 /// 3. Then nothing holds the cache any more, which closes it.
 /// 4. Then the directory is removed.
 ///
-/// `@unchecked Sendable` is safe: `parts` has its lock, and everything else that changes belongs to the table's queue.
+/// `@unchecked Sendable` is safe: `parts` and `hits` have their locks, and everything else that changes belongs to the
+/// table's queue.
 final class RetiredNamespace: @unchecked Sendable {
     /// What works in it.
     private struct Parts {
@@ -25,11 +26,14 @@ final class RetiredNamespace: @unchecked Sendable {
     private(set) var diskBytes: Int64
     /// Whether somebody removes the directory now.
     var isBeingRemoved = false
+    /// Whether it was said that the directory cannot be removed.
+    var wasReported = false
     private let life: CacheLife
     private weak var namespace: Namespace?
     /// `nil` when all that works in it has ended.
     private let parts: Locked<Parts?>
     private var steps = 0
+    private let hits = Locked(0)
 
     /// Begins with a namespace that nobody finds any more.
     init(_ namespace: Namespace) {
@@ -44,28 +48,35 @@ final class RetiredNamespace: @unchecked Sendable {
     /// Its cache, while something works in it.
     var cache: DiskCache? { parts.withLock { $0?.cache } }
 
+    /// How many hits were answered at hand in it, so far.
+    func hitsAtHand() -> Int {
+        hits.withLock { hits in
+            if let cache { hits = cache.hitsAtHand }
+            return hits
+        }
+    }
+
     /// Goes on as far as it can.
     ///
-    /// - Parameter ended: called with its cache once nothing works in it any more; the last to see it.
     /// - Returns: whether the directory is to be removed.
-    func step(ended: (DiskCache) -> Void) -> Bool {
+    func step() -> Bool {
         diskBytes = life.takenDiskBytes ?? diskBytes
-        if let running = parts.withLock({ $0 }) { step(running, ended) }
+        if let running = parts.withLock({ $0 }) { step(running) }
         return parts.withLock { $0 == nil } && life.isOver && !isBeingRemoved
     }
 
-    private func step(_ running: Parts, _ ended: (DiskCache) -> Void) {
+    private func step(_ running: Parts) {
         if namespace == nil {
             running.downloads.endUnawaited()
             running.gateway.endUnread()
             if running.downloads.runningCount == 0, running.gateway.flightCount == 0 {
-                ended(running.cache)
+                _ = hitsAtHand()
                 return parts.withLock { $0 = nil }
             }
         }
         steps += 1
-        // Who is still there after a moment may stay for long, and nobody needs the rest.
-        if steps == 2 { running.cache.remove(matching: .all) { _ in } }
+        // Who is still there after a moment may stay for long, and go on storing; nobody needs the rest.
+        if steps > 1, running.cache.totals.entries > 0 { running.cache.remove(matching: .all) { _ in } }
     }
 
     /// Refuses what is asked from now on, and ends what runs: the server stops.

@@ -25,14 +25,15 @@ final class BatchRun: Sendable {
 
     private static let queue = DispatchQueue(label: "larder.batches")
 
-    private let downloads: DownloadManager
+    /// Held for as long as the run goes on.
+    private let namespace: Namespace
     private let clock: any WallClock
     private let elements: [Result<JSON, Problem>]
     private let stream = ResponseStream()
     private let state: Locked<State>
 
-    init(downloads: DownloadManager, clock: any WallClock, elements: [Result<JSON, Problem>]) {
-        self.downloads = downloads
+    init(in namespace: Namespace, clock: any WallClock, elements: [Result<JSON, Problem>]) {
+        self.namespace = namespace
         self.clock = clock
         self.elements = elements
         state = Locked(State(left: elements.count))
@@ -76,7 +77,7 @@ final class BatchRun: Sendable {
             end(index, [.init("error", error.prefixed(index).json)])
             return
         }
-        let place = downloads.download(request) { [self] result in
+        let place = namespace.downloads.download(request) { [self] result in
             switch result {
             case .success(let success): end(index, success.members(at: clock.now()))
             case .failure(let error): end(index, [.init("error", Problem(error).prefixed(index).json)])
@@ -87,7 +88,7 @@ final class BatchRun: Sendable {
             state.places[index] = place
             return state.isAbandoned
         }
-        if isAbandoned { downloads.leave(place) }
+        if isAbandoned { namespace.downloads.leave(place) }
     }
 
     private func end(_ index: Int, _ members: [JSON.Member]) {
@@ -120,7 +121,7 @@ final class BatchRun: Sendable {
             defer { state.places = [:] }
             return state.places.values
         }
-        for place in places { downloads.leave(place) }
+        for place in places { namespace.downloads.leave(place) }
     }
 }
 

@@ -73,7 +73,7 @@ struct DownloadRoutes: Sendable {
         _ = try head.query()
         let elements = try BodyDecoding.batch(body, contentType: head.request.field("Content-Type"))
         call.context.visitor.bearer?.charge(max(0, elements.count - 1))
-        BatchRun(downloads: head.namespace.downloads, clock: clock, elements: elements).run(call)
+        BatchRun(in: head.namespace, clock: clock, elements: elements).run(call)
     }
 
     private func list(_ head: Endpoint.Head, _ call: Call) throws(Problem) {

@@ -51,13 +51,14 @@ final class APIHandler: RequestHandler {
             observer(of: request, operation: "none", since: start)(response.status, nil)
             return .accept(.none) { $0.respond(response) }
         }
-        var operation = "none"
+        var (operation, varies) = ("none", false)
         do throws(Problem) {
             guard case .found(let route, let rawParameters, _, _) = match else {
                 if !isOpen(match, to: request) { _ = try gate.admit(request, scope: nil) }
                 throw refusal(of: request, match)
             }
             operation = route.endpoint.operation
+            varies = route.space == .named
             if let scope = route.scope {
                 visitor = try gate.admit(request, scope: scope)
                 try visitor.check(scope)
@@ -66,7 +67,7 @@ final class APIHandler: RequestHandler {
             let parameters = try Self.decode(rawParameters)
             let context = context(
                 of: request, visitor, namespace, named: route.space == .inPath ? parameters["name"] : nil,
-                varies: route.space == .named, operation: operation, since: start)
+                varies: varies, operation: operation, since: start)
             let head = Endpoint.Head(
                 request: request, parameters: parameters, namespace: namespace, visitor: visitor)
             let plan = try route.endpoint.begin(head)
@@ -79,7 +80,8 @@ final class APIHandler: RequestHandler {
                 }
             }
         } catch {
-            let context = context(of: request, visitor, namespaces.default, operation: operation, since: start)
+            let context = context(
+                of: request, visitor, namespaces.default, varies: varies, operation: operation, since: start)
             return answer(error, to: request, context)
         }
     }

@@ -1,26 +1,38 @@
 import CCurl
 import Glibc
 
-/// The sockets of connections over which answers come without TLS, by their local port: of a connection that is used
-/// again libcurl's callbacks tell no more than that. Confined to one of the client's threads.
+/// The sockets of connections over which answers come without TLS, by their ends: of a connection that is used again
+/// libcurl's callbacks tell no more than that. Confined to one of the client's threads.
 ///
-/// One that was closed stays in here until its port has another; so nothing is said of a socket before its port is
+/// One that was closed stays in here until another has the same ends; so nothing is said of a socket before its port is
 /// looked at.
 final class ConnectionSockets {
-    private var byPort: [UInt16: curl_socket_t] = [:]
+    /// The two ends of a connection. A local port alone may be that of several, to different places.
+    struct Ends: Hashable {
+        let address: String
+        let port: Int32
+        let localPort: Int32
+    }
+
+    private var sockets: [Ends: curl_socket_t] = [:]
+    /// Of so many most are closed.
+    private static let limit = 4096
 
     /// A connection was opened over one of these sockets.
-    func opened(_ descriptors: [curl_socket_t], localPort: Int32) {
-        guard let port = UInt16(exactly: localPort) else { return }
-        byPort[port] = descriptors.last { Self.port(of: $0) == port }
+    func opened(_ descriptors: [curl_socket_t], _ ends: Ends) {
+        if sockets.count >= Self.limit { sockets = sockets.filter { Self.isOpen($1, $0) } }
+        sockets[ends] = descriptors.last { Self.isOpen($0, ends) }
     }
 
     /// Whether something has come on a connection by which nothing was asked for; its end is not meant.
-    func hasInput(localPort: Int32) -> Bool {
-        guard let port = UInt16(exactly: localPort), let descriptor = byPort[port], Self.port(of: descriptor) == port
-        else { return false }
+    func hasInput(_ ends: Ends) -> Bool {
+        guard let descriptor = sockets[ends], Self.isOpen(descriptor, ends) else { return false }
         var byte: UInt8 = 0
         return recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) > 0
+    }
+
+    private static func isOpen(_ descriptor: curl_socket_t, _ ends: Ends) -> Bool {
+        port(of: descriptor).map(Int32.init) == ends.localPort
     }
 
     private static func port(of descriptor: curl_socket_t) -> UInt16? {

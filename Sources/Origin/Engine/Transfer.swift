@@ -158,12 +158,13 @@ final class Transfer {
         // The limit for a stall begins to count, and may end before anything that was noted.
         timer.note(lastProgress + stallTimeout)
         let isReuse = opened.isEmpty
+        let ends = ConnectionSockets.Ends(address: address, port: port, localPort: localPort)
         if url.scheme == "http" {
             if isReuse {
-                hasLeftover = sockets?.hasInput(localPort: localPort) == true
+                hasLeftover = sockets?.hasInput(ends) == true
                 if hasLeftover { return false }
             } else {
-                sockets?.opened(opened, localPort: localPort)
+                sockets?.opened(opened, ends)
             }
         }
         opened = []

@@ -201,4 +201,31 @@ struct NamespaceLifeTests {
             #expect(files < 60)
         }
     }
+
+    @Test("requests that hold on to what has ended keep nobody else from beginning anew, nor anybody from removing")
+    func heldByMany() async throws {
+        try await TestServer.withGatedOrigin { server, origin, gate in
+            let space = server.inNamespace("a")
+            try await server.putNamespace("a", ["version": 0])
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for version in 1...4 {
+                    group.addTask {
+                        let json = #"{"url": "\#(origin.url("/\(version)"))"}"#
+                        let reply = try await space.request("POST", "/download", text: json)
+                        #expect(try reply.member("outcome") == "downloaded")
+                    }
+                    try await poll("the request") { origin.requestCount == version }
+                    #expect(try await server.putNamespace("a", ["version": .number(version)]).status == 200)
+                }
+                let busy = try await server.putNamespace("a", ["version": 5])
+                #expect(busy.status == 503 && busy["Retry-After"] != nil)
+                #expect(try await server.putNamespace("b", ["version": 1]).status == 200)
+                #expect(try await server.putNamespace("b", ["version": 2]).status == 200)
+                #expect(try await server.client.request("DELETE", "/namespaces/a").status == 200)
+                gate.open()
+                try await group.waitForAll()
+            }
+            try await poll("the old directories to go") { try server.namespaceDirectories == ["b.7", "default"] }
+        }
+    }
 }

@@ -178,6 +178,12 @@ struct NamespaceTests {
                 #expect(server.space.cache.hitsAtHand > 0, "\(target)")
             }
             #expect(try await get("/stats")[.vary] == nil)
+            // Nor may it give another one's "there is none".
+            var fields = hasTokens ? tokens.fields("me", for: "/json") : [:]
+            fields[HTTPField.Name("Larder-Namespace")!] = "none"
+            let missing = try await server.get("/json?url=http://h/", fields: fields)
+            #expect(missing.status == (hasTokens ? 403 : 404))
+            #expect(missing[.vary] == "Larder-Namespace" + (hasTokens ? ", Authorization" : ""))
         }
     }
 
