@@ -57,13 +57,14 @@ extension NamespaceTable {
             shares[namespace.id] = quotas[name] ?? 0
             taken[namespace.id] = namespace.cache.takenDiskBytes.all
         }
-        _ = grants.update(quotas: shares, taken: taken, retired: retired.reduce(0) { $0 + $1.diskBytes })
+        let isComplete = grants.update(
+            quotas: shares, taken: taken, retired: retired.reduce(0) { $0 + $1.diskBytes })
         state.withLock { $0.grants = grants }
         for namespace in running.values {
             let share = grants.granted[namespace.id] ?? 0
             if namespace.cache.diskLimit != share { namespace.cache.setDiskLimit(share) }
         }
-        return Set(shares.filter { (grants.granted[$0.key] ?? 0) < $0.value }.keys)
+        return isComplete ? [] : Set(shares.filter { (grants.granted[$0.key] ?? 0) < $0.value }.keys)
     }
 
     func shareMemory() {
