@@ -60,14 +60,13 @@ public final class CacheDirectory: Sendable {
 
     /// Removes a namespace's directory with all that is in it, which nobody may have open. May take long.
     ///
-    /// - Parameter mayGoOn: asked now and then; when not, the rest stays.
+    /// - Parameter mayGoOn: asked before each file and directory; when not, the rest stays.
     /// - Returns: whether it is gone.
     public func remove(_ place: NamespaceDirectory, while mayGoOn: () -> Bool = { true }) -> Bool {
         let directory = path(of: place)
         // What it is known by goes last: a kill leaves something that the next one to look finds again.
         for name in (try? FileSystem.names(in: directory)) ?? [] where name != Self.marks[0] {
-            guard mayGoOn() else { return false }
-            FileSystem.remove("\(directory)/\(name)")
+            guard FileSystem.remove("\(directory)/\(name)", while: mayGoOn) else { return false }
         }
         FileSystem.remove(directory)
         return FileSystem.status(of: directory) == nil

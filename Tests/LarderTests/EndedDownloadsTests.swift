@@ -14,7 +14,7 @@ struct EndedDownloadsTests {
 
     @Test("are remembered for ten minutes")
     func lifetime() {
-        var ended = EndedDownloads()
+        var ended = EndedDownloads(within: SharedAllowance(limit: 32 << 20))
         let start = Timestamp(seconds: 1000)
         ended.insert(status("a", endedAt: start), now: start)
         #expect(ended.status(of: "a", now: start + .milliseconds(599_999)) != nil)
@@ -23,7 +23,7 @@ struct EndedDownloadsTests {
 
     @Test("a later one of the same key takes the place of the earlier, and its time")
     func replacement() {
-        var ended = EndedDownloads()
+        var ended = EndedDownloads(within: SharedAllowance(limit: 32 << 20))
         let start = Timestamp(seconds: 1000)
         ended.insert(status("a", endedAt: start), now: start)
         let later = start + .seconds(300)
@@ -34,7 +34,7 @@ struct EndedDownloadsTests {
 
     @Test("the oldest is forgotten when there are more than the limit")
     func limit() {
-        var ended = EndedDownloads()
+        var ended = EndedDownloads(within: SharedAllowance(limit: 32 << 20))
         let now = Timestamp(seconds: 1000)
         for number in 0...EndedDownloads.limit { ended.insert(status("\(number)", endedAt: now), now: now) }
         #expect(ended.count == EndedDownloads.limit)
@@ -44,18 +44,18 @@ struct EndedDownloadsTests {
 
     @Test("URLs of the greatest length take a bounded number of bytes together")
     func bytes() {
-        var ended = EndedDownloads()
+        var ended = EndedDownloads(within: SharedAllowance(limit: 32 << 20))
         let now = Timestamp(seconds: 1000)
         for number in 0..<EndedDownloads.limit {
             ended.insert(status("\(number)", endedAt: now, urlLength: 8000), now: now)
         }
-        #expect((1000...EndedDownloads.byteLimit / 8000).contains(ended.count))
+        #expect((1000...(16 << 20) / 8000).contains(ended.count))
         #expect(ended.status(of: "\(EndedDownloads.limit - 1)", now: now) != nil)
     }
 
     @Test("the latest end comes first, and one that was overtaken does not come twice")
     func latest() {
-        var ended = EndedDownloads()
+        var ended = EndedDownloads(within: SharedAllowance(limit: 32 << 20))
         let now = Timestamp(seconds: 1000)
         for key in ["a", "b", "c", "a"] { ended.insert(status(key, endedAt: now), now: now) }
         #expect(ended.latest(10, now: now).map(\.key) == ["a", "c", "b"])

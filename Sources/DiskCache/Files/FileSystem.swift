@@ -24,9 +24,20 @@ enum FileSystem {
         Foundation.unlink(path) == 0 || errno == ENOENT ? 0 : errno
     }
 
-    /// Removes whatever has that name; a directory with all that is in it.
-    static func remove(_ path: String) {
-        if unlink(path) != 0 { try? FileManager.default.removeItem(atPath: path) }
+    /// Removes whatever has that name; a directory with all that is in it. A symbolic link goes, not what it leads to.
+    ///
+    /// - Parameter mayGoOn: asked before each file and directory; when not, the rest stays.
+    /// - Returns: whether it was let go on to the end; what cannot be removed is passed over.
+    @discardableResult
+    static func remove(_ path: String, while mayGoOn: () -> Bool = { true }) -> Bool {
+        guard mayGoOn() else { return false }
+        guard unlink(path) == EISDIR else { return true }
+        // Names that are not UTF-8, which we make none of, are left to the last line.
+        for name in (try? names(in: path)) ?? [] {
+            guard remove("\(path)/\(name)", while: mayGoOn) else { return false }
+        }
+        if !removeDirectory(path) { try? FileManager.default.removeItem(atPath: path) }
+        return true
     }
 
     /// Whether a file in that directory can grow, as far as the disk and quotas go: `false` only when one of them is

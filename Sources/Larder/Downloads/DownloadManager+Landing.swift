@@ -20,6 +20,7 @@ extension DownloadManager {
             state.ended.insert(status, now: now)
             let waiters = Array(running.waiters.values)
             guard let next = running.next, !state.isStopping else {
+                state.places.giveBack(1)
                 return (waiters, Array(running.later.values), nil)
             }
             let successor = makeFlight(next, flight.key)

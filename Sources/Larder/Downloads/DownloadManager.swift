@@ -12,8 +12,13 @@ public final class DownloadManager: Sendable {
     /// Called once with the answer, on a thread that must not be kept waiting.
     public typealias Completion = @Sendable (Result<DownloadResult, DownloadError>) -> Void
 
-    /// How many downloads may run or wait for their turn; who asks for one more is told to come back.
-    public static let runningLimit = 10_000
+    /// What the managers of all namespaces have together; who asks for one more is told to come back.
+    struct Allowances: Sendable {
+        /// How many downloads may run or wait for their turn: 10,000 in one namespace alone.
+        var running = SharedAllowance(limit: 20_000)
+        /// How many bytes those that have ended may take: 16 MiB in one namespace alone.
+        var ended = SharedAllowance(limit: 32 << 20)
+    }
 
     struct Waiter {
         let request: DownloadRequest
@@ -32,18 +37,22 @@ public final class DownloadManager: Sendable {
 
     struct State {
         var running: [String: Running] = [:]
-        var ended = EndedDownloads()
+        /// One for each that is in `running`.
+        let places: SharedAllowance.Part
+        var ended: EndedDownloads
         var nextWaiter: UInt64 = 0
         var isStopping = false
     }
 
-    let state = Locked(State())
+    let state: Locked<State>
     let tools: Flight.Tools
     private let schemes: Set<String>
 
-    init(tools: Flight.Tools, schemes: Set<String>) {
+    init(tools: Flight.Tools, schemes: Set<String>, allowances: Allowances) {
         self.tools = tools
         self.schemes = schemes
+        state = Locked(
+            State(places: SharedAllowance.Part(of: allowances.running), ended: EndedDownloads(within: allowances.ended)))
     }
 
     /// A caller's place among those who wait. Leaving it harms nobody else, nor the download.
@@ -224,7 +233,7 @@ public final class DownloadManager: Sendable {
                 return Place(key: key.text, number: number)
             }
             guard let running = state.running[key.text] else {
-                guard state.running.count < Self.runningLimit else { return .failure(.busy) }
+                guard state.places.take(1) else { return .failure(.busy) }
                 let flight = makeFlight(request, key)
                 state.running[key.text] = Running(flight: flight)
                 return .success((.leads(flight), place(in: \.waiters, joined: false)))

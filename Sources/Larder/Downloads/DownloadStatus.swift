@@ -34,28 +34,36 @@ public struct DownloadStatus: Sendable {
 }
 
 /// The downloads that ended lately, one a key, the oldest forgotten first: bounded in number, in age and, since URLs
-/// are as long as callers make them, in bytes. No lock: its owner has one.
+/// are as long as callers make them, in bytes, which all namespaces share. No lock: its owner has one.
 struct EndedDownloads {
     /// How long an ended download is remembered.
     static let lifetime: Duration = .seconds(600)
     /// How many are remembered at most.
     static let limit = 10_000
-    /// How many bytes they may take, about.
-    static let byteLimit = 16 << 20
 
+    /// What it has of the bytes that all may take.
+    private let room: SharedAllowance.Part
     private var byKey: [String: (status: DownloadStatus, number: UInt64)] = [:]
     /// The keys in the order in which their downloads ended; those that were overtaken by a later one of the same key
     /// have another number there and are skipped.
     private var order: [(key: String, number: UInt64)] = []
     private var head = 0
     private var nextNumber: UInt64 = 0
-    private var bytes = 0
+
+    /// - Parameter room: the bytes that all may take, about.
+    init(within room: SharedAllowance) {
+        self.room = SharedAllowance.Part(of: room)
+    }
 
     var count: Int { byKey.count }
 
     mutating func insert(_ status: DownloadStatus, now: Timestamp) {
-        let replaced = byKey.updateValue((status, nextNumber), forKey: status.key)
-        bytes += status.cost - (replaced?.status.cost ?? 0)
+        if let replaced = byKey.removeValue(forKey: status.key) { room.giveBack(replaced.status.cost) }
+        while !room.take(status.cost) {
+            // What is too long for all of the room is not remembered.
+            guard forgetOldest() else { return }
+        }
+        byKey[status.key] = (status, nextNumber)
         order.append((status.key, nextNumber))
         nextNumber += 1
         forget(now: now)
@@ -76,21 +84,33 @@ struct EndedDownloads {
     }
 
     private mutating func forget(now: Timestamp) {
-        while head < order.count {
-            let (key, number) = order[head]
-            if let held = byKey[key], held.number == number {
-                let isOld = (held.status.endDate ?? now) + Self.lifetime <= now
-                guard isOld || byKey.count > Self.limit || bytes > Self.byteLimit else { break }
-                byKey[key] = nil
-                bytes -= held.status.cost
-            }
-            head += 1
-        }
+        while let oldest, byKey.count > Self.limit || (oldest.endDate ?? now) + Self.lifetime <= now { forgetOldest() }
         // What was overtaken by a later download of its key leaves a gap in the middle, too.
         if order.count > 2 * byKey.count + 1024 {
             order = order[head...].filter { byKey[$0.key]?.number == $0.number }
             head = 0
         }
+    }
+
+    /// The one that ended first of those that are remembered.
+    private var oldest: DownloadStatus? {
+        mutating get {
+            while head < order.count {
+                let (key, number) = order[head]
+                if let held = byKey[key], held.number == number { return held.status }
+                head += 1
+            }
+            return nil
+        }
+    }
+
+    /// Returns whether there was one.
+    @discardableResult
+    private mutating func forgetOldest() -> Bool {
+        guard let oldest else { return false }
+        byKey[oldest.key] = nil
+        room.giveBack(oldest.cost)
+        return true
     }
 }
 

@@ -25,7 +25,7 @@ public final class Gateway: Sendable {
     }
 
     let tools: FetchFlight.Tools
-    let heads = ParsedHeads()
+    let group: GatewayGroup
     let state = Locked(State())
     let patience: Duration
     /// For what has to happen later, or on another thread; some of it waits for room on disk.
@@ -35,10 +35,14 @@ public final class Gateway: Sendable {
     /// its turn.
     static let defaultPatience = Duration.seconds(10)
 
-    /// - Parameter patience: how long a request waits for the head of an answer that another one asked for.
-    init(tools: FetchFlight.Tools, patience: Duration = defaultPatience) {
+    /// - Parameters:
+    ///   - group: those that ask through the same client.
+    ///   - patience: how long a request waits for the head of an answer that another one asked for.
+    init(tools: FetchFlight.Tools, group: GatewayGroup = GatewayGroup(), patience: Duration = defaultPatience) {
         self.tools = tools
+        self.group = group
         self.patience = patience
+        group.add(self)
     }
 
     /// A client's place among those who wait.
@@ -69,9 +73,12 @@ public final class Gateway: Sendable {
     /// How many requests to origins are under way.
     public var flightCount: Int { state.withLock { $0.flights.values.reduce(0) { $0 + $1.count } } }
 
+    /// The requests to origins that are under way; the oldest of a URL first.
+    var flights: [FetchFlight] { state.withLock { $0.flights.values.flatMap { $0 } } }
+
     /// Ends those that nobody waits for or reads any more.
     func endUnread() {
-        for flight in state.withLock({ $0.flights.values.flatMap { $0 } }) { _ = flight.giveUp() }
+        for flight in flights { _ = flight.giveUp() }
     }
 
     /// Refuses new requests from now on, and ends those that run.
@@ -147,7 +154,7 @@ public final class Gateway: Sendable {
         if case .success(nil) = found { return nil }
         let entries = (try? found.get()) ?? []
         let all = entries.compactMap { entry in
-            heads.head(of: entry).map { HeldResponse(entry: entry, head: $0) }
+            group.heads.head(of: entry).map { HeldResponse(entry: entry, head: $0) }
         }
         let complete = all.filter { $0.head.part == nil }
         if let index = ReusePolicy.select(call.cacheRequest, from: complete.map(\.head)) {
@@ -244,14 +251,13 @@ public final class Gateway: Sendable {
     }
 
     /// When a request has to wait for its turn, one that nobody waits for or reads any more is given up for it: else
-    /// clients that come and go, and origins that trickle, could take every place. It is in the line already, so that
-    /// of several at once the last sees all.
+    /// clients that come and go, and origins that trickle, could take every place, whatever their namespace. It is in
+    /// the line already, so that of several at once the last sees all.
     private func makeWay(for flight: FetchFlight) {
         let limits = tools.origin.configuration
         // Flights whose answers only have to be stored need no place, and there may be many.
         guard tools.origin.openTransfers > min(limits.maxTransfersPerHost, limits.maxTransfers) else { return }
-        let flights = state.withLock { state in state.flights.values.flatMap { $0 } }
-        let others = flights.filter { $0 !== flight && !$0.hasWholeAnswer }
+        let others = group.flights.filter { $0 !== flight && !$0.hasWholeAnswer }
         let authority = flight.leader.request.url.authority
         let ofOrigin = others.filter { $0.leader.request.url.authority == authority }
         if ofOrigin.count >= limits.maxTransfersPerHost {

@@ -50,11 +50,12 @@ public final class Namespace: Sendable {
             tools: Flight.Tools(
                 cache: cache, origin: tools.origin, clock: tools.clock, metrics: tools.metrics, options: options,
                 entryLimit: Int64(server.entryLimit)),
-            schemes: server.schemes)
+            schemes: server.schemes, allowances: tools.downloadAllowances)
         gateway = Gateway(
             tools: FetchFlight.Tools(
                 cache: cache, origin: tools.gatewayOrigin, clock: tools.clock, metrics: tools.metrics,
-                entryLimit: Int64(server.entryLimit), options: options))
+                entryLimit: Int64(server.entryLimit), options: options),
+            group: tools.gateways)
     }
 
     /// What all namespaces work with.
@@ -68,6 +69,8 @@ public final class Namespace: Sendable {
         let gatewayOrigin: OriginClient
         /// How many namespaces there may be.
         let namespaceLimit: Int
+        let downloadAllowances = DownloadManager.Allowances()
+        let gateways = GatewayGroup()
         let logger: Logger
     }
 

@@ -89,32 +89,33 @@ enum BodyDecoding {
     /// commas or repeated, `params[name]=value` and `headers[name]=value`.
     private static func form(_ body: [UInt8]) throws(Problem) -> JSON {
         guard let text = String(validating: body, as: UTF8.self) else { throw .invalid("the form is not UTF-8") }
-        var members: [JSON.Member] = []
-        var groups: [String: [JSON.Member]] = [:]
-        var tags: [String] = []
+        var fields = FormFields()
+        var groups: [String: FormFields] = [:]
         for (name, value) in try FormDecoding.pairs(text, subject: "form") {
             if let (group, inner) = groupMember(name) {
-                if let index = groups[group]?.firstIndex(where: { ExactText($0.name) == ExactText(inner) }),
-                    let held = groups[group]?[index].value
-                {
-                    groups[group]?[index].value = .array((held.arrayValue ?? [held]) + [.string(value)])
-                } else {
-                    groups[group, default: []].append(.init(inner, .string(value)))
-                }
-            } else if name == "tags" {
-                tags.append(value)
+                groups[group, default: FormFields()].append(value, to: inner)
             } else {
-                guard !members.contains(where: { $0.name == name }) else {
-                    throw .invalid("\(name) comes twice", pointer: "/" + JSON.pointerToken(name))
-                }
-                members.append(.init(name, scalar(value, of: name)))
+                fields.append(value, to: name)
             }
         }
-        if !tags.isEmpty {
-            let all = try Tags.members(of: tags.joined(separator: ","), pointer: "/tags")
-            members.append(.init("tags", .array(all.map { .string($0) })))
+        var members: [JSON.Member] = []
+        for (name, values) in fields.all {
+            if name == "tags" {
+                let all = try Tags.members(of: values.joined(separator: ","), pointer: "/tags")
+                members.append(.init(name, .array(all.map { .string($0) })))
+            } else {
+                guard values.count == 1 else {
+                    throw .invalid("\(name) comes twice", pointer: "/" + JSON.pointerToken(name))
+                }
+                members.append(.init(name, scalar(values[0], of: name)))
+            }
         }
-        return .object(members + groups.map { .init($0.key, .object($0.value)) })
+        return .object(members + groups.map { .init($0.key, .object($0.value.all.map(parameter))) })
+    }
+
+    /// One that came several times is an array.
+    private static func parameter(_ name: String, _ values: [String]) -> JSON.Member {
+        .init(name, values.count == 1 ? .string(values[0]) : .array(values.map { .string($0) }))
     }
 
     /// `params[name]` and `headers[name]`, taken apart. By bytes, for Swift takes a bracket and an accent for one

@@ -36,8 +36,7 @@ extension Problem {
             self.init(status: 500, detail: "the entry could not be stored: \(words)")
         case .tooManyTags(let limit): self = .invalid("an entry may have \(limit) tags", pointer: "/tags")
         case .busy:
-            self.init(
-                status: 503, detail: "\(DownloadManager.runningLimit) downloads run or wait already; ask again later")
+            self.init(status: 503, detail: "as many downloads run or wait already as may; ask again later")
         case .keyInUse:
             self.init(
                 status: 503, detail: "something else with the same MD5 is being downloaded; ask again later",

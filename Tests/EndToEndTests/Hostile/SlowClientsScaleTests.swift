@@ -53,6 +53,46 @@ struct SlowClientsScaleTests {
         #expect(try await larder.stop() == .status(0))
     }
 
+    @Test(
+        "of slowhttptest's, in the head, in the body and in reading: others are served as fast, within twice the time",
+        arguments: [
+            ["-H", "-u", "/entries/a/content"],
+            ["-B", "-t", "PUT", "-s", "9999", "-u", "/entries/slow/content"],
+            ["-X", "-n", "2", "-z", "32", "-w", "512", "-y", "1024", "-u", "/entries/large/content"],
+        ])
+    func slowHTTPTest(mode: [String]) async throws {
+        let directory = try TemporaryDirectory()
+        let larder = try await LarderProcess(directory: directory.path("cache"))
+        let (client, port) = (larder.client, larder.port)
+        for (name, length) in [("a", 1 << 10), ("large", 1 << 20)] {
+            _ = try await client.request("PUT", "/entries/\(name)/content", text: String(repeating: "x", count: length))
+        }
+        let idle = try Self.descriptors(of: larder)
+        let alone = try await Self.medianP99(port: port)
+        let url = "http://127.0.0.1:\(port)\(mode.last!)"
+        let slow = try ChildProcess(
+            "/usr/bin/env",
+            ["slowhttptest", "-c", "\(Self.count)", "-r", "1000", "-i", "2", "-l", "60"] + mode.dropLast() + [url])
+        try await poll("all of them to be connected") {
+            if let exit = slow.hasExited {
+                throw LarderProcess.Failure(description: "slowhttptest ended with \(exit): \(slow.output)")
+            }
+            return try Self.descriptors(of: larder) >= idle + Self.count
+        }
+        let beside = try await Self.medianP99(port: port)
+        slow.kill(SIGTERM)
+        _ = try await slow.wait()
+        #expect(beside / alone < 2)
+        try await poll("connections to be given back") { try Self.descriptors(of: larder) <= idle + 16 }
+        #expect(try await larder.stop() == .status(0))
+    }
+
+    private static func medianP99(port: UInt16) async throws -> Double {
+        var times: [Double] = []
+        for _ in 0..<3 { times.append(try await p99(port: port)) }
+        return times.sorted()[1]
+    }
+
     /// Of hits on one connection after the other, in seconds.
     private static func p99(port: UInt16) async throws -> Double {
         try await blocking {

@@ -165,6 +165,25 @@ struct NamespaceLifeTests {
         }
     }
 
+    @Test("a batch goes on to its end in the namespace that it has found, with what it has not begun yet, too")
+    func batch() async throws {
+        try await TestServer.withGatedOrigin { server, origin, gate in
+            try await server.putNamespace("a", ["version": "1"])
+            let space = server.inNamespace("a")
+            // More than are under way at once.
+            let urls = (0..<600).map { #"{"url": "\#(origin.url("/\($0)"))"}"# }
+            async let lines = space.request("POST", "/downloads", text: "[\(urls.joined(separator: ","))]")
+            try await poll("the first to begin") { origin.requestCount > 0 }
+            #expect(try await server.putNamespace("a", ["version": "2"]).status == 200)
+            gate.open()
+            let outcomes = try await lines.text.split(separator: "\n").map { try JSON(parsing: Array($0.utf8))["outcome"] }
+            #expect(outcomes.count == 600)
+            #expect(outcomes.allSatisfy { $0 == "downloaded" })
+            #expect(try await space.count == 0)
+            try await poll("the old directory to go") { try server.namespaceDirectories == ["a.2", "default"] }
+        }
+    }
+
     @Test("what ends takes neither descriptors, nor threads, nor what was counted with it")
     func leavesNothing() async throws {
         try await TestServer.with { (server) async throws in

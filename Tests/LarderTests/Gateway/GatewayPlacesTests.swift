@@ -48,6 +48,30 @@ struct GatewayPlacesTests {
         }
     }
 
+    @Test("what nobody waits for gives way to a request in another namespace, as they have one client of the origins")
+    func giveWayToAnother() async throws {
+        let over = Gate("the end")
+        let origin = try trickling(over)
+        defer { origin.stop() }
+        try await TestGateway.with(configure: { ($0.maxTransfers, $0.maxTransfersPerHost) = (2, 2) }) {
+            (gateway) async throws in
+            for number in 0..<2 {
+                let place = gateway.fetch(try request(origin.url("/slow\(number)"))) { result in
+                    if case .success(let answer) = result, case .live(let live) = answer.body { live.dismiss() }
+                }
+                try await origin.waitForRequests(number + 1)
+                place.leave()
+            }
+            let another = Gateway(tools: gateway.tools, group: gateway.group)
+            let answered = Counter("answers")
+            another.fetch(try request(origin.url("/ok"))) { result in
+                if case .success(let answer) = result, answer.status == 200 { answered.add() }
+            }
+            try await answered.wait(for: 1)
+            over.open()
+        }
+    }
+
     @Test("a request that has not departed when its client leaves never does")
     func neverDeparts() async throws {
         let over = Gate("the end")

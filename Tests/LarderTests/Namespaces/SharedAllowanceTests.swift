@@ -1,0 +1,66 @@
+import Primitives
+import Testing
+
+@testable import Larder
+
+@Suite("what all namespaces share")
+struct SharedAllowanceTests {
+    @Test("one alone may take half, and whoever comes later always finds some")
+    func halves() {
+        let allowance = SharedAllowance(limit: 1000)
+        let parts = (0..<5).map { _ in SharedAllowance.Part(of: allowance) }
+        let taken = parts.map { part in
+            var count = 0
+            while part.take(1) { count += 1 }
+            return count
+        }
+        #expect(taken == [500, 250, 125, 62, 31])
+    }
+
+    @Test("what is given back, and what its owner leaves behind, can be taken again")
+    func givenBack() {
+        let allowance = SharedAllowance(limit: 100)
+        let first = SharedAllowance.Part(of: allowance)
+        #expect(first.take(50))
+        #expect(!first.take(1))
+        first.giveBack(20)
+        #expect(first.take(20))
+        do {
+            let second = SharedAllowance.Part(of: allowance)
+            #expect(second.take(25))
+            #expect(!second.take(1))
+        }
+        let third = SharedAllowance.Part(of: allowance)
+        #expect(third.take(25))
+    }
+
+    @Test("what ended in one namespace is forgotten by its own limit, and leaves room for others")
+    func ended() {
+        let room = SharedAllowance(limit: 100_000)
+        let now = Timestamp(seconds: 1000)
+        var (one, other) = (EndedDownloads(within: room), EndedDownloads(within: room))
+        for number in 0..<1000 { one.insert(status("\(number)", now), now: now) }
+        #expect((80...95).contains(one.count))
+        #expect(one.status(of: "999", now: now) != nil)
+        for number in 0..<1000 { other.insert(status("\(number)", now), now: now) }
+        #expect((40...48).contains(other.count))
+        #expect(one.count > 80)
+    }
+
+    @Test("what is longer than all of the room is not remembered, and what was before is forgotten")
+    func tooLong() {
+        var ended = EndedDownloads(within: SharedAllowance(limit: 2000))
+        let now = Timestamp(seconds: 1000)
+        ended.insert(status("a", now), now: now)
+        ended.insert(status("b", now, urlLength: 2000), now: now)
+        #expect(ended.count == 0)
+        ended.insert(status("c", now), now: now)
+        #expect(ended.latest(10, now: now).map(\.key) == ["c"])
+    }
+
+    private func status(_ key: String, _ date: Timestamp, urlLength: Int = 20) -> DownloadStatus {
+        DownloadStatus(
+            key: key, url: String(repeating: "u", count: urlLength), state: .succeeded, receivedBytes: 1,
+            bytesPerSecond: 0, waiters: 0, startDate: date, endDate: date)
+    }
+}
