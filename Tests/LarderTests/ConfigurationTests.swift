@@ -10,6 +10,20 @@ import Testing
 struct ConfigurationTests {
     private let home = ["HOME": "/home/ada"]
 
+    @Test(
+        "one client may have a quarter of the connections where others can connect, any number on loopback, or as told",
+        arguments: [
+            ("0.0.0.0", nil, 1000, 250), ("0.0.0.0", nil, 20, 16), ("::", "auto", 1000, 250),
+            ("127.0.0.1", nil, 1000, 0),
+            ("0.0.0.0", "0", 1000, 0), ("127.0.0.1", "7", 1000, 7),
+        ] as [(String, String?, Int, Int)])
+    func connectionsPerClient(host: String, option: String?, limit: Int, expected: Int) throws {
+        var flags = ["host": [host], "open": ["true"]]
+        flags["max-connections-per-client"] = option.map { [$0] }
+        let configuration = try Configuration(flags: flags, environment: home, file: nil)
+        #expect(configuration.connectionsPerClient(of: limit) == expected)
+    }
+
     @Test("the defaults are those of the table")
     func defaults() throws {
         // Every default text, read as if an operator had written it, makes the configuration that no option makes.

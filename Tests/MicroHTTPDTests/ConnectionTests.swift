@@ -139,24 +139,6 @@ struct ConnectionTests {
         }
     }
 
-    @Test("at the connection limit clients wait until another one leaves")
-    func connectionLimit() async throws {
-        try await withDaemon(Self.echo, configure: { $0.connectionLimit = 2 }) { daemon in
-            var clients: [RawClient] = []
-            for _ in 0..<2 {
-                let client = try RawClient(port: daemon.port)
-                try client.request("GET", "/")
-                #expect(try client.answer().status == 200)
-                clients.append(client)
-            }
-            let late = try RawClient(port: daemon.port)
-            try late.request("GET", "/late")
-            #expect(daemon.connectionCount == 2)
-            clients.removeLast()
-            #expect(try late.answer().text == "/late")
-        }
-    }
-
     @Test("a head that trickles is cut off at its deadline, and nobody else is")
     func slowHead() async throws {
         let clock = ManualClock()

@@ -88,8 +88,16 @@ final class RawClient {
         return try receiveMore()
     }
 
-    private func receiveMore() throws -> [UInt8] {
-        let count = recv(descriptor, &space, space.count, 0)
+    /// Takes no more than that of what the server sends next; empty as with ``receive()``. What it does not take stays
+    /// in the kernel.
+    func receive(atMost limit: Int) throws -> [UInt8] {
+        if buffer.isEmpty { return try receiveMore(limit: limit) }
+        defer { buffer.removeFirst(min(limit, buffer.count)) }
+        return Array(buffer.prefix(limit))
+    }
+
+    private func receiveMore(limit: Int = .max) throws -> [UInt8] {
+        let count = recv(descriptor, &space, min(limit, space.count), 0)
         if count < 0 {
             if errno == ECONNRESET { return [] }
             throw Failure(description: "recv: \(errno)")

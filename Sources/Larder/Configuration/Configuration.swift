@@ -26,8 +26,9 @@ public struct Configuration: Equatable, Sendable {
     public var allowedHosts: [String] = []
     /// The origins whose web pages may use the API; `*` for all. Default: none.
     public var corsOrigins: [String] = []
-    /// Connections that one client address may have at once; 0: any number. Default: 0.
-    public var maxConnectionsPerClient = 0
+    /// Connections that one client address may have at once; 0: any number. Default: `nil`, see
+    /// ``connectionsPerClient(of:)``.
+    public var maxConnectionsPerClient: Int?
     /// A port for probes and metrics alone, which need no token and no TLS there; `nil`: none. Default: `nil`.
     public var adminPort: UInt16?
     /// The cache directory, absolute. Default: `$XDG_CACHE_HOME/larder`, else `~/.cache/larder`; empty means that.

@@ -56,11 +56,16 @@ extension Setting {
 
     /// See ``Configuration/maxConnectionsPerClient``.
     public static let maxConnectionsPerClient = Setting(
-        "max-connections-per-client", "COUNT", default: "0",
-        "Connections that one client address may have at once; more get 503, and over TLS nothing. 0 is any number."
+        "max-connections-per-client", "COUNT", default: "auto",
+        "Connections that one client address may have at once; more get 503, and over TLS nothing. 0 is any number; "
+            + "auto is that on loopback, and elsewhere a quarter of what all clients may have, at least 16."
     ) { (text, configuration) throws(SettingValueError) in
+        guard text != "auto" else {
+            configuration.maxConnectionsPerClient = nil
+            return
+        }
         guard let count = Int(text), (0...100_000).contains(count) else {
-            throw SettingValueError("a number from 0 to 100000")
+            throw SettingValueError("a number from 0 to 100000, or auto")
         }
         configuration.maxConnectionsPerClient = count
     }
@@ -79,6 +84,12 @@ extension Configuration {
     /// Whether the server listens where only this machine reaches it.
     public var isOnLoopback: Bool {
         host == "localhost" || IPAddress(host)?.isLoopback == true
+    }
+
+    /// How many connections one client address may have at once, where all clients together may have `limit`; 0 is any
+    /// number. By default nobody can take them all from one address, but on loopback all clients have the same.
+    public func connectionsPerClient(of limit: Int) -> Int {
+        maxConnectionsPerClient ?? (isOnLoopback ? 0 : max(16, limit / 4))
     }
 
     /// Throws what an operator has to decide who puts a server without tokens where others reach it.

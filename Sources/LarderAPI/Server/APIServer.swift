@@ -46,11 +46,15 @@ public final class APIServer: Sendable {
         configuration.host = service.configuration.host
         configuration.port = service.configuration.port
         configuration.tls = tls
-        configuration.connectionLimit = service.clientLimit
+        // The reserve for who is refused is an eighth of it, and part of what clients may have.
+        let connectionLimit = max(1, service.clientLimit - service.clientLimit / 9)
+        configuration.connectionLimit = connectionLimit
+        configuration.fullAnswer = .problem(
+            Problem(status: 503, detail: "the server has as many connections as it may; try again soon"))
         // Who sends more than is taken gets an answer that says so, even when the length was not announced: the rest is
         // read and thrown away, at the rate that any body must keep.
         configuration.discardLimit = 64 << 20
-        configuration.connectionLimitPerAddress = service.configuration.maxConnectionsPerClient
+        configuration.connectionLimitPerAddress = service.configuration.connectionsPerClient(of: connectionLimit)
         configuration.crowdAnswer = .problem(
             Problem(status: 503, detail: "your address has as many connections as it may; close some"))
         configuration.lateAnswer = .problem(Problem(status: 408, detail: "the request took too long to come"))
@@ -66,6 +70,7 @@ public final class APIServer: Sendable {
             configuration.port = port
             configuration.tls = nil
             configuration.connectionLimit = 64
+            configuration.connectionLimitPerAddress = service.configuration.connectionsPerClient(of: 64)
             configuration.threads = 1
             let routes = serviceRoutes.adminRoutes
             let metrics = RequestMetrics(operations: routes.map(\.endpoint.operation))

@@ -7,8 +7,8 @@ import Synchronization
 ///
 /// Invariants: every method not said to be called from anywhere is called on the one libmicrohttpd thread that serves
 /// the connection, so the variables without a lock are that thread's own. The watcher's thread uses the atomics and
-/// calls ``shutDown()`` and ``showEnd()``; `openDescriptor` is locked, because the kernel gives a closed number to the
-/// next connection.
+/// calls what is said to be called from anywhere; `openDescriptor` is locked, because the kernel gives a closed number
+/// to the next connection.
 ///
 /// `@unchecked Sendable` is safe for these reasons.
 final class Connection: @unchecked Sendable {
@@ -27,6 +27,8 @@ final class Connection: @unchecked Sendable {
     let deadline: Atomic<Int64>
     /// Whether there is a request with a complete head and an incomplete answer.
     let isBusy = Atomic<Bool>(false)
+    /// Whether an answer is under way: libmicrohttpd has it, and the kernel has not all of it.
+    let isAnswering = Atomic<Bool>(false)
     /// Whether the client has closed at least its sending side.
     let hasHungUp = Atomic<Bool>(false)
 
@@ -39,7 +41,7 @@ final class Connection: @unchecked Sendable {
     private var isBodyIncomplete = false
 
     /// The socket, or -1 once it may be closed.
-    private let openDescriptor: Locked<Int32>
+    let openDescriptor: Locked<Int32>
 
     /// The target as it was sent, from the request line until the head is complete. Reused by every request.
     private var target = UnsafeMutableRawBufferPointer(start: nil, count: 0)
@@ -167,6 +169,7 @@ final class Connection: @unchecked Sendable {
         exchange = nil
         ready = nil
         isBusy.store(false, ordering: .relaxed)
+        isAnswering.store(false, ordering: .relaxed)
         isAwaited.store(false, ordering: .relaxed)
         deadline.store(
             core.idleMilliseconds.map { core.now() + $0 } ?? .max, ordering: .relaxed)
@@ -247,6 +250,7 @@ final class Connection: @unchecked Sendable {
     func queue(_ prepared: PreparedResponse) -> Bool {
         defer { prepared.discard() }
         guard let response = prepared.handle else { return false }
+        isAnswering.store(true, ordering: .relaxed)
         return cmhd_queue(handle, prepared.status, response)
     }
 

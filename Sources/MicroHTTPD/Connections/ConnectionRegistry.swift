@@ -3,27 +3,56 @@ import Synchronization
 
 /// Every open connection under its number, so that the ones which are too slow can be found and the busy ones counted.
 ///
-/// The lock guards the table only. A connection's own state is in atomics of its own.
+/// Each lock guards its table, or the counts, only. A connection's own state is in atomics of its own.
 final class ConnectionRegistry: Sendable {
     private let connections = Locked<[UInt64: Connection]>([:])
     private let addresses = Locked<[RemoteAddress: Int]>([:])
-    private let expected = Atomic<Int>(0)
+    private let counts = Locked(Counts())
     private let lastID = Atomic<UInt64>(0)
+
+    /// Sockets that are open.
+    private struct Counts {
+        /// Of connections that a thread serves, or will soon.
+        var served = 0
+        /// See ``LingeringSockets``.
+        var lingering = 0
+    }
 
     /// A number that no connection had before; never 0.
     func newID() -> UInt64 { lastID.add(1, ordering: .relaxed).newValue }
 
     /// Connections that were accepted and whose sockets are not closed, whether a thread serves them or not.
-    var count: Int { expected.load(ordering: .relaxed) }
+    var count: Int { counts.withLock { $0.served + $0.lingering } }
+
+    /// Of these, those that do not linger.
+    var servedCount: Int { counts.withLock { $0.served } }
+
+    /// Of these, those that do.
+    var lingeringCount: Int { counts.withLock { $0.lingering } }
 
     /// Counts a connection that was accepted and comes to ``add(_:)`` soon.
     func expectOne() {
-        expected.add(1, ordering: .relaxed)
+        counts.withLock { $0.served += 1 }
     }
 
     /// Takes ``expectOne()`` back: the socket is closed.
     func expectOneLess() {
-        expected.subtract(1, ordering: .relaxed)
+        counts.withLock { $0.served -= 1 }
+    }
+
+    /// One of those that were served lingers from now on, if fewer than `limit` do; whether it does.
+    func beginLingering(limit: Int) -> Bool {
+        counts.withLock { counts in
+            guard counts.lingering < limit else { return false }
+            counts.served -= 1
+            counts.lingering += 1
+            return true
+        }
+    }
+
+    /// One that lingered does no more: its socket is closed.
+    func endLingering() {
+        counts.withLock { $0.lingering -= 1 }
     }
 
     /// Counts a connection of an address, if it has fewer than `limit`; whether it did. 0: none are counted.
@@ -63,6 +92,11 @@ final class ConnectionRegistry: Sendable {
     /// How many connections have a request whose head is complete and whose answer is not.
     var busyCount: Int {
         connections.withLock { table in table.values.count { $0.isBusy.load(ordering: .relaxed) } }
+    }
+
+    /// The connections that have an answer under way.
+    var answering: [Connection] {
+        connections.withLock { table in table.values.filter { $0.isAnswering.load(ordering: .relaxed) } }
     }
 
     /// Cuts off those whose deadline has passed; libmicrohttpd then closes them.

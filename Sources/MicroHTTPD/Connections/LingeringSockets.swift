@@ -8,8 +8,8 @@ import Primitives
 ///
 /// The limits are those of nginx (`lingering_time`, `lingering_timeout`): there is none for the bytes, because throwing
 /// them away costs next to nothing, while a client is only sure to see its answer when it could send all that it
-/// wanted. A socket counts as a connection meanwhile, but not as one of its client's address: so that no client takes
-/// the places of all others this way, there is a limit for their number.
+/// wanted. A socket is not one of its client's address meanwhile, and takes no place of a connection that is served: it
+/// takes one of a reserve, and there is a limit for their number.
 ///
 /// Invariants: the lock guards the table. A descriptor in it is open, and whoever takes it out closes it.
 final class LingeringSockets: Sendable {
@@ -39,26 +39,34 @@ final class LingeringSockets: Sendable {
         self.now = now
     }
 
-    /// Keeps the socket of a connection that libmicrohttpd is about to close, through a descriptor of its own. False,
-    /// and nothing done, when that cannot be had, or there are as many as there may be.
+    /// Whether there are fewer than there may be.
+    var hasRoom: Bool { registry.lingeringCount < countLimit }
+
+    /// Keeps the socket of a connection that libmicrohttpd is about to close, through a descriptor of its own. False
+    /// when that cannot be had, or there are as many as there may be.
     func add(_ descriptor: Int32, id: UInt64) -> Bool {
+        guard hasRoom else { return false }
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else { return false }
-        let now = self.now()
-        let isTaken = table.withLock { table in
-            guard table.count < countLimit else { return false }
-            table[id] = Socket(descriptor: copy, end: now + Self.timeLimit, silenceEnd: now + Self.silenceLimit)
-            return true
-        }
-        guard isTaken else {
-            close(copy)
-            return false
-        }
         watch.remove(descriptor)
-        // Nobody else takes it out before the first event.
-        if watch.addForReading(copy, id: id) { return true }
-        table.withLock { _ = $0.removeValue(forKey: id) }
+        if take(copy, id: id) { return true }
         close(copy)
+        return false
+    }
+
+    /// Takes over a socket itself, which needs no other descriptor. False, and nothing done, when there are as many as
+    /// there may be, or the kernel has no room to watch it.
+    func take(_ descriptor: Int32, id: UInt64) -> Bool {
+        guard registry.beginLingering(limit: countLimit) else { return false }
+        let now = self.now()
+        table.withLock {
+            $0[id] = Socket(descriptor: descriptor, end: now + Self.timeLimit, silenceEnd: now + Self.silenceLimit)
+        }
+        if watch.addForReading(descriptor, id: id) { return true }
+        // Its time may be over already, and somebody else closes it.
+        guard table.withLock({ $0.removeValue(forKey: id) }) != nil else { return true }
+        registry.endLingering()
+        registry.expectOne()
         return false
     }
 
@@ -94,7 +102,7 @@ final class LingeringSockets: Sendable {
         for id in ids {
             guard let socket = table.withLock({ $0.removeValue(forKey: id) }) else { continue }
             close(socket.descriptor)
-            registry.expectOneLess()
+            registry.endLingering()
         }
     }
 }

@@ -6,7 +6,8 @@ import Foundation
 /// libmicrohttpd could listen by itself, but two things in 0.9.75 forbid it: `MHD_quiesce_daemon`, the only way to stop
 /// listening before stopping, races with the pool's threads over one epoll registration and aborts the process when it
 /// loses; and a pool thread that finds the library's own connection limit reached keeps a mutex for ever. So the limit
-/// is kept here: at the limit nothing is accepted, and clients wait in the kernel's queue.
+/// is kept here. Beyond it clients are accepted, answered and closed, so that they know, and so does a probe; their
+/// sockets linger, in a reserve. Only when that is full nothing is accepted, and clients wait in the kernel's queue.
 final class Acceptor: Sendable {
     private let socket: ListeningSocket
     private let core: DaemonCore
@@ -33,21 +34,26 @@ final class Acceptor: Sendable {
     /// in time is reset.
     func run() {
         while true {
-            let isFull = core.registry.count >= limit
+            let isPaused = !canAccept
             var polled = [
                 pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0),
-                pollfd(fd: isFull ? -1 : socket.descriptor, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: isPaused ? -1 : socket.descriptor, events: Int16(POLLIN), revents: 0),
             ]
-            // At the limit there is no event to wait for: look again soon.
-            _ = poll(&polled, 2, isFull ? 20 : -1)
+            // There is no event to wait for: look again soon.
+            _ = poll(&polled, 2, isPaused ? 20 : -1)
             let isStopping = polled[0].revents != 0
             if isStopping || polled[1].revents != 0 { acceptAll() }
             if isStopping { return }
         }
     }
 
+    /// Whether there is room for one more, or room to refuse it.
+    private var canAccept: Bool { !isFull || core.lingering.hasRoom }
+
+    private var isFull: Bool { core.registry.servedCount >= limit }
+
     private func acceptAll() {
-        while core.registry.count < limit {
+        while canAccept {
             var name = sockaddr_storage()
             var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
             let goesOn = withUnsafeMutableBytes(of: &name) { bytes in
@@ -77,21 +83,22 @@ final class Acceptor: Sendable {
     private func add(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) {
         let limit = core.configuration.connectionLimitPerAddress
         let client = RemoteAddress(address)
+        let isFull = isFull
         core.registry.expectOne()
-        guard core.registry.admit(client, limit: limit) else { return refuse(descriptor) }
+        if isFull { return refuse(descriptor, core.fullAnswer) }
+        guard core.registry.admit(client, limit: limit) else { return refuse(descriptor, core.crowdAnswer) }
         // It closes the socket when it refuses it.
         guard !cmhd_add_connection(daemon, descriptor, address, length) else { return }
         core.registry.leave(client, limit: limit)
         core.registry.expectOneLess()
     }
 
-    /// Answers a client of an address that has too many connections, and lets it read that.
-    private func refuse(_ descriptor: Int32) {
-        let answer = core.crowdAnswer
+    /// Answers a client that there is no connection for, and lets it read that.
+    private func refuse(_ descriptor: Int32, _ answer: [UInt8]) {
         _ = send(descriptor, answer, answer.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
         _ = shutdown(descriptor, Int32(SHUT_WR))
-        let isLingering = core.lingering.add(descriptor, id: core.registry.newID())
+        if core.lingering.take(descriptor, id: core.registry.newID()) { return }
         close(descriptor)
-        if !isLingering { core.registry.expectOneLess() }
+        core.registry.expectOneLess()
     }
 }

@@ -18,10 +18,17 @@ extension Daemon {
         /// How many threads serve the connections. Default: one a processor, which measured best.
         public var threads = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 
-        /// How many connections may be open at once. Beyond it new ones wait in the kernel's queue until others close.
+        /// How many connections may be served at once. Beyond it a new one gets ``fullAnswer`` and is closed; its
+        /// socket, and those of others that were refused a moment ago, take places of a reserve, which is an eighth
+        /// more (at least one). When that is taken, too, new ones wait in the kernel's queue until others close.
+        ///
         /// `nil`, the default: 16,384, or half of the process's descriptors where that is less. A number counts as it
         /// is: who gives one knows what else the process opens.
         public var connectionLimit: Int?
+
+        /// What a client gets when there are ``connectionLimit`` connections already; its body is in memory. It should
+        /// have a `Retry-After`. `nil`, the default: nothing. Over TLS it gets nothing: there was no handshake yet.
+        public var fullAnswer: Response?
 
         /// How many connections one client address may have at once; more get ``crowdAnswer`` and are closed. 0, the
         /// default, is no limit.
@@ -59,6 +66,16 @@ extension Daemon {
         /// head; a slower client is cut off. 0 leaves bodies to the ``inactivityTimeout``. Default 1 KiB/s.
         public var minimumBodyRate = 1024
 
+        /// Bytes a second that a client must take of an answer, in each ``answerPeriod`` in which some of it waited for
+        /// the client all the time; a slower one is cut off. A client that has taken all there is, because the answer
+        /// itself is slow, is never too slow. 0 leaves answers to the ``inactivityTimeout``, which any progress
+        /// prolongs. Default 1 KiB/s.
+        public var minimumAnswerRate = 1024
+
+        /// How long ``minimumAnswerRate`` is averaged over. Zero leaves answers to the ``inactivityTimeout``. Default
+        /// 60 s.
+        public var answerPeriod = Duration.seconds(60)
+
         /// How many bytes of a body that nobody wants any more are read and thrown away so that the client gets to see
         /// the answer; beyond it the connection is closed. Default 1 MiB.
         public var discardLimit = 1 << 20
@@ -82,5 +99,8 @@ extension Daemon {
         var effectiveConnectionLimit: Int {
             max(1, connectionLimit ?? min(16_384, DescriptorLimit.current / 2))
         }
+
+        /// How many sockets may linger beside them.
+        var lingeringLimit: Int { max(1, effectiveConnectionLimit / 8) }
     }
 }

@@ -15,6 +15,8 @@ final class DaemonCore: Sendable {
     let lateAnswer: [UInt8]
     /// ``Daemon/Configuration/crowdAnswer`` as bytes; empty: as above.
     let crowdAnswer: [UInt8]
+    /// ``Daemon/Configuration/fullAnswer`` as bytes; empty: as above.
+    let fullAnswer: [UInt8]
 
     /// What the TLS of the next connection begins with; `nil` without TLS.
     let tls: CurrentCredentials?
@@ -35,10 +37,10 @@ final class DaemonCore: Sendable {
         let isPlain = tls == nil
         lateAnswer = isPlain ? configuration.lateAnswer?.wireForm(toHead: false) ?? [] : []
         crowdAnswer = isPlain ? configuration.crowdAnswer?.wireForm(toHead: false) ?? [] : []
+        fullAnswer = isPlain ? configuration.fullAnswer?.wireForm(toHead: false) ?? [] : []
         self.tls = tls
         lingering = LingeringSockets(
-            watch: sockets, registry: registry, limit: max(1, configuration.effectiveConnectionLimit / 8),
-            now: configuration.now)
+            watch: sockets, registry: registry, limit: configuration.lingeringLimit, now: configuration.now)
         requestMilliseconds = configuration.requestDeadline.map { max(1, $0.milliseconds) }
         let idle = configuration.inactivityTimeout.milliseconds
         idleMilliseconds = idle > 0 ? requestMilliseconds.map { $0 + idle } : nil

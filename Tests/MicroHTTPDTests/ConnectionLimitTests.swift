@@ -1,0 +1,94 @@
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import MicroHTTPD
+
+@Suite("As many connections as there may be")
+struct ConnectionLimitTests {
+    private static let echo = Handler.answering { Response(text: $0.request.target) }
+
+    private static func configure(limit: Int, clock: ManualClock) -> (inout Daemon.Configuration) -> Void {
+        return { configuration in
+            configuration.connectionLimit = limit
+            configuration.fullAnswer = Response(status: 503, text: "full", fields: [.retryAfter: "1"])
+            // However busy the machine is, nobody lingers for too long.
+            configuration.now = { clock.now() }
+        }
+    }
+
+    /// Connections that were answered once, and stay.
+    private static func served(_ count: Int, by daemon: Daemon) throws -> [RawClient] {
+        try (0..<count).map { _ in
+            let client = try RawClient(port: daemon.port)
+            try client.request("GET", "/")
+            #expect(try client.answer().status == 200)
+            return client
+        }
+    }
+
+    private static func expectRefusal(of client: RawClient) throws {
+        let answer = try client.answer()
+        #expect(answer.status == 503 && answer.text == "full")
+        #expect(answer["Retry-After"] == "1")
+        #expect(answer["Connection"] == "close")
+        #expect(try client.isAtEnd())
+    }
+
+    @Test("one more is told that there are too many, whether it has asked or not, and is served when one has left")
+    func refusal() async throws {
+        try await withDaemon(Self.echo, configure: Self.configure(limit: 4, clock: ManualClock())) { daemon in
+            var clients = try Self.served(4, by: daemon)
+            for asks in [true, false] {
+                let fifth = try RawClient(port: daemon.port)
+                if asks { try fifth.request("GET", "/") }
+                try Self.expectRefusal(of: fifth)
+            }
+            // Those who are served notice nothing.
+            try clients[0].request("GET", "/again")
+            #expect(try clients[0].answer().text == "/again")
+            #expect(eventually { daemon.connectionCount == 4 })
+            clients.removeLast()
+            #expect(eventually { daemon.connectionCount == 3 })
+            try clients.append(contentsOf: Self.served(1, by: daemon))
+            try Self.expectRefusal(of: RawClient(port: daemon.port))
+            withExtendedLifetime(clients) {}
+        }
+    }
+
+    @Test("who was refused and stays takes nobody's connection")
+    func reserve() async throws {
+        try await withDaemon(Self.echo, configure: Self.configure(limit: 4, clock: ManualClock())) { daemon in
+            var clients = try Self.served(4, by: daemon)
+            let refused = try RawClient(port: daemon.port)
+            try Self.expectRefusal(of: refused)
+            #expect(daemon.connectionCount == 5)
+            clients.removeLast()
+            #expect(eventually { daemon.connectionCount == 4 })
+            try clients.append(contentsOf: Self.served(1, by: daemon))
+            #expect(daemon.connectionCount == 5)
+            withExtendedLifetime((clients, refused)) {}
+        }
+    }
+
+    @Test("when there is no room to refuse another either, it waits until there is, or one who is served leaves")
+    func pause() async throws {
+        let clock = ManualClock()
+        try await withDaemon(Self.echo, configure: Self.configure(limit: 2, clock: clock)) { daemon in
+            var clients = try Self.served(2, by: daemon)
+            let refused = try RawClient(port: daemon.port)
+            try Self.expectRefusal(of: refused)
+            let late = try RawClient(port: daemon.port)
+            try late.request("GET", "/late")
+            #expect(daemon.connectionCount == 3)
+            clients.removeLast()
+            #expect(try late.answer().text == "/late")
+            let later = try RawClient(port: daemon.port)
+            try later.request("GET", "/later")
+            // The one that was refused has been silent for too long.
+            clock.advance(by: .seconds(6))
+            try Self.expectRefusal(of: later)
+            withExtendedLifetime((clients, late, refused)) {}
+        }
+    }
+}

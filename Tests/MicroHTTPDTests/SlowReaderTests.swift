@@ -1,0 +1,105 @@
+import Foundation
+import Primitives
+import Testing
+
+@testable import MicroHTTPD
+
+@Suite("Clients that read slowly")
+struct SlowReaderTests {
+    @Test("who reads a large answer a byte at a time is cut off, and who reads it at a rate gets it whole")
+    func slow() async throws {
+        let size = 32 << 20
+        let large = Response(body: .bytes(SharedBytes([UInt8](repeating: 0x78, count: size))))
+        let clock = ManualClock()
+        let configure: (inout Daemon.Configuration) -> Void = {
+            // So that it is looked every 50 ms whether the clock says that it is time to look.
+            $0.requestDeadline = .milliseconds(200)
+            $0.now = { clock.now() }
+        }
+        try await withDaemon(Handler.answering { _ in large }, configure: configure) { daemon in
+            let slow = try RawClient(port: daemon.port, receiveBuffer: 32 * 1024)
+            let steady = try RawClient(port: daemon.port, receiveBuffer: 32 * 1024)
+            var (slowCount, steadyCount) = (0, 0)
+            for client in [slow, steady] {
+                try client.request("GET", "/")
+                // Before the clock is turned, both are past their heads.
+                #expect(try client.receive(atMost: 1).count == 1)
+            }
+            let isCutOff = eventually {
+                clock.advance(by: .milliseconds(250))
+                slowCount += (try? slow.receive(atMost: 1).count) ?? 0
+                steadyCount += (try? steady.receive(atMost: 4096).count) ?? 0
+                return daemon.connectionCount == 1
+            }
+            #expect(isCutOff)
+            // It finds what its kernel had for it, and the end.
+            while true {
+                let count = try slow.receive().count
+                slowCount += count
+                if count == 0 { break }
+            }
+            #expect(slowCount < size / 2)
+            while steadyCount < size {
+                let count = try steady.receive().count
+                try #require(count > 0)
+                steadyCount += count
+            }
+            #expect(daemon.connectionCount == 1)
+            withExtendedLifetime(steady) {}
+        }
+    }
+
+    @Test("who waits for a slow handler, or for the rest of a stream, is left alone for as long as it takes")
+    func patient() async throws {
+        let waiting = Mailbox<Exchange>()
+        let stream = ResponseStream()
+        let handler = Handler { request in
+            .accept(.none) { exchange in
+                if request.path == "/stream" {
+                    exchange.respond(Response(body: .stream(stream, length: nil)))
+                } else {
+                    waiting.put(exchange)
+                }
+            }
+        }
+        let clock = ManualClock()
+        let configure: (inout Daemon.Configuration) -> Void = {
+            $0.requestDeadline = .milliseconds(200)
+            $0.now = { clock.now() }
+        }
+        try await withDaemon(handler, configure: configure) { daemon in
+            let (patient, streamed) = (try RawClient(port: daemon.port), try RawClient(port: daemon.port))
+            try patient.request("GET", "/slow")
+            try streamed.request("GET", "/stream")
+            let exchange = try waiting.wait()[0]
+            stream.write("first ".utf8)
+            var text = ""
+            while !text.contains("first ") {
+                let bytes = try streamed.receive()
+                try #require(!bytes.isEmpty)
+                text += String(decoding: bytes, as: UTF8.self)
+            }
+            for _ in 0..<4 {
+                // When half a head was cut off, the others were looked at, too.
+                let half = try RawClient(port: daemon.port)
+                try half.send("GET / HTTP/1.1\r\n")
+                #expect(eventually { daemon.connectionCount == 3 })
+                let isCutOff = eventually {
+                    clock.advance(by: .seconds(100))
+                    return daemon.connectionCount == 2
+                }
+                #expect(isCutOff)
+                #expect(try half.isAtEnd())
+            }
+            exchange.respond(Response(text: "whole"))
+            #expect(try patient.answer().text == "whole")
+            stream.write("last".utf8)
+            stream.finish()
+            while !text.contains("last") {
+                let bytes = try streamed.receive()
+                try #require(!bytes.isEmpty)
+                text += String(decoding: bytes, as: UTF8.self)
+            }
+        }
+    }
+}
