@@ -78,8 +78,9 @@ public enum PublishOutcome: Sendable {
     /// The entry is kept, durably.
     case stored(Entry)
     /// A purge matched while the body was being received, or it was one more response to a URL of which
-    /// ``Entry/variantLimit`` are kept and pinned: the entry is not kept, and nobody else will ever see it, but those
-    /// who waited for it can have it.
+    /// ``Entry/variantLimit`` are kept and pinned, or so many that their fields leave no room for its own
+    /// (``Entry/variantFieldsLimit``): the entry is not kept, and nobody else will ever see it, but those who waited
+    /// for it can have it.
     case notKept(Entry, body: StoredBody?)
 
     /// The entry, kept or not.

@@ -5,6 +5,7 @@ import GRDB
 final class StoreStatements {
     private let db: Database
     private var heldStatement, insertStatement, bodyStatement, fullVariantsStatement: DirectStatement?
+    private var longFieldsStatement: DirectStatement?
 
     init(_ db: Database) {
         self.db = db
@@ -32,6 +33,17 @@ final class StoreStatements {
 
     static let fullVariantsQuery =
         "SELECT 1 FROM entries WHERE key > ? AND key < ? LIMIT 1 OFFSET \(Entry.variantLimit - 1)"
+
+    /// Whether the fields of the entries with keys between two have more bytes than a limit together.
+    var longFields: DirectStatement {
+        get throws { try prepared(&longFieldsStatement, Self.longFieldsQuery) }
+    }
+
+    /// Of a text `length` counts the characters.
+    static let longFieldsQuery = """
+        SELECT 1 FROM (SELECT sum(length(CAST(fields AS BLOB))) AS bytes FROM entries WHERE key > ? AND key < ?) \
+        WHERE bytes > ?
+        """
 
     private func prepared(_ statement: inout DirectStatement?, _ sql: String) throws -> DirectStatement {
         if let statement { return statement }

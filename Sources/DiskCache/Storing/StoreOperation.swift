@@ -15,8 +15,7 @@ struct StoreOperation: Sendable {
         guard let flight = context.parts.flights.flight(flight) else { throw DiskCacheError.reservationEnded }
         let old = try context.index.row(forKey: key.text)
         if let condition, !condition(old?.entry) { throw DiskCacheError.conditionFailed }
-        let isNewVariant = old == nil && key.form == .response
-        if try flight.purged.isSet || (isNewVariant && !context.makeRoomForVariant(of: key)) {
+        if try flight.purged.isSet || !hasRoom(replacing: old?.entry, context) {
             // What a purge of its key left behind is none of this entry's: it is as if there had never been one.
             let entry = entry(version: 0, path: nil, tags: flight.tags, replacing: nil, context)
             return .notKept(entry, body: body.stored)
@@ -47,6 +46,14 @@ struct StoreOperation: Sendable {
         context.totals.add(row)
         context.invalidate(key.text)
         return .stored(entry)
+    }
+
+    /// Makes room among the responses to the same URL, when it is one; whether there is any.
+    private func hasRoom(replacing old: Entry?, _ context: WriteContext) throws -> Bool {
+        guard key.form == .response else { return true }
+        let length = metadata.fields?.utf8.count ?? 0
+        guard try context.makeRoomForFields(of: key, length: length, replacing: old) else { return false }
+        return try old != nil || context.makeRoomForVariant(of: key)
     }
 
     private func entry(
@@ -85,7 +92,11 @@ struct RefreshOperation: Sendable {
         guard let row = try context.index.row(forKey: entry.key), row.entry.version == entry.version else {
             throw DiskCacheError.versionChanged
         }
-        return .stored(try context.change(row, to: refreshed(row.entry, tags: flight.tags, now: context.now)))
+        let entry = refreshed(row.entry, tags: flight.tags, now: context.now)
+        if let key = CacheKey(entry.key), key.form == .response {
+            _ = try context.makeRoomForFields(of: key, length: entry.fieldsLength, replacing: row.entry)
+        }
+        return .stored(try context.change(row, to: entry))
     }
 
     private func refreshed(_ old: Entry, tags: Set<ExactText>, now: Timestamp) -> Entry {

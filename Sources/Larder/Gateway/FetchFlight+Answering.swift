@@ -178,8 +178,14 @@ extension FetchFlight: OriginReceiver {
         if leader.mayWait, isKeepable, ![304, 412].contains(answer.status) {
             gateway.learn(of: leader, isShareable: shared.map { leader.isFit($0.head, now: now) } ?? false)
         }
+        let isOpen = state.withLock { state in
+            guard case .waiting = state.phase else { return false }
+            state.phase = .answered(shared)
+            return true
+        }
+        // Before anybody has it: who asks after that finds it, and gets nothing older.
+        if isOpen { gateway.noteHead(shared?.head, of: self) }
         let waiters = state.withLock { state in
-            if case .waiting = state.phase { state.phase = .answered(shared) }
             defer { state.waiters = [] }
             return state.waiters
         }

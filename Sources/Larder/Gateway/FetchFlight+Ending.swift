@@ -134,6 +134,7 @@ extension FetchFlight {
             state.stored = nil
             return (state.reservation, state.flow)
         }
+        gateway.noteHead(nil, of: self)
         flow?.stopKeeping()
         reservation?.abandon()
     }

@@ -69,13 +69,15 @@ extension FetchFlight {
     }
 
     /// The last of the answer is about to go to clients: answers that were made of an older one are not to be used any
-    /// more, see ``wholeAnswer(for:insteadOf:)``.
+    /// more, see ``wholeAnswer(for:insteadOf:)``. And it only has to be stored now, which takes no place.
     func noteWholeAnswer() {
         let isFirst = state.withLock { state in
             defer { state.isWholeNoted = true }
             return !state.isWholeNoted
         }
-        if isFirst { tools.cache.noteChange(ofResponsesTo: url) }
+        guard isFirst else { return }
+        tools.cache.noteChange(ofResponsesTo: url)
+        gateway.group.leave(self)
     }
 
     /// Whether it may bring that very response up to date.

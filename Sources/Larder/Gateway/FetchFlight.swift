@@ -97,16 +97,20 @@ final class FetchFlight: Sendable {
     let leader: GatewayCall
     /// Whether others may wait for the head of this answer.
     let isShared: Bool
+    /// Those of later flights are higher, in all namespaces.
+    let number: UInt64
     let tools: Tools
     let gateway: Gateway
     let state: Locked<State>
 
     /// A flight that has not departed; `leader` is its first waiter.
     init(
-        _ leader: GatewayCall, held: HeldResponse?, isValidating: Bool, isShared: Bool, gateway: Gateway
+        _ leader: GatewayCall, held: HeldResponse?, isValidating: Bool, isShared: Bool, number: UInt64,
+        gateway: Gateway
     ) {
         self.leader = leader
         self.isShared = isShared
+        self.number = number
         self.gateway = gateway
         tools = gateway.tools
         var state = State(tags: leader.request.tags, requestedAt: gateway.tools.clock.now())
@@ -117,6 +121,9 @@ final class FetchFlight: Sendable {
 
     /// The URL that is asked for.
     var url: String { leader.request.url.string }
+
+    /// Whom it asks.
+    var authority: String { leader.request.url.authority }
 
     // MARK: - Its end from outside
 

@@ -38,18 +38,6 @@ extension Gateway {
         }
     }
 
-    /// What is to be served in place of a stored response: a newer one that has come whole and is not stored yet.
-    func answerBeingStored(
-        for call: GatewayCall, insteadOf held: StoredResponse
-    ) -> FetchFlight.Shared? {
-        let flights = state.withLock { $0.flights[call.request.url.string] } ?? []
-        // Several may be under way to the writer: the one that departed last is the one that stays.
-        for flight in flights.reversed() {
-            if let answer = flight.wholeAnswer(for: call, insteadOf: held) { return answer }
-        }
-        return nil
-    }
-
     /// Answers with pieces of several bodies (RFC 9111 §3.4). A part that is not at hand as it should be is asked for
     /// anew.
     private func serveParts(_ held: HeldResponse, to call: GatewayCall, as occasion: Occasion, mayWait: Bool) {

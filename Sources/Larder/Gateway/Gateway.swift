@@ -12,13 +12,14 @@ import Primitives
 /// `HTTPCaching`. Here is only who asks when, and where the bytes go.
 ///
 /// Invariants, under `state`'s lock: a flight is in `flights` from before it departs until its answer is stored, or
-/// will not be. The order of locks is this one, then a flight's, then a call's.
+/// will not be. An answer can be found there by whom it is for before anybody gets it. The order of locks is this one,
+/// then a flight's, then a call's.
 public final class Gateway: Sendable {
     /// The longest head that is kept, in bytes of its stored form.
     static let headLimit = 64 << 10
 
     struct State {
-        var flights: [String: [FetchFlight]] = [:]
+        var flights = FetchFlightTable()
         /// By ``GatewayCall/sharingHash``.
         var hints = SharingHints()
         var isStopping = false
@@ -42,7 +43,10 @@ public final class Gateway: Sendable {
         self.tools = tools
         self.group = group
         self.patience = patience
-        group.add(self)
+    }
+
+    deinit {
+        group.heads.forget(tools.cache.configuration.namespace)
     }
 
     /// A client's place among those who wait.
@@ -70,26 +74,6 @@ public final class Gateway: Sendable {
         return Place(call: call)
     }
 
-    /// How many requests to origins are under way.
-    public var flightCount: Int { state.withLock { $0.flights.values.reduce(0) { $0 + $1.count } } }
-
-    /// The requests to origins that are under way; the oldest of a URL first.
-    var flights: [FetchFlight] { state.withLock { $0.flights.values.flatMap { $0 } } }
-
-    /// Ends those that nobody waits for or reads any more.
-    func endUnread() {
-        for flight in flights { _ = flight.giveUp() }
-    }
-
-    /// Refuses new requests from now on, and ends those that run.
-    public func stop() {
-        let flights = state.withLock { state in
-            state.isStopping = true
-            return state.flights.values.flatMap { $0 }
-        }
-        for flight in flights { flight.cancel() }
-    }
-
     // MARK: - The decision
 
     /// - Parameter mayWait: whether this thread may wait for the disk; if not, it goes on on another when it has to.
@@ -107,7 +91,7 @@ public final class Gateway: Sendable {
             now: tools.clock.now())
         switch (decision, held) {
         case (.serve, let held?):
-            if let newer = answerBeingStored(for: call, insteadOf: held.head) {
+            if let newer = newerAnswer(for: call, insteadOf: held.head) {
                 return call.join(newer, now: tools.clock.now())
             }
             serve(held, to: call, as: .hit)
@@ -198,8 +182,8 @@ public final class Gateway: Sendable {
             guard !state.isStopping else { return .refused }
             let isShared = call.mayWait && state.hints.isShareable(call.sharingHash, now: now)
             if isShared {
-                var known = (held ?? anyOther)?.head
-                let flights = state.flights[url] ?? []
+                var known = (held ?? anyOther)?.head ?? state.flights.latestHead(ofURL: url)
+                let flights = state.flights.candidates(for: call)
                 // Of those that only have to be stored the latest first: nobody gets an older one after it.
                 for flight in flights.reversed().filter(\.hasWholeAnswer) + flights {
                     switch flight.admit(call, knowing: known) {
@@ -214,8 +198,8 @@ public final class Gateway: Sendable {
             }
             let flight = FetchFlight(
                 call, held: held, isValidating: isValidating, isShared: isShared && call.request.method == .get,
-                gateway: self)
-            state.flights[url, default: []].append(flight)
+                number: group.nextNumber(), gateway: self)
+            state.flights.add(flight, refreshing: held?.entry.key)
             return .leads(flight)
         }
         switch role {
@@ -246,58 +230,8 @@ public final class Gateway: Sendable {
             }
             if let selected = found.selected, selected.entry.version != held?.entry.version { return flight.land() }
         }
+        group.enter(flight)
         flight.depart()
         makeWay(for: flight)
-    }
-
-    /// When a request has to wait for its turn, one that nobody waits for or reads any more is given up for it: else
-    /// clients that come and go, and origins that trickle, could take every place, whatever their namespace. It is in
-    /// the line already, so that of several at once the last sees all.
-    private func makeWay(for flight: FetchFlight) {
-        let limits = tools.origin.configuration
-        // Flights whose answers only have to be stored need no place, and there may be many.
-        guard tools.origin.openTransfers > min(limits.maxTransfersPerHost, limits.maxTransfers) else { return }
-        let others = group.flights.filter { $0 !== flight && !$0.hasWholeAnswer }
-        let authority = flight.leader.request.url.authority
-        let ofOrigin = others.filter { $0.leader.request.url.authority == authority }
-        if ofOrigin.count >= limits.maxTransfersPerHost {
-            _ = ofOrigin.first { $0.giveUp() }
-        } else if others.count >= limits.maxTransfers {
-            _ = others.first { $0.giveUp() }
-        }
-    }
-
-    /// Brings a stale response up to date behind the back of the client that got it, unless that is under way.
-    private func refresh(_ held: HeldResponse, for call: GatewayCall) {
-        var request = call.request
-        // HEAD would bring nothing to be stored.
-        request.method = .get
-        for name in [
-            HTTPField.Name.range, .ifRange, .ifNoneMatch, .ifModifiedSince, .ifMatch, .ifUnmodifiedSince, .cacheControl,
-        ] {
-            request.fields[values: name] = []
-        }
-        let background = GatewayCall(request, interim: { _, _ in }) { result in
-            if case .success(let answer) = result, case .live(let live) = answer.body { live.dismiss() }
-        }
-        let isUnderWay = state.withLock { state in
-            state.flights[request.url.string]?.contains { $0.refreshes(held) } == true
-        }
-        if !isUnderWay { send(background, held: held, isValidating: !Validators(held.head.fields).isEmpty) }
-    }
-
-    func remove(_ flight: FetchFlight) {
-        state.withLock { state in
-            guard let index = state.flights[flight.url]?.firstIndex(where: { $0 === flight }) else { return }
-            state.flights[flight.url]?.remove(at: index)
-            if state.flights[flight.url]?.isEmpty == true { state.flights[flight.url] = nil }
-        }
-    }
-
-    /// Remembers for a while whether answers to such requests can be shared: those that cannot share one must not queue
-    /// behind each other.
-    func learn(of call: GatewayCall, isShareable: Bool) {
-        let now = tools.clock.now()
-        state.withLock { $0.hints.note(call.sharingHash, isShareable: isShareable, now: now) }
     }
 }

@@ -1,0 +1,130 @@
+import GRDB
+import Primitives
+import TestSupport
+import Testing
+
+@testable import DiskCache
+
+@Suite("The fields of all responses to one URL")
+struct ResponseFieldsTests {
+    private let url = "https://example.com/a"
+    private let fixture: CacheFixture
+
+    init() throws {
+        fixture = try CacheFixture()
+    }
+
+    private func fields(_ length: Int) -> String { String(repeating: "x", count: length) }
+
+    /// Stores a variant a second after the last one.
+    private func publish(_ variant: String, _ length: Int, in cache: DiskCache) async throws -> PublishOutcome {
+        fixture.clock.advance(by: .seconds(1))
+        let reservation = cache.reserve(responseTo: url)
+        reservation.decide(.response(to: url, variant: variant))
+        try reservation.receive(Array(variant.utf8))
+        var metadata = EntryMetadata(ttl: .seconds(1000))
+        metadata.fields = fields(length)
+        return try await reservation.publish(metadata)
+    }
+
+    private func variants(in cache: DiskCache) throws -> Set<String> {
+        Set(try cache.responses(to: url).map(\.key))
+    }
+
+    private func keys(_ variants: some Sequence<Int>) -> Set<String> {
+        Set(variants.map { CacheKey.response(to: url, variant: "\($0)").text })
+    }
+
+    @Test("of those whose fields together have more than 512 KiB the oldest go, by bytes, but for the pinned")
+    func limit() async throws {
+        try await fixture.withCache { cache async throws in
+            for number in 0..<8 { _ = try await publish("\(number)", 64 << 10, in: cache) }
+            #expect(try variants(in: cache) == keys(0..<8))
+            _ = try await cache.update(CacheKey.response(to: url, variant: "0").text, pinned: true)
+            // One byte too many costs one, three places cost three.
+            _ = try await publish("8", 1, in: cache)
+            #expect(try variants(in: cache) == keys([0] + Array(2...8)))
+            _ = try await publish("9", 3 * (64 << 10), in: cache)
+            #expect(try variants(in: cache) == keys([0] + Array(5...9)))
+            #expect(cache.totals.entries == 6)
+            #expect(try cache.findings() == [])
+        }
+    }
+
+    @Test("are counted in bytes, not in characters")
+    func bytes() async throws {
+        try await fixture.withCache { cache async throws in
+            fixture.clock.advance(by: .seconds(1))
+            let reservation = cache.reserve(responseTo: url)
+            reservation.decide(.response(to: url, variant: "0"))
+            try reservation.receive(Array("0".utf8))
+            var metadata = EntryMetadata(ttl: .seconds(1000))
+            metadata.fields = String(repeating: "é", count: 200 << 10)
+            _ = try await reservation.publish(metadata)
+            _ = try await publish("1", 100 << 10, in: cache)
+            #expect(try variants(in: cache) == keys([0, 1]))
+            _ = try await publish("2", 100 << 10, in: cache)
+            #expect(try variants(in: cache) == keys([1, 2]))
+        }
+    }
+
+    @Test("may have any length when it is the only one")
+    func alone() async throws {
+        try await fixture.withCache { cache async throws in
+            _ = try await publish("0", 600 << 10, in: cache)
+            #expect(try variants(in: cache) == keys([0]))
+            _ = try await publish("1", 700 << 10, in: cache)
+            #expect(try variants(in: cache) == keys([1]))
+        }
+    }
+
+    @Test("leave no room for another when they are pinned: nothing goes, and nothing more is kept")
+    func pinned() async throws {
+        try await fixture.withCache { cache async throws in
+            for number in 0..<8 { _ = try await publish("\(number)", 64 << 10, in: cache) }
+            for number in 0..<7 {
+                _ = try await cache.update(CacheKey.response(to: url, variant: "\(number)").text, pinned: true)
+            }
+            guard case .notKept(_, body: .some) = try await publish("8", 65 << 10, in: cache) else {
+                Issue.record("it was kept")
+                return
+            }
+            #expect(try variants(in: cache) == keys(0..<8))
+        }
+    }
+
+    @Test("make others go when one of them that is held becomes longer, by a new answer or by a refresh")
+    func longer() async throws {
+        try await fixture.withCache { cache async throws in
+            for number in 0..<100 { _ = try await publish("\(number)", 10, in: cache) }
+            for number in 0..<10 { _ = try await publish("\(number)", 100 << 10, in: cache) }
+            // By when they were stored last.
+            #expect(try variants(in: cache) == keys(5..<10))
+
+            let key = CacheKey.response(to: url, variant: "9")
+            let held = try #require(try cache.responses(to: url).first { $0.key == key.text })
+            let confirmation = cache.reserve(responseTo: url)
+            confirmation.decide(key)
+            var refresh = EntryRefresh(ttl: .seconds(1000))
+            refresh.fields = fields(150 << 10)
+            _ = try await confirmation.publishUnchanged(held, refresh)
+            #expect(try variants(in: cache) == keys(6..<10))
+        }
+    }
+
+    @Test("are looked for by their keys alone")
+    func plan() throws {
+        let cache = try fixture.open()
+        defer { cache.close() }
+        let statements: [(String, StatementArguments)] = [
+            (StoreStatements.longFieldsQuery, ["a", "b", 1]), (IndexWriter.variantFieldsStatement, ["a", "b", "c"]),
+        ]
+        for (sql, arguments) in statements {
+            let steps: [String] = try cache.parts.index.list { db in
+                try Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN " + sql, arguments: arguments).map { $0["detail"] }
+            }
+            #expect(steps.contains("SEARCH entries USING INDEX sqlite_autoindex_entries_1 (key>? AND key<?)"))
+            #expect(!steps.contains { $0.hasPrefix("SCAN entries") }, "\(steps)")
+        }
+    }
+}

@@ -1,0 +1,163 @@
+import HTTPCaching
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+@testable import Larder
+
+@Suite("Many requests for one URL")
+struct GatewayCrowdTests {
+    private let selecting = HTTPField.Name("X")!
+    private let url = "http://a.example/"
+
+    private func request(_ url: String, _ fields: HTTPFields) throws -> GatewayRequest {
+        GatewayRequest(method: .get, url: try ExactURL(url), fields: fields)
+    }
+
+    private func call(_ url: String, _ fields: HTTPFields = [:]) throws -> GatewayCall {
+        GatewayCall(try request(url, fields), interim: { _, _ in }) { _ in }
+    }
+
+    /// Flights that do not depart.
+    private func flights(
+        _ count: Int, to url: String, of gateway: Gateway, _ fields: (Int) -> HTTPFields = { _ in [:] }
+    ) throws -> [FetchFlight] {
+        try (0..<count).map { number in
+            let call = try call(url, fields(number))
+            return FetchFlight(
+                call, held: nil, isValidating: false, isShared: true,
+                number: gateway.group.nextNumber(), gateway: gateway)
+        }
+    }
+
+    private func head(varyingBy fields: HTTPFields) throws -> StoredResponse {
+        let answer: HTTPFields = [.vary: "X", .cacheControl: "max-age=60"]
+        let now = SystemClock().now()
+        return StoredResponse(
+            url: url, status: 200, fields: answer, requestedAt: now, receivedAt: now,
+            selection: try #require(SelectingFields(vary: answer, request: fields)))
+    }
+
+    @Test(
+        "each with a token of its own is no more work however many there are, and the same token shares a request",
+        .timeLimit(.minutes(1)))
+    func tokens() async throws {
+        let count = 4_000
+        let over = Gate("the end")
+        let origin = try ScriptedOrigin { _, connection in
+            try over.waitBlocking(limit: .seconds(60))
+            try connection.respond(body: "late")
+        }
+        defer { origin.stop() }
+        defer { over.open() }
+        try await TestGateway.with(configure: { ($0.maxTransfers, $0.maxTransfersPerHost) = (2, 2) }) {
+            (gateway) async throws in
+            let url = origin.url("/a")
+            for number in 0..<count { gateway.fetch(try request(url, [.authorization: "Bearer \(number)"])) { _ in } }
+            try await poll("all to be under way") { gateway.flightCount == count }
+            for number in [0, count / 2, count - 1] {
+                gateway.fetch(try request(url, [.authorization: "Bearer \(number)"])) { _ in }
+            }
+            try await poll("those with a token that is known to wait") { gateway.tools.metrics.joins.value == 3 }
+            #expect(gateway.flightCount == count)
+            gateway.stop()
+            over.open()
+            try await poll("all to end") { gateway.flightCount == 0 }
+        }
+    }
+
+    @Test("only those are looked at whose heads a request may wait for, and of them no more than the newest 64")
+    func waiting() async throws {
+        try await TestGateway.with { (gateway) async throws in
+            var table = FetchFlightTable()
+            let strangers = try flights(1_000, to: url, of: gateway) { [.authorization: "Bearer \($0)"] }
+            let alike = try flights(1_000, to: url, of: gateway)
+            for flight in strangers + alike { table.add(flight, refreshing: nil) }
+            #expect(table.count == 2_000)
+            let known = try table.candidates(for: call(url, [.authorization: "Bearer 7"]))
+            #expect(known.map(\.number) == [strangers[7].number])
+            #expect(try table.candidates(for: call(url, [.authorization: "Bearer none"])).isEmpty)
+            #expect(try table.candidates(for: call(url)).map(\.number) == alike.suffix(64).map(\.number))
+            #expect(try table.candidates(for: call(url + "b")).isEmpty)
+            for flight in strangers + alike { table.remove(flight) }
+            #expect(table.count == 0)
+            #expect(try table.candidates(for: call(url)).isEmpty)
+        }
+    }
+
+    @Test("only those answers are looked at that a request selects, the newest last, whoever asked for them")
+    func answers() async throws {
+        try await TestGateway.with { (gateway) async throws in
+            var table = FetchFlightTable()
+            let all = try flights(1_000, to: url, of: gateway) { [selecting: "\($0 % 500)", .authorization: "\($0)"] }
+            for flight in all { table.add(flight, refreshing: nil) }
+            // Heads do not come in the order of the requests.
+            for flight in all.reversed() {
+                let head = try head(varyingBy: flight.leader.request.fields)
+                table.noteHead(head, of: flight)
+            }
+            let selected = try table.answered(for: call(url, [selecting: "7"]))
+            #expect(selected.map(\.number) == [all[7].number, all[507].number])
+            #expect(try table.candidates(for: call(url, [selecting: "7"])).map(\.number) == selected.map(\.number))
+            #expect(try table.answered(for: call(url)).isEmpty)
+            #expect(table.latestHead(ofURL: url) != nil)
+            // Nobody else may have it any more.
+            table.noteHead(nil, of: all[507])
+            #expect(try table.answered(for: call(url, [selecting: "7"])).map(\.number) == [all[7].number])
+            for flight in all { table.remove(flight) }
+            #expect(table.latestHead(ofURL: url) == nil)
+        }
+    }
+
+    @Test("who brings a response up to date is found by its key, until it has ended")
+    func refreshing() async throws {
+        try await TestGateway.with { (gateway) async throws in
+            var table = FetchFlightTable()
+            let all = try flights(3, to: url, of: gateway)
+            table.add(all[0], refreshing: "a")
+            table.add(all[1], refreshing: "b")
+            table.add(all[2], refreshing: nil)
+            #expect(table.refreshing("a").map(\.number) == [all[0].number])
+            table.remove(all[0])
+            #expect(table.refreshing("a").isEmpty)
+            #expect(table.refreshing("b").map(\.number) == [all[1].number])
+        }
+    }
+
+    @Test("who has to wait for a place looks at few more than there are places, at the oldest of each origin")
+    func places() async throws {
+        try await TestGateway.with { (gateway) async throws in
+            let group = GatewayGroup()
+            let all = try flights(1_000, to: url, of: gateway)
+            for flight in all { group.enter(flight) }
+            let ofOrigin = group.rivals(of: all[999], limitPerHost: 4, limit: 8)
+            #expect(ofOrigin.map(\.number) == all.prefix(4 + 64).map(\.number))
+            let other = try flights(1, to: "http://b.example/", of: gateway)[0]
+            group.enter(other)
+            let ofAll = group.rivals(of: other, limitPerHost: 4, limit: 8)
+            #expect(ofAll.map(\.number) == all.prefix(4).map(\.number))
+            #expect(group.rivals(of: other, limitPerHost: 4, limit: 2_000).isEmpty)
+            for flight in all.dropFirst() { group.leave(flight) }
+            group.leave(all[1])
+            #expect(group.rivals(of: other, limitPerHost: 4, limit: 1).map(\.number) == [all[0].number])
+            #expect(group.rivals(of: other, limitPerHost: 4, limit: 2).isEmpty)
+        }
+    }
+
+    @Test("when there are more origins than places, each comes to be looked at")
+    func turns() async throws {
+        try await TestGateway.with { (gateway) async throws in
+            let group = GatewayGroup()
+            let all = try (0..<500).map { try flights(1, to: "http://\($0).example/", of: gateway)[0] }
+            for flight in all { group.enter(flight) }
+            var seen: Set<UInt64> = []
+            for _ in 0..<10 {
+                let rivals = group.rivals(of: all[0], limitPerHost: 4, limit: 8)
+                #expect(rivals.count <= 8 + 64)
+                seen.formUnion(rivals.map(\.number))
+            }
+            #expect(seen.count == all.count - 1)
+        }
+    }
+}
