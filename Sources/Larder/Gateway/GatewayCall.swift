@@ -138,13 +138,14 @@ final class GatewayCall: Sendable {
         set { state.withLock { $0.reason = newValue } }
     }
 
-    /// It waits for a flight.
+    /// It waits for a flight, unless its client is gone by now: then nothing would ever take it from there, and the two
+    /// would hold each other.
     func wait(for flight: FetchFlight, number: UInt64) {
         let hasLeft = state.withLock { state in
-            guard !state.isAnswered || state.hasLeft else { return false }
+            guard !state.isAnswered else { return state.hasLeft }
             state.flight = (flight, number)
             state.isFollower = number > 0
-            return state.hasLeft
+            return false
         }
         if hasLeft { flight.leave(number) }
     }

@@ -89,6 +89,22 @@ struct GatewayPlacesTests {
         }
     }
 
+    @Test("a request whose client left before it could wait is forgotten when it is over, with all that it held")
+    func leftBefore() async throws {
+        let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "ok") }
+        defer { origin.stop() }
+        try await TestGateway.with { (gateway) async throws in
+            weak var held: GatewayCall?
+            do {
+                let call = GatewayCall(try request(origin.url("/")), interim: { _, _ in }, completion: { _ in })
+                held = call
+                call.leave()
+                gateway.dispatch(call)
+            }
+            try await poll("the request to be over and forgotten") { gateway.flightCount == 0 && held == nil }
+        }
+    }
+
     @Test("a request whose turn does not come is answered all the same, stale or with an error")
     func turn() async throws {
         let over = Gate("the end")
