@@ -1,4 +1,5 @@
 import HTTPTypes
+import Larder
 import Primitives
 import TestSupport
 import Testing
@@ -172,6 +173,40 @@ struct DownloadsTests {
             #expect(try await server.client.request("DELETE", "/downloads/\(md5(url))").status == 409)
             #expect(try await server.client.request("DELETE", "/downloads/unknown").status == 404)
             #expect(try await server.get("/downloads/\(md5(url))").member("state") == "cancelled")
+        }
+    }
+
+    @Test("who asks after a download was cancelled gets one that was not, however soon")
+    func askingAfterCancelling() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            // Of each two the first never ends by itself.
+            if request.index % 2 == 0 { return connection.waitForHangUp() }
+            try connection.respond(body: "new")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            for number in 0..<10 {
+                let request = DownloadRequest(url: try CanonicalURL(origin.url("/\(number)")))
+                let downloads = server.space.downloads
+                async let first = result(of: request, in: downloads)
+                try await origin.waitForRequests(2 * number + 1)
+                guard case .cancelled = downloads.cancel(request.key.text) else {
+                    Issue.record("there was nothing to cancel")
+                    return
+                }
+                let second = await result(of: request, in: downloads)
+                #expect(try second.get().outcome == .downloaded)
+                let cancelled = await first
+                #expect(throws: DownloadError.cancelled) { try cancelled.get() }
+            }
+        }
+    }
+
+    private func result(
+        of request: DownloadRequest, in downloads: DownloadManager
+    ) async -> Result<DownloadResult, DownloadError> {
+        await withCheckedContinuation { continuation in
+            downloads.download(request) { continuation.resume(returning: $0) }
         }
     }
 

@@ -37,6 +37,26 @@ struct SingleFlightTests {
         }
     }
 
+    @Test("who joins with more tags than an entry may have is refused, and harms nobody who waits")
+    func tooManyTags() async throws {
+        try await TestServer.withGatedOrigin { server, origin, gate in
+            @Sendable func call(_ tags: Range<Int>) -> JSON {
+                ["url": .string(origin.url("/slow")), "tags": .array(tags.map { .string("\($0)") })]
+            }
+            async let first = server.download(call(0..<60))
+            try await server.waitForWaiters(1)
+            async let others = concurrently(3) { try await server.download(call(($0 + 1) * 60..<($0 + 2) * 60)) }
+            try await server.waitForWaiters(4)
+            #expect(try await server.download(call(240..<257)).status == 400)
+            async let last = server.download(call(240..<256))
+            try await server.waitForWaiters(5)
+            gate.open()
+            #expect(try await first.status == 200)
+            for reply in try await others { #expect(reply.status == 200) }
+            #expect(try await last.member("entry", "tags")?.arrayValue?.count == 256)
+        }
+    }
+
     @Test("when everybody has left, the download still ends and is kept")
     func everybodyLeaves() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in

@@ -13,11 +13,12 @@ public final class Bearer: Sendable {
         bucket = Locked(token.rate.map { TokenBucket(rate: $0) })
     }
 
-    /// Whether one request more is within the token's rate; if so, it counts.
-    public func mayAsk() -> Bool {
-        guard token.rate != nil else { return true }
+    /// One request more: `nil` when it is within the token's rate, and then it counts; otherwise how long it is until
+    /// one will be.
+    public func ask() -> Duration? {
+        guard token.rate != nil else { return nil }
         let now = clock()
-        return bucket.withLock { $0?.take(at: now) ?? true }
+        return bucket.withLock { $0?.take(at: now) }
     }
 
     /// Counts so many requests more, which nobody asked about: a batch is as many as it has elements. Who has used up

@@ -13,12 +13,12 @@ struct TokenBucket {
         level = max(1, 2 * rate)
     }
 
-    /// Whether there is one left, which is taken.
-    mutating func take(at now: ContinuousClock.Instant) -> Bool {
+    /// Takes one; `nil` when there was one, otherwise how long it is until there will be, a year at most.
+    mutating func take(at now: ContinuousClock.Instant) -> Duration? {
         fill(until: now)
-        guard level >= 1 else { return false }
+        guard level >= 1 else { return .seconds(min((1 - level) / rate, 365 * 86_400)) }
         level -= 1
-        return true
+        return nil
     }
 
     /// Takes so many, whether there are any or not.

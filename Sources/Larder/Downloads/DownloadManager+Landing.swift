@@ -36,19 +36,30 @@ extension DownloadManager {
     }
 
     private func answer(_ waiters: [Waiter], _ success: DownloadResult) {
-        let answer: @Sendable (Entry) -> Void = { entry in
+        let answer: @Sendable (Entry, DownloadError?) -> Void = { entry, error in
+            let held = Set(entry.tags)
             for waiter in waiters {
-                let outcome = waiter.joined ? DownloadOutcome.joined : success.outcome
-                waiter.completion(.success(DownloadResult(outcome: outcome, entry: entry)))
+                if let error, !waiter.request.tags.isSubset(of: held) {
+                    waiter.completion(.failure(error))
+                    continue
+                }
+                var result = success
+                result.entry = entry
+                if waiter.joined { (result.outcome, result.isChange) = (.joined, !waiter.request.tags.isEmpty) }
+                waiter.completion(.success(result))
             }
         }
         // Tags of one who joined when the entry was being written already are added now.
         let missing = waiters.reduce(into: Set<String>()) { $0.formUnion($1.request.tags) }
             .subtracting(success.entry.tags)
-        guard !missing.isEmpty else { return answer(success.entry) }
+        guard !missing.isEmpty else { return answer(success.entry, nil) }
         tools.cache.update(success.entry.key, addingTags: missing.sorted()) { result in
-            let changed = (try? result.get()) ?? nil
-            answer(changed ?? success.entry)
+            switch result {
+            // Removed in this very moment, it is still what they waited for.
+            case .success(let changed): answer(changed ?? success.entry, nil)
+            // Who was promised nothing more than what is there has it.
+            case .failure(let error): answer(success.entry, DownloadError(error))
+            }
         }
     }
 

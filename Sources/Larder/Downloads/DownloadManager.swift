@@ -29,7 +29,8 @@ public final class DownloadManager: Sendable {
     struct Running {
         let flight: Flight
         var waiters: [UInt64: Waiter] = [:]
-        /// Those who asked after a purge had met the flight: they must not get what it brings, so another follows it.
+        /// Those who asked after a purge had met the flight, or after it was cancelled: they must not get what it
+        /// brings, so another follows it.
         var later: [UInt64: Waiter] = [:]
         /// What the flight that follows is to do; `nil` when nobody asked.
         var next: DownloadRequest?
@@ -51,8 +52,8 @@ public final class DownloadManager: Sendable {
     init(tools: Flight.Tools, schemes: Set<String>, allowances: Allowances) {
         self.tools = tools
         self.schemes = schemes
-        state = Locked(
-            State(places: SharedAllowance.Part(of: allowances.running), ended: EndedDownloads(within: allowances.ended)))
+        let places = SharedAllowance.Part(of: allowances.running)
+        state = Locked(State(places: places, ended: EndedDownloads(within: allowances.ended)))
     }
 
     /// A caller's place among those who wait. Leaving it harms nobody else, nor the download.
@@ -203,7 +204,7 @@ public final class DownloadManager: Sendable {
             completion(
                 result.map { changed in
                     // Removed in this very moment, it is still what was there when the request came.
-                    DownloadResult(outcome: .cached, entry: changed ?? entry)
+                    DownloadResult(outcome: .cached, entry: changed ?? entry, isChange: changed != nil)
                 }.mapError(DownloadError.init))
         }
     }
@@ -217,7 +218,8 @@ public final class DownloadManager: Sendable {
     /// So a leader looks into the cache once more, after its flight is the one of its key.
     ///
     /// - Returns: the waiter's place; `nil` without a waiter. Throws ``DownloadError/stopping``,
-    ///   ``DownloadError/busy`` and ``DownloadError/keyInUse``, and then the waiter is not called.
+    ///   ``DownloadError/busy``, ``DownloadError/keyInUse`` and ``DownloadError/tooManyTags(limit:)``, and then the
+    ///   waiter is not called.
     private func join(
         _ request: DownloadRequest, key: CacheKey, held: Entry?, waiter: Completion?
     ) throws(DownloadError) -> Place? {
@@ -240,7 +242,8 @@ public final class DownloadManager: Sendable {
             }
             // The key is an MD5: what it was made of decides who may have what the flight brings.
             guard running.flight.request.isSameResource(as: request) else { return .failure(.keyInUse) }
-            guard running.flight.isPurged else {
+            guard running.flight.isClosed else {
+                guard running.flight.unite(request.tags) else { return .failure(.tooManyTags(limit: Entry.tagLimit)) }
                 return .success((.follows(running.flight), place(in: \.waiters, joined: true)))
             }
             if running.next == nil { state.running[key.text]?.next = request }
@@ -251,7 +254,7 @@ public final class DownloadManager: Sendable {
         case .leads(let flight): lead(flight, held: held)
         case .follows(let flight):
             tools.metrics.joins.increment()
-            flight.addTags(request.tags)
+            flight.passOn(request.tags)
         case .comesLater: break
         }
         return place

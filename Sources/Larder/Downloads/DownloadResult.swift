@@ -20,6 +20,9 @@ public struct DownloadResult: Sendable {
     public var outcome: DownloadOutcome
     /// The entry's metadata.
     public var entry: Entry
+    /// Whether the request has changed what is held: a body, a new expiry from the origin, tags, a pin. A slide is no
+    /// change.
+    public var isChange = false
 }
 
 /// Why a download failed.

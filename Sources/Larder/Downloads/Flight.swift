@@ -67,17 +67,29 @@ final class Flight: OriginReceiver, Sendable {
     /// The time since the flight was made.
     var elapsed: Duration { ContinuousClock.now - start }
 
-    /// Whether a purge has met what it is to bring: that will not be kept.
-    var isPurged: Bool { state.withLock(\.reservation)?.isPurged ?? false }
+    /// Whether nobody may join it any more: a purge has met what it is to bring, which will not be kept, or somebody
+    /// has cancelled it.
+    var isClosed: Bool {
+        let (isCancelled, reservation) = state.withLock { ($0.isCancelled, $0.reservation) }
+        return isCancelled || reservation?.isPurged == true
+    }
 
-    /// Tags that a caller who joined wants beside the others.
-    func addTags(_ tags: Set<String>) {
+    /// Tags that a caller who joins wants beside the others; whether an entry may have as many. If not, nothing
+    /// happens: who asked before gets what it asked for.
+    func unite(_ tags: Set<String>) -> Bool {
+        tags.isEmpty
+            || state.withLock { state in
+                let all = state.tags.union(tags)
+                guard all.count <= Entry.tagLimit else { return false }
+                state.tags = all
+                return true
+            }
+    }
+
+    /// Tells the cache of tags that were united with the others.
+    func passOn(_ tags: Set<String>) {
         guard !tags.isEmpty else { return }
-        let reservation = state.withLock { state in
-            state.tags.formUnion(tags)
-            return state.reservation
-        }
-        reservation?.addTags(tags.sorted())
+        state.withLock(\.reservation)?.addTags(tags.sorted())
     }
 
     /// Stops it; `false` when the body is complete and being stored, so that there is nothing left to stop.
@@ -201,7 +213,8 @@ final class Flight: OriginReceiver, Sendable {
         metadata.staleAllowance = staleAllowance
         state.withLock(\.reservation)?.publish(metadata) { [self] result in
             switch result {
-            case .success(let outcome): end(.success(DownloadResult(outcome: .downloaded, entry: outcome.entry)))
+            case .success(let outcome):
+                end(.success(DownloadResult(outcome: .downloaded, entry: outcome.entry, isChange: true)))
             case .failure(let error): end(.failure(DownloadError(error)))
             }
         }
@@ -231,7 +244,8 @@ final class Flight: OriginReceiver, Sendable {
         refresh.staleAllowance = staleAllowance
         state.withLock(\.reservation)?.publishUnchanged(held, refresh) { [self] result in
             switch result {
-            case .success(let outcome): end(.success(DownloadResult(outcome: .revalidated, entry: outcome.entry)))
+            case .success(let outcome):
+                end(.success(DownloadResult(outcome: .revalidated, entry: outcome.entry, isChange: true)))
             case .failure(.versionChanged): fetchWhole()
             case .failure(let error): end(.failure(DownloadError(error)))
             }

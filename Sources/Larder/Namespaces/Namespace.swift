@@ -20,6 +20,8 @@ public final class Namespace: Sendable {
     public let gateway: Gateway
     /// What was chosen of it.
     public let options: NamespaceOptions
+    /// Those who ask for something that may look at many entries.
+    public let listings = ListingLine()
 
     /// Opens the namespace's directory, and creates it when it is missing. Throws what ``DiskCache`` throws.
     init(

@@ -3,8 +3,8 @@ import Synchronization
 /// What all namespaces have together of something that takes memory: places, or bytes.
 ///
 /// Each may take as much as others have left: one alone gets half, the next one a quarter, and whoever comes last still
-/// finds some. So nobody can keep the others from working, and what all take is bounded by ``limit``, however many there
-/// are.
+/// finds some. So nobody can keep the others from working, and what all take is bounded by ``limit``, however many
+/// there are.
 final class SharedAllowance: Sendable {
     /// What all may take together; half of it is what one may take.
     let limit: Int

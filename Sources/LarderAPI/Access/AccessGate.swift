@@ -25,6 +25,12 @@ final class AccessGate: Sendable {
                 fields: [.wwwAuthenticate: AccessGate.challenge("insufficient_scope", "scope=\"\(scope)\"")])
         }
 
+        /// Throws when the visitor may not have a download as it asks for it: what is pinned stays until somebody says
+        /// otherwise, which is more than to have a URL fetched.
+        func check(_ request: DownloadRequest) throws(Problem) {
+            if request.pinned != nil { try check(.write) }
+        }
+
         /// What the visitor may do to namespaces that it may use at all.
         var authority: NamespaceAuthority {
             guard let token = bearer?.token else { return .operator }
@@ -91,10 +97,10 @@ final class AccessGate: Sendable {
                 Self.token(in: UnsafeRawBufferPointer($0)).flatMap(tokens.bearer(of:))
             }), let bearer = found
         else { throw Self.unauthorized("the token in \(field) is not good", "invalid_token") }
-        guard bearer.mayAsk() else {
+        if let wait = bearer.ask() {
             throw Problem(
                 status: 429, detail: "the token's rate is \(bearer.token.rate ?? 0) requests a second",
-                fields: [.retryAfter: "1"])
+                fields: [.retryAfter: "\(max(1, Int(wait.inSeconds.rounded(.up))))"])
         }
         return Visitor(bearer: bearer, origin: origin, mayBePages: allowsPages)
     }

@@ -3,8 +3,8 @@ import Primitives
 
 /// The media types that a body of the API may have, and how each becomes JSON.
 enum BodyDecoding {
-    /// How many values a body may have in all: what a batch of the most downloads needs, and no tree of many times the
-    /// body's size.
+    /// How many values may be read at once: what a batch of the most downloads needs, and no tree of many times the
+    /// text's size.
     private static let valueLimit = 500_000
 
     /// The essence of a Content-Type: lower-case `type/subtype`, without parameters; `nil` without one.
@@ -40,9 +40,9 @@ enum BodyDecoding {
         return try form(body)
     }
 
-    /// The elements of `POST /downloads`: a JSON array, or one JSON value a line (NDJSON). Each is decoded on its own,
-    /// so that one that is wrong does not spoil the others.
-    static func batch(_ body: [UInt8], contentType: String?) throws(Problem) -> [Result<JSON, Problem>] {
+    /// The elements of `POST /downloads`: a JSON array, or one JSON value a line (NDJSON). Of lines one that is wrong
+    /// does not spoil the others.
+    static func batch(_ body: [UInt8], contentType: String?) throws(Problem) -> [BatchElement] {
         let type = mediaType(contentType)
         let isLines = type == "application/x-ndjson" || type == "application/jsonl"
         guard isLines || isJSON(type) || isForm(type) else {
@@ -53,11 +53,11 @@ enum BodyDecoding {
                 throw .invalid("the body must be an array of downloads, or one download a line", pointer: "")
             }
             try check(elements.count)
-            return elements.map(Result.success)
+            return elements.map(BatchElement.value)
         }
         let lines = body.split(separator: UInt8(ascii: "\n")).filter { firstByte(of: $0) != nil }
         try check(lines.count)
-        return lines.map { line in Result { () throws(Problem) in try parse(Array(line)) } }
+        return lines.map(BatchElement.line)
     }
 
     private static func check(_ count: Int) throws(Problem) {
@@ -77,7 +77,7 @@ enum BodyDecoding {
         body.first { $0 != 0x20 && $0 != 0x09 && $0 != 0x0A && $0 != 0x0D }
     }
 
-    private static func parse(_ body: [UInt8]) throws(Problem) -> JSON {
+    static func parse(_ body: [UInt8]) throws(Problem) -> JSON {
         do {
             return try JSON(parsing: body, valueLimit: valueLimit)
         } catch {

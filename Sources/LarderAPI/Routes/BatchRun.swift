@@ -21,19 +21,21 @@ final class BatchRun: Sendable {
         var hasRoom = true
         var isAbandoned = false
         var places: [Int: DownloadManager.Place] = [:]
+        /// How many have changed what is held.
+        var changes = 0
     }
 
     private static let queue = DispatchQueue(label: "larder.batches")
 
-    /// Held for as long as the run goes on.
-    private let namespace: Namespace
+    /// With the namespace, which it holds for as long as the run goes on.
+    private let context: RequestContext
     private let clock: any WallClock
-    private let elements: [Result<JSON, Problem>]
+    private let elements: [BatchElement]
     private let stream = ResponseStream()
     private let state: Locked<State>
 
-    init(in namespace: Namespace, clock: any WallClock, elements: [Result<JSON, Problem>]) {
-        self.namespace = namespace
+    init(_ context: RequestContext, clock: any WallClock, elements: [BatchElement]) {
+        self.context = context
         self.clock = clock
         self.elements = elements
         state = Locked(State(left: elements.count))
@@ -72,14 +74,18 @@ final class BatchRun: Sendable {
     private func begin(_ index: Int) {
         let request: DownloadRequest
         do throws(Problem) {
-            request = try DownloadRequest(try elements[index].get())
+            request = try DownloadRequest(try elements[index].json())
+            try context.visitor.check(request)
         } catch {
             end(index, [.init("error", error.prefixed(index).json)])
             return
         }
-        let place = namespace.downloads.download(request) { [self] result in
+        let downloads = context.namespace.downloads
+        let place = downloads.download(request) { [self] result in
             switch result {
-            case .success(let success): end(index, success.members(at: clock.now()))
+            case .success(let success):
+                if success.isChange { state.withLock { $0.changes += 1 } }
+                end(index, success.members(at: clock.now()))
             case .failure(let error): end(index, [.init("error", Problem(error).prefixed(index).json)])
             }
         }
@@ -88,7 +94,7 @@ final class BatchRun: Sendable {
             state.places[index] = place
             return state.isAbandoned
         }
-        if isAbandoned { namespace.downloads.leave(place) }
+        if isAbandoned { downloads.leave(place) }
     }
 
     private func end(_ index: Int, _ members: [JSON.Member]) {
@@ -103,6 +109,7 @@ final class BatchRun: Sendable {
             return state.left == 0
         }
         if isLast {
+            noteChanges()
             stream.finish()
         } else if isFull {
             stream.onRoom { [self] in
@@ -118,10 +125,21 @@ final class BatchRun: Sendable {
     private func abandon() {
         let places = state.withLock { state in
             state.isAbandoned = true
+            state.changes += state.places.count
             defer { state.places = [:] }
             return state.places.values
         }
-        for place in places { namespace.downloads.leave(place) }
+        for place in places { context.namespace.downloads.leave(place) }
+        noteChanges()
+    }
+
+    /// Says for the record how many of them have changed something, those that go on without their client included.
+    private func noteChanges() {
+        let count = state.withLock { state in
+            defer { state.changes = 0 }
+            return state.changes
+        }
+        if count > 0 { context.audit.note("batch", count: count) }
     }
 }
 

@@ -1,5 +1,4 @@
 import DiskCache
-import Dispatch
 import HTTPTypes
 import Larder
 import MicroHTTPD
@@ -27,6 +26,7 @@ struct DownloadRoutes: Sendable {
         _ = try head.query()
         let contentType = head.request.field("Content-Type")
         let request = try DownloadRequest(try BodyDecoding.downloadRequest(body, contentType: contentType))
+        try head.visitor.check(request)
         if Self.prefersAsync(head.request) {
             start(request, in: head.namespace, call)
             return
@@ -34,20 +34,29 @@ struct DownloadRoutes: Sendable {
         let downloads = head.namespace.downloads
         let place = downloads.download(request) { [clock] result in
             switch result {
-            case .success(let success): call.respond(.json(success.json(at: clock.now())))
+            case .success(let success):
+                if success.isChange { call.changed(success.entry.key) }
+                call.respond(.json(success.json(at: clock.now())))
             case .failure(let error): call.respond(Problem(error))
             }
         }
         if let place {
-            call.exchange.onHangUp { downloads.leave(place) }
+            call.exchange.onHangUp {
+                downloads.leave(place)
+                // It goes on without its client.
+                call.changed(request.key.text)
+            }
         }
     }
 
     private func start(_ request: DownloadRequest, in namespace: Namespace, _ call: Call) {
         namespace.downloads.start(request) { result in
             switch result {
-            case .success(.cached(let result)): call.respond(.json(result.json(at: clock.now())))
+            case .success(.cached(let result)):
+                if result.isChange { call.changed(result.entry.key) }
+                call.respond(.json(result.json(at: clock.now())))
             case .success(.started(let status)):
+                call.changed(status.key)
                 var fields = HTTPFields()
                 fields[.location] = "/downloads/\(status.key)"
                 fields[HTTPField.Name("Preference-Applied")!] = "respond-async"
@@ -73,20 +82,17 @@ struct DownloadRoutes: Sendable {
         _ = try head.query()
         let elements = try BodyDecoding.batch(body, contentType: head.request.field("Content-Type"))
         call.context.visitor.bearer?.charge(max(0, elements.count - 1))
-        BatchRun(in: head.namespace, clock: clock, elements: elements).run(call)
+        BatchRun(call.context, clock: clock, elements: elements).run(call)
     }
 
     private func list(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
         let limit = try head.query(["limit"]).limit()
-        DispatchQueue.listings.async {
-            call.respond(
-                Result { () throws(Problem) in
-                    var downloads: [JSON] = []
-                    // One more than is shown tells whether there are more.
-                    let statuses = head.namespace.downloads.statuses(limit: limit + 1)
-                    for status in statuses.prefix(limit) { downloads.append(try json(status, in: head.namespace)) }
-                    return .json(["downloads": .array(downloads), "more": .bool(statuses.count > limit)])
-                })
+        try call.respondInTurn { () throws(Problem) in
+            var downloads: [JSON] = []
+            // One more than is shown tells whether there are more.
+            let statuses = head.namespace.downloads.statuses(limit: limit + 1)
+            for status in statuses.prefix(limit) { downloads.append(try json(status, in: head.namespace)) }
+            return .json(["downloads": .array(downloads), "more": .bool(statuses.count > limit)])
         }
     }
 

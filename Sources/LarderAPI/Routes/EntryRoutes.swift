@@ -1,5 +1,4 @@
 import DiskCache
-import Dispatch
 import Larder
 import MicroHTTPD
 import Primitives
@@ -26,15 +25,15 @@ struct EntryRoutes: Sendable {
         let filter = try Self.filter(query)
         let sort = try Self.sort(query["sort"])
         let (limit, cursor) = (try query.limit(), query["cursor"])
-        DispatchQueue.listings.async {
+        try call.respondInTurn { () throws(Problem) in
             do throws(DiskCacheError) {
                 let page = try head.cache.list(filter, sort: sort, limit: limit, cursor: cursor)
                 let now = clock.now()
                 var members: [JSON.Member] = [.init("entries", .array(page.entries.map { $0.json(at: now) }))]
                 if let cursor = page.nextCursor { members.append(.init("nextCursor", .string(cursor))) }
-                call.respond(.json(.object(members)))
+                return .json(.object(members))
             } catch {
-                call.respond(Problem(error))
+                throw Problem(error)
             }
         }
     }
@@ -114,14 +113,13 @@ struct EntryRoutes: Sendable {
             throw .invalid("all=true and a filter contradict each other", pointer: "/all")
         }
         if try query.bool("dryRun") ?? false {
-            DispatchQueue.listings.async {
+            return try call.respondInTurn { () throws(Problem) in
                 do throws(DiskCacheError) {
-                    call.respond(.removed(try head.cache.count(matching: filter)))
+                    return .removed(try head.cache.count(matching: filter))
                 } catch {
-                    call.respond(Problem(error))
+                    throw Problem(error)
                 }
             }
-            return
         }
         let what = filter.auditWords
         head.cache.remove(matching: filter) { result in
@@ -169,12 +167,6 @@ struct EntryRoutes: Sendable {
         }
         return EntrySort(order, descending: descending)
     }
-}
-
-extension DispatchQueue {
-    /// Some listings look at many entries: they take turns on a thread of their own, not on one that serves
-    /// connections.
-    static let listings = DispatchQueue(label: "larder.listings")
 }
 
 extension Response {

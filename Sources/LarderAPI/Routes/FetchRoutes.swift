@@ -34,8 +34,10 @@ struct FetchRoutes: Sendable {
             }
             request.updatesExpiry = text == "true"
         }
-        if let text = head.request.field("Larder-Tags") {
-            let tags = text.utf8.split(separator: UInt8(ascii: ",")).map {
+        let lines = fields[values: Self.tags]
+        if !lines.isEmpty {
+            // RFC 9110 §5.3: several lines are one list.
+            let tags = lines.joined(separator: ",").utf8.split(separator: UInt8(ascii: ",")).map {
                 String(Substring($0).trimming(while: { $0 == " " || $0 == "\t" }))
             }
             // RFC 9110 §5.6.1.2: an empty member is none, with spaces in it or without.
@@ -52,6 +54,7 @@ struct FetchRoutes: Sendable {
     }
 
     private static let ttl = HTTPField.Name("Larder-TTL")!
+    private static let tags = HTTPField.Name("Larder-Tags")!
     private static let updateExpiry = HTTPField.Name("Larder-Update-Expiry")!
 
     private func fetchQuery(_ head: Endpoint.Head) throws(Problem) -> Endpoint.Plan {

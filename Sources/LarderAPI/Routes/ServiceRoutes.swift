@@ -33,8 +33,9 @@ struct ServiceRoutes: Sendable {
     private static let document = Response.text(PackageResources.openapi_yaml, type: "application/yaml")
 
     private func readiness() -> Response {
-        if isDraining() { return .json(["status": "draining"], status: 503) }
-        return service.isInPlace ? .json(["status": "ok"]) : .json(["status": "lost"], status: 503)
+        if isDraining() { return .json(["status": "draining"], status: 503, fields: [.retryAfter: "1"]) }
+        if !service.isInPlace { return .json(["status": "lost"], status: 503, fields: [.retryAfter: "1"]) }
+        return .json(["status": "ok"])
     }
 
     /// Those at hand are counted where their entries are.

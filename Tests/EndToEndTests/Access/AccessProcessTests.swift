@@ -120,6 +120,29 @@ struct AccessProcessTests {
         #expect(!larder.process.output.contains("secret"))
     }
 
+    @Test("what is downloaded is in the log, a batch with how many it was; what comes from the cache is not")
+    func downloads() async throws {
+        let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
+        defer { origin.stop() }
+        let directory = try TemporaryDirectory()
+        let larder = try await LarderProcess(directory: directory.path("cache"))
+        let one = #"{"url": "\#(origin.url("/1"))"}"#
+        let others = ["/1", "/2", "/3"].map { #"{"url": "\#(origin.url($0))"}"# }.joined(separator: ",")
+        for (target, text) in [
+            ("/download", one), ("/download", one), ("/downloads", "[\(others)]"),
+            ("/download", #"{"url": "\#(origin.url("/1"))", "tags": ["t"]}"#),
+        ] {
+            let fields: HTTPFields = [.contentType: "application/json"]
+            #expect(try await larder.client.request("POST", target, fields: fields, text: text).status == 200)
+        }
+        #expect(try await larder.stop() == .status(0))
+        let key = md5(origin.url("/1"))
+        let words = larder.logLines("change").map {
+            [$0["operation"]?.stringValue, $0["what"]?.stringValue, $0["count"]?.stringValue]
+        }
+        #expect(words == [["download", key, "1"], ["downloadAll", "batch", "2"], ["download", key, "1"]])
+    }
+
     @Test("no line of the log has a password of a URL or a token in it, whatever is logged")
     func secretsInPaths() async throws {
         let directory = try TemporaryDirectory()

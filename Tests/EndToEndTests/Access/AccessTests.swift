@@ -255,6 +255,47 @@ struct AccessTests {
         }
     }
 
+    @Test("who has used up more than there was is told how long it is until there is some again")
+    func retryAfter() async throws {
+        let start = ContinuousClock.now
+        let tokens = try TestTokens([.init(name: "slow", rate: 0.1)], clock: { start })
+        try await TestServer.with(tokens: tokens.store) { (server) async throws in
+            var fields = tokens.fields("slow", for: "/downloads")
+            fields[.contentType] = "application/json"
+            let batch = "[" + Array(repeating: #"{"url": "x"}"#, count: 30).joined(separator: ",") + "]"
+            _ = try await server.client.request("POST", "/downloads", fields: fields, text: batch)
+            let reply = try await server.client.request("GET", "/entries", fields: fields)
+            #expect(reply.status == 429)
+            // One at once, 30 taken: 29 are owed, and one is wanted.
+            #expect(reply["Retry-After"] == "300")
+        }
+    }
+
+    @Test("to pin what is downloaded, or to let it go, takes the scope write, in a batch, too")
+    func pinning() async throws {
+        let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
+        defer { origin.stop() }
+        let tokens = try TestTokens([.init(name: "me"), .init(name: "loader", scopes: [.download])])
+        try await TestServer.with(tokens: tokens.store) { (server) async throws in
+            func post(_ name: String, _ target: String, _ text: String) async throws -> HTTPReply {
+                var fields = tokens.fields(name, for: target)
+                fields[.contentType] = "application/json"
+                return try await server.client.request("POST", target, fields: fields, text: text)
+            }
+            for pinned in ["true", "false"] {
+                let call = #"{"url": "\#(origin.url("/a"))", "pinned": \#(pinned)}"#
+                let refused = try await post("loader", "/download", call)
+                #expect(refused.status == 403)
+                #expect(refused.text.contains("the scope write"))
+                #expect(try await post("loader", "/downloads", "[\(call)]").text.contains(#""status":403"#))
+                #expect(origin.requestCount == 0)
+            }
+            #expect(
+                try await post("me", "/download", #"{"url": "\#(origin.url("/a"))", "pinned": true}"#).status == 200)
+            #expect(try await post("loader", "/download", #"{"url": "\#(origin.url("/a"))"}"#).status == 200)
+        }
+    }
+
     @Test("probes and metrics have a port of their own, where they need no token and nothing else is")
     func adminPort() async throws {
         let tokens = try TestTokens([.init(name: "me")])

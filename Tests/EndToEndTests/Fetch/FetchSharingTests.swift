@@ -106,6 +106,23 @@ struct FetchSharingTests {
         }
     }
 
+    @Test("tags that stand on several lines are one list")
+    func tagLines() async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.respond(fields: [.cacheControl: "max-age=60"], body: "x")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            var fields: HTTPFields = [:]
+            for tags in ["a, b", "", "c"] {
+                fields.append(HTTPField(name: HTTPField.Name("Larder-Tags")!, value: tags))
+            }
+            #expect(try await get(server, origin.url("/a"), fields).status == 200)
+            try await server.waitForFlights()
+            #expect(try server.space.cache.list().entries.map(\.tags) == [["a", "b", "c"]])
+        }
+    }
+
     @Test("an answer that is not kept after all, and that nobody reads, ends")
     func unread() async throws {
         let (isAsked, hasLeft, isOver) = (Gate("the request"), Gate("the client to leave"), Gate("the transfer's end"))

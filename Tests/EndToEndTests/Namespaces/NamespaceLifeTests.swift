@@ -176,7 +176,9 @@ struct NamespaceLifeTests {
             try await poll("the first to begin") { origin.requestCount > 0 }
             #expect(try await server.putNamespace("a", ["version": "2"]).status == 200)
             gate.open()
-            let outcomes = try await lines.text.split(separator: "\n").map { try JSON(parsing: Array($0.utf8))["outcome"] }
+            let outcomes = try await lines.text.split(separator: "\n").map {
+                try JSON(parsing: Array($0.utf8))["outcome"]
+            }
             #expect(outcomes.count == 600)
             #expect(outcomes.allSatisfy { $0 == "downloaded" })
             #expect(try await space.count == 0)

@@ -104,7 +104,7 @@ enum FormProperties {
         try demand(elements.count == lines.count, "each line is one request", bytes.text)
         for (line, element) in zip(lines, elements) {
             try demand(
-                (try? element.get()) == (try? JSON(parsing: Array(line))), "a line is read as if it stood alone",
+                (try? element.json()) == (try? JSON(parsing: Array(line))), "a line is read as if it stood alone",
                 line.text)
         }
     }
