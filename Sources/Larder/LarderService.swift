@@ -114,6 +114,7 @@ public final class LarderService: Sendable {
                 await withCheckedContinuation { continuation in
                     namespace.cache.maintain { continuation.resume() }
                 }
+                namespace.downloads.forgetEnded()
             }
             FreeMemory.giveBack()
             try? await Task.sleep(for: interval)

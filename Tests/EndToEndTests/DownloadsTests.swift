@@ -202,6 +202,29 @@ struct DownloadsTests {
         }
     }
 
+    @Test("to cancel a download again cancels the one that was to follow it, too")
+    func cancellingTwice() async throws {
+        let origin = try ScriptedOrigin { _, connection in connection.waitForHangUp() }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            for number in 0..<10 {
+                let request = DownloadRequest(url: try CanonicalURL(origin.url("/\(number)")))
+                let downloads = server.space.downloads
+                downloads.download(request) { _ in }
+                _ = downloads.cancel(request.key.text)
+                let answers = Recorder<Result<DownloadResult, DownloadError>>()
+                downloads.download(request) { answers.append($0) }
+                guard case .cancelled = downloads.cancel(request.key.text) else {
+                    Issue.record("there was nothing to cancel")
+                    return
+                }
+                try await poll("the answer") { !answers.elements.isEmpty }
+                #expect(throws: DownloadError.cancelled) { try answers.elements[0].get() }
+                try await poll("all to be over") { downloads.runningCount == 0 }
+            }
+        }
+    }
+
     private func result(
         of request: DownloadRequest, in downloads: DownloadManager
     ) async -> Result<DownloadResult, DownloadError> {

@@ -59,6 +59,27 @@ struct PurgeTests {
         }
     }
 
+    @Test("who asks after the purge with more tags than an entry may have is refused, and harms nobody who waits")
+    func laterTags() async throws {
+        try await TestServer.withGatedOrigin { server, origin, gate in
+            let url = origin.url("/a")
+            @Sendable func call(_ tags: Range<Int>) -> JSON {
+                ["url": .string(url), "tags": .array(tags.map { .string("\($0)") })]
+            }
+            async let early = server.download(call(0..<1))
+            try await origin.waitForRequests(1)
+            _ = try await purge("key", url, on: server)
+            async let late = concurrently(4) { try await server.download(call($0 * 60..<($0 + 1) * 60)) }
+            try await poll("four that came later") { server.space.downloads.laterCount(of: md5(url)) == 4 }
+            #expect(try await server.download(call(240..<257)).status == 400)
+            gate.open()
+            #expect(try await early.status == 200)
+            for reply in try await late {
+                #expect(try reply.member("entry", "tags")?.arrayValue?.count == 240)
+            }
+        }
+    }
+
     @Test("who asks after the purge gets what the origin says then, by one request of their own")
     func laterCallers() async throws {
         let first = Gate("the first answer")

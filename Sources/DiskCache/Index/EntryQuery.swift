@@ -38,8 +38,8 @@ struct EntryQuery {
         if let key = filter.key { restrict("\(column("key", .key)) = ?", [key]) }
         if let md5 = filter.md5 {
             let key = column("key", .md5)
-            // A slash is the character after the dot.
-            restrict("(\(key) = ? OR (\(key) > ? AND \(key) < ?))", [md5, md5 + ".", md5 + "/"])
+            let (first, last) = ResponseKeys.bounds(ofMD5: md5)
+            restrict("(\(key) = ? OR (\(ResponseKeys.condition(on: key))))", [md5, first, last])
         }
         if let url = filter.url {
             let column = column("url", .url)

@@ -63,8 +63,8 @@ struct IndexReader {
     func variants(ofMD5 md5: String, limit: Int, mayWait: Bool) throws(DiskCacheError) -> Lookup<[EntryRow]> {
         try index.lookUp(mayWait: mayWait) { connection in
             var found: [EntryRow] = []
-            // A slash is the character after the dot.
-            try connection.rows(.entriesBetween, [md5 + ".", md5 + "/"], limit: limit) {
+            let (first, last) = ResponseKeys.bounds(ofMD5: md5)
+            try connection.rows(.responses, [first, last], limit: limit) {
                 found.append(try entryRow($0))
             }
             return found

@@ -8,8 +8,8 @@ enum LookupQuery: Int, CaseIterable {
     case entryWithBody
     /// An entry by its key.
     case entry
-    /// Entries by the keys that theirs are between, and how many at most.
-    case entriesBetween
+    /// Responses by the keys that theirs are between, and how many at most.
+    case responses
 
     /// What it begins with are ``EntryRow/columns``.
     fileprivate var sql: String {
@@ -17,7 +17,7 @@ enum LookupQuery: Int, CaseIterable {
         case .entryWithBody:
             "SELECT \(EntryRow.columns), body FROM entries LEFT JOIN bodies ON bodies.id = entries.id WHERE key = ?"
         case .entry: "SELECT \(EntryRow.columns) FROM entries WHERE key = ?"
-        case .entriesBetween: "SELECT \(EntryRow.columns) FROM entries WHERE key > ? AND key < ? LIMIT ?"
+        case .responses: "SELECT \(EntryRow.columns) FROM entries WHERE \(ResponseKeys.condition()) LIMIT ?"
         }
     }
 }

@@ -26,22 +26,22 @@ final class StoreStatements {
         get throws { try prepared(&bodyStatement, "REPLACE INTO bodies VALUES (?, ?)") }
     }
 
-    /// Whether there are ``Entry/variantLimit`` entries or more with keys between two.
+    /// Whether there are ``Entry/variantLimit`` responses or more with keys between two.
     var fullVariants: DirectStatement {
         get throws { try prepared(&fullVariantsStatement, Self.fullVariantsQuery) }
     }
 
     static let fullVariantsQuery =
-        "SELECT 1 FROM entries WHERE key > ? AND key < ? LIMIT 1 OFFSET \(Entry.variantLimit - 1)"
+        "SELECT 1 FROM entries WHERE \(ResponseKeys.condition()) LIMIT 1 OFFSET \(Entry.variantLimit - 1)"
 
-    /// Whether the fields of the entries with keys between two have more bytes than a limit together.
+    /// Whether the fields of the responses with keys between two have more bytes than a limit together.
     var longFields: DirectStatement {
         get throws { try prepared(&longFieldsStatement, Self.longFieldsQuery) }
     }
 
     /// Of a text `length` counts the characters.
     static let longFieldsQuery = """
-        SELECT 1 FROM (SELECT sum(length(CAST(fields AS BLOB))) AS bytes FROM entries WHERE key > ? AND key < ?) \
+        SELECT 1 FROM (SELECT sum(length(CAST(fields AS BLOB))) AS bytes FROM entries WHERE \(ResponseKeys.condition())) \
         WHERE bytes > ?
         """
 

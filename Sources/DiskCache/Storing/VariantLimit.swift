@@ -62,16 +62,18 @@ extension IndexWriter {
     /// Whether there are as many responses whose keys begin with that MD5 as may be: nearly always a look at one place.
     fileprivate func hasFullVariants(ofMD5 md5: String) throws -> Bool {
         var statement = try statements.fullVariants
-        statement.bind(md5 + ".")
-        statement.bind(md5 + "/")
+        let (first, last) = ResponseKeys.bounds(ofMD5: md5)
+        statement.bind(first)
+        statement.bind(last)
         return try statement.hasRow()
     }
 
     /// Whether the fields of the responses whose keys begin with that MD5 have more bytes than `limit` together.
     fileprivate func hasFields(ofMD5 md5: String, longerThan limit: Int) throws -> Bool {
         var statement = try statements.longFields
-        statement.bind(md5 + ".")
-        statement.bind(md5 + "/")
+        let (first, last) = ResponseKeys.bounds(ofMD5: md5)
+        statement.bind(first)
+        statement.bind(last)
         statement.bind(limit)
         return try statement.hasRow()
     }
@@ -81,20 +83,22 @@ extension IndexWriter {
     fileprivate func variantFields(
         ofMD5 md5: String, but key: String
     ) throws -> [(id: Int64, isPinned: Bool, length: Int)] {
-        try db.cachedStatement(sql: Self.variantFieldsStatement).all([md5 + ".", md5 + "/", key]) { row in
+        let (first, last) = ResponseKeys.bounds(ofMD5: md5)
+        return try db.cachedStatement(sql: Self.variantFieldsStatement).all([first, last, key]) { row in
             (id: row[0] as Int64, isPinned: row[1] as Bool, length: row[2] as Int)
         }
     }
 
     /// See ``variantFields(ofMD5:but:)``.
     static let variantFieldsStatement = """
-        SELECT id, pinned, length(CAST(fields AS BLOB)) FROM entries WHERE key > ? AND key < ? AND key <> ? \
+        SELECT id, pinned, length(CAST(fields AS BLOB)) FROM entries WHERE \(ResponseKeys.condition()) AND key <> ? \
         ORDER BY max(created, coalesce(downloadEnd, 0)), version
         """
 
     /// How many responses there are whose keys begin with that MD5.
     fileprivate func variantCount(ofMD5 md5: String) throws -> Int {
-        try db.cachedStatement(sql: Self.variantCountStatement).first([md5 + ".", md5 + "/"]) { $0[0] } ?? 0
+        let (first, last) = ResponseKeys.bounds(ofMD5: md5)
+        return try db.cachedStatement(sql: Self.variantCountStatement).first([first, last]) { $0[0] } ?? 0
     }
 
     /// Those of them that are not pinned and were stored or confirmed longest ago, at most `limit`.
@@ -102,18 +106,18 @@ extension IndexWriter {
         try rows(Self.oldestVariants(ofMD5: md5, limit: limit), limit: limit)
     }
 
-    /// A slash is the character after the dot.
-    static let variantCountStatement = "SELECT COUNT(*) FROM entries WHERE key > ? AND key < ?"
+    static let variantCountStatement = "SELECT COUNT(*) FROM entries WHERE \(ResponseKeys.condition())"
 
     /// See ``oldestVariants(ofMD5:limit:)``.
     static func oldestVariants(ofMD5 md5: String, limit: Int) -> EntryQuery {
         var query = EntryQuery(.all, now: Timestamp(milliseconds: 0))
+        let (first, last) = ResponseKeys.bounds(ofMD5: md5)
         // By number first, so that no whole rows are sorted.
         query.restrict(
             """
-            entries.id IN (SELECT id FROM entries WHERE key > ? AND key < ? AND +pinned = 0 \
+            entries.id IN (SELECT id FROM entries WHERE \(ResponseKeys.condition()) AND +pinned = 0 \
             ORDER BY max(created, coalesce(downloadEnd, 0)), version LIMIT ?)
-            """, [md5 + ".", md5 + "/", limit])
+            """, [first, last, limit])
         return query
     }
 }

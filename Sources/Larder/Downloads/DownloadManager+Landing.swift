@@ -36,13 +36,8 @@ extension DownloadManager {
     }
 
     private func answer(_ waiters: [Waiter], _ success: DownloadResult) {
-        let answer: @Sendable (Entry, DownloadError?) -> Void = { entry, error in
-            let held = Set(entry.tags)
+        let answer: @Sendable ([Waiter], Entry) -> Void = { waiters, entry in
             for waiter in waiters {
-                if let error, !waiter.request.tags.isSubset(of: held) {
-                    waiter.completion(.failure(error))
-                    continue
-                }
                 var result = success
                 result.entry = entry
                 if waiter.joined { (result.outcome, result.isChange) = (.joined, !waiter.request.tags.isEmpty) }
@@ -52,15 +47,29 @@ extension DownloadManager {
         // Tags of one who joined when the entry was being written already are added now.
         let missing = waiters.reduce(into: Set<String>()) { $0.formUnion($1.request.tags) }
             .subtracting(success.entry.tags)
-        guard !missing.isEmpty else { return answer(success.entry, nil) }
-        tools.cache.update(success.entry.key, addingTags: missing.sorted()) { result in
-            switch result {
+        guard !missing.isEmpty else { return answer(waiters, success.entry) }
+        addTags(missing, to: success.entry) { [self] result in
             // Removed in this very moment, it is still what they waited for.
-            case .success(let changed): answer(changed ?? success.entry, nil)
-            // Who was promised nothing more than what is there has it.
-            case .failure(let error): answer(success.entry, DownloadError(error))
+            if case .success(let changed) = result { return answer(waiters, changed ?? success.entry) }
+            // Those of all together do not go: each for itself, so that nobody fails for another's.
+            for waiter in waiters {
+                addTags(waiter.request.tags.subtracting(success.entry.tags), to: success.entry) { result in
+                    switch result {
+                    case .success(let changed): answer([waiter], changed ?? success.entry)
+                    case .failure(let error): waiter.completion(.failure(DownloadError(error)))
+                    }
+                }
             }
         }
+    }
+
+    /// - Parameter completion: gets the entry with them; `nil` when it is gone.
+    private func addTags(
+        _ tags: Set<String>, to entry: Entry,
+        completion: @escaping @Sendable (Result<Entry?, DiskCacheError>) -> Void
+    ) {
+        if tags.isEmpty { return completion(.success(entry)) }
+        tools.cache.update(entry.key, addingTags: tags.sorted(), completion: completion)
     }
 
     private func answer(_ waiters: [Waiter], _ error: DownloadError, flight: Flight, now: Timestamp) {

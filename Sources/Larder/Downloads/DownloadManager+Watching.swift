@@ -37,13 +37,28 @@ extension DownloadManager {
         case unknown
     }
 
-    /// Stops the download of a key; those who wait get ``DownloadError/cancelled``.
+    /// Stops the download of a key, and the one that was to follow it; those who wait get
+    /// ``DownloadError/cancelled``.
     public func cancel(_ key: String) -> CancelResult {
-        let flight = state.withLock { $0.running[key]?.flight }
+        let (flight, next, later) = state.withLock { state in
+            let running = state.running[key]
+            state.running[key]?.next = nil
+            state.running[key]?.later = [:]
+            return (running?.flight, running?.next, running?.later ?? [:])
+        }
+        for waiter in later.values { waiter.completion(.failure(.cancelled)) }
         guard var status = status(of: key) else { return .unknown }
-        guard let flight, flight.cancel() else { return .alreadyEnded(status) }
+        let isStopped = flight?.cancel() == true
+        guard isStopped || next != nil else { return .alreadyEnded(status) }
         status.state = .cancelled
         return .cancelled(status)
+    }
+
+    /// Forgets those that ended too long ago; who asks does so, too, but what is here takes from others what they may
+    /// have.
+    func forgetEnded() {
+        let now = tools.clock.now()
+        state.withLock { $0.ended.forget(now: now) }
     }
 
     /// How many downloads run or wait for their turn.

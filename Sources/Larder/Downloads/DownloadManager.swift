@@ -15,9 +15,9 @@ public final class DownloadManager: Sendable {
     /// What the managers of all namespaces have together; who asks for one more is told to come back.
     struct Allowances: Sendable {
         /// How many downloads may run or wait for their turn: 10,000 in one namespace alone.
-        var running = SharedAllowance(limit: 20_000)
+        var running = SharedAllowance(limit: 20_000, floor: 64)
         /// How many bytes those that have ended may take: 16 MiB in one namespace alone.
-        var ended = SharedAllowance(limit: 32 << 20)
+        var ended = SharedAllowance(limit: 32 << 20, floor: 64 << 10)
     }
 
     struct Waiter {
@@ -175,10 +175,10 @@ public final class DownloadManager: Sendable {
             }
             if let allowance = request.staleWhileRevalidate, now < held.expiryDate + allowance {
                 // Whether the refresh behind can start is nothing to this answer.
-                _ = try? join(request, key: key, held: held, waiter: nil)
+                let refreshes = (try? join(request, key: key, held: held, waiter: nil)) != nil
                 tools.metrics.staleAnswers.increment()
                 tools.cache.recordHit(held)
-                completion(.success(DownloadResult(outcome: .stale, entry: held)))
+                completion(.success(DownloadResult(outcome: .stale, entry: held, isChange: refreshes)))
                 return nil
             }
         }
@@ -246,7 +246,10 @@ public final class DownloadManager: Sendable {
                 guard running.flight.unite(request.tags) else { return .failure(.tooManyTags(limit: Entry.tagLimit)) }
                 return .success((.follows(running.flight), place(in: \.waiters, joined: true)))
             }
-            if running.next == nil { state.running[key.text]?.next = request }
+            var next = running.next ?? request
+            next.tags.formUnion(request.tags)
+            guard next.tags.count <= Entry.tagLimit else { return .failure(.tooManyTags(limit: Entry.tagLimit)) }
+            state.running[key.text]?.next = next
             return .success((.comesLater, place(in: \.later, joined: running.next != nil)))
         }
         let (role, place) = try result.get()

@@ -83,7 +83,8 @@ struct EndedDownloads {
         return Array(held.prefix(count))
     }
 
-    private mutating func forget(now: Timestamp) {
+    /// Forgets those that ended too long ago, and those that are too many.
+    mutating func forget(now: Timestamp) {
         while let oldest, byKey.count > Self.limit || (oldest.endDate ?? now) + Self.lifetime <= now { forgetOldest() }
         // What was overtaken by a later download of its key leaves a gap in the middle, too.
         if order.count > 2 * byKey.count + 1024 {

@@ -20,11 +20,14 @@ struct FetchFlightTable {
         let authorization: String?
         let hasTTL: Bool
         let ranges: [String]
+        /// `nil` when it was not known by what the answers to the URL vary.
+        let selection: SelectingFields?
 
-        init(_ call: GatewayCall) {
+        init(_ call: GatewayCall, knowing known: StoredResponse?) {
             authorization = call.cacheRequest.authorization
             hasTTL = call.request.ttl != nil
             ranges = call.request.fields[values: .range]
+            selection = known.flatMap { SelectingFields(vary: $0.fields, request: call.request.fields) }
         }
     }
 
@@ -68,8 +71,12 @@ struct FetchFlightTable {
     // MARK: - Looking
 
     /// Those that may answer a call, the oldest first.
-    func candidates(for call: GatewayCall) -> [FetchFlight] {
-        let waiting = groups[call.request.url.string]?.waiting[Kind(call)]?.flights ?? []
+    ///
+    /// - Parameter known: an earlier response to the URL: by what it varies these most likely will, too.
+    func candidates(for call: GatewayCall, knowing known: StoredResponse? = nil) -> [FetchFlight] {
+        let kinds = Set([Kind(call, knowing: known), Kind(call, knowing: nil)])
+        let waiting = kinds.flatMap { groups[call.request.url.string]?.waiting[$0]?.flights ?? [] }
+            .sorted { $0.number < $1.number }
         let answered = answered(for: call)
         return answered.isEmpty ? waiting : (answered + waiting).sorted { $0.number < $1.number }
     }
@@ -108,9 +115,11 @@ struct FetchFlightTable {
 
     /// Adds a flight whose head is not there.
     ///
-    /// - Parameter key: of the response that it may bring up to date; `nil`: there is none.
-    mutating func add(_ flight: FetchFlight, refreshing key: String?) {
-        let kind = flight.isShared ? Kind(flight.leader) : nil
+    /// - Parameters:
+    ///   - key: of the response that it may bring up to date; `nil`: there is none.
+    ///   - known: as in ``candidates(for:knowing:)``.
+    mutating func add(_ flight: FetchFlight, refreshing key: String?, knowing known: StoredResponse? = nil) {
+        let kind = flight.isShared ? Kind(flight.leader, knowing: known) : nil
         places[flight.number] = Place(flight: flight, kind: kind, variant: nil, refreshed: key)
         groups[flight.url, default: Group()].count += 1
         if let kind { groups[flight.url]?.waiting[kind, default: RecentFlights()].add(flight) }

@@ -181,9 +181,9 @@ public final class Gateway: Sendable {
         let role: Role = state.withLock { state in
             guard !state.isStopping else { return .refused }
             let isShared = call.mayWait && state.hints.isShareable(call.sharingHash, now: now)
+            var known = (held ?? anyOther)?.head ?? state.flights.latestHead(ofURL: url)
             if isShared {
-                var known = (held ?? anyOther)?.head ?? state.flights.latestHead(ofURL: url)
-                let flights = state.flights.candidates(for: call)
+                let flights = state.flights.candidates(for: call, knowing: known)
                 // Of those that only have to be stored the latest first: nobody gets an older one after it.
                 for flight in flights.reversed().filter(\.hasWholeAnswer) + flights {
                     switch flight.admit(call, knowing: known) {
@@ -199,7 +199,7 @@ public final class Gateway: Sendable {
             let flight = FetchFlight(
                 call, held: held, isValidating: isValidating, isShared: isShared && call.request.method == .get,
                 number: group.nextNumber(), gateway: self)
-            state.flights.add(flight, refreshing: held?.entry.key)
+            state.flights.add(flight, refreshing: held?.entry.key, knowing: known)
             return .leads(flight)
         }
         switch role {

@@ -2,16 +2,19 @@ import Synchronization
 
 /// What all namespaces have together of something that takes memory: places, or bytes.
 ///
-/// Each may take as much as others have left: one alone gets half, the next one a quarter, and whoever comes last still
-/// finds some. So nobody can keep the others from working, and what all take is bounded by ``limit``, however many
-/// there are.
+/// Each may take as much as others have left: one alone gets half, the next one a quarter, and so on. And each may have
+/// a little in any case. So nobody can keep the others from working, and what all take is bounded by the limit and
+/// that little for each.
 final class SharedAllowance: Sendable {
     /// What all may take together; half of it is what one may take.
-    let limit: Int
+    private let limit: Int
+    /// What each may have, whatever others have taken.
+    private let floor: Int
     private let taken = Atomic<Int>(0)
 
-    init(limit: Int) {
+    init(limit: Int, floor: Int = 0) {
         self.limit = limit
+        self.floor = floor
     }
 
     /// What one owner has taken; it goes back with the last who knows this part. Only who holds its owner's lock takes.
@@ -43,7 +46,7 @@ final class SharedAllowance: Sendable {
 
     private func take(_ count: Int, by owner: Int) -> Bool {
         var known = taken.load(ordering: .relaxed)
-        while owner + count <= limit - known - count {
+        while owner + count <= max(floor, limit - known - count) {
             let (isDone, current) = taken.compareExchange(
                 expected: known, desired: known + count, ordering: .relaxed)
             if isDone { return true }

@@ -20,7 +20,8 @@ final class BatchRun: Sendable {
         var underWay = 0
         var hasRoom = true
         var isAbandoned = false
-        var places: [Int: DownloadManager.Place] = [:]
+        /// `nil` for one that is being begun.
+        var places: [Int: DownloadManager.Place?] = [:]
         /// How many have changed what is held.
         var changes = 0
     }
@@ -80,6 +81,7 @@ final class BatchRun: Sendable {
             end(index, [.init("error", error.prefixed(index).json)])
             return
         }
+        state.withLock { $0.places[index] = .some(nil) }
         let downloads = context.namespace.downloads
         let place = downloads.download(request) { [self] result in
             switch result {
@@ -91,7 +93,8 @@ final class BatchRun: Sendable {
         }
         guard let place else { return }
         let isAbandoned = state.withLock { state in
-            state.places[index] = place
+            // It may be over by now.
+            if state.places[index] != nil { state.places[index] = place }
             return state.isAbandoned
         }
         if isAbandoned { downloads.leave(place) }
@@ -104,7 +107,7 @@ final class BatchRun: Sendable {
         let isLast = state.withLock { state in
             state.left -= 1
             state.underWay -= 1
-            state.places[index] = nil
+            state.places.removeValue(forKey: index)
             if isFull { state.hasRoom = false }
             return state.left == 0
         }
@@ -127,7 +130,7 @@ final class BatchRun: Sendable {
             state.isAbandoned = true
             state.changes += state.places.count
             defer { state.places = [:] }
-            return state.places.values
+            return state.places.values.compactMap(\.self)
         }
         for place in places { context.namespace.downloads.leave(place) }
         noteChanges()

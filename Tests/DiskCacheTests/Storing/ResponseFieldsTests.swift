@@ -68,6 +68,24 @@ struct ResponseFieldsTests {
         }
     }
 
+    @Test("are none of a caller's data under a key that begins as theirs do, which stays")
+    func callersData() async throws {
+        try await fixture.withCache { cache async throws in
+            let md5 = CacheKey.response(to: url, variant: "0").md5Hex
+            let keys = ["\(md5).json", "\(md5).thumbnail", "\(md5).0123456g"]
+            for key in keys { _ = try await cache.store("mine", key: key) }
+            for number in 0..<12 { _ = try await publish("\(number)", 64 << 10, in: cache) }
+            #expect(try variants(in: cache) == self.keys(4..<12))
+            for number in 0..<300 { _ = try await publish("small \(number)", 1, in: cache) }
+            #expect(try variants(in: cache).count == Entry.variantLimit)
+            for key in keys { #expect(try cache.entry(for: key) != nil) }
+            // Nor does who removes them, or looks for them, mean those.
+            #expect(try await cache.remove(matching: EntryFilter(md5: md5)) == Entry.variantLimit)
+            #expect(try variants(in: cache).isEmpty)
+            for key in keys { #expect(try cache.entry(for: key) != nil) }
+        }
+    }
+
     @Test("may have any length when it is the only one")
     func alone() async throws {
         try await fixture.withCache { cache async throws in

@@ -86,6 +86,27 @@ struct GatewayCrowdTests {
         }
     }
 
+    @Test("where answers are known to vary, who waits for each is found, however many others there are")
+    func waitingForVariants() async throws {
+        try await TestGateway.with { (gateway) async throws in
+            var table = FetchFlightTable()
+            let known = try head(varyingBy: [:])
+            let all = try flights(1_000, to: url, of: gateway) { [selecting: "\($0)"] }
+            for flight in all { table.add(flight, refreshing: nil, knowing: known) }
+            for number in [0, 500, 999] {
+                let found = try table.candidates(for: call(url, [selecting: "\(number)"]), knowing: known)
+                #expect(found.map(\.number) == [all[number].number])
+            }
+            // Who knows less, or more, finds those of whom nothing was known.
+            let unknown = try flights(1, to: url, of: gateway)[0]
+            table.add(unknown, refreshing: nil)
+            let found = try table.candidates(for: call(url, [selecting: "7"]), knowing: known)
+            #expect(found.map(\.number) == [all[7].number, unknown.number])
+            for flight in all + [unknown] { table.remove(flight) }
+            #expect(try table.candidates(for: call(url, [selecting: "7"]), knowing: known).isEmpty)
+        }
+    }
+
     @Test("only those answers are looked at that a request selects, the newest last, whoever asked for them")
     func answers() async throws {
         try await TestGateway.with { (gateway) async throws in

@@ -17,6 +17,28 @@ struct SharedAllowanceTests {
         #expect(taken == [500, 250, 125, 62, 31])
     }
 
+    @Test("a little is there for each, whatever others have taken")
+    func floor() {
+        let allowance = SharedAllowance(limit: 100, floor: 10)
+        let parts = (0..<20).map { _ in SharedAllowance.Part(of: allowance) }
+        for part in parts { while part.take(1) {} }
+        let last = SharedAllowance.Part(of: allowance)
+        for _ in 0..<10 { #expect(last.take(1)) }
+        #expect(!last.take(1))
+    }
+
+    @Test("what ended too long ago takes nothing from others, though nobody asks for it")
+    func forgotten() {
+        let room = SharedAllowance(limit: 100_000)
+        let start = Timestamp(seconds: 1000)
+        var one = EndedDownloads(within: room)
+        for number in 0..<1000 { one.insert(status("\(number)", start), now: start) }
+        let other = SharedAllowance.Part(of: room)
+        #expect(!other.take(40_000))
+        one.forget(now: start + .seconds(600))
+        #expect(other.take(40_000))
+    }
+
     @Test("what is given back, and what its owner leaves behind, can be taken again")
     func givenBack() {
         let allowance = SharedAllowance(limit: 100)
