@@ -127,6 +127,10 @@ static inline bool cmhd_is_start(enum MHD_ConnectionNotificationCode code) {
     return code == MHD_CONNECTION_NOTIFY_STARTED;
 }
 
+static inline bool cmhd_is_timeout(enum MHD_RequestTerminationCode code) {
+    return code == MHD_REQUEST_TERMINATED_TIMEOUT_REACHED;
+}
+
 static inline enum MHD_Result cmhd_result(bool value) { return value ? MHD_YES : MHD_NO; }
 
 static inline bool cmhd_queue(

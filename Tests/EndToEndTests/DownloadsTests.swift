@@ -259,10 +259,36 @@ struct DownloadsTests {
             try await origin.waitForRequests(4)
             try await poll("a full window") { server.space.downloads.runningCount == 512 }
             connection.close()
-            try await poll("nobody waiting") { server.space.downloads.statuses().allSatisfy { $0.waiters == 0 } }
+            try await poll("only what runs") { server.space.downloads.runningCount == 4 }
             gate.open()
             try await poll("the end") { server.space.downloads.runningCount == 0 }
-            #expect(server.space.cache.totals.entries == 512)
+            #expect(server.space.cache.totals.entries == 4)
+            #expect(origin.requestCount == 4)
+        }
+    }
+
+    @Test("what the client of a batch has left waiting in line is done all the same for who else wants it")
+    func batchAbandonedBesideOthers() async throws {
+        try await TestServer.withGatedOrigin(configure: { $0.maxDownloadsPerHost = 4 }) { server, origin, gate in
+            let downloads = server.space.downloads
+            let batch = JSON.array((0..<100).map { ["url": .string(origin.url("/\($0)"))] })
+            let connection = try await server.post(batch, to: "/downloads", connections: 1)[0]
+            try await poll("all in line") { downloads.runningCount == 100 }
+            async let joined = server.download(["url": .string(origin.url("/98"))])
+            let behind = DownloadRequest(url: try CanonicalURL(origin.url("/99")))
+            downloads.start(behind) { _ in }
+            try await poll("both of them") { downloads.status(of: md5(origin.url("/98")))?.waiters == 2 }
+            connection.close()
+            try await poll("what others want, and what runs") { downloads.runningCount == 6 }
+            // Who comes for what is just being given up gets it, too.
+            async let late = server.download(["url": .string(origin.url("/50"))])
+            try await poll("that one") { downloads.runningCount == 7 }
+            gate.open()
+            #expect(try await joined.status == 200)
+            #expect(try await late.status == 200)
+            try await server.waitForSuccess(of: origin.url("/99"))
+            try await poll("the end") { downloads.runningCount == 0 }
+            #expect(origin.requestCount == 7)
         }
     }
 }

@@ -49,6 +49,23 @@ struct SlowReaderTests {
         }
     }
 
+    @Test("what the kernel has for a client that takes nothing goes with its connection")
+    func nothingLeftBehind() async throws {
+        let large = Response(body: .bytes(SharedBytes([UInt8](repeating: 0x78, count: 32 << 20))))
+        try await withDaemon(
+            Handler.answering { _ in large }, configure: { $0.inactivityTimeout = .seconds(1) }
+        ) { daemon in
+            let client = try RawClient(port: daemon.port, receiveBuffer: 32 * 1024)
+            try client.request("GET", "/")
+            #expect(try client.receive(atMost: 1).count == 1)
+            #expect(eventually { daemon.connectionCount == 0 })
+            // A reset, instead of megabytes that were in the socket and their end.
+            var count = 0
+            while case let bytes = try client.receive(), !bytes.isEmpty { count += bytes.count }
+            #expect(count < 256 << 10)
+        }
+    }
+
     @Test("who waits for a slow handler, or for the rest of a stream, is left alone for as long as it takes")
     func patient() async throws {
         let waiting = Mailbox<Exchange>()

@@ -18,14 +18,20 @@ extension DownloadManager {
             case .failure(let error): (status.state, status.error) = (.failed, error)
             }
             state.ended.insert(status, now: now)
-            let waiters = Array(running.waiters.values)
-            guard let next = running.next, !state.isStopping else {
+            var (waiters, later, next) = (running.waiters, running.later, running.next)
+            if case .failure(.cancelled) = result, running.isGivenUp {
+                // They have come since, and know nothing of that.
+                later.merge(waiters) { first, _ in first }
+                next = next ?? waiters.values.first?.request ?? (running.goesOnAlone ? flight.request : nil)
+                waiters = [:]
+            }
+            guard let next, !state.isStopping else {
                 state.places.giveBack(1)
-                return (waiters, Array(running.later.values), nil)
+                return (Array(waiters.values), Array(later.values), nil)
             }
             let successor = makeFlight(next, flight.key)
-            state.running[key] = Running(flight: successor, waiters: running.later)
-            return (waiters, [], successor)
+            state.running[key] = Running(flight: successor, waiters: later, goesOnAlone: running.goesOnAlone)
+            return (Array(waiters.values), [], successor)
         }
         switch result {
         case .success(let success): answer(waiters, success)

@@ -43,6 +43,7 @@ extension DownloadManager {
         let (flight, next, later) = state.withLock { state in
             let running = state.running[key]
             state.running[key]?.next = nil
+            state.running[key]?.isGivenUp = false
             state.running[key]?.later = [:]
             return (running?.flight, running?.next, running?.later ?? [:])
         }

@@ -34,6 +34,10 @@ public final class DownloadManager: Sendable {
         var later: [UInt64: Waiter] = [:]
         /// What the flight that follows is to do; `nil` when nobody asked.
         var next: DownloadRequest?
+        /// Whether it is to be done although nobody waits: for somebody who did not want to, or has left.
+        var goesOnAlone = false
+        /// Whether it was cancelled for want of anybody; who has come since gets another.
+        var isGivenUp = false
     }
 
     struct State {
@@ -126,11 +130,23 @@ public final class DownloadManager: Sendable {
     }
 
     /// Gives up a caller's place; its completion is not called any more.
-    public func leave(_ place: Place) {
-        state.withLock { state in
-            guard state.running[place.key]?.waiters.removeValue(forKey: place.number) == nil else { return }
-            _ = state.running[place.key]?.later.removeValue(forKey: place.number)
+    ///
+    /// - Parameter givingUp: whether the caller does not want the download any more, either. If nobody else does, it
+    ///   ends when it still waits for its turn; what was begun goes on.
+    public func leave(_ place: Place, givingUp: Bool = false) {
+        let unwanted: Flight? = state.withLock { state in
+            guard var running = state.running[place.key] else { return nil }
+            if running.waiters.removeValue(forKey: place.number) == nil {
+                running.later.removeValue(forKey: place.number)
+            } else if !givingUp {
+                running.goesOnAlone = true
+            }
+            running.isGivenUp =
+                running.isGivenUp || (givingUp && running.waiters.isEmpty && !running.goesOnAlone)
+            state.running[place.key] = running
+            return running.isGivenUp ? running.flight : nil
         }
+        unwanted?.cancelIfWaiting()
     }
 
     // MARK: Looking
@@ -237,13 +253,14 @@ public final class DownloadManager: Sendable {
             guard let running = state.running[key.text] else {
                 guard state.places.take(1) else { return .failure(.busy) }
                 let flight = makeFlight(request, key)
-                state.running[key.text] = Running(flight: flight)
+                state.running[key.text] = Running(flight: flight, goesOnAlone: waiter == nil)
                 return .success((.leads(flight), place(in: \.waiters, joined: false)))
             }
             // The key is an MD5: what it was made of decides who may have what the flight brings.
             guard running.flight.request.isSameResource(as: request) else { return .failure(.keyInUse) }
             guard running.flight.isClosed else {
                 guard running.flight.unite(request.tags) else { return .failure(.tooManyTags(limit: Entry.tagLimit)) }
+                if waiter == nil { state.running[key.text]?.goesOnAlone = true }
                 return .success((.follows(running.flight), place(in: \.waiters, joined: true)))
             }
             var next = running.next ?? request

@@ -103,6 +103,11 @@ final class Flight: OriginReceiver, Sendable {
         return isStopped
     }
 
+    /// Stops it when it still waits for its turn at the origin.
+    func cancelIfWaiting() {
+        state.withLock(\.transfer)?.cancelIfWaiting()
+    }
+
     /// Registers the store that is about to happen, so that a purge from now on is noticed.
     func reserve() {
         let reservation = tools.cache.reserve(key, kind: .download, url: request.url.string)

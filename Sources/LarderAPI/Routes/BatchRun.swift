@@ -97,7 +97,7 @@ final class BatchRun: Sendable {
             if state.places[index] != nil { state.places[index] = place }
             return state.isAbandoned
         }
-        if isAbandoned { downloads.leave(place) }
+        if isAbandoned { downloads.leave(place, givingUp: true) }
     }
 
     private func end(_ index: Int, _ members: [JSON.Member]) {
@@ -124,7 +124,8 @@ final class BatchRun: Sendable {
         }
     }
 
-    /// The client is gone: nobody waits for the downloads any more, but those that run go on.
+    /// The client is gone: nobody waits for the downloads any more. Those that wait for their turn end, unless somebody
+    /// else wants them; those that run go on.
     private func abandon() {
         let places = state.withLock { state in
             state.isAbandoned = true
@@ -132,7 +133,7 @@ final class BatchRun: Sendable {
             defer { state.places = [:] }
             return state.places.values.compactMap(\.self)
         }
-        for place in places { context.namespace.downloads.leave(place) }
+        for place in places { context.namespace.downloads.leave(place, givingUp: true) }
         noteChanges()
     }
 

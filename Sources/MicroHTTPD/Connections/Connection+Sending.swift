@@ -16,14 +16,19 @@ extension Connection {
         }
     }
 
-    /// ``shutDown()`` of a client that does not take its answer. What is in the socket is thrown away: the kernel would
-    /// keep it, and offer it to the client for as long as that says that it is there.
+    /// ``shutDown()`` of a client that does not take its answer.
     func giveUpSending() {
+        dropUnsent()
+        shutDown()
+    }
+
+    /// What is in the socket for a client that does not take it goes with the connection: the kernel would keep it, and
+    /// offer it to the client for as long as that says that it is there.
+    func dropUnsent() {
         openDescriptor.withLock { descriptor in
             guard descriptor >= 0 else { return }
             var option = linger(l_onoff: 1, l_linger: 0)
             _ = setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
         }
-        shutDown()
     }
 }

@@ -44,7 +44,10 @@ func completeRequest(
 ) {
     guard let pointer = requestContext?.pointee else { return }
     requestContext?.pointee = nil
-    Unmanaged<Connection>.fromOpaque(pointer)._withUnsafeGuaranteedRef { $0.endRequest() }
+    Unmanaged<Connection>.fromOpaque(pointer)._withUnsafeGuaranteedRef { connection in
+        if cmhd_is_timeout(code) { connection.dropUnsent() }
+        connection.endRequest()
+    }
 }
 
 /// A connection starts to be served, or is about to be closed: its descriptor is still open then.

@@ -93,7 +93,8 @@ public struct ParameterError: Error, Hashable, Sendable {
 extension JSON {
     /// A member's name as one token of a JSON Pointer (RFC 6901 §3).
     public static func pointerToken(_ name: String) -> String {
-        guard name.contains("~") || name.contains("/") else { return name }
+        // By bytes: with an accent behind it a tilde is another character.
+        guard name.utf8.contains(where: { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "/") }) else { return name }
         var token = ""
         for character in name.unicodeScalars {
             switch character {
