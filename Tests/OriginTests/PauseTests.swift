@@ -22,7 +22,14 @@ import Testing
         return (origin, sent)
     }
 
-    /// A transfer that is paused before the client's thread looks at it.
+    /// Of one thread, so that who blocks it keeps it from everything else.
+    private func oneThread() -> OriginClient.Configuration {
+        var configuration = OriginClient.Configuration.local
+        configuration.threads = 1
+        return configuration
+    }
+
+    /// A transfer that is paused before the thread of the client, which has but one, looks at it.
     private func pausedTransfer(
         _ client: OriginClient, _ url: String, _ receiver: any OriginReceiver
     ) async throws -> OriginTransfer {
@@ -87,7 +94,7 @@ import Testing
     @Test("a transfer paused before its answer gets the head, and the body and its end when it is resumed")
     func beforeTheAnswer() async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
-        let client = OriginClient(configuration: .local)
+        let client = OriginClient(configuration: oneThread())
         let collector = Collector(keeping: client)
         let transfer = try await pausedTransfer(client, origin.url("/x"), collector)
         try await collector.didAnswer.wait()
@@ -151,7 +158,7 @@ import Testing
             try connection.send("some")
             connection.waitForHangUp()
         }
-        let client = OriginClient(configuration: .local)
+        let client = OriginClient(configuration: oneThread())
         let collector = Collector(refusesBody: true)
         let transfer = try await pausedTransfer(client, origin.url(), collector)
         try await collector.didAnswer.wait()
