@@ -20,15 +20,19 @@ struct ListingTests {
 
         // Every key with an even number is there all the time; those with an odd one go, others come.
         let isDone = Locked(false)
+        let hasBegun = Gate("the first change")
         async let churn: Int = {
             var number = 0
             while !isDone.withLock({ $0 }), number < 50_000 {
                 try await cache.remove(fillKey(number * 2 + 1))
                 try await cache.store("new", key: fillKey(number * 2) + "-new")
                 number += 1
+                hasBegun.open()
             }
             return number
         }()
+        // On a busy machine all of the pages could be read before.
+        try await hasBegun.wait()
         var seen: [String] = []
         for try await key in DiskCacheService(cache).allKeys where !key.hasSuffix("-new") { seen.append(key) }
         isDone.withLock { $0 = true }
