@@ -123,7 +123,8 @@ struct ServerFailureTests {
             #expect(status != 200 || reply.body == body, "\(path)")
         }
         #expect(try await client.request("GET", "/readyz").status == 200)
-        try? FileManager.default.removeItem(atPath: foreign)
+        // Of a file that is only removed the room stays taken while another test's child has it open.
+        #expect(truncate(foreign, 0) == 0)
         for number in 200..<230 { #expect(try await store(number).status == 200, "\(number)") }
         #expect(try await larder.stop() == .status(0))
     }

@@ -137,7 +137,7 @@ final class BatchRun: Sendable {
         noteChanges()
     }
 
-    /// Says for the record how many of them have changed something, those that go on without their client included.
+    /// Says for the record how many of them have changed something, and how many may still do so without their client.
     private func noteChanges() {
         let count = state.withLock { state in
             defer { state.changes = 0 }

@@ -24,6 +24,26 @@ struct GatewayPlacesTests {
         }
     }
 
+    /// Two requests whose clients have left.
+    private func takePlaces(of gateway: Gateway, at origin: ScriptedOrigin) async throws {
+        for number in 0..<2 {
+            let place = gateway.fetch(try request(origin.url("/slow\(number)"))) { result in
+                if case .success(let answer) = result, case .live(let live) = answer.body { live.dismiss() }
+            }
+            try await origin.waitForRequests(number + 1)
+            place.leave()
+        }
+    }
+
+    /// Waits for the answer to another one.
+    private func isAnswered(by gateway: Gateway, from origin: ScriptedOrigin) async throws {
+        let answered = Counter("answers")
+        gateway.fetch(try request(origin.url("/ok"))) { result in
+            if case .success(let answer) = result, answer.status == 200 { answered.add() }
+        }
+        try await answered.wait(for: 1)
+    }
+
     @Test(
         "what nobody waits for or reads gives way when places are short", arguments: [nil, "x"] as [String?], [2, 10])
     func giveWay(beginning: String?, perHost: Int) async throws {
@@ -32,18 +52,8 @@ struct GatewayPlacesTests {
         defer { origin.stop() }
         try await TestGateway.with(configure: { ($0.maxTransfers, $0.maxTransfersPerHost) = (2, perHost) }) {
             (gateway) async throws in
-            for number in 0..<2 {
-                let place = gateway.fetch(try request(origin.url("/slow\(number)"))) { result in
-                    if case .success(let answer) = result, case .live(let live) = answer.body { live.dismiss() }
-                }
-                try await origin.waitForRequests(number + 1)
-                place.leave()
-            }
-            let answered = Counter("answers")
-            gateway.fetch(try request(origin.url("/ok"))) { result in
-                if case .success(let answer) = result, answer.status == 200 { answered.add() }
-            }
-            try await answered.wait(for: 1)
+            try await takePlaces(of: gateway, at: origin)
+            try await isAnswered(by: gateway, from: origin)
             over.open()
         }
     }
@@ -55,19 +65,8 @@ struct GatewayPlacesTests {
         defer { origin.stop() }
         try await TestGateway.with(configure: { ($0.maxTransfers, $0.maxTransfersPerHost) = (2, 2) }) {
             (gateway) async throws in
-            for number in 0..<2 {
-                let place = gateway.fetch(try request(origin.url("/slow\(number)"))) { result in
-                    if case .success(let answer) = result, case .live(let live) = answer.body { live.dismiss() }
-                }
-                try await origin.waitForRequests(number + 1)
-                place.leave()
-            }
-            let another = Gateway(tools: gateway.tools, group: gateway.group)
-            let answered = Counter("answers")
-            another.fetch(try request(origin.url("/ok"))) { result in
-                if case .success(let answer) = result, answer.status == 200 { answered.add() }
-            }
-            try await answered.wait(for: 1)
+            try await takePlaces(of: gateway, at: origin)
+            try await isAnswered(by: Gateway(tools: gateway.tools, group: gateway.group), from: origin)
             over.open()
         }
     }
