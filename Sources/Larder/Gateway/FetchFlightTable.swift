@@ -40,8 +40,8 @@ struct FetchFlightTable {
         let ranges: [String]
     }
 
-    /// Those of one URL.
-    private struct Group {
+    /// Those of one URL. A class, so that who has it need not look for it by the URL again.
+    private final class Group {
         var count = 0
         var waiting: [Kind: RecentFlights] = [:]
         /// By the names of the fields by which they vary.
@@ -52,6 +52,7 @@ struct FetchFlightTable {
     /// Where a flight can be found.
     private struct Place {
         let flight: FetchFlight
+        let group: Group
         var kind: Kind?
         var variant: Variant?
         /// The key of the response that it may bring up to date.
@@ -74,18 +75,22 @@ struct FetchFlightTable {
     ///
     /// - Parameter known: an earlier response to the URL: by what it varies these most likely will, too.
     func candidates(for call: GatewayCall, knowing known: StoredResponse? = nil) -> [FetchFlight] {
+        guard let group = groups[call.request.url.string] else { return [] }
         let kinds = Set([Kind(call, knowing: known), Kind(call, knowing: nil)])
-        let waiting = kinds.flatMap { groups[call.request.url.string]?.waiting[$0]?.flights ?? [] }
-            .sorted { $0.number < $1.number }
-        let answered = answered(for: call)
+        let waiting = kinds.flatMap { group.waiting[$0]?.flights ?? [] }.sorted { $0.number < $1.number }
+        let answered = Self.answered(for: call, in: group)
         return answered.isEmpty ? waiting : (answered + waiting).sorted { $0.number < $1.number }
     }
 
     /// Those of which the head is there and a call may have the answer, the oldest first.
     func answered(for call: GatewayCall) -> [FetchFlight] {
-        guard let group = groups[call.request.url.string], !group.answered.isEmpty else { return [] }
-        let flights = group.answered.prefix(Self.selectionLimit).flatMap { names, answered in
-            Self.variants(for: call, varyingBy: names).flatMap { answered[$0]?.flights ?? [] }
+        groups[call.request.url.string].map { Self.answered(for: call, in: $0) } ?? []
+    }
+
+    private static func answered(for call: GatewayCall, in group: Group) -> [FetchFlight] {
+        if group.answered.isEmpty { return [] }
+        let flights = group.answered.prefix(selectionLimit).flatMap { names, answered in
+            variants(for: call, varyingBy: names).flatMap { answered[$0]?.flights ?? [] }
         }
         return flights.sorted { $0.number < $1.number }
     }
@@ -120,59 +125,64 @@ struct FetchFlightTable {
     ///   - known: as in ``candidates(for:knowing:)``.
     mutating func add(_ flight: FetchFlight, refreshing key: String?, knowing known: StoredResponse? = nil) {
         let kind = flight.isShared ? Kind(flight.leader, knowing: known) : nil
-        places[flight.number] = Place(flight: flight, kind: kind, variant: nil, refreshed: key)
-        groups[flight.url, default: Group()].count += 1
-        if let kind { groups[flight.url]?.waiting[kind, default: RecentFlights()].add(flight) }
+        let group = group(ofURL: flight.url)
+        group.count += 1
+        if let kind { group.waiting[kind, default: RecentFlights()].add(flight) }
         if let key { refreshers[key, default: RecentFlights()].add(flight) }
+        places[flight.number] = Place(flight: flight, group: group, kind: kind, variant: nil, refreshed: key)
+    }
+
+    private mutating func group(ofURL url: String) -> Group {
+        if let group = groups[url] { return group }
+        let group = Group()
+        groups[url] = group
+        return group
     }
 
     /// The head of a flight's answer is there, or nobody else may have that answer any more.
     ///
     /// - Parameter head: `nil` when nobody else may have it.
     mutating func noteHead(_ head: StoredResponse?, of flight: FetchFlight) {
-        guard let place = places[flight.number] else { return }
-        hide(place)
-        var variant: Variant?
-        if let head {
-            let found = Variant(
-                selection: head.selection, grant: head.grant.flatMap { $0.isOnlyReason ? $0 : nil },
-                ranges: head.part == nil ? [] : flight.leader.request.fields[values: .range])
-            groups[flight.url]?.latestHead = head
-            let names = found.selection.names
-            groups[flight.url]?.answered[names, default: [:]][found, default: RecentFlights()].add(flight)
-            variant = found
-        }
-        places[flight.number]?.kind = nil
-        places[flight.number]?.variant = variant
+        guard let index = places.index(forKey: flight.number) else { return }
+        let group = places.values[index].group
+        Self.hide(places.values[index])
+        places.values[index].kind = nil
+        places.values[index].variant = nil
+        guard let head else { return }
+        let variant = Variant(
+            selection: head.selection, grant: head.grant.flatMap { $0.isOnlyReason ? $0 : nil },
+            ranges: head.part == nil ? [] : flight.leader.request.fields[values: .range])
+        group.latestHead = head
+        group.answered[variant.selection.names, default: [:]][variant, default: RecentFlights()].add(flight)
+        places.values[index].variant = variant
     }
 
     /// Removes a flight; nothing happens when it is not there.
     mutating func remove(_ flight: FetchFlight) {
         guard let place = places.removeValue(forKey: flight.number) else { return }
-        hide(place)
-        if let key = place.refreshed {
-            refreshers[key]?.remove(flight)
-            if refreshers[key]?.flights.isEmpty == true { refreshers[key] = nil }
-        }
-        groups[flight.url]?.count -= 1
-        if groups[flight.url]?.count == 0 { groups[flight.url] = nil }
+        Self.hide(place)
+        if let key = place.refreshed { refreshers.remove(flight, of: key) }
+        place.group.count -= 1
+        if place.group.count == 0 { groups[flight.url] = nil }
     }
 
     /// From now on nobody finds it who asks.
-    private mutating func hide(_ place: Place) {
-        let url = place.flight.url
-        if let kind = place.kind {
-            groups[url]?.waiting[kind]?.remove(place.flight)
-            if groups[url]?.waiting[kind]?.flights.isEmpty == true { groups[url]?.waiting[kind] = nil }
+    private static func hide(_ place: Place) {
+        let group = place.group
+        if let kind = place.kind { group.waiting.remove(place.flight, of: kind) }
+        if let variant = place.variant, let index = group.answered.index(forKey: variant.selection.names) {
+            group.answered.values[index].remove(place.flight, of: variant)
+            if group.answered.values[index].isEmpty { group.answered.remove(at: index) }
         }
-        if let variant = place.variant {
-            let names = variant.selection.names
-            groups[url]?.answered[names]?[variant]?.remove(place.flight)
-            if groups[url]?.answered[names]?[variant]?.flights.isEmpty == true {
-                groups[url]?.answered[names]?[variant] = nil
-            }
-            if groups[url]?.answered[names]?.isEmpty == true { groups[url]?.answered[names] = nil }
-        }
+    }
+}
+
+extension Dictionary where Value == RecentFlights {
+    /// Removes a flight from those of a key, and the key with the last of them.
+    fileprivate mutating func remove(_ flight: FetchFlight, of key: Key) {
+        guard let index = index(forKey: key) else { return }
+        values[index].remove(flight)
+        if values[index].flights.isEmpty { remove(at: index) }
     }
 }
 

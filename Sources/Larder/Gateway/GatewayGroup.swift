@@ -7,7 +7,10 @@ import Synchronization
 /// Invariant, under its lock, which nobody holds who takes another: a flight is in the line of its authority, in the
 /// order of departure, from before it departs until all of its answer has come or it has ended.
 final class GatewayGroup: Sendable {
-    private typealias Line = LinkedTable<UInt64, FetchFlight>
+    /// The flights to one authority, by their numbers.
+    private final class Line {
+        var flights = LinkedTable<UInt64, FetchFlight>()
+    }
 
     private struct State {
         /// By authority. None is empty.
@@ -31,8 +34,9 @@ final class GatewayGroup: Sendable {
     func enter(_ flight: FetchFlight) {
         let authority = flight.authority
         state.withLock { state in
-            if state.lines[authority] == nil { state.lines.append(Line(), for: authority) }
-            state.lines.change(authority) { $0.append(flight, for: flight.number) }
+            let line = state.lines[authority] ?? Line()
+            if line.flights.isEmpty { state.lines.append(line, for: authority) }
+            line.flights.append(flight, for: flight.number)
             state.count += 1
         }
     }
@@ -41,10 +45,9 @@ final class GatewayGroup: Sendable {
     func leave(_ flight: FetchFlight) {
         let authority = flight.authority
         state.withLock { state in
-            let wasThere = state.lines.change(authority) { $0.remove(flight.number) != nil } ?? false
-            guard wasThere else { return }
+            guard let line = state.lines[authority], line.flights.remove(flight.number) != nil else { return }
             state.count -= 1
-            if state.lines[authority]?.isEmpty == true { state.lines.remove(authority) }
+            if line.flights.isEmpty { state.lines.remove(authority) }
         }
     }
 
@@ -57,12 +60,14 @@ final class GatewayGroup: Sendable {
         let authority = flight.authority
         let (perHost, inAll) = (max(limitPerHost, 1), max(limit, 1))
         let rivals: [FetchFlight] = state.withLock { state in
-            if let line = state.lines[authority], line.count > perHost { return line.prefix(perHost + Self.slack) }
+            if let line = state.lines[authority], line.flights.count > perHost {
+                return line.flights.prefix(perHost + Self.slack)
+            }
             guard state.count > inAll else { return [] }
             var found: [FetchFlight] = []
             var turns = state.lines.count
             while turns > 0, found.count < inAll + Self.slack, let (_, line) = state.lines.first {
-                found += line.prefix(perHost)
+                found += line.flights.prefix(perHost)
                 state.lines.rotate()
                 turns -= 1
             }

@@ -1,8 +1,8 @@
 /// Values in the order in which they were added, found and removed by their keys; each in constant time.
 ///
 /// It has no lock, which is its owner's to add.
-struct LinkedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    private struct Link: Sendable {
+struct LinkedTable<Key: Hashable, Value> {
+    private struct Link {
         var value: Value
         var previous: Key?
         var next: Key?
@@ -52,13 +52,6 @@ struct LinkedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         if let previous = link.previous { links[previous]?.next = link.next } else { firstKey = link.next }
         if let next = link.next { links[next]?.previous = link.previous } else { lastKey = link.previous }
         return link.value
-    }
-
-    /// Changes the value of a key in its place; what `body` returns, `nil` when there is none.
-    @discardableResult
-    mutating func change<Result>(_ key: Key, _ body: (inout Value) -> Result) -> Result? {
-        guard links[key] != nil else { return nil }
-        return body(&links[key]!.value)
     }
 
     /// Puts the first at the end.
