@@ -30,9 +30,7 @@ struct Hits: BenchmarkPart {
             contenders += try HitContenders(bench, size: size, keys: keys)
                 .all(larder: larder, peers: peers)
         }
-        let rows = try bench.run(contenders)
-        bench.stopServers()
-        return try rows + InstructionCount(bench: bench).rows()
+        return try bench.run(contenders)
     }
 }
 
