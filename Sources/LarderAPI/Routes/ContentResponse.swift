@@ -25,7 +25,8 @@ struct ContentResponse {
     func response(_ body: StoredBody, to request: Request, type: String? = nil) throws(Problem) -> Response {
         let method: HTTPRequest.Method = request.isHead ? .head : .get
         let current = entry.representation(now: now)
-        let conditions = ConditionalRequest(request.fields, method: method, now: now)
+        let requestFields = request.fields
+        let conditions = ConditionalRequest(requestFields, method: method, now: now)
         switch conditions.evaluate(current) {
         case .preconditionFailed:
             throw Problem(status: 412, detail: "the body is not the one that the request wants")
@@ -40,7 +41,7 @@ struct ContentResponse {
         fields[.acceptRanges] = "bytes"
         fields[.xContentTypeOptions] = "nosniff"
         fields[.contentSecurityPolicy] = "sandbox; default-src 'none'"
-        guard let ranges = ByteRangeSet(request.fields, method: method),
+        guard let ranges = ByteRangeSet(requestFields, method: method),
             conditions.allowsRange(of: current, now: now)
         else { return try whole(body, fields) }
         switch ranges.resolve(length: body.length) {

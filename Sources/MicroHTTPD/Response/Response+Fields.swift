@@ -1,11 +1,9 @@
 import CMicroHTTPD
 import HTTPTypes
-import Primitives
 
 extension Response {
-    /// Gives libmicrohttpd's response object its fields; where most of them are then.
-    @discardableResult
-    static func add(_ fields: HTTPFields, to handle: OpaquePointer, closing: Bool) -> MemoryHint? {
+    /// Gives libmicrohttpd's response object its fields.
+    static func add(_ fields: HTTPFields, to handle: OpaquePointer, closing: Bool) {
         // Connection comes first: added after some others, libmicrohttpd makes a double of it.
         if closing || fields[values: .connection].contains(where: hasClose) {
             _ = cmhd_add_field(handle, "Connection", "close")
@@ -20,7 +18,7 @@ extension Response {
                 block.append(name, value)
             }
         }
-        return block.add(to: handle)
+        block.add(to: handle)
     }
 
     /// Shows each field that may be sent as its caller gave it, in order; see ``init(status:fields:body:)``.
@@ -83,10 +81,9 @@ private struct FieldBlock {
         self.value.append(contentsOf: value)
     }
 
-    @discardableResult
-    mutating func add(to handle: OpaquePointer) -> MemoryHint? {
-        guard !name.isEmpty else { return nil }
+    mutating func add(to handle: OpaquePointer) {
+        if name.isEmpty { return }
         value.append(0)
-        return MemoryHint(cmhd_add_fields(handle, name, value, ends, ends.count), length: value.count)
+        _ = cmhd_add_fields(handle, name, value, ends, ends.count)
     }
 }

@@ -1,4 +1,5 @@
 import CMicroHTTPD
+import Foundation
 import Primitives
 
 extension Response {
@@ -15,10 +16,27 @@ extension Response {
                 }
             self.response = MemoryHint(response, length: 64)
             // libmicrohttpd's object; malloc often puts its list of fields behind it.
-            object = MemoryHint(response.shared.map { UnsafeRawPointer($0) }, length: 448)
-            fields = response.fieldBlock ?? MemoryHint(nil, length: 0)
+            let handle = response.shared
+            object = MemoryHint(handle.map { UnsafeRawPointer($0) }, length: 448)
+            fields = Self.longestField(of: handle)
             // What is longer is read ahead by the processor on its own.
             body = MemoryHint(bytes.baseAddress, length: min(bytes.count, 2048))
+        }
+
+        /// Most fields are one for libmicrohttpd, see `cmhd_add_fields`: where its text is.
+        private static func longestField(of handle: OpaquePointer?) -> MemoryHint {
+            var longest = UnsafeRawBufferPointer(start: nil, count: 0)
+            withUnsafeMutablePointer(to: &longest) { longest in
+                _ = MHD_get_response_headers(
+                    handle,
+                    { longest, _, _, value in
+                        let field = UnsafeRawBufferPointer(start: value, count: value.map { strlen($0) } ?? 0)
+                        let longest = longest!.assumingMemoryBound(to: UnsafeRawBufferPointer.self)
+                        if field.count > longest.pointee.count { longest.pointee = field }
+                        return cmhd_result(true)
+                    }, longest)
+            }
+            return MemoryHint(longest.baseAddress, length: longest.count)
         }
 
         /// Begins to fetch it.

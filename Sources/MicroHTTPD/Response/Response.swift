@@ -1,9 +1,11 @@
 import CMicroHTTPD
 import HTTPTypes
 import Primitives
+import Synchronization
 
 /// An answer. It never changes, and one `Response` may be sent any number of times, by several threads at once: what
-/// libmicrohttpd needs to send it is made once. (A ``Body/stream(_:length:)`` can be sent once.)
+/// libmicrohttpd needs to send it is made once, when that is first needed. (A ``Body/stream(_:length:)`` can be sent
+/// once.)
 ///
 /// `Date`, `Content-Length`, `Transfer-Encoding` and the reason phrase are libmicrohttpd's business. To `HEAD`, and
 /// with 204 and 304, no body is sent; for `HEAD` and 304 the `Content-Length` is that of the body which is given, so
@@ -35,13 +37,8 @@ public final class Response: Sendable {
     /// The body.
     public let body: Body
 
-    /// libmicrohttpd's object, for the bodies that can be sent more than once; this object holds one reference to it.
-    ///
-    /// `nonisolated(unsafe)` is safe: it is set once, and libmicrohttpd counts references to it and reads it under its
-    /// own lock, from any number of threads.
-    nonisolated(unsafe) let shared: OpaquePointer?
-    /// Where that object keeps its fields.
-    let fieldBlock: MemoryHint?
+    /// The address of what ``shared`` has made, to which this object holds one reference; 0 before.
+    private let made = Atomic<Int>(0)
 
     /// An answer with this status (200 unless told), these fields, in this order, and this body (none unless told).
     ///
@@ -57,11 +54,24 @@ public final class Response: Sendable {
         self.status = status
         self.fields = fields
         self.body = body
-        shared = Self.makeShareable(body)
-        fieldBlock = shared.flatMap { Self.add(fields, to: $0, closing: false) }
     }
 
     deinit {
-        if let shared { MHD_destroy_response(shared) }
+        if let handle = OpaquePointer(bitPattern: made.load(ordering: .acquiring)) { MHD_destroy_response(handle) }
+    }
+
+    /// libmicrohttpd's object, for the bodies that can be sent more than once; `nil` for others, and when there is no
+    /// memory for it. It counts references to it and reads it under its own lock, from any number of threads.
+    var shared: OpaquePointer? { OpaquePointer(bitPattern: made.load(ordering: .acquiring)) ?? make() }
+
+    /// Makes it; when several do so at once, the first one's stays.
+    private func make() -> OpaquePointer? {
+        guard let handle = Self.makeShareable(body) else { return nil }
+        Self.add(fields, to: handle, closing: false)
+        let (isFirst, other) = made.compareExchange(
+            expected: 0, desired: Int(bitPattern: handle), ordering: .acquiringAndReleasing)
+        if isFirst { return handle }
+        MHD_destroy_response(handle)
+        return OpaquePointer(bitPattern: other)
     }
 }
