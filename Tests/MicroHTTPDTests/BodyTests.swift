@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import MicroHTTPD
 import Primitives
+import TestSupport
 import Testing
 
 /// Keeps what it gets, and fails when it is told to.
@@ -82,11 +83,10 @@ struct BodyTests {
             #expect(try first.answer().status == 100)
             try first.send(body)
             // How soon the first one's bytes are seen is the kernel's affair.
-            #expect(
-                eventually {
-                    try? second.send(head + body)
-                    return (try? second.answer().text) == "no memory"
-                })
+            try pollBlocking("the second one to be refused") {
+                try? second.send(head + body)
+                return (try? second.answer().text) == "no memory"
+            }
             try first.send("y")
             #expect(try first.answer().text == "memory:\(body)y")
             for _ in 0..<5 {
@@ -162,7 +162,7 @@ struct BodyTests {
                 #expect(answer.text == "too large")
                 #expect(try client.isAtEnd())
             }
-            #expect(eventually { daemon.connectionCount == 0 })
+            try pollBlocking("no connection") { daemon.connectionCount == 0 }
         }
     }
 
@@ -254,7 +254,9 @@ struct BodyTests {
             #expect(daemon.exchangesInFlight == 1)
             client = nil
             _ = try sink.abandoned.wait()
-            #expect(eventually { daemon.connectionCount == 0 && daemon.exchangesInFlight == 0 })
+            try pollBlocking("no connection and no exchange") {
+                daemon.connectionCount == 0 && daemon.exchangesInFlight == 0
+            }
         }
         #expect(answered.count == 0)
         #expect(sink.abandoned.count == 1)

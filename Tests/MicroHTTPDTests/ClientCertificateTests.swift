@@ -39,14 +39,13 @@ struct ClientCertificateTests {
             for (words, certificate) in bad {
                 let status = try daemon.secureStatus(authority, certificate: certificate, arguments: [version])
                 #expect(status == nil, "\(words)")
-                #expect(
-                    eventually {
-                        (try? lines.wait(for: 0))?.contains { $0.contains("127.0.0.1") && $0.contains(words) } == true
-                    }, "\(words): \(String(describing: try? lines.wait(for: 0)))")
+                try pollBlocking("a line with “\(words)” and the address") {
+                    try lines.wait(for: 0).contains { $0.contains("127.0.0.1") && $0.contains(words) }
+                }
             }
             #expect(requests.count == 1)
             #expect(try daemon.secureStatus(authority, certificate: good, arguments: [version]) == 200)
-            #expect(eventually { daemon.connectionCount == 0 })
+            try pollBlocking("no connection") { daemon.connectionCount == 0 }
         }
     }
 

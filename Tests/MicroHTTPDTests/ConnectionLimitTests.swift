@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import TestSupport
 import Testing
 
 @testable import MicroHTTPD
@@ -47,9 +48,9 @@ struct ConnectionLimitTests {
             // Those who are served notice nothing.
             try clients[0].request("GET", "/again")
             #expect(try clients[0].answer().text == "/again")
-            #expect(eventually { daemon.connectionCount == 4 })
+            try pollBlocking("four connections") { daemon.connectionCount == 4 }
             clients.removeLast()
-            #expect(eventually { daemon.connectionCount == 3 })
+            try pollBlocking("three connections") { daemon.connectionCount == 3 }
             try clients.append(contentsOf: Self.served(1, by: daemon))
             try Self.expectRefusal(of: RawClient(port: daemon.port))
             withExtendedLifetime(clients) {}
@@ -64,7 +65,7 @@ struct ConnectionLimitTests {
             try Self.expectRefusal(of: refused)
             #expect(daemon.connectionCount == 5)
             clients.removeLast()
-            #expect(eventually { daemon.connectionCount == 4 })
+            try pollBlocking("four connections") { daemon.connectionCount == 4 }
             try clients.append(contentsOf: Self.served(1, by: daemon))
             #expect(daemon.connectionCount == 5)
             withExtendedLifetime((clients, refused)) {}

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import Primitives
+import TestSupport
 import Testing
 
 @testable import MicroHTTPD
@@ -21,7 +22,7 @@ struct ConnectionTests {
                 #expect(answer["Connection"] == nil)
             }
             #expect(daemon.connectionCount == 1)
-            #expect(eventually { daemon.exchangesInFlight == 0 })
+            try pollBlocking("no exchange") { daemon.exchangesInFlight == 0 }
         }
     }
 
@@ -130,9 +131,9 @@ struct ConnectionTests {
                 #expect(answer.status == 503 && answer.text == "too many")
                 #expect(try third.isAtEnd())
             }
-            #expect(eventually { daemon.connectionCount == 2 })
+            try pollBlocking("two connections") { daemon.connectionCount == 2 }
             first = nil
-            #expect(eventually { daemon.connectionCount == 1 })
+            try pollBlocking("one connection") { daemon.connectionCount == 1 }
             let fourth = try RawClient(port: daemon.port)
             try fourth.request("GET", "/")
             #expect(try fourth.answer().status == 200)
@@ -234,14 +235,16 @@ struct ConnectionTests {
             for tenth in 1...20 {
                 if tenth < 19 { try slow.send("x") }
                 try steady.send(pattern(1000))
-                #expect(eventually { slowSink.count == 1600 + min(tenth, 18) && steadySink.count == 1000 * tenth })
+                try pollBlocking("what was sent") {
+                    slowSink.count == 1600 + min(tenth, 18) && steadySink.count == 1000 * tenth
+                }
                 clock.advance(by: .milliseconds(100))
                 guard tenth == 19 else { continue }
                 _ = try slowSink.abandoned.wait()
                 #expect(try slow.isAtEnd())
             }
             #expect(try steady.answer().text == "whole")
-            #expect(eventually { daemon.connectionCount == 1 })
+            try pollBlocking("one connection") { daemon.connectionCount == 1 }
         }
         #expect(steadySink.abandoned.count == 0)
     }

@@ -82,7 +82,7 @@ struct HandshakeTests {
             // Nothing that is not TLS comes behind what is.
             #expect(try head.readToEnd() == [])
             #expect(try daemon.secureStatus(authority) == 200)
-            #expect(eventually { daemon.connectionCount == 0 })
+            try pollBlocking("no connection") { daemon.connectionCount == 0 }
         }
     }
 

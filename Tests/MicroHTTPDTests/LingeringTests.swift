@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import MicroHTTPD
@@ -40,7 +41,7 @@ struct LingeringTests {
         }
         async let stopped: Void = daemon.stop(deadline: .seconds(20))
         try await blocking { [client] in
-            #expect(eventually { (try? RawClient(port: port)) == nil })
+            try pollBlocking("nobody to listen") { (try? RawClient(port: port)) == nil }
             try client.client.send([UInt8](repeating: 0x78, count: 64 << 20))
             #expect(try client.client.answer().status == 413)
             client.client.halfClose()

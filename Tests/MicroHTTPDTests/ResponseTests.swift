@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import MicroHTTPD
 import Primitives
+import TestSupport
 import Testing
 
 @Suite("Responses")
@@ -156,7 +157,7 @@ struct ResponseTests {
             let client = try RawClient(port: daemon.port)
             try client.request("GET", "/")
             #expect(throws: RawClient.Failure.self) { try client.answer() }
-            #expect(eventually { daemon.connectionCount == 0 })
+            try pollBlocking("no connection") { daemon.connectionCount == 0 }
         }
     }
 
@@ -201,7 +202,7 @@ struct ResponseTests {
                 try client.request(method, path)
                 #expect(try client.answer(toHead: method == "HEAD").status == 200)
             }
-            #expect(eventually { openCount() == 0 })
+            try pollBlocking("all to be closed") { openCount() == 0 }
         }
     }
 

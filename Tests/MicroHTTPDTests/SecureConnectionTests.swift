@@ -78,7 +78,7 @@ struct SecureConnectionTests {
             #expect(try connection.readReply().text == "late")
             #expect(daemon.connectionCount == 1)
             connection.close()
-            #expect(eventually { daemon.connectionCount == 0 })
+            try pollBlocking("no connection") { daemon.connectionCount == 0 }
         }
     }
 
@@ -160,7 +160,7 @@ struct SecureConnectionTests {
             try? connection.sendRequest("PUT", "/", body: [UInt8](repeating: 0x78, count: 8 << 20))
             let reply = try connection.readReply()
             #expect(reply.status == 413 && reply.text == "refused")
-            #expect(eventually { daemon.connectionCount == 0 })
+            try pollBlocking("no connection") { daemon.connectionCount == 0 }
         }
     }
 
@@ -181,7 +181,7 @@ struct SecureConnectionTests {
                 connection.close()
                 _ = try left.wait(for: count)
             }
-            #expect(eventually { daemon.connectionCount == 0 })
+            try pollBlocking("no connection") { daemon.connectionCount == 0 }
         }
     }
 

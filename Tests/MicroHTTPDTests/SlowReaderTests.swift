@@ -1,5 +1,6 @@
 import Foundation
 import Primitives
+import TestSupport
 import Testing
 
 @testable import MicroHTTPD
@@ -25,13 +26,12 @@ struct SlowReaderTests {
                 // Before the clock is turned, both are past their heads.
                 #expect(try client.receive(atMost: 1).count == 1)
             }
-            let isCutOff = eventually {
+            try pollBlocking("the slow one to be cut off") {
                 clock.advance(by: .milliseconds(250))
                 slowCount += (try? slow.receive(atMost: 1).count) ?? 0
                 steadyCount += (try? steady.receive(atMost: 4096).count) ?? 0
                 return daemon.connectionCount == 1
             }
-            #expect(isCutOff)
             // It finds what its kernel had for it, and the end.
             while true {
                 let count = try slow.receive().count
@@ -58,7 +58,7 @@ struct SlowReaderTests {
             let client = try RawClient(port: daemon.port, receiveBuffer: 32 * 1024)
             try client.request("GET", "/")
             #expect(try client.receive(atMost: 1).count == 1)
-            #expect(eventually { daemon.connectionCount == 0 })
+            try pollBlocking("no connection") { daemon.connectionCount == 0 }
             // A reset, instead of megabytes that were in the socket and their end.
             var count = 0
             while case let bytes = try client.receive(), !bytes.isEmpty { count += bytes.count }
@@ -100,12 +100,11 @@ struct SlowReaderTests {
                 // When half a head was cut off, the others were looked at, too.
                 let half = try RawClient(port: daemon.port)
                 try half.send("GET / HTTP/1.1\r\n")
-                #expect(eventually { daemon.connectionCount == 3 })
-                let isCutOff = eventually {
+                try pollBlocking("three connections") { daemon.connectionCount == 3 }
+                try pollBlocking("the slow one to be cut off") {
                     clock.advance(by: .seconds(100))
                     return daemon.connectionCount == 2
                 }
-                #expect(isCutOff)
                 #expect(try half.isAtEnd())
             }
             exchange.respond(Response(text: "whole"))

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import MicroHTTPD
 import Primitives
+import TestSupport
 import Testing
 
 @Suite("Streamed responses")
@@ -169,7 +170,7 @@ struct StreamTests {
             client = nil
             _ = try closed.wait()
             #expect(stream.write("x".utf8) == .closed)
-            #expect(eventually { daemon.connectionCount == 0 })
+            try pollBlocking("no connection") { daemon.connectionCount == 0 }
         }
     }
 

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import MicroHTTPD
 import Primitives
+import TestSupport
 import Testing
 
 /// A handler made of a closure.
@@ -19,16 +20,6 @@ struct Handler: RequestHandler {
     /// Answers everything at once.
     static func answering(_ response: @escaping @Sendable (Exchange) -> Response) -> Handler {
         Handler { _ in .accept(.none) { $0.respond(response($0)) } }
-    }
-}
-
-/// Runs what blocks on a thread of its own, so that it takes none of the concurrency pool's.
-func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
-    try await withCheckedThrowingContinuation { continuation in
-        let thread = Thread {
-            continuation.resume(with: Swift.Result { try body() })
-        }
-        thread.start()
     }
 }
 
@@ -80,16 +71,6 @@ final class Mailbox<Value: Sendable>: @unchecked Sendable {
         defer { condition.unlock() }
         return values.count
     }
-}
-
-/// Looks again and again until it is so; for what another part of the process does soon, without saying when.
-func eventually(_ condition: () -> Bool) -> Bool {
-    for _ in 0..<4000 {
-        if condition() { return true }
-        // Between two looks only: how long it is decides nothing.
-        usleep(5000)
-    }
-    return false
 }
 
 /// A monotonic clock that stands still until a test turns it.

@@ -1,6 +1,7 @@
 import Foundation
 import MicroHTTPD
 import Primitives
+import TestSupport
 import Testing
 
 @Suite("Exchanges that wait")
@@ -24,7 +25,7 @@ struct SuspensionTests {
                 }.start()
             }
             for (index, client) in clients.enumerated() { #expect(try client.answer().text == "/\(index)") }
-            #expect(eventually { daemon.exchangesInFlight == 0 })
+            try pollBlocking("no exchange") { daemon.exchangesInFlight == 0 }
         }
     }
 
@@ -75,7 +76,9 @@ struct SuspensionTests {
             let exchanges = try waiting.wait(for: 2)
             first = nil
             #expect(try left.wait() == ["/first"])
-            #expect(eventually { daemon.connectionCount == 1 && daemon.exchangesInFlight == 1 })
+            try pollBlocking("one connection with one exchange") {
+                daemon.connectionCount == 1 && daemon.exchangesInFlight == 1
+            }
             // An answer that comes too late is dropped.
             exchanges[0].respond(Response(text: "late"))
             // Asked after the event, it is told at once.
@@ -115,7 +118,9 @@ struct SuspensionTests {
                 let client = try RawClient(port: daemon.port)
                 try client.request("GET", "/")
             }
-            #expect(eventually { daemon.connectionCount == 0 && daemon.exchangesInFlight == 0 })
+            try pollBlocking("no connection and no exchange") {
+                daemon.connectionCount == 0 && daemon.exchangesInFlight == 0
+            }
             let client = try RawClient(port: daemon.port)
             try client.request("GET", "/")
             #expect(try client.answer().text == "x")
@@ -135,7 +140,7 @@ struct SuspensionTests {
         }
         async let stopped: Void = daemon.stop(deadline: .seconds(20))
         try await blocking {
-            #expect(eventually { (try? RawClient(port: port)) == nil })
+            try pollBlocking("nobody to listen") { (try? RawClient(port: port)) == nil }
             exchange.respond(Response(text: "answered"))
             let answer = try client.client.answer()
             #expect(answer.text == "answered")

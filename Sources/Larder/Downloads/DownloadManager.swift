@@ -20,26 +20,6 @@ public final class DownloadManager: Sendable {
         var ended = SharedAllowance(limit: 32 << 20, floor: 64 << 10)
     }
 
-    struct Waiter {
-        let request: DownloadRequest
-        let joined: Bool
-        let completion: Completion
-    }
-
-    struct Running {
-        let flight: Flight
-        var waiters: [UInt64: Waiter] = [:]
-        /// Those who asked after a purge had met the flight, or after it was cancelled: they must not get what it
-        /// brings, so another follows it.
-        var later: [UInt64: Waiter] = [:]
-        /// What the flight that follows is to do; `nil` when nobody asked.
-        var next: DownloadRequest?
-        /// Whether it is to be done although nobody waits: for somebody who did not want to, or has left.
-        var goesOnAlone = false
-        /// Whether it was cancelled for want of anybody; who has come since gets another.
-        var isGivenUp = false
-    }
-
     struct State {
         var running: [String: Running] = [:]
         /// One for each that is in `running`.
@@ -58,12 +38,6 @@ public final class DownloadManager: Sendable {
         self.schemes = schemes
         let places = SharedAllowance.Part(of: allowances.running)
         state = Locked(State(places: places, ended: EndedDownloads(within: allowances.ended)))
-    }
-
-    /// A caller's place among those who wait. Leaving it harms nobody else, nor the download.
-    public struct Place: Sendable {
-        let key: String
-        let number: UInt64
     }
 
     /// Answers a request, at once or later.
@@ -127,26 +101,6 @@ public final class DownloadManager: Sendable {
         } catch {
             completion(.failure(error))
         }
-    }
-
-    /// Gives up a caller's place; its completion is not called any more.
-    ///
-    /// - Parameter givingUp: whether the caller does not want the download any more, either. If nobody else does, it
-    ///   ends when it still waits for its turn; what was begun goes on.
-    public func leave(_ place: Place, givingUp: Bool = false) {
-        let unwanted: Flight? = state.withLock { state in
-            guard var running = state.running[place.key] else { return nil }
-            if running.waiters.removeValue(forKey: place.number) == nil {
-                running.later.removeValue(forKey: place.number)
-            } else if !givingUp {
-                running.goesOnAlone = true
-            }
-            running.isGivenUp =
-                running.isGivenUp || (givingUp && running.waiters.isEmpty && !running.goesOnAlone)
-            state.running[place.key] = running
-            return running.isGivenUp ? running.flight : nil
-        }
-        unwanted?.cancelIfWaiting()
     }
 
     // MARK: Looking
@@ -250,24 +204,25 @@ public final class DownloadManager: Sendable {
                     request: request, joined: joined, completion: waiter)
                 return Place(key: key.text, number: number)
             }
-            guard let running = state.running[key.text] else {
+            guard let flight = state.running[key.text]?.flight else {
                 guard state.places.take(1) else { return .failure(.busy) }
                 let flight = makeFlight(request, key)
                 state.running[key.text] = Running(flight: flight, goesOnAlone: waiter == nil)
                 return .success((.leads(flight), place(in: \.waiters, joined: false)))
             }
             // The key is an MD5: what it was made of decides who may have what the flight brings.
-            guard running.flight.request.isSameResource(as: request) else { return .failure(.keyInUse) }
-            guard running.flight.isClosed else {
-                guard running.flight.unite(request.tags) else { return .failure(.tooManyTags(limit: Entry.tagLimit)) }
+            guard flight.request.isSameResource(as: request) else { return .failure(.keyInUse) }
+            guard flight.isClosed else {
+                guard flight.unite(request.tags) else { return .failure(.tooManyTags(limit: Entry.tagLimit)) }
                 if waiter == nil { state.running[key.text]?.goesOnAlone = true }
-                return .success((.follows(running.flight), place(in: \.waiters, joined: true)))
+                return .success((.follows(flight), place(in: \.waiters, joined: true)))
             }
-            var next = running.next ?? request
+            let known = state.running[key.text]?.next
+            var next = known ?? request
             next.tags.formUnion(request.tags)
             guard next.tags.count <= Entry.tagLimit else { return .failure(.tooManyTags(limit: Entry.tagLimit)) }
             state.running[key.text]?.next = next
-            return .success((.comesLater, place(in: \.later, joined: running.next != nil)))
+            return .success((.comesLater, place(in: \.later, joined: known != nil)))
         }
         let (role, place) = try result.get()
         switch role {

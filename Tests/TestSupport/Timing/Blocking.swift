@@ -47,3 +47,15 @@ public func poll(
         try await Task.sleep(for: pause)
     }
 }
+
+/// ``poll(_:limit:every:until:)`` for a thread that may block, such as one of ``blocking(_:)``.
+public func pollBlocking(
+    _ what: String, limit: Duration = .seconds(20), until condition: () throws -> Bool
+) throws {
+    let deadline = ContinuousClock.now + limit
+    while try !condition() {
+        guard ContinuousClock.now < deadline else { throw Gate.TimedOut(description: "\(what): not within \(limit)") }
+        // Between two looks only: how long it is decides nothing.
+        Thread.sleep(forTimeInterval: 0.005)
+    }
+}

@@ -1,0 +1,68 @@
+import DiskCache
+import Foundation
+import Origin
+import Primitives
+import TestSupport
+import Testing
+
+@testable import Larder
+
+@Suite("Many callers of one download")
+struct DownloadCrowdTests {
+    /// A manager over a cache and a client of its own.
+    private func withDownloads(_ body: (DownloadManager) async throws -> Void) async throws {
+        let temporary = try TemporaryDirectory("larder-downloads")
+        let cache = try DiskCache(
+            in: try CacheDirectory(path: temporary.path("cache")), configuration: DiskCache.Configuration())
+        defer { cache.close() }
+        var configuration = OriginClient.Configuration()
+        configuration.addressPolicy = AddressPolicy(allowing: [try AddressRule("127.0.0.1")])
+        let client = OriginClient(configuration: configuration)
+        defer { client.shutDown() }
+        let downloads = DownloadManager(
+            tools: Flight.Tools(
+                cache: cache, origin: client, clock: SystemClock(), metrics: ServiceMetrics(),
+                options: NamespaceOptions(), entryLimit: 1 << 20),
+            schemes: ["http"], allowances: DownloadManager.Allowances())
+        defer { downloads.stop() }
+        try await body(downloads)
+    }
+
+    /// The nanoseconds of processor time this thread has used.
+    private func processorTime() -> Int {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return time.tv_sec * 1_000_000_000 + time.tv_nsec
+    }
+
+    @Test("each who comes or leaves is no more work however many wait, and who stays gets the answer")
+    func comingAndLeaving() async throws {
+        let over = Gate("the end")
+        let origin = try ScriptedOrigin { _, connection in
+            try over.waitBlocking(limit: .seconds(60))
+            try connection.respond(body: "late")
+        }
+        defer { origin.stop() }
+        defer { over.open() }
+        try await withDownloads { downloads in
+            let answers = Counter()
+            /// What one of a crowd of so many costs that comes, and that leaves, all but ten; in nanoseconds.
+            func cost(of count: Int, _ path: String) throws -> (coming: Int, leaving: Int) {
+                let request = DownloadRequest(url: try CanonicalURL(origin.url(path)))
+                let begin = processorTime()
+                let places = try (0..<count).map { _ in
+                    try #require(downloads.download(request) { if case .success = $0 { answers.increment() } })
+                }
+                let middle = processorTime()
+                for place in places.dropLast(10) { downloads.leave(place) }
+                return ((middle - begin) / count, (processorTime() - middle) / (count - 10))
+            }
+            let few = try (0..<5).map { try cost(of: 500, "/few/\($0)") }
+            let many = try cost(of: 16_000, "/many")
+            #expect(many.coming < 4 * few.map(\.coming).min()!, "\(many) of 16,000, \(few) of 500")
+            #expect(many.leaving < 4 * few.map(\.leaving).min()!, "\(many) of 16,000, \(few) of 500")
+            over.open()
+            try await poll("those who stayed to be answered") { answers.value == 60 }
+        }
+    }
+}
