@@ -44,8 +44,8 @@ public final class DiskCache: Sendable {
             crashHook: { _ in })
     }
 
-    /// ``init(in:configuration:clock:observer:log:)`` with a hook that is called at every ``CrashPoint``, and with what is
-    /// called to have the disk keep bodies.
+    /// ``init(in:configuration:clock:observer:log:)`` with a hook that is called at every ``CrashPoint``, and with what
+    /// is called to have the disk keep bodies.
     init(
         in directory: CacheDirectory, configuration: Configuration, clock: any WallClock,
         observer: (any EntryObserver)? = nil, log: @escaping @Sendable (DiskCacheNotice) -> Void,
