@@ -49,10 +49,8 @@ public final class EventHub: @unchecked Sendable {
 
     /// What is touched from anywhere.
     private struct Intake {
-        /// What has happened and is not in the window yet.
-        var events: [Event] = []
-        /// Whether more has happened than there was room for.
-        var isOverfull = false
+        /// What is not in the window yet.
+        var backlog: EventBacklog
         /// Whether a round is to come.
         var isAwaited = false
         /// When the next round may begin.
@@ -76,8 +74,6 @@ public final class EventHub: @unchecked Sendable {
         var isFull = false
     }
 
-    /// The most events that wait for a round: what comes while nobody has time for a round is a gap for all.
-    private static let intakeLimit = 16_384
     /// Between the beginnings of two rounds. What happens alone is told at once; what happens in a burst is told in a
     /// few pieces, which costs a thousand listeners much less.
     private static let pace = DispatchTimeInterval.milliseconds(50)
@@ -91,7 +87,7 @@ public final class EventHub: @unchecked Sendable {
     let clock: any WallClock
     let queue = DispatchQueue(label: "larder.events")
     private let now: @Sendable () -> ContinuousClock.Instant
-    private let intake = Locked(Intake())
+    private let intake: Locked<Intake>
     private let wanted = Atomic<Bool>(false)
     private let heard = Atomic<Bool>(false)
 
@@ -116,6 +112,7 @@ public final class EventHub: @unchecked Sendable {
         self.limits = limits
         self.clock = clock
         self.now = now
+        intake = Locked(Intake(backlog: EventBacklog(byteLimit: limits.windowBytes)))
         window = ReplayWindow(
             run: UInt32.random(in: 1...UInt32.max), countLimit: limits.windowCount, byteLimit: limits.windowBytes)
     }
@@ -135,9 +132,7 @@ public final class EventHub: @unchecked Sendable {
     func publish(_ events: [Event]) {
         guard isWanted, !events.isEmpty else { return }
         let start = intake.withLock { intake -> DispatchTime? in
-            let room = Self.intakeLimit - intake.events.count
-            intake.events.append(contentsOf: events.prefix(room))
-            intake.isOverfull = intake.isOverfull || events.count > room
+            intake.backlog.add(events)
             if intake.isAwaited { return nil }
             intake.isAwaited = true
             return intake.nextRound
@@ -187,31 +182,32 @@ public final class EventHub: @unchecked Sendable {
 
     // MARK: - On the queue
 
-    /// Takes what has happened, and tells everyone who has room.
+    /// Takes what has happened, and tells everyone who has room. When that is much it goes on in another round, and who
+    /// has room again by then has its turn in between.
     func round() {
-        let (events, isOverfull) = intake.withLock { intake -> ([Event], Bool) in
-            defer {
-                intake.isAwaited = false
-                intake.nextRound = .now() + Self.pace
-                (intake.events, intake.isOverfull) = ([], false)
-            }
-            return (intake.events, intake.isOverfull)
+        let (events, isLast, hasLost) = intake.withLock { intake -> ([Event], Bool, Bool) in
+            let events = intake.backlog.take()
+            guard intake.backlog.isEmpty else { return (events, false, false) }
+            intake.isAwaited = false
+            intake.nextRound = .now() + Self.pace
+            return (events, true, intake.backlog.takeLoss())
         }
         for event in events { window.append(event) }
-        if isOverfull { window.append(Event(reset: .gap, at: clock.now())) }
-        if listeners.isEmpty { return restIfDue() }
+        if hasLost { window.append(Event(reset: .gap, at: clock.now())) }
+        if listeners.isEmpty { restIfDue() }
         for number in Array(listeners.keys) { feed(number) }
+        if !isLast { queue.async { [self] in round() } }
     }
 
     /// A listener has left, or was refused.
     func leave(_ address: String) {
+        if listeners.isEmpty { emptySince = now() }
         intake.withLock { intake in
             let count = intake.listeners[address, default: 1]
             intake.listeners[address] = count > 1 ? count - 1 : nil
             intake.listenerCount -= 1
             if intake.listenerCount == 0 { heard.store(false, ordering: .relaxed) }
         }
-        if listeners.isEmpty { emptySince = now() }
     }
 
     /// Takes note of nothing any more, when nobody has listened for long enough.
@@ -220,7 +216,7 @@ public final class EventHub: @unchecked Sendable {
         let isResting = intake.withLock { intake in
             guard intake.listenerCount == 0 else { return false }
             wanted.store(false, ordering: .relaxed)
-            intake.events = []
+            intake.backlog.removeAll()
             return true
         }
         if isResting { window.forget() }

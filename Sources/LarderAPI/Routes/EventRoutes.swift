@@ -16,7 +16,7 @@ struct EventRoutes: Sendable {
     private func listen(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
         let query = try head.query(["namespace", "type", "key", "tag"])
         let filter = EventFilter(
-            namespaces: try namespaces(query, head), kinds: try Self.kinds(query),
+            namespaces: try spaces(query, head), kinds: try Self.kinds(query),
             key: try query.nonEmpty("key"), tag: try query.nonEmpty("tag").map(Tags.spelling))
         let stream = EventStream()
         // To HEAD nothing is told.
@@ -37,8 +37,8 @@ struct EventRoutes: Sendable {
         .contentType: "text/event-stream", .cacheControl: "no-store", HTTPField.Name("X-Accel-Buffering")!: "no",
     ]
 
-    /// Those that are meant, as far as the visitor may see them; `nil`: all.
-    private func namespaces(_ query: Query, _ head: Endpoint.Head) throws(Problem) -> Set<String>? {
+    /// The namespaces that are meant, as far as the visitor may see them; `nil`: all.
+    private func spaces(_ query: Query, _ head: Endpoint.Head) throws(Problem) -> Set<String>? {
         guard let name = query["namespace"] else { return [head.namespace.name] }
         if name == "*" { return head.visitor.bearer?.token.namespaces }
         try head.visitor.check(namespace: name)
