@@ -177,6 +177,8 @@ public final class EventHub: @unchecked Sendable {
             defer { intake.isStopped = true }
             return !intake.isStopped
         }
+        wanted.store(false, ordering: .relaxed)
+        heard.store(false, ordering: .relaxed)
         if isFirst { queue.async { [self] in endAll() } }
     }
 
