@@ -30,8 +30,8 @@ struct EventBacklog {
         }
     }
 
-    /// Takes the first of them: at most ``pieceLimit``, and at most as many bytes as a quarter of all may be, so that who
-    /// is told of them finds them still in a window of as many bytes.
+    /// Takes the first of them: at most ``pieceLimit``, and at most a quarter of the bytes that there may be, so that
+    /// who is told of them finds them still in a window of as many bytes.
     mutating func take() -> [Event] {
         var (count, taken) = (0, 0)
         for event in events.prefix(Self.pieceLimit) {
