@@ -5,6 +5,7 @@ final class CacheParts: Sendable {
     let configuration: DiskCache.Configuration
     let clock: any WallClock
     let log: @Sendable (DiskCacheNotice) -> Void
+    private let observer: (any EntryObserver)?
     let crashHook: @Sendable (CrashPoint) throws -> Void
     let sync: FileSync
     /// Keeps the lock of the cache directory.
@@ -26,7 +27,7 @@ final class CacheParts: Sendable {
     init(
         in lock: CacheDirectory, configuration: DiskCache.Configuration, clock: any WallClock,
         log: @escaping @Sendable (DiskCacheNotice) -> Void, crashHook: @escaping @Sendable (CrashPoint) throws -> Void,
-        sync: FileSync = .system
+        sync: FileSync = .system, observer: (any EntryObserver)? = nil
     ) throws(DiskCacheError) {
         guard CacheDirectory.isNamespace(configuration.namespace) else {
             throw .invalidNamespace(configuration.namespace)
@@ -35,6 +36,7 @@ final class CacheParts: Sendable {
         self.configuration = configuration
         self.clock = clock
         self.log = log
+        self.observer = observer
         self.crashHook = crashHook
         self.sync = sync
         bodies = try BodyStore(
@@ -58,6 +60,14 @@ final class CacheParts: Sendable {
     /// The statements that read.
     var reader: IndexReader {
         IndexReader(index: index, namespace: configuration.namespace, directory: bodies.directory)
+    }
+
+    /// Whether anybody would be told of a change.
+    var isWatched: Bool { observer?.isInterested == true }
+
+    /// Tells who watches what was changed, on the writer's thread.
+    func tell(_ changes: [EntryChange]) {
+        if !changes.isEmpty { observer?.entriesChanged(changes) }
     }
 
     /// A body longer than this is not kept in the index; negative: none is.

@@ -101,13 +101,16 @@ extension DiskCache {
         var now: Timestamp
         var lastVersion: Int64
 
-        /// Removes at most `limit` entries; how many.
-        func step(_ context: WriteContext, limit: Int) throws -> Int {
+        /// How it is told of.
+        var telling: BulkRemoval { BulkRemoval(.removed, by: filters.count == 1 ? filters[0] : nil) }
+
+        /// Removes at most `limit` entries, after so many others; how many.
+        func step(_ context: WriteContext, after count: Int, limit: Int) throws -> Int {
             var removed = 0
             for filter in filters where removed < limit {
                 var query = EntryQuery(filter, now: now)
                 query.restrict("version <= ?", [lastVersion])
-                removed += try context.remove(query, limit: limit - removed)
+                removed += try context.remove(query, limit: limit - removed, telling, after: count + removed)
             }
             return removed
         }
@@ -122,16 +125,16 @@ extension DiskCache {
             // By the same instant as the rows: what is removed here must not be published again.
             try context.purgeFlights(filters, sparing: spared, now: now)
             let purge = Purge(filters: filters, now: now, lastVersion: context.totals.sequence)
-            return (purge, try purge.step(context, limit: limit))
+            return (purge, try purge.step(context, after: 0, limit: limit))
         }
         let done: @Sendable (Result<(Purge, Int), DiskCacheError>) -> Void = { [self] result in
             switch result {
             case .success((let purge, let removed)):
-                stepEnded(.success(removed), removed: 0, limit: limit, completion) { [self] in
+                stepEnded(.success(removed), removed: 0, limit: limit, purge.telling, completion) { [self] in
                     goOn(purge, removed: $0, limit: $1, completion)
                 }
             case .failure(let error):
-                stepEnded(.failure(error), removed: 0, limit: limit, completion) { [self] in
+                stepEnded(.failure(error), removed: 0, limit: limit, nil, completion) { [self] in
                     purge(filters, sparing: spared, limit: $1, completion)
                 }
             }
@@ -177,9 +180,9 @@ extension DiskCache {
         _ completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void
     ) {
         writer.submit(
-            makesRoom: true, { try purge.step($0, limit: limit) },
+            makesRoom: true, { try purge.step($0, after: removed, limit: limit) },
             completion: { [self] result in
-                stepEnded(result, removed: removed, limit: limit, completion) { [self] in
+                stepEnded(result, removed: removed, limit: limit, purge.telling, completion) { [self] in
                     goOn(purge, removed: $0, limit: $1, completion)
                 }
             })
@@ -188,10 +191,14 @@ extension DiskCache {
     private func sweep(
         removed: Int, limit: Int, _ completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void
     ) {
+        let telling = BulkRemoval(.expired)
         submitAfterSlides(
-            limit: limit, { context, start in try context.remove(Self.sweepQuery(now: start), limit: limit) },
+            limit: limit,
+            { context, start in
+                try context.remove(Self.sweepQuery(now: start), limit: limit, telling, after: removed)
+            },
             completion: { [self] result in
-                stepEnded(result, removed: removed, limit: limit, completion) { [self] in
+                stepEnded(result, removed: removed, limit: limit, telling, completion) { [self] in
                     sweep(removed: $0, limit: $1, completion)
                 }
             })
@@ -205,25 +212,38 @@ extension DiskCache {
     }
 
     /// A step that was to remove `limit` entries has ended: then there is more to do, with a limit for it, or nothing.
+    ///
+    /// - Parameters:
+    ///   - removed: how many went before this step.
+    ///   - telling: how all of it is told of; `nil`: nothing has gone.
     private func stepEnded(
-        _ result: Result<Int, DiskCacheError>, removed: Int, limit: Int,
+        _ result: Result<Int, DiskCacheError>, removed: Int, limit: Int, _ telling: BulkRemoval?,
         _ completion: (Result<Int, DiskCacheError>) -> Void, more: (_ removed: Int, _ limit: Int) -> Void
     ) {
         switch result {
         case .success(let count) where count == limit: more(removed + count, min(limit * 2, Self.stepLimit))
-        case .success(let count): completion(.success(removed + count))
+        case .success(let count):
+            tellRest(of: removed + count, telling)
+            completion(.success(removed + count))
         // Each entry that goes makes room for others to go.
         case .failure(.noSpace) where limit > 1: more(removed, limit / 2)
-        case .failure(let error): completion(.failure(error))
+        case .failure(let error):
+            tellRest(of: removed, telling)
+            completion(.failure(error))
         }
+    }
+
+    /// Tells who watches of those that were not told of one by one.
+    private func tellRest(of count: Int, _ telling: BulkRemoval?) {
+        if let rest = telling?.rest(of: count) { parts.tell([rest]) }
     }
 }
 
 extension WriteContext {
-    /// Removes what `query` finds, at most `limit`; how many.
-    fileprivate func remove(_ query: EntryQuery, limit: Int) throws -> Int {
+    /// Removes what `query` finds, at most `limit`, after so many others; how many.
+    fileprivate func remove(_ query: EntryQuery, limit: Int, _ telling: BulkRemoval, after count: Int) throws -> Int {
         let rows = try index.rows(query, limit: limit)
-        for row in rows { try remove(row) }
+        for (number, row) in rows.enumerated() { try remove(row, as: telling.verb(after: count + number)) }
         return rows.count
     }
 

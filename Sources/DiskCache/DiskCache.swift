@@ -30,28 +30,32 @@ public final class DiskCache: Sendable {
     ///   - directory: holds the lock; it is kept as long as this object lives.
     ///   - configuration: how bodies are kept, and the limits.
     ///   - clock: decides what is fresh.
+    ///   - observer: is told what becomes of entries; nobody by default.
     ///   - log: is told what an operator should know; on any thread.
     /// - Throws: ``DiskCacheError/invalidNamespace(_:)``, ``DiskCacheError/newerFormat(found:supported:)``,
     ///   ``DiskCacheError/fileSystem(operation:path:errno:)``, ``DiskCacheError/noSpace``,
     ///   ``DiskCacheError/index(code:message:)``.
     public convenience init(
         in directory: CacheDirectory, configuration: Configuration, clock: any WallClock = SystemClock(),
-        log: @escaping @Sendable (DiskCacheNotice) -> Void = { _ in }
+        observer: (any EntryObserver)? = nil, log: @escaping @Sendable (DiskCacheNotice) -> Void = { _ in }
     ) throws(DiskCacheError) {
-        try self.init(in: directory, configuration: configuration, clock: clock, log: log, crashHook: { _ in })
+        try self.init(
+            in: directory, configuration: configuration, clock: clock, observer: observer, log: log,
+            crashHook: { _ in })
     }
 
-    /// ``init(in:configuration:clock:log:)`` with a hook that is called at every ``CrashPoint``, and with what is
-    /// called to have the disk keep bodies.
+    /// ``init(in:configuration:clock:observer:log:)`` with a hook that is called at every ``CrashPoint``, and with what
+    /// is called to have the disk keep bodies.
     init(
         in directory: CacheDirectory, configuration: Configuration, clock: any WallClock,
-        log: @escaping @Sendable (DiskCacheNotice) -> Void, crashHook: @escaping @Sendable (CrashPoint) throws -> Void,
-        sync: FileSync = .system
+        observer: (any EntryObserver)? = nil, log: @escaping @Sendable (DiskCacheNotice) -> Void,
+        crashHook: @escaping @Sendable (CrashPoint) throws -> Void, sync: FileSync = .system
     ) throws(DiskCacheError) {
         self.configuration = configuration
         diskThreads = DiskThreads(count: configuration.footprint.diskThreadCount)
         parts = try CacheParts(
-            in: directory, configuration: configuration, clock: clock, log: log, crashHook: crashHook, sync: sync)
+            in: directory, configuration: configuration, clock: clock, log: log, crashHook: crashHook, sync: sync,
+            observer: observer)
         let loop = try WriterLoop(parts)
         try Recovery.run(parts, loop)
         writer = Writer(parts, loop: loop)

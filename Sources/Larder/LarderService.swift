@@ -16,6 +16,8 @@ public final class LarderService: Sendable {
     public let memory: MemoryKeeper
     /// What the service counts.
     public let metrics = ServiceMetrics()
+    /// Tells what happens.
+    public let events: EventHub
     /// Where "now" comes from.
     public let clock: any WallClock
     /// How many connections clients may have at once: what requests to origins and files leave of the descriptors.
@@ -35,11 +37,12 @@ public final class LarderService: Sendable {
     ///
     /// - Parameters:
     ///   - memoryPressure: what says that memory is short; none by default.
+    ///   - eventLimits: what listening may take, but for how many may listen, which the configuration says.
     /// - Throws: ``DiskCacheError`` when the directory cannot be used, ``NamespaceError`` when the namespaces cannot be
     ///   written down.
     public init(
         configuration: Configuration, clock: any WallClock = SystemClock(), logger: Logger,
-        memoryPressure: MemoryPressureFiles = MemoryPressureFiles()
+        memoryPressure: MemoryPressureFiles = MemoryPressureFiles(), eventLimits: EventHub.Limits = EventHub.Limits()
     ) throws {
         self.configuration = configuration
         self.clock = clock
@@ -59,6 +62,10 @@ public final class LarderService: Sendable {
                 ])
         }
         clientLimit = limits.clients
+        var eventLimits = eventLimits
+        eventLimits.listeners = configuration.listeners(of: limits.clients)
+        eventLimits.listenersPerClient = configuration.listenersPerClient(of: eventLimits.listeners)
+        events = EventHub(eventLimits, clock: clock)
         originConfiguration.maxTransfers = limits.downloads
         originConfiguration.maxTransfersPerHost = limits.downloadsPerHost
         originConfiguration.certificateAuthorityFile = configuration.originAuthority
@@ -77,7 +84,8 @@ public final class LarderService: Sendable {
             namespaces = try NamespaceTable(
                 tools: Namespace.Tools(
                     directory: directory, configuration: configuration, clock: clock, metrics: metrics,
-                    origin: origin, gatewayOrigin: gatewayOrigin, namespaceLimit: limits.namespaces, logger: logger),
+                    origin: origin, gatewayOrigin: gatewayOrigin, namespaceLimit: limits.namespaces, events: events,
+                    logger: logger),
                 memory: memory)
         } catch {
             memory.stop()
@@ -123,6 +131,7 @@ public final class LarderService: Sendable {
 
     /// Cancels downloads, flushes and closes the caches, and releases the directory's lock. Blocks.
     public func close() {
+        events.stop()
         namespaces.stop()
         memory.stop()
         origin.shutDown()

@@ -70,6 +70,9 @@ struct ContractTests {
                 (200, "PUT", "/fetch/\(url)", [.contentType: "text/plain"], "x"),
                 (200, "PATCH", "/fetch/\(url)", json, "{}"), (200, "DELETE", "/fetch/\(url)", [:], ""),
                 (200, "OPTIONS", "/fetch/\(url)", [:], ""), (404, "GET", "/fetch/", [:], ""),
+                // One without an end is in the tests of events.
+                (400, "GET", "/events?type=none", [:], ""), (200, "HEAD", "/events", [:], ""),
+                (404, "GET", "/events?namespace=none", [:], ""),
                 (200, "PUT", "/namespaces/a", json, #"{"version": "2", "origins": ["localhost"]}"#),
                 (400, "PUT", "/namespaces/a", json, #"{"layout": "flat"}"#), (400, "PUT", "/namespaces/A", json, "{}"),
                 (409, "PUT", "/namespaces/b", json, #"{"diskLimit": "1TiB"}"#),

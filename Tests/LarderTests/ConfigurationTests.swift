@@ -24,6 +24,22 @@ struct ConfigurationTests {
         #expect(configuration.connectionsPerClient(of: limit) == expected)
     }
 
+    @Test(
+        "half of the connections may listen to events and, where others can connect, a quarter of these one address",
+        arguments: [
+            ("127.0.0.1", [], 1000, 500, 0), ("0.0.0.0", [], 1000, 500, 125), ("0.0.0.0", [], 1, 1, 16),
+            ("127.0.0.1", ["7", "3"], 1000, 7, 3), ("0.0.0.0", ["auto", "0"], 1000, 500, 0),
+            ("0.0.0.0", ["5000", "auto"], 1000, 1000, 250),
+        ] as [(String, [String], Int, Int, Int)])
+    func listeners(host: String, options: [String], connections: Int, all: Int, ofOneClient: Int) throws {
+        var flags = ["host": [host], "open": ["true"]]
+        flags["max-listeners"] = options.first.map { [$0] }
+        flags["max-listeners-per-client"] = options.last.map { [$0] }
+        let configuration = try Configuration(flags: flags, environment: home, file: nil)
+        #expect(configuration.listeners(of: connections) == all)
+        #expect(configuration.listenersPerClient(of: all) == ofOneClient)
+    }
+
     @Test("the defaults are those of the table")
     func defaults() throws {
         // Every default text, read as if an operator had written it, makes the configuration that no option makes.
@@ -86,7 +102,9 @@ struct ConfigurationTests {
         arguments: [
             ("port", "-1"), ("port", "65536"), ("memory-limit", "1.5GiB"), ("memory-limit", "-1"),
             ("disk-limit", "10"), ("inline-limit", "1GiB"), ("default-ttl", "-1"), ("default-ttl", "nan"),
-            ("default-ttl", "1e12"), ("max-downloads", "0"), ("layout", "Hashed"), ("durability", "disk"),
+            ("default-ttl", "1e12"), ("max-downloads", "0"), ("max-listeners", "0"), ("max-listeners", "half"),
+            ("max-listeners-per-client", "-1"), ("max-connections-per-client", "100001"), ("layout", "Hashed"),
+            ("durability", "disk"),
             ("durability", ""), ("schemes", "file"),
             ("log-level", "loud"), ("log-format", "xml"), ("allow-origin", "10.0.0.0/33"), ("drain-delay", "x"),
             ("allow-origin", ""), ("allow-origin", "10.0.0.1,,a.test"), ("schemes", "http,"), ("host", ""),

@@ -104,6 +104,73 @@ struct StreamTests {
         }
     }
 
+    @Test("several pieces are written at once, in order, and are counted together")
+    func pieces() async throws {
+        let stream = ResponseStream(highWaterMark: 10)
+        let pieces = ["one ", "", "two ", "three"].map { SharedBytes($0.utf8) }
+        #expect(stream.write(pieces: pieces[..<3]) == .room)
+        #expect(stream.bufferedCount == 8)
+        #expect(stream.write(pieces: pieces[3...]) == .full)
+        stream.finish()
+        #expect(stream.write(pieces: pieces) == .closed)
+        try await withDaemon(Self.streaming(stream)) { daemon in
+            let client = try RawClient(port: daemon.port)
+            try client.request("GET", "/")
+            #expect(try client.answer().text == "one two three")
+        }
+    }
+
+    @Test(
+        "an aborted stream is over at once, though its client reads nothing, and though it was finished",
+        arguments: [false, true])
+    func abort(isFinished: Bool) async throws {
+        let stream = ResponseStream()
+        for _ in 0..<256 { stream.write(pattern(64 << 10)) }
+        if isFinished { stream.finish() }
+        let closed = Mailbox<Void>()
+        stream.onClose { closed.put(()) }
+        try await withDaemon(Self.streaming(stream)) { daemon in
+            let client = try RawClient(port: daemon.port, receiveBuffer: 32 * 1024)
+            try client.request("GET", "/")
+            #expect(try client.receive(atMost: 1).count == 1)
+            #expect(closed.count == 0)
+            stream.abort()
+            _ = try closed.wait()
+            #expect(eventually { daemon.connectionCount == 0 })
+            #expect(stream.bufferedCount == 0)
+            #expect(stream.write("x".utf8) == .closed)
+        }
+    }
+
+    @Test("a stream that waits is aborted, too; one that is over leaves the connection's next answer alone")
+    func abortWaiting() async throws {
+        let streams = Mailbox<ResponseStream>()
+        let handler = Handler.answering { _ in
+            let stream = ResponseStream()
+            stream.write("x".utf8)
+            streams.put(stream)
+            return Response(body: .stream(stream, length: nil))
+        }
+        try await withDaemon(handler) { daemon in
+            let client = try RawClient(port: daemon.port)
+            try client.request("GET", "/first")
+            let first = try streams.wait()[0]
+            first.finish()
+            #expect(try client.answer().text == "x")
+            try client.request("GET", "/second")
+            let second = try streams.wait(for: 2)[1]
+            first.abort()
+            second.write("y".utf8)
+            second.finish()
+            #expect(try client.answer().text == "xy")
+            try client.request("GET", "/third")
+            let third = try streams.wait(for: 3)[2]
+            third.abort()
+            #expect(throws: RawClient.Failure.self) { try client.answer() }
+            #expect(eventually { daemon.connectionCount == 0 })
+        }
+    }
+
     @Test("a stream that ends before its declared length breaks the answer off")
     func tooShort() async throws {
         let stream = ResponseStream()

@@ -2,7 +2,7 @@ import Foundation
 
 /// Connections that asked once and then stay open.
 final class IdleConnections {
-    private var descriptors: [Int32] = []
+    private(set) var descriptors: [Int32] = []
 
     /// Opens them all; each asks for `target` once, and waits for the answer.
     init(_ count: Int, to server: Server, target: String) throws {

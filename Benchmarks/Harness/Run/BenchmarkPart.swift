@@ -12,6 +12,6 @@ protocol BenchmarkPart: Sendable {
 
 /// All parts, in the order in which they run.
 let allParts: [any BenchmarkPart.Type] = [
-    Hits.self, Instructions.self, Disk.self, Fill.self, Connections.self, Mixed.self, Start.self, Listing.self,
-    Storage.self, Eviction.self,
+    Hits.self, Instructions.self, Disk.self, Fill.self, Connections.self, Listeners.self, Mixed.self, Start.self,
+    Listing.self, Storage.self, Eviction.self,
 ]

@@ -25,6 +25,8 @@ final class Eviction {
 
     /// The most entries that go in one transaction, which others wait behind.
     static let stepLimit = 64
+    /// How a step is told of.
+    private static let telling = BulkRemoval(.evicted, singleLimit: 16)
     /// So much room is kept above the reserve.
     private static let leastRoom: Int64 = 256 << 10
     /// After sparing so many others, a step ends with the first that goes.
@@ -110,9 +112,10 @@ final class Eviction {
             freed.entries == 0 || queues.moves < Self.moveLimit,
             let victim = try policy.victim(of: &queues), let row = try context.index.row(forID: victim.id)
         {
-            try context.remove(row)
+            try context.remove(row, as: Self.telling.verb(after: freed.entries))
             freed.add(row)
         }
+        context.tell(Self.telling.rest(of: freed.entries))
         return freed
     }
 
@@ -127,7 +130,7 @@ final class Eviction {
                 if try context.flushSlide(of: row.entry) {
                     spared += 1
                 } else {
-                    try context.remove(row)
+                    try context.remove(row, as: Self.telling.verb(after: freed.entries))
                     freed.add(row)
                 }
             }

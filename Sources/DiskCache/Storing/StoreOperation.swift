@@ -45,6 +45,7 @@ struct StoreOperation: Sendable {
         try context.index.put(row, body: inline, replacing: old)
         context.totals.add(row)
         context.invalidate(key.text)
+        context.tell(.stored, entry)
         return .stored(entry)
     }
 

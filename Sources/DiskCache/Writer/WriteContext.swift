@@ -37,11 +37,24 @@ final class WriteContext {
     // MARK: - Entries
 
     /// Removes an entry: its row, and its body from its place.
-    func remove(_ row: EntryRow) throws {
+    ///
+    /// - Parameter verb: how that is told to who watches; `nil`: not by itself, see ``BulkRemoval``.
+    func remove(_ row: EntryRow, as verb: EntryChange.Verb? = .removed) throws {
         if let path = row.path { try setAside(path, id: row.id) }
         try index.delete(row)
         totals.remove(row)
         invalidate(row.entry.key)
+        if let verb { tell(verb, row.entry) }
+    }
+
+    /// Has who watches told, once this is durable, what became of an entry.
+    func tell(_ verb: EntryChange.Verb, _ entry: Entry) {
+        if parts.isWatched { journal.tell(EntryChange(verb, entry)) }
+    }
+
+    /// The same of what is known already; `nil`: there is nothing to tell.
+    func tell(_ change: EntryChange?) {
+        if let change, parts.isWatched { journal.tell(change) }
     }
 
     /// Removes some of what entries take above the limit; how many of them.

@@ -48,6 +48,7 @@ final class WriterLoop: @unchecked Sendable {
             let context = try transaction(jobs, &failures)
             context.journal.committed()
             isIndexLost = false
+            parts.tell(context.journal.changes)
             for (job, failure) in zip(jobs, failures) { job.finish(failure) }
             context.journal.cleanUp()
             parts.bodies.clearIntents()

@@ -42,6 +42,11 @@ public final class TokenStore: Sendable {
         return isGood ? bearer : nil
     }
 
+    /// Whether somebody who was let in would be let in again, with the same rights.
+    public func knows(_ bearer: Bearer) -> Bool {
+        bearers.withLock { $0[bearer.token.name] === bearer }
+    }
+
     private static let nobodys = [UInt8](repeating: 0, count: 32)
 
     /// In a time that does not depend on where they differ.

@@ -29,6 +29,10 @@ public struct Configuration: Equatable, Sendable {
     /// Connections that one client address may have at once; 0: any number. Default: `nil`, see
     /// ``connectionsPerClient(of:)``.
     public var maxConnectionsPerClient: Int?
+    /// Clients that may listen to events at once. Default: `nil`, see ``listeners(of:)``.
+    public var maxListeners: Int?
+    /// Of these, how many one client address may be; 0: any number. Default: `nil`, see ``listenersPerClient(of:)``.
+    public var maxListenersPerClient: Int?
     /// A port for probes and metrics alone, which need no token and no TLS there; `nil`: none. Default: `nil`.
     public var adminPort: UInt16?
     /// The cache directory, absolute. Default: `$XDG_CACHE_HOME/larder`, else `~/.cache/larder`; empty means that.

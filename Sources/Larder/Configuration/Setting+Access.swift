@@ -60,14 +60,34 @@ extension Setting {
         "Connections that one client address may have at once; more get 503, and over TLS nothing. 0 is any number; "
             + "auto is that on loopback, and elsewhere a quarter of what all clients may have, at least 16."
     ) { (text, configuration) throws(SettingValueError) in
-        guard text != "auto" else {
-            configuration.maxConnectionsPerClient = nil
-            return
+        configuration.maxConnectionsPerClient = try countOrAuto(text, from: 0)
+    }
+
+    /// See ``Configuration/maxListeners``.
+    public static let maxListeners = Setting(
+        "max-listeners", "COUNT", default: "auto",
+        "Clients that may listen to /events at once; more get 503. auto is half of the connections that all clients may "
+            + "have."
+    ) { (text, configuration) throws(SettingValueError) in
+        configuration.maxListeners = try countOrAuto(text, from: 1)
+    }
+
+    /// See ``Configuration/maxListenersPerClient``.
+    public static let maxListenersPerClient = Setting(
+        "max-listeners-per-client", "COUNT", default: "auto",
+        "Of these, how many one client address may be; more get 503. 0 is any number; auto is that on loopback, and "
+            + "elsewhere a quarter of them, at least 16."
+    ) { (text, configuration) throws(SettingValueError) in
+        configuration.maxListenersPerClient = try countOrAuto(text, from: 0)
+    }
+
+    /// `nil` for auto.
+    private static func countOrAuto(_ text: String, from least: Int) throws(SettingValueError) -> Int? {
+        if text == "auto" { return nil }
+        guard let count = Int(text), (least...100_000).contains(count) else {
+            throw SettingValueError("a number from \(least) to 100000, or auto")
         }
-        guard let count = Int(text), (0...100_000).contains(count) else {
-            throw SettingValueError("a number from 0 to 100000, or auto")
-        }
-        configuration.maxConnectionsPerClient = count
+        return count
     }
 
     /// As browsers write it: lower-case, without a path or a default port.
@@ -90,6 +110,18 @@ extension Configuration {
     /// number. By default nobody can take them all from one address, but on loopback all clients have the same.
     public func connectionsPerClient(of limit: Int) -> Int {
         maxConnectionsPerClient ?? (isOnLoopback ? 0 : max(16, limit / 4))
+    }
+
+    /// How many may listen to events at once, where clients may have `limit` connections, of which each of them takes
+    /// one: half of these by default.
+    func listeners(of limit: Int) -> Int {
+        min(limit, maxListeners ?? max(1, limit / 2))
+    }
+
+    /// How many of one client address may listen, where all may be `limit`; 0 is any number. The default is as that of
+    /// ``connectionsPerClient(of:)``.
+    func listenersPerClient(of limit: Int) -> Int {
+        maxListenersPerClient ?? (isOnLoopback ? 0 : max(16, limit / 4))
     }
 
     /// Throws what an operator has to decide who puts a server without tokens where others reach it.

@@ -5,9 +5,9 @@ extension Setting {
     /// Every option of `larder serve`, in the order of the help.
     public static let all: [Setting] = [
         host, port, tlsCertificate, tlsKey, tlsClientCA, tokensFile, open, allowHost, corsOrigin,
-        maxConnectionsPerClient, adminPort, directory, layout, defaultTTL, memoryLimit, diskLimit, diskReserve,
-        entryLimit, inlineLimit, durability, maxDownloads, maxDownloadsPerHost, allowOrigin, denyOrigin, originPorts,
-        originCA, schemes, drainDelay, drainTimeout, logLevel, logFormat,
+        maxConnectionsPerClient, maxListeners, maxListenersPerClient, adminPort, directory, layout, defaultTTL,
+        memoryLimit, diskLimit, diskReserve, entryLimit, inlineLimit, durability, maxDownloads, maxDownloadsPerHost,
+        allowOrigin, denyOrigin, originPorts, originCA, schemes, drainDelay, drainTimeout, logLevel, logFormat,
     ]
 
     /// See ``Configuration/host``.

@@ -8,8 +8,9 @@ extension DownloadManager {
         let key = flight.key.text
         let now = tools.clock.now()
         count(result, elapsed: flight.elapsed)
-        let (waiters, refused, successor) = state.withLock { state -> ([Waiter], [Waiter], Flight?) in
-            guard let running = state.running.removeValue(forKey: key) else { return ([], [], nil) }
+        let (waiters, refused, successor, ended) = state.withLock {
+            state -> ([Waiter], [Waiter], Flight?, DownloadStatus?) in
+            guard let running = state.running.removeValue(forKey: key) else { return ([], [], nil, nil) }
             var status = Self.status(key: key, of: flight, waiters: 0)
             status.endDate = now
             switch result {
@@ -27,12 +28,13 @@ extension DownloadManager {
             }
             guard let next, !state.isStopping else {
                 state.places.giveBack(1)
-                return (Array(waiters.values), Array(later.values), nil)
+                return (Array(waiters.values), Array(later.values), nil, status)
             }
             let successor = makeFlight(next, flight.key)
             state.running[key] = Running(flight: successor, waiters: later, goesOnAlone: running.goesOnAlone)
-            return (Array(waiters.values), [], successor)
+            return (Array(waiters.values), [], successor, status)
         }
+        if let ended { tellEnd(of: flight, ended, result) }
         switch result {
         case .success(let success): answer(waiters, success)
         case .failure(let error): answer(waiters, error, flight: flight, now: now)

@@ -148,6 +148,7 @@ public final class DownloadManager: Sendable {
                 let refreshes = (try? join(request, key: key, held: held, waiter: nil)) != nil
                 tools.metrics.staleAnswers.increment()
                 tools.cache.recordHit(held)
+                tellAnswer(held, to: request)
                 completion(.success(DownloadResult(outcome: .stale, entry: held, isChange: refreshes)))
                 return nil
             }
@@ -165,6 +166,7 @@ public final class DownloadManager: Sendable {
         tools.metrics.hits.increment()
         let entry = request.updatesExpiry ? tools.cache.slide(held, ttl: request.ttl) : held
         tools.cache.recordHit(entry)
+        tellAnswer(entry, to: request)
         let pinned = request.pinned == entry.pinned ? nil : request.pinned
         guard !request.tags.isSubset(of: entry.tags) || pinned != nil else {
             completion(.success(DownloadResult(outcome: .cached, entry: entry)))
@@ -236,13 +238,16 @@ public final class DownloadManager: Sendable {
     }
 
     func makeFlight(_ request: DownloadRequest, _ key: CacheKey) -> Flight {
-        Flight(request, key: key, tools: tools) { [weak self] in self?.land($0, with: $1) }
+        Flight(
+            request, key: key, tools: tools, progressed: { [weak self] in self?.tellProgress(of: $0) },
+            finish: { [weak self] in self?.land($0, with: $1) })
     }
 
     /// Sets a flight going that is the one of its key by now.
     ///
     /// - Parameter held: the entry that its request found expired, or asked to refresh.
     func lead(_ flight: Flight, held: Entry?) {
+        tellStart(of: flight)
         flight.reserve()
         depart(flight, held: held)
     }

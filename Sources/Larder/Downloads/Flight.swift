@@ -17,6 +17,7 @@ final class Flight: OriginReceiver, Sendable {
         let clock: any WallClock
         let metrics: ServiceMetrics
         let options: NamespaceOptions
+        let events: NamespaceEvents
         let entryLimit: Int64
     }
 
@@ -27,6 +28,9 @@ final class Flight: OriginReceiver, Sendable {
     }
 
     typealias Finish = @Sendable (Flight, Result<DownloadResult, DownloadError>) -> Void
+
+    /// The least time between two times that listeners are told how far it is.
+    private static let reportInterval: Duration = .milliseconds(250)
 
     private enum Phase { case waiting, receiving, storing, ended }
 
@@ -41,6 +45,15 @@ final class Flight: OriginReceiver, Sendable {
         /// The entry whose validators were sent along.
         var held: Entry?
         var head: OriginHead?
+        /// When listeners may be told again how far it is.
+        var nextReport = ContinuousClock.now
+
+        /// Whether listeners are to be told now: not of a body that is complete, whose end they are told of.
+        mutating func takesReport(at now: ContinuousClock.Instant) -> Bool {
+            guard now >= nextReport, progress.receivedBytes != progress.totalBytes else { return false }
+            nextReport = now + Flight.reportInterval
+            return true
+        }
     }
 
     let request: DownloadRequest
@@ -48,14 +61,23 @@ final class Flight: OriginReceiver, Sendable {
     let startDate: Timestamp
     private let start = ContinuousClock.now
     private let tools: Tools
+    private let progressed: @Sendable (Flight) -> Void
     private let finish: Finish
     private let state: Locked<State>
 
     /// A flight that has not begun.
-    init(_ request: DownloadRequest, key: CacheKey, tools: Tools, finish: @escaping Finish) {
+    ///
+    /// - Parameters:
+    ///   - progressed: called now and then while its body comes, if somebody listens.
+    ///   - finish: called once, at its end.
+    init(
+        _ request: DownloadRequest, key: CacheKey, tools: Tools, progressed: @escaping @Sendable (Flight) -> Void,
+        finish: @escaping Finish
+    ) {
         self.request = request
         self.key = key
         self.tools = tools
+        self.progressed = progressed
         self.finish = finish
         startDate = tools.clock.now()
         state = Locked(State(tags: request.tags))
@@ -63,6 +85,9 @@ final class Flight: OriginReceiver, Sendable {
 
     /// How much has come.
     var progress: Progress { state.withLock(\.progress) }
+
+    /// The tags of all who wanted it so far, sorted.
+    var tags: [String] { state.withLock(\.tags).sorted() }
 
     /// The time since the flight was made.
     var elapsed: Duration { ContinuousClock.now - start }
@@ -164,12 +189,14 @@ final class Flight: OriginReceiver, Sendable {
     }
 
     func originDidSend(_ bytes: UnsafeRawBufferPointer) throws {
-        let reservation = state.withLock { state in
+        let isHeard = tools.events.isHeard
+        let (reservation, isToBeTold) = state.withLock { state in
             state.progress.receivedBytes += Int64(bytes.count)
-            return state.reservation
+            return (state.reservation, isHeard && state.takesReport(at: .now))
         }
         tools.metrics.receivedBytes.increment(by: bytes.count)
         try reservation?.receive(bytes)
+        if isToBeTold { progressed(self) }
     }
 
     func originDidFinish(_ result: Result<OriginSummary, OriginError>) {

@@ -20,6 +20,8 @@ public final class Namespace: Sendable {
     public let gateway: Gateway
     /// What was chosen of it.
     public let options: NamespaceOptions
+    /// What happens in it.
+    let events: NamespaceEvents
     /// Those who ask for something that may look at many entries.
     public let listings = ListingLine()
 
@@ -42,8 +44,11 @@ public final class Namespace: Sendable {
         configuration.memoryLimit = Int(memoryLimit)
         configuration.defaultTTL = server.defaultTTL
         if name != LarderService.defaultNamespace { configuration.footprint = .small }
-        cache = try DiskCache(in: tools.directory, configuration: configuration, clock: tools.clock) {
-            [logger = tools.logger] in
+        let events = NamespaceEvents(hub: tools.events, namespace: name, clock: tools.clock)
+        self.events = events
+        cache = try DiskCache(
+            in: tools.directory, configuration: configuration, clock: tools.clock, observer: events
+        ) { [logger = tools.logger] in
             logger.log($0, of: name)
         }
         options = NamespaceOptions(
@@ -51,7 +56,7 @@ public final class Namespace: Sendable {
         downloads = DownloadManager(
             tools: Flight.Tools(
                 cache: cache, origin: tools.origin, clock: tools.clock, metrics: tools.metrics, options: options,
-                entryLimit: Int64(server.entryLimit)),
+                events: events, entryLimit: Int64(server.entryLimit)),
             schemes: server.schemes, allowances: tools.downloadAllowances)
         gateway = Gateway(
             tools: FetchFlight.Tools(
@@ -71,6 +76,7 @@ public final class Namespace: Sendable {
         let gatewayOrigin: OriginClient
         /// How many namespaces there may be.
         let namespaceLimit: Int
+        let events: EventHub
         let downloadAllowances = DownloadManager.Allowances()
         let gateways = GatewayGroup()
         let logger: Logger

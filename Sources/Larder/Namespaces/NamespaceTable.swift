@@ -255,6 +255,7 @@ public final class NamespaceTable: Sendable {
             state.running[name] = namespace
             if let retired { state.retired.append(retired) }
         }
+        if retired != nil, let old { old.events.end(with: old.cache.totals.entries) }
     }
 
     /// It was opened, and nobody has seen it.

@@ -105,6 +105,12 @@ final class AccessGate: Sendable {
         return Visitor(bearer: bearer, origin: origin, mayBePages: allowsPages)
     }
 
+    /// Whether a visitor that was let in, and stays, is as welcome as it was: tokens may be gone.
+    func stillAdmits(_ visitor: Visitor) -> Bool {
+        guard let tokens, let bearer = visitor.bearer else { return true }
+        return tokens.knows(bearer)
+    }
+
     /// The fields of a request that choose its namespace, for `Vary`.
     func vary(of request: Request) -> String {
         if tokens == nil { return "Larder-Namespace" }

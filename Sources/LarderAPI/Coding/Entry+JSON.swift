@@ -50,7 +50,15 @@ extension DownloadStatus {
     ///
     /// - Parameter entry: what it made, if that is still held.
     func json(_ entry: Entry?, at now: Timestamp) -> JSON {
-        var members: [JSON.Member] = [
+        var members = members
+        if let entry { members.append(.init("entry", entry.json(at: now))) }
+        if let error { members.append(.init("problem", Problem(error).json)) }
+        return .object(members)
+    }
+
+    /// The members that are always there.
+    var members: [JSON.Member] {
+        [
             .init("key", .string(key)),
             .init("url", .string(url)),
             .init("state", .string(state.rawValue)),
@@ -60,8 +68,5 @@ extension DownloadStatus {
             .init("waiters", .number(waiters)),
             .init("startDate", .date(startDate)),
         ]
-        if let entry { members.append(.init("entry", entry.json(at: now))) }
-        if let error { members.append(.init("problem", Problem(error).json)) }
-        return .object(members)
     }
 }

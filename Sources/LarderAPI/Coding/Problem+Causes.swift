@@ -104,6 +104,19 @@ extension Problem {
         }
     }
 
+    /// Why somebody may not listen.
+    init(_ refusal: EventHub.Refusal) {
+        switch refusal {
+        case .full:
+            self.init(status: 503, detail: "as many listen to events as may (--max-listeners); ask again later")
+        case .crowded:
+            self.init(
+                status: 503,
+                detail: "as many of your address listen to events as may (--max-listeners-per-client); close some")
+        case .stopping: self = .stopping
+        }
+    }
+
     static let noSpace = Problem(
         status: 507,
         detail: "the disk is full, or --disk-limit, --disk-reserve or the namespace's diskLimit is reached and what is "

@@ -3,7 +3,7 @@ import Larder
 import Primitives
 
 /// The parameters of a request's query, by name; a name that is not known, or comes twice (but
-/// `tags`), is refused.
+/// `tags` and `type`, whose values are lists), is refused.
 struct Query {
     private var values: [String: String] = [:]
 
@@ -16,7 +16,7 @@ struct Query {
                     "the query parameter \"\(name)\" is not known here" + (known.isEmpty ? "" : "; there are \(list)"),
                     pointer: "/" + JSON.pointerToken(name))
             }
-            if name == "tags", let held = values[name] {
+            if name == "tags" || name == "type", let held = values[name] {
                 values[name] = held + "," + value
                 continue
             }
@@ -29,6 +29,13 @@ struct Query {
     subscript(name: String) -> String? { values[name] }
 
     var isEmpty: Bool { values.isEmpty }
+
+    /// Some text; `nil` when absent.
+    func nonEmpty(_ name: String) throws(Problem) -> String? {
+        guard let text = values[name] else { return nil }
+        guard !text.isEmpty else { throw .invalid("\(name) is empty", pointer: "/" + name) }
+        return text
+    }
 
     /// `true` or `false`; `nil` when absent.
     func bool(_ name: String) throws(Problem) -> Bool? {

@@ -133,9 +133,9 @@ struct EntryRoutes: Sendable {
     private static func filter(_ query: Query) throws(Problem) -> EntryFilter {
         var filter = EntryFilter.all
         filter.url = try query.canonicalURL()?.url.string
-        filter.prefix = try nonEmpty(query, "prefix")
-        filter.host = try nonEmpty(query, "host")?.lowercased()
-        filter.tag = try nonEmpty(query, "tag").map(Tags.spelling)
+        filter.prefix = try query.nonEmpty("prefix")
+        filter.host = try query.nonEmpty("host")?.lowercased()
+        filter.tag = try query.nonEmpty("tag").map(Tags.spelling)
         if let text = query["state"] {
             guard let state = EntryFilter.State(rawValue: text) else {
                 throw .invalid("state is fresh or stale", pointer: "/state")
@@ -150,12 +150,6 @@ struct EntryRoutes: Sendable {
             filter.kind = kind
         }
         return filter
-    }
-
-    private static func nonEmpty(_ query: Query, _ name: String) throws(Problem) -> String? {
-        guard let text = query[name] else { return nil }
-        guard !text.isEmpty else { throw .invalid("\(name) is empty", pointer: "/" + name) }
-        return text
     }
 
     private static func sort(_ text: String?) throws(Problem) -> EntrySort {

@@ -144,8 +144,19 @@ struct ServiceRoutes: Sendable {
             "larder_memory_pressure_total", "counter", "Signs that memory is short.", service.memory.signs)
         text.metric("larder_memory_entries", "gauge", "Entries in the memory tier.", memory.count)
         namespaceMetrics(&text)
+        eventMetrics(&text)
         requestMetrics(&text)
         return .text(Array(text.text.utf8), type: PrometheusText.contentType)
+    }
+
+    private func eventMetrics(_ text: inout PrometheusText) {
+        let events = service.events
+        text.metric("larder_event_listeners", "gauge", "Clients that listen to events.", events.listenerCount)
+        text.metric(
+            "larder_events_sent_total", "counter", "Events sent, counted for each listener.", events.sent.value)
+        text.metric(
+            "larder_event_listeners_dropped_total", "counter", "Listeners cut off because they were too far behind.",
+            events.dropped.value)
     }
 
     private func namespaceMetrics(_ text: inout PrometheusText) {

@@ -183,11 +183,12 @@ final class APIHandler: RequestHandler {
     ) throws(Problem) -> Namespace {
         switch route.space {
         case .inPath: return namespaces.default
+        case .inQuery where Self.namesNamespace(request.query): return namespaces.default
         case .server:
             // What concerns all of them is the default one's.
             if route.scope != nil { try visitor.check(namespace: LarderService.defaultNamespace) }
             return namespaces.default
-        case .named: break
+        case .named, .inQuery: break
         }
         let names = request.fields[values: Self.namespaceField]
         guard names.count < 2 else {
@@ -197,6 +198,10 @@ final class APIHandler: RequestHandler {
         try visitor.check(namespace: name)
         guard let namespace = namespaces.find(name) else { throw Problem(NamespaceError.unknown(name)) }
         return namespace
+    }
+
+    private static func namesNamespace(_ query: String?) -> Bool {
+        query?.split(separator: "&").contains { $0.hasPrefix("namespace=") } ?? false
     }
 
     private static let namespaceField = HTTPField.Name("Larder-Namespace")!

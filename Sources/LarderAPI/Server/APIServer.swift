@@ -32,6 +32,7 @@ public final class APIServer: Sendable {
             DownloadRoutes(clock: service.clock).routes + EntryRoutes(clock: service.clock).routes
             + ContentRoutes(service: service, ready: ready).routes + FetchRoutes(ready: ready).routes
             + NamespaceRoutes(namespaces: service.namespaces).routes
+            + EventRoutes(events: service.events, namespaces: service.namespaces, gate: gate).routes
         let metrics = RequestMetrics(
             operations: apiRoutes.map(\.endpoint.operation) + [
                 "getStats", "getMetrics", "getLiveness", "getReadiness", "getOpenAPI",
@@ -115,14 +116,17 @@ public final class APIServer: Sendable {
         allRoutes.map { ($0.method, $0.pattern) }
     }
 
-    /// From now on `/readyz` says 503 and every answer closes its connection; requests are still served.
+    /// From now on `/readyz` says 503 and every answer closes its connection; requests are still served, but for those
+    /// that would listen to events: their streams end, so that they go elsewhere.
     public func beginDraining() {
         draining.set()
         daemon.beginDraining()
+        service.events.stop()
     }
 
     /// Stops listening, lets requests in flight finish for at most `deadline`, then stops.
     public func stop(deadline: Duration) async {
+        service.events.stop()
         await daemon.stop(deadline: deadline)
         // Last: until then it says that the server drains.
         await adminDaemon?.stop(deadline: .seconds(1))

@@ -17,6 +17,8 @@ struct Route: Sendable {
         case server
         /// The one that the path names: the endpoint looks at whether the visitor may use it.
         case inPath
+        /// Those that the query names, which is the endpoint's affair, too; without, as ``named``.
+        case inQuery
     }
 
     init(_ method: String, _ pattern: String, _ scope: Scope?, _ endpoint: Endpoint, in space: Space = .named) {

@@ -54,9 +54,16 @@ public final class ResponseStream: Sendable {
     /// Adds bytes, which are not copied. May be called before the response is sent.
     @discardableResult
     public func write(_ bytes: SharedBytes) -> Backpressure {
+        write(pieces: CollectionOfOne(bytes))
+    }
+
+    /// Adds several pieces in one go, none of which is copied; the connection is woken once for all of them.
+    @discardableResult
+    public func write(pieces: some Collection<SharedBytes> & Sendable) -> Backpressure {
         let (result, suspension): (Backpressure, Suspension?) = state.withLock { state in
             guard case .open = state.phase else { return (.closed, nil) }
-            let result = state.queue.append(bytes)
+            var result = Backpressure.room
+            for piece in pieces { result = state.queue.append(piece) }
             return (result, state.queue.count > 0 ? state.waiting.take() : nil)
         }
         resume(suspension)
@@ -95,6 +102,18 @@ public final class ResponseStream: Sendable {
     /// connection is broken off, so that the client does not take the body for whole.
     public func fail() {
         end(.failed)
+    }
+
+    /// Nobody is to get any more of it: what was not sent is let go of, and the connection is cut off at once. Unlike
+    /// ``finish()`` and ``fail()``, after which it may come, too, it does not wait for a client that takes nothing.
+    public func abort() {
+        // Under the lock: until this stream is closed, its answer is the one that the connection is busy with; after
+        // that the connection may serve another.
+        state.withLock { state in
+            if case .closed = state.phase { return }
+            state.connection?.giveUpSending()
+        }
+        close()
     }
 
     /// Calls `action` once, when the stream is over: everything was sent, or the client went away, or it did not want a

@@ -28,12 +28,13 @@ final class CacheFixture: Sendable {
 
     func open(
         _ configure: (inout DiskCache.Configuration) -> Void = { _ in },
-        crashHook: @escaping @Sendable (CrashPoint) throws -> Void = { _ in }, sync: FileSync = .system
+        crashHook: @escaping @Sendable (CrashPoint) throws -> Void = { _ in }, sync: FileSync = .system,
+        observer: (any EntryObserver)? = nil
     ) throws -> DiskCache {
         var configuration = configuration
         configure(&configuration)
         return try DiskCache(
-            in: directory, configuration: configuration, clock: clock,
+            in: directory, configuration: configuration, clock: clock, observer: observer,
             log: { [notices] in notices.append($0.message) }, crashHook: crashHook, sync: sync)
     }
 

@@ -40,6 +40,12 @@ struct TestTokens: Sendable {
         return fields
     }
 
+    /// Removes a token, and has the server read the file anew.
+    func revoke(_ name: String) throws {
+        try TokenFile.remove(name, at: directory.path("tokens"))
+        try store.reload()
+    }
+
     static func fields(_ value: String, for target: String) -> HTTPFields {
         target.hasPrefix("/fetch") ? [HTTPField.Name("Larder-Authorization")!: value] : [.authorization: value]
     }

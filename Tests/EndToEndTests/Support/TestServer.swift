@@ -20,7 +20,8 @@ final class TestServer: Sendable {
     /// allowed unless `configure` says otherwise.
     init(
         clock: ManualClock = ManualClock(), directory: TemporaryDirectory? = nil, authority: String? = nil,
-        tokens: TokenStore? = nil, configure: (inout Configuration) -> Void = { _ in }
+        tokens: TokenStore? = nil, eventLimits: EventHub.Limits = EventHub.Limits(),
+        configure: (inout Configuration) -> Void = { _ in }
     ) throws {
         self.clock = clock
         self.directory = try directory ?? TemporaryDirectory()
@@ -33,7 +34,8 @@ final class TestServer: Sendable {
         configure(&configuration)
         var logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
         logger.logLevel = .critical
-        service = try LarderService(configuration: configuration, clock: clock, logger: logger)
+        service = try LarderService(
+            configuration: configuration, clock: clock, logger: logger, eventLimits: eventLimits)
         api = APIServer(service: service, tokens: tokens, logger: logger)
         try api.start()
         try api.startAdmin()
@@ -76,11 +78,12 @@ final class TestServer: Sendable {
     /// Runs `body` with a server and stops it afterwards, however `body` ends.
     static func with<Result>(
         clock: ManualClock = ManualClock(), directory: TemporaryDirectory? = nil, authority: String? = nil,
-        tokens: TokenStore? = nil, configure: (inout Configuration) -> Void = { _ in },
-        _ body: (TestServer) async throws -> Result
+        tokens: TokenStore? = nil, eventLimits: EventHub.Limits = EventHub.Limits(),
+        configure: (inout Configuration) -> Void = { _ in }, _ body: (TestServer) async throws -> Result
     ) async throws -> Result {
         let server = try TestServer(
-            clock: clock, directory: directory, authority: authority, tokens: tokens, configure: configure)
+            clock: clock, directory: directory, authority: authority, tokens: tokens, eventLimits: eventLimits,
+            configure: configure)
         do {
             let result = try await body(server)
             try await server.stop()

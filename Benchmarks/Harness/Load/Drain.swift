@@ -1,0 +1,54 @@
+import Foundation
+
+/// Reads what comes on connections, on a thread of its own, and throws it away.
+///
+/// `@unchecked Sendable` because what changes is only touched while `lock` is held.
+final class Drain: @unchecked Sendable {
+    private let descriptors: [Int32]
+    private let lock = NSLock()
+    private var isEnding = false
+    /// On how many connections nothing has come yet.
+    private var silentCount: Int
+
+    init(_ connections: IdleConnections) {
+        descriptors = connections.descriptors
+        silentCount = connections.descriptors.count
+    }
+
+    /// Reads during `work`, and after it until something has come on each connection, for five seconds at most. Throws
+    /// when nothing has come on one of them.
+    func during(_ work: () throws -> Sample) throws -> Sample {
+        let group = DispatchGroup()
+        group.enter()
+        Thread { [self] in
+            readAll()
+            group.leave()
+        }.start()
+        let result = Result(catching: work)
+        lock.withLock { isEnding = true }
+        group.wait()
+        let silent = lock.withLock { silentCount }
+        let sample = try result.get()
+        guard silent == 0 else { throw BenchmarkError("nothing came on \(silent) of \(descriptors.count) connections") }
+        return sample
+    }
+
+    private func readAll() {
+        var piece = [UInt8](repeating: 0, count: 64 << 10)
+        var silent = Set(descriptors)
+        var end: Date?
+        while true {
+            for descriptor in descriptors {
+                if recv(descriptor, &piece, piece.count, Int32(MSG_DONTWAIT)) > 0 { silent.remove(descriptor) }
+            }
+            let isEnding = lock.withLock {
+                silentCount = silent.count
+                return self.isEnding
+            }
+            if isEnding, end == nil { end = Date().addingTimeInterval(5) }
+            if let end, silent.isEmpty || Date() > end { return }
+            // Often enough to keep up; to be woken for each of them would be most of the load.
+            usleep(100_000)
+        }
+    }
+}

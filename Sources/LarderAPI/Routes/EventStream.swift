@@ -1,0 +1,36 @@
+import Larder
+import MicroHTTPD
+import Primitives
+
+/// Writes events to a client's connection.
+final class EventStream: EventSink {
+    /// How many bytes may wait for the client before it is told no more: what it has not got is in the hub's window.
+    private static let highWaterMark = 64 << 10
+
+    /// The body of the answer.
+    let body = ResponseStream(highWaterMark: EventStream.highWaterMark)
+
+    func write(_ events: [PublishedEvent]) -> Backpressure {
+        body.write(pieces: events.map(\.text))
+    }
+
+    func mark(_ id: EventID) {
+        body.write(id.heartbeat)
+    }
+
+    func onRoom(_ action: @escaping @Sendable () -> Void) {
+        body.onRoom(action)
+    }
+
+    func onClose(_ action: @escaping @Sendable () -> Void) {
+        body.onClose(action)
+    }
+
+    func finish() {
+        body.finish()
+    }
+
+    func abort() {
+        body.abort()
+    }
+}

@@ -1,0 +1,173 @@
+import DiskCache
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+@testable import Larder
+
+@Suite("who listens to events, and who comes back")
+struct EventListenerTests {
+    @Test("a listener that was cut off and comes back with its last id misses nothing, and gets nothing twice")
+    func comingBack() async throws {
+        try await TestServer.with { (server) async throws in
+            let first = try await server.listen("type=entry.stored")
+            let start = try #require(first.lastID)
+            for number in 0..<5 { try await server.put("\(number)", [1]) }
+            let last = try await first.wait(for: 5)[4].id
+            first.close()
+            try await poll("nobody") { server.service.events.listenerCount == 0 }
+            for number in 5..<50 { try await server.put("\(number)", [1]) }
+            let second = try await server.listen("type=entry.stored", after: last)
+            let third = try await server.listen("type=entry.stored&key=1", after: start)
+            try await server.put("50", [1])
+            #expect(try await second.wait(for: 46).map(\.key) == (5...50).map { "\($0)" })
+            #expect(try await third.wait(for: 1).map(\.key) == ["1"])
+            let ids = (first.events + second.events).map(\.id)
+            #expect(Set(ids).count == ids.count)
+        }
+    }
+
+    @Test("who was away for too long, or over a restart, is told so first, and is told what follows")
+    func reset() async throws {
+        var limits = EventHub.Limits()
+        limits.windowCount = 10
+        let directory = try TemporaryDirectory()
+        let old = try await TestServer.with(directory: directory, eventLimits: limits) {
+            (server) async throws -> String in
+            let steady = try await server.listen()
+            for number in 0..<30 {
+                try await server.put("\(number)", [1])
+                try await steady.wait(for: number + 1)
+            }
+            let late = try await server.listen("type=download", after: steady.events[5].id)
+            let reset = try await late.wait(for: 1)[0]
+            #expect(reset.type == "reset" && reset.data["reason"] == "gap")
+            // From there on it goes on.
+            let again = try await server.listen(after: reset.id)
+            try await server.put("30", [1])
+            #expect(try await again.wait(for: 1).map(\.key) == ["30"])
+            let nonsense = try await server.listen(after: "nonsense")
+            #expect(try await nonsense.wait(for: 1)[0].data["reason"] == "restart")
+            return reset.id
+        }
+        try await TestServer.with(directory: directory) { (server) async throws in
+            let listener = try await server.listen(after: old)
+            try await server.put("new", [1])
+            let events = try await listener.wait(for: 2)
+            #expect(events[0].type == "reset" && events[0].data["reason"] == "restart")
+            #expect(events[1].key == "new")
+        }
+    }
+
+    @Test("a listener that reads nothing is cut off, and the others are told everything meanwhile")
+    func stalled() async throws {
+        var limits = EventHub.Limits()
+        limits.windowBytes = 4 << 20
+        try await TestServer.with(eventLimits: limits) { (server) async throws in
+            let events = server.service.events
+            let stalled = try await blocking { [port = server.api.port] in
+                let connection = try RawConnection(port: port)
+                try connection.sendRequest("GET", "/events")
+                _ = try connection.readHead()
+                return connection
+            }
+            let steady = try await server.listen()
+            #expect(events.listenerCount == 2)
+            // What the sockets take looks as if it was read; behind that the server waits.
+            var count = 0
+            while events.dropped.value == 0, count < 1000 {
+                count += 1
+                server.tellLong(count)
+                try await steady.wait(for: count)
+            }
+            #expect(events.dropped.value == 1)
+            #expect(steady.events.compactMap { $0.data["count"]?.doubleValue } == (1...count).map { Double($0) })
+            try await poll("its end") { events.listenerCount == 1 }
+            // What its kernel has it can still read, and then it is over.
+            _ = try? await blocking { try stalled.readToEnd() }
+            try await server.put("after", [1])
+            #expect(try await steady.wait(for: count + 1).last?.key == "after")
+        }
+    }
+
+    @Test("only so many may listen, in all and from one address; more are told to come back")
+    func limits() async throws {
+        for (limit, perClient, words) in [(2, 0, "--max-listeners)"), (9, 2, "--max-listeners-per-client")] {
+            try await TestServer.with(configure: {
+                $0.maxListeners = limit
+                $0.maxListenersPerClient = perClient
+            }) { (server) async throws in
+                let first = try await server.listen()
+                let second = try await server.listen()
+                let refused = try await server.get("/events")
+                #expect(refused.status == 503)
+                #expect(refused["Retry-After"] == "1")
+                #expect(refused.text.contains(words), "\(refused.text)")
+                let text = try await server.get("/metrics").text
+                #expect(text.contains("larder_event_listeners 2\n"))
+                first.close()
+                try await poll("a free place") { server.service.events.listenerCount == 1 }
+                let third = try await server.listen()
+                try await server.put("a", [1])
+                for listener in [second, third] { try await listener.wait(for: 1) }
+                let after = try await server.get("/metrics").text
+                #expect(after.contains("larder_events_sent_total 2\n"))
+                #expect(after.contains("larder_event_listeners_dropped_total 0\n"))
+            }
+        }
+    }
+
+    @Test("when the server begins to stop, streams end as answers do, also of who reads nothing, and no more begin")
+    func drain() async throws {
+        var limits = EventHub.Limits()
+        limits.windowBytes = 64 << 20
+        try await TestServer.with(eventLimits: limits) { (server) async throws in
+            let listeners = [try await server.listen(), try await server.listen("type=download")]
+            let stalled = try await blocking { [port = server.api.port] in
+                let connection = try RawConnection(port: port)
+                try connection.sendRequest("GET", "/events")
+                _ = try connection.readHead()
+                return connection
+            }
+            for number in 1...100 {
+                server.tellLong(number)
+                try await listeners[0].wait(for: number)
+            }
+            server.api.beginDraining()
+            try await poll("the ends") { listeners.allSatisfy(\.hasEnded) }
+            #expect(listeners.allSatisfy(\.isWhole))
+            let late = try await server.get("/events")
+            #expect(late.status == 503)
+            #expect(late["Retry-After"] == "1")
+            // It is not waited for as long as the other limits would let it be.
+            try await poll("the end of who reads nothing") { server.service.events.listenerCount == 0 }
+            withExtendedLifetime(stalled) {}
+        }
+    }
+
+    @Test("SIGTERM ends the streams of the executable, which ends at once")
+    func process() async throws {
+        let directory = try TemporaryDirectory()
+        let larder = try await LarderProcess(
+            directory: directory.path("cache"), arguments: ["--drain-timeout", "60"])
+        let listener = try await EventListener(port: larder.port)
+        _ = try await larder.client.request("PUT", "/entries/a/content", text: "hi")
+        try await listener.wait(for: 1)
+        let start = ContinuousClock.now
+        #expect(try await larder.stop() == .status(0))
+        #expect(ContinuousClock.now - start < .seconds(30))
+        try await poll("the end") { listener.hasEnded }
+        #expect(listener.isWhole)
+    }
+}
+
+extension TestServer {
+    /// Has listeners told something of 100 KB, with a number in it: enough of that fills sockets.
+    fileprivate func tellLong(_ number: Int) {
+        let filter = EntryFilter(prefix: String(repeating: "x", count: 100_000))
+        service.events.publish([
+            Event(.entryRemoved, at: clock.now(), in: "default", .entries(.others(count: number, filter)))
+        ])
+    }
+}

@@ -1,0 +1,63 @@
+import Foundation
+import HTTPTypes
+import Larder
+import Primitives
+import TestSupport
+import Testing
+
+/// A thousand listeners; `scripts/test` runs it after the other tests, with nothing beside it.
+@Suite("a thousand listeners", .serialized)
+struct EventScaleTests {
+    @Test("an event arrives within 200 ms after the call that caused it began")
+    func latency() async throws {
+        try await TestServer.with { (server) async throws in
+            let listener = try await server.listen()
+            var longest = Duration.zero
+            for number in 0..<50 {
+                let start = ContinuousClock.now
+                try await server.put("\(number)", [1])
+                let event = try await listener.wait(for: number + 1)[number]
+                longest = max(longest, event.arrival - start)
+            }
+            #expect(longest < .milliseconds(200), "\(longest)")
+        }
+    }
+
+    @Test("1,000 listeners beside 100 that read nothing are all told everything, and are found to leave")
+    func thousand() async throws {
+        let (count, events) = (1000, 20)
+        let configure: (inout Configuration) -> Void = { $0.maxListeners = 2000 }
+        try await TestServer.with(configure: configure) { (server) async throws in
+            let port = server.api.port
+            let stalled = try await blocking {
+                try (0..<100).map { _ in
+                    let connection = try RawConnection(port: port)
+                    try connection.sendRequest("GET", "/events")
+                    _ = try connection.readHead()
+                    return connection
+                }
+            }
+            let end = Data("\"key\":\"\(events - 1)\"".utf8)
+            let listening = Counter("listeners")
+            async let texts = concurrently(count) { _ in
+                try await HTTPClient(port: port, limit: .seconds(60)).withConnection { connection in
+                    try connection.sendRequest("GET", "/events?type=entry.stored")
+                    _ = try connection.readHead()
+                    listening.add()
+                    var text = Data()
+                    while text.range(of: end) == nil, let some = try connection.readSome() { text += some }
+                    return String(decoding: text, as: UTF8.self)
+                }
+            }
+            try await listening.wait(for: count, limit: .seconds(60))
+            #expect(server.service.events.listenerCount == count + 100)
+            for number in 0..<events { try await server.put("\(number)", [1]) }
+            for text in try await texts {
+                let keys = text.matches(of: /"key":"(\d+)"/).map { String($0.1) }
+                #expect(keys == (0..<events).map { "\($0)" })
+            }
+            for connection in stalled { connection.close() }
+            try await poll("nobody") { server.service.events.listenerCount == 0 }
+        }
+    }
+}

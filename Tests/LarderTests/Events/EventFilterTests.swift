@@ -1,0 +1,43 @@
+import Testing
+
+@testable import Larder
+
+@Suite("which events a listener wants")
+struct EventFilterTests {
+    @Test(
+        "what matches everything that is stated",
+        arguments: [
+            (EventFilter(), true), (EventFilter(namespaces: ["a", "b"]), true), (EventFilter(namespaces: ["b"]), false),
+            (EventFilter(namespaces: []), false), (EventFilter(kinds: [.downloadFailed]), true),
+            (EventFilter(kinds: [.entryStored, .downloadStarted]), false), (EventFilter(key: "k"), true),
+            (EventFilter(key: "K"), false), (EventFilter(tag: "two"), true), (EventFilter(tag: "three"), false),
+            (EventFilter(namespaces: ["a"], kinds: [.downloadFailed], key: "k", tag: "one"), true),
+            (EventFilter(namespaces: ["a"], kinds: [.downloadFailed], key: "k", tag: "x"), false),
+        ])
+    func single(filter: EventFilter, isWanted: Bool) {
+        let event = TestEvents.download(.downloadFailed, "k", in: "a", tags: ["one", "two"])
+        #expect(filter.matches(event) == isWanted)
+    }
+
+    @Test("keys and tags are compared by their bytes, as entries are")
+    func bytes() {
+        let event = TestEvents.download(.downloadFailed, "\u{e9}", tags: ["\u{e9}"])
+        #expect(EventFilter(key: "\u{e9}", tag: "\u{e9}").matches(event))
+        #expect(!EventFilter(key: "e\u{301}").matches(event))
+        #expect(!EventFilter(tag: "e\u{301}").matches(event))
+    }
+
+    @Test("entries that are not named one by one may have any key and tag, but not another namespace or type")
+    func others() {
+        let event = TestEvents.removal(of: 5, in: "a")
+        #expect(EventFilter(namespaces: ["a"], kinds: [.entryRemoved], key: "k", tag: "t").matches(event))
+        #expect(!EventFilter(namespaces: ["b"]).matches(event))
+        #expect(!EventFilter(kinds: [.entryExpired]).matches(event))
+    }
+
+    @Test("that something is missing everyone is told")
+    func reset() {
+        let filter = EventFilter(namespaces: [], kinds: [], key: "k", tag: "t")
+        #expect(filter.matches(Event(reset: .gap, at: TestEvents.time)))
+    }
+}

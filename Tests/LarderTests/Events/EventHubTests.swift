@@ -1,0 +1,252 @@
+import Primitives
+import TestSupport
+import Testing
+
+@testable import Larder
+
+@Suite("the hub of events")
+struct EventHubTests {
+    private func limits(_ change: (inout EventHub.Limits) -> Void) -> EventHub.Limits {
+        var limits = EventHub.Limits()
+        change(&limits)
+        return limits
+    }
+
+    /// Listens, and waits until that has begun.
+    private func listen(
+        _ hub: EventHub, _ sink: TestSink, to filter: EventFilter = EventFilter(), after lastID: EventID? = nil
+    ) async throws {
+        try hub.listen(sink, from: "192.0.2.1", to: filter, after: lastID?.text)
+        try await poll("the beginning") { !sink.marks.isEmpty }
+    }
+
+    @Test("who listens is told what happens from then on, in order, and nothing of before")
+    func live() async throws {
+        let hub = EventHub()
+        hub.publish(TestEvents.failures(0..<3))
+        #expect(!hub.isWanted && !hub.isHeard)
+        let (all, some) = (TestSink(), TestSink())
+        try await listen(hub, all)
+        try await listen(hub, some, to: EventFilter(key: "7"))
+        #expect(hub.isWanted && hub.isHeard && hub.listenerCount == 2)
+        for number in 3..<10 { hub.publish(TestEvents.failures(number..<number + 1)) }
+        try await all.wait(for: 7)
+        #expect(all.words == (3..<10).map { "\($0)" })
+        #expect(all.events.map(\.id.number) == Array(1...7))
+        try await some.wait(for: 1)
+        #expect(some.words == ["7"])
+        #expect(hub.sent.value == 8)
+    }
+
+    @Test("what happens in the moment after somebody began to listen is told")
+    func atOnce() async throws {
+        for _ in 0..<50 {
+            let (hub, sink) = (EventHub(), TestSink())
+            try hub.listen(sink, from: "", to: EventFilter())
+            hub.publish(TestEvents.failures(0..<1))
+            try await sink.wait(for: 1)
+        }
+    }
+
+    @Test("an event that is told to many is put into words once")
+    func sharedBytes() async throws {
+        let hub = EventHub()
+        let sinks = [TestSink(), TestSink(), TestSink()]
+        for sink in sinks { try await listen(hub, sink) }
+        hub.publish(TestEvents.failures(0..<1))
+        let count = Locked(0)
+        var texts: [SharedBytes] = []
+        for sink in sinks {
+            try await sink.wait(for: 1)
+            texts.append(
+                sink.events[0].bytes { _ in
+                    count.withLock { $0 += 1 }
+                    return SharedBytes("text".utf8)
+                })
+        }
+        #expect(count.withLock { $0 } == 1)
+        #expect(texts.allSatisfy { $0 === texts[0] })
+    }
+
+    @Test("who comes back with the last id that it saw misses nothing, and gets nothing twice")
+    func comingBack() async throws {
+        let hub = EventHub()
+        let (steady, first, again) = (TestSink(), TestSink(), TestSink())
+        try await listen(hub, steady)
+        try await listen(hub, first)
+        // Before anything has happened it knows where it is, too.
+        let start = try #require(first.marks.first)
+        hub.publish(TestEvents.failures(0..<5))
+        try await first.wait(for: 5)
+        first.leave()
+        try await poll("one listener less") { hub.listenerCount == 1 }
+        hub.publish(TestEvents.failures(5..<300))
+        try await steady.wait(for: 300)
+        try await listen(hub, again, after: first.events[4].id)
+        hub.publish(TestEvents.failures(300..<301))
+        try await again.wait(for: 296)
+        #expect(again.words == (5..<301).map { "\($0)" })
+        let fromStart = TestSink()
+        try await listen(hub, fromStart, after: start)
+        try await fromStart.wait(for: 301)
+        #expect(fromStart.words == (0..<301).map { "\($0)" })
+    }
+
+    @Test("who has missed something is told so first, and goes on from there")
+    func missed() async throws {
+        let hub = EventHub(limits { $0.windowCount = 10 })
+        let (steady, early, other) = (TestSink(), TestSink(), TestSink())
+        try await listen(hub, steady)
+        for start in stride(from: 0, to: 30, by: 5) {
+            hub.publish(TestEvents.failures(start..<start + 5))
+            try await steady.wait(for: start + 5)
+        }
+        try await listen(hub, early, after: steady.events[3].id)
+        try await listen(hub, other, after: EventID(run: 0, number: 25))
+        hub.publish(TestEvents.failures(30..<31))
+        try await early.wait(for: 2)
+        try await other.wait(for: 2)
+        #expect(early.words == ["gap", "30"])
+        #expect(other.words == ["restart", "30"])
+        // From the id of the reset it goes on.
+        #expect(early.events[0].id == steady.events[29].id)
+    }
+
+    @Test("who takes nothing holds nobody up, and is cut off when it has fallen out of the window")
+    func stalled() async throws {
+        let hub = EventHub(limits { $0.windowCount = 100 })
+        let (steady, slow) = (TestSink(), TestSink(room: 1))
+        try await listen(hub, steady)
+        try await listen(hub, slow)
+        for start in stride(from: 0, to: 300, by: 20) {
+            hub.publish(TestEvents.failures(start..<start + 20))
+            try await steady.wait(for: start + 20)
+        }
+        try await poll("its end") { slow.isAborted }
+        #expect(!steady.isAborted)
+        #expect(slow.events.count < 100)
+        #expect(hub.dropped.value == 1)
+        #expect(hub.listenerCount == 1)
+    }
+
+    @Test("who has room again gets the rest, in order")
+    func paused() async throws {
+        let hub = EventHub()
+        let (steady, slow) = (TestSink(), TestSink(room: 1))
+        try await listen(hub, steady)
+        try await listen(hub, slow)
+        hub.publish(TestEvents.failures(0..<1000))
+        try await steady.wait(for: 1000)
+        let held = slow.events.count
+        #expect(held < 1000)
+        slow.makeRoom(.max)
+        try await slow.wait(for: 1000)
+        #expect(slow.words == steady.words)
+        #expect(hub.dropped.value == 0)
+    }
+
+    @Test("when more happens at once than may wait, everyone is told that something is missing")
+    func overflow() async throws {
+        let (hub, sink) = (EventHub(limits { $0.windowBytes = 1 << 20 }), TestSink())
+        try await listen(hub, sink)
+        hub.publish(TestEvents.failures(0..<10_000))
+        try await poll("the reset") { sink.words.last == "gap" }
+        let told = sink.words.dropLast()
+        #expect((100..<10_000).contains(told.count))
+        #expect(Array(told) == (0..<told.count).map { "\($0)" })
+        hub.publish(TestEvents.failures(0..<1))
+        try await poll("what comes after it") { sink.words.last == "0" }
+        #expect(!sink.isAborted)
+    }
+
+    @Test("some time after the last listener has left nobody takes note of anything, and who comes back is told so")
+    func patience() async throws {
+        let clock = ManualClock()
+        let hub = EventHub(limits { $0.patience = .seconds(60) }, now: { clock.monotonicNow() })
+        let first = TestSink()
+        try await listen(hub, first)
+        hub.publish(TestEvents.failures(0..<1))
+        try await first.wait(for: 1)
+        first.leave()
+        try await poll("nobody listening") { !hub.isHeard }
+        let id = first.events[0].id
+        clock.advance(by: .seconds(59))
+        hub.publish(TestEvents.failures(1..<2))
+        let second = TestSink()
+        try await listen(hub, second, after: id)
+        try await second.wait(for: 1)
+        #expect(second.words == ["1"])
+        second.leave()
+        try await poll("nobody listening") { !hub.isHeard }
+        clock.advance(by: .seconds(61))
+        #expect(hub.isWanted)
+        hub.publish(TestEvents.failures(2..<3))
+        try await poll("rest") { !hub.isWanted }
+        let third = TestSink()
+        try await listen(hub, third, after: second.events[0].id)
+        hub.publish(TestEvents.failures(3..<4))
+        try await third.wait(for: 2)
+        #expect(third.words == ["gap", "3"])
+    }
+
+    @Test("only so many may listen, in all and from one address, and a place is free again when one leaves")
+    func places() async throws {
+        let hub = EventHub(
+            limits {
+                $0.listeners = 3
+                $0.listenersPerClient = 2
+            })
+        func listen(_ address: String) throws(EventHub.Refusal) -> TestSink {
+            let sink = TestSink()
+            try hub.listen(sink, from: address, to: EventFilter())
+            return sink
+        }
+        let first = try listen("a")
+        _ = try listen("a")
+        #expect(throws: EventHub.Refusal.crowded) { try listen("a") }
+        _ = try listen("b")
+        #expect(throws: EventHub.Refusal.full) { try listen("c") }
+        #expect(hub.listenerCount == 3)
+        first.leave()
+        try await poll("a free place") { hub.listenerCount == 2 }
+        _ = try listen("a")
+        #expect(throws: EventHub.Refusal.full) { try listen("b") }
+    }
+
+    @Test("everyone is told now and then how far it was told, and who may not stay is not told any more")
+    func heartbeat() async throws {
+        let hub = EventHub(limits { $0.heartbeat = .milliseconds(5) })
+        let (steady, other, full) = (TestSink(), TestSink(), TestSink(room: 1))
+        let mayStay = Locked(true)
+        try hub.listen(other, from: "", to: EventFilter()) { mayStay.withLock { $0 } }
+        try await listen(hub, full, to: EventFilter(key: "0"))
+        try await listen(hub, steady, to: EventFilter(key: "none"))
+        hub.publish(TestEvents.failures(0..<3))
+        // What it did not want it was told, too.
+        try await poll("the place") { steady.marks.last?.number == 3 && other.marks.last?.number == 3 }
+        try await full.wait(for: 1)
+        let marks = full.marks.count
+        mayStay.withLock { $0 = false }
+        try await poll("its end") { other.isFinished }
+        let count = steady.marks.count
+        try await poll("more heartbeats") { steady.marks.count > count + 2 }
+        #expect(full.marks.count <= marks + 1)
+        #expect(!steady.isFinished && !full.isFinished)
+        #expect(hub.listenerCount == 2)
+    }
+
+    @Test("when it stops, what has happened is told, everyone's stream ends, and nobody may listen any more")
+    func stop() async throws {
+        let hub = EventHub()
+        let sinks = [TestSink(), TestSink()]
+        for sink in sinks { try await listen(hub, sink) }
+        hub.publish(TestEvents.failures(0..<1))
+        hub.publish(TestEvents.failures(1..<2))
+        hub.stop()
+        hub.stop()
+        try await poll("the ends") { sinks.allSatisfy(\.isFinished) }
+        #expect(sinks.allSatisfy { $0.words == ["0", "1"] })
+        try await poll("nobody") { hub.listenerCount == 0 }
+        #expect(throws: EventHub.Refusal.stopping) { try hub.listen(TestSink(), from: "", to: EventFilter()) }
+    }
+}

@@ -1,0 +1,112 @@
+import Testing
+
+@testable import Larder
+
+@Suite("what is kept of what happened")
+struct ReplayWindowTests {
+    private func words(_ window: ReplayWindow, after place: UInt64 = 0) -> [String]? {
+        window.events(after: place, limit: .max)?.events.map(\.event.word)
+    }
+
+    private func window(count: Int = 100, bytes: Int = 1 << 20) -> ReplayWindow {
+        ReplayWindow(run: 7, countLimit: count, byteLimit: bytes)
+    }
+
+    @Test("who gives a place is told what came after it, in pieces; at the end that is nothing")
+    func places() throws {
+        var window = window()
+        #expect(window.end == 0)
+        for event in TestEvents.failures(0..<5) { window.append(event) }
+        #expect(window.end == 5)
+        #expect(words(window) == ["0", "1", "2", "3", "4"])
+        #expect(words(window, after: 3) == ["3", "4"])
+        let piece = try #require(window.events(after: 1, limit: 2))
+        #expect(piece.events.map(\.event.word) == ["1", "2"])
+        #expect(piece.place == 3)
+        #expect(piece.events.map(\.id) == [EventID(run: 7, number: 2), EventID(run: 7, number: 3)])
+        #expect(words(window, after: 5) == [])
+        #expect(words(window, after: 6) == nil)
+        #expect(words(window, after: .max) == nil)
+    }
+
+    @Test(
+        "the oldest go when there are too many, and who has not seen them has missed something", arguments: [3, 3000])
+    func count(limit: Int) {
+        var window = window(count: limit, bytes: .max)
+        for event in TestEvents.failures(0..<2 * limit) { window.append(event) }
+        let first = UInt64(limit)
+        #expect(words(window, after: first - 1) == nil)
+        #expect(words(window, after: first)?.count == limit)
+        #expect(words(window, after: first)?.first == "\(limit)")
+        #expect(words(window, after: 2 * first - 1) == ["\(2 * limit - 1)"])
+    }
+
+    @Test("the oldest go when they take too many bytes; the last stays, however long it is")
+    func bytes() {
+        var window = window(bytes: 100_000)
+        for event in TestEvents.failures(0..<50) { window.append(event) }
+        #expect(words(window)?.count == 50)
+        window.append(TestEvents.download(.downloadFailed, "long", urlLength: 200_000))
+        #expect(words(window, after: 49) == nil)
+        #expect(words(window, after: 50) == ["long"])
+        window.append(TestEvents.download(.downloadFailed, "short"))
+        #expect(words(window, after: 51) == ["short"])
+        #expect(words(window, after: 50) == nil)
+    }
+
+    @Test("of a download's progress the last is kept, until it ends; another's, and another namespace's, stay")
+    func progress() {
+        var window = window()
+        for (kind, key, namespace) in [
+            (Event.Kind.downloadStarted, "a", "x"), (.downloadProgress, "a", "x"), (.downloadProgress, "a", "y"),
+            (.downloadProgress, "b", "x"), (.downloadProgress, "a", "x"),
+        ] {
+            window.append(TestEvents.download(kind, key, in: namespace))
+        }
+        func kept() -> [String] {
+            window.events(after: 0, limit: .max)?.events.map {
+                "\($0.id.number) \($0.event.kind.rawValue.dropFirst(9)) \($0.event.word) \($0.event.namespace ?? "")"
+            } ?? []
+        }
+        #expect(kept() == ["1 started a x", "3 progress a y", "4 progress b x", "5 progress a x"])
+        window.append(TestEvents.download(.downloadSucceeded, "a", in: "x"))
+        #expect(kept() == ["1 started a x", "3 progress a y", "4 progress b x", "6 succeeded a x"])
+        // What went by itself is not looked for any more.
+        for event in TestEvents.failures(0..<200) { window.append(event) }
+        window.append(TestEvents.download(.downloadProgress, "b", in: "x"))
+        #expect(words(window, after: window.end - 1) == ["b"])
+    }
+
+    @Test("who comes back goes on where it was, unless that was another run, or too much has happened")
+    func comingBack() throws {
+        var window = window(count: 3)
+        for event in TestEvents.failures(0..<5) { window.append(event) }
+        func reason(_ text: String) -> Event.ResetReason? {
+            if case .failure(let missed) = window.place(after: EventID(text)) { return missed.reason }
+            return nil
+        }
+        #expect(try window.place(after: EventID("7-3")).get() == 3)
+        #expect(try window.place(after: window.endID).get() == 5)
+        #expect(reason("7-2") == .gap)
+        // It would have to come from a run that is still to be.
+        #expect(reason("7-1") == .gap && reason("7-6") == .gap && reason("7-18446744073709551615") == .gap)
+        #expect(reason("8-3") == .restart)
+        for text in ["", "7", "7-", "-3", "7-3-", "7-x", "x-3", "7 3", "é-1", "7-99999999999999999999"] {
+            #expect(reason(text) == .restart, "\(text)")
+        }
+        let id = window.endID
+        window.forget()
+        #expect(reason(id.text) == .gap)
+        #expect(try window.place(after: window.endID).get() == window.end)
+        window.append(TestEvents.download(.downloadFailed, "new"))
+        #expect(words(window, after: window.end - 1) == ["new"])
+    }
+
+    @Test("an id is read as it is written")
+    func ids() {
+        for id in [EventID(run: 1, number: 0), EventID(run: .max, number: .max)] {
+            #expect(EventID(id.text) == id)
+        }
+        #expect(EventID(run: 0x5f3a_9c21, number: 42).text == "5f3a9c21-42")
+    }
+}

@@ -1,0 +1,41 @@
+import DiskCache
+import Primitives
+
+@testable import Larder
+
+/// Events that a test makes up.
+enum TestEvents {
+    static let time = Timestamp(seconds: 1000)
+
+    /// A download of that key.
+    static func download(
+        _ kind: Event.Kind, _ key: String, in namespace: String = "default", tags: [String] = [], urlLength: Int = 20
+    ) -> Event {
+        let status = DownloadStatus(
+            key: key, url: "http://h/" + String(repeating: "u", count: urlLength), state: .running, receivedBytes: 1,
+            bytesPerSecond: 0, waiters: 0, startDate: time)
+        return Event(kind, at: time, in: namespace, .download(DownloadReport(status, tags: tags)))
+    }
+
+    /// Downloads that have failed, under the keys `0`, `1`, and so on.
+    static func failures(_ numbers: Range<Int>) -> [Event] {
+        numbers.map { download(.downloadFailed, "\($0)") }
+    }
+
+    /// Entries that are not named one by one.
+    static func removal(of count: Int, in namespace: String = "default") -> Event {
+        Event(.entryRemoved, at: time, in: namespace, .entries(.others(count: count, .all)))
+    }
+}
+
+extension Event {
+    /// The key of a download, the reason of a reset, or the number of entries.
+    var word: String {
+        switch subject {
+        case .download(let report): report.status.key
+        case .entries(.entry(let entry)): entry.key
+        case .entries(.others(let count, _)): "\(count) others"
+        case .listener(let reason): "\(reason)"
+        }
+    }
+}
