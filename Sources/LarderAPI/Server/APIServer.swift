@@ -30,8 +30,8 @@ public final class APIServer: Sendable {
         let ready = ReadyAnswers(service: service, gate: gate)
         let apiRoutes =
             DownloadRoutes(clock: service.clock).routes + EntryRoutes(clock: service.clock).routes
-            + ContentRoutes(service: service, ready: ready).routes + FetchRoutes(ready: ready).routes
-            + NamespaceRoutes(namespaces: service.namespaces).routes
+            + ExplainRoutes(clock: service.clock).routes + ContentRoutes(service: service, ready: ready).routes
+            + FetchRoutes(ready: ready).routes + NamespaceRoutes(namespaces: service.namespaces).routes
         let metrics = RequestMetrics(
             operations: apiRoutes.map(\.endpoint.operation) + [
                 "getStats", "getMetrics", "getLiveness", "getReadiness", "getOpenAPI",

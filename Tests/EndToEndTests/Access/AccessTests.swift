@@ -19,7 +19,7 @@ struct AccessTests {
                 switch pattern {
                 case "/fetch/*": return "/fetch/\(origin)/\(which)"
                 case "/fetch": return "/fetch?url=\("\(origin)/\(which)".percentEncoded)"
-                case "/json": return "/json?url=\("\(origin)/\(which)".percentEncoded)"
+                case "/json", "/explain": return "\(pattern)?url=\("\(origin)/\(which)".percentEncoded)"
                 case "/namespaces/:name": return "/namespaces/\(which == "held" ? "default" : "none")"
                 default: return pattern.replacing(":key", with: key)
                 }
