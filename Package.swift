@@ -16,11 +16,11 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
     ],
     targets: [
-        // The executable: subcommands, start-up, signals, drain.
+        // The executable: subcommands, start-up, signals, drain; what its client commands read and print.
         .executableTarget(
             name: "LarderCommand",
             dependencies: [
-                "LarderAPI", "Larder", "MicroHTTPD", "DiskCache", "Primitives",
+                "LarderAPI", "LarderClient", "Larder", "MicroHTTPD", "DiskCache", "Primitives",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -36,6 +36,11 @@ let package = Package(
             ],
             // A link to the file at the top level: the document is part of the executable.
             resources: [.embedInCode("openapi.yaml")]),
+
+        // HTTP <-> a server: the API from the other side.
+        .target(
+            name: "LarderClient",
+            dependencies: ["Origin", "Primitives", .product(name: "HTTPTypes", package: "swift-http-types")]),
 
         // The service.
         .target(
@@ -132,6 +137,13 @@ let package = Package(
             ]),
         .testTarget(name: "BenchmarksTests", dependencies: ["LarderBenchmarks", "TraceReplay", "TestSupport"]),
         .testTarget(name: "LarderTests", dependencies: ["Larder", "DiskCache", "Primitives", "TestSupport"]),
+        .testTarget(
+            name: "LarderClientTests",
+            dependencies: [
+                "LarderClient", "Origin", "Primitives", "TestSupport",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ]),
+        .testTarget(name: "LarderCommandTests", dependencies: ["LarderCommand", "LarderClient", "Primitives"]),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
