@@ -12,8 +12,9 @@ struct EventStreamParser {
 
     /// What the server said how long to wait before connecting again; `nil` when it did not.
     private(set) var retry: Duration?
-    /// The last id that came, of an event without data too.
+    /// The id of the last event that has ended, of one without data too; empty when there was none yet.
     private(set) var lastEventID = ""
+    private var id = ""
     private var line: [UInt8] = []
     private var isFirstLine = true
     private var isBehindCR = false
@@ -51,7 +52,7 @@ struct EventStreamParser {
         switch String(decoding: name, as: UTF8.self) {
         case "event": type = text
         case "data": data.append(text)
-        case "id" where !value.contains(0): lastEventID = text
+        case "id" where !value.contains(0): id = text
         case "retry":
             if let milliseconds = Int64(text), milliseconds >= 0 { retry = .milliseconds(milliseconds) }
         // A comment, whose name is empty, or something that nobody knows.
@@ -65,8 +66,8 @@ struct EventStreamParser {
             type = ""
             data = []
         }
+        lastEventID = id
         guard !data.isEmpty else { return nil }
-        return Event(
-            type: type.isEmpty ? "message" : type, id: lastEventID, data: data.joined(separator: "\n"))
+        return Event(type: type.isEmpty ? "message" : type, id: id, data: data.joined(separator: "\n"))
     }
 }

@@ -24,6 +24,11 @@ public enum ClientError: Error, Sendable, CustomStringConvertible {
         }
     }
 
+    /// What the server said; `nil` when it said nothing.
+    public var problem: ServerProblem? {
+        if case .refused(let problem) = self { problem } else { nil }
+    }
+
     /// What became of a transfer.
     init(_ error: OriginError, server: ServerAddress, hasAnswer: Bool) {
         switch error.kind {

@@ -3,10 +3,14 @@ import Primitives
 /// Where a server of Larder is, as `LARDER_SERVER` says it: scheme, host, port, and the path below which a proxy may have
 /// put it.
 public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
-    /// A text that is no such address, in words.
+    /// A text that is no such address.
     public struct Invalid: Error, Hashable, Sendable, CustomStringConvertible {
-        /// A sentence that has the text in it.
+        /// What is wrong with it; not the text, which may have a password in it.
         public let description: String
+
+        init(_ reason: String) {
+            description = "the server's address cannot be used: \(reason)"
+        }
     }
 
     /// The address, without a slash at the end: `http://127.0.0.1:8080`.
@@ -18,10 +22,10 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
         do {
             url = try CanonicalURL(text)
         } catch {
-            throw Invalid(description: "\"\(text)\" is no address of a server: \(error)")
+            throw Invalid(error.description)
         }
         guard url.scheme == "http" || url.scheme == "https", url.query == nil else {
-            throw Invalid(description: "\"\(text)\" is no address of a server: write it as http://127.0.0.1:8080")
+            throw Invalid("it must be like http://127.0.0.1:8080")
         }
         var path = url.path[...]
         while path.last == "/" { path.removeLast() }

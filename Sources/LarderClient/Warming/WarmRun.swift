@@ -116,12 +116,12 @@ public final class WarmRun: Sendable {
     }
 
     private func readEnd(from line: [UInt8], in batch: Range<Int>) throws -> (Int, End) {
-        guard case .object(let members)? = try? JSON(parsing: line), let first = members.first, first.name == "index",
-            let number = first.value.integerValue, (0..<Int64(batch.count)).contains(number)
+        guard let answer = try? JSON(parsing: line), case .object(let members) = answer,
+            let number = answer["index"]?.integerValue, (0..<Int64(batch.count)).contains(number)
         else { throw ClientError.unexpected("a line of the batch has no index") }
         let index = batch.lowerBound + Int(number)
         let item = items[index]
-        let json = JSON.object([JSON.Member("url", .string(item.url))] + Array(members.dropFirst()))
+        let json = JSON.object([JSON.Member("url", .string(item.url))] + members.filter { $0.name != "index" })
         let result: Result<Kept, ServerProblem>
         if let problem = json["error"].flatMap({ ServerProblem($0) }) {
             result = .failure(problem)

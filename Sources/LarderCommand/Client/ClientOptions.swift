@@ -93,10 +93,3 @@ struct ClientOptions: ParsableArguments {
         return status.code
     }
 }
-
-extension ClientError {
-    /// What the server said; `nil` when it said nothing.
-    var problem: ServerProblem? {
-        if case .refused(let problem) = self { problem } else { nil }
-    }
-}
