@@ -143,7 +143,8 @@ let package = Package(
                 "LarderClient", "Origin", "Primitives", "TestSupport",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ]),
-        .testTarget(name: "LarderCommandTests", dependencies: ["LarderCommand", "LarderClient", "Primitives"]),
+        .testTarget(
+            name: "LarderCommandTests", dependencies: ["LarderCommand", "LarderClient", "Primitives", "TestSupport"]),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
