@@ -81,10 +81,11 @@ struct CallTests {
     func problem() {
         let json = #"{"type":"about:blank","title":"x","status":429,"detail":"too often","pointer":"/url"}"#
         let problem = ServerProblem(status: 429, fields: [.retryAfter: "3"], body: Array(json.utf8))
-        #expect(problem.detail == "too often" && problem.pointer == "/url" && problem.retryAfter == .seconds(3))
+        #expect(!problem.isForeign && problem.detail == "too often" && problem.pointer == "/url")
+        #expect(problem.retryAfter == .seconds(3))
         for body in ["<html>", "{}", ""] {
             let foreign = ServerProblem(status: 502, fields: [.retryAfter: "soon"], body: Array(body.utf8))
-            #expect(foreign.status == 502 && foreign.retryAfter == nil)
+            #expect(foreign.status == 502 && foreign.retryAfter == nil && foreign.isForeign)
             #expect(foreign.detail.contains("LARDER_SERVER"))
         }
     }

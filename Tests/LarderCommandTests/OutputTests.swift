@@ -119,6 +119,8 @@ struct OutputTests {
         #expect(status(404) == .notHeld)
         #expect([429, 503].allSatisfy { status($0) == .tryLater })
         #expect([409, 412, 500, 502, 504, 507].allSatisfy { status($0) == .failed })
+        let foreign = ServerProblem(status: 404, fields: [:], body: Array("<html>".utf8))
+        #expect(ExitStatus(.refused(foreign)) == .unavailable)
         #expect(ExitStatus(.unreachable("x")) == .unavailable && ExitStatus(.cancelled) == .interrupted)
         // Each is in the help, and none has the meaning of success.
         for status in ExitStatus.allCases { #expect(ExitStatus.help.contains("\n\(status.rawValue) ")) }

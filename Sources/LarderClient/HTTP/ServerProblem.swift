@@ -11,6 +11,8 @@ public struct ServerProblem: Error, Hashable, Sendable, CustomStringConvertible 
     public let pointer: String?
     /// After which time to ask again; `nil` when the server does not say.
     public let retryAfter: Duration?
+    /// Whether it has no word of Larder's in it: somebody else answered, a proxy perhaps.
+    public let isForeign: Bool
     /// The problem as it came.
     public let json: JSON
 
@@ -24,10 +26,11 @@ public struct ServerProblem: Error, Hashable, Sendable, CustomStringConvertible 
         self.detail = detail
         pointer = json["pointer"]?.stringValue
         self.retryAfter = retryAfter
+        isForeign = false
         self.json = json
     }
 
-    /// An answer with a status that is no success. One that has no problem in it is not Larder's own: a proxy's perhaps.
+    /// An answer with a status that is no success.
     init(status: Int, fields: HTTPFields, body: [UInt8]) {
         let seconds = fields[.retryAfter].flatMap { Int64($0) }.map { min(max($0, 0), 86_400) }
         let wait = seconds.map { Duration.seconds($0) }
@@ -39,6 +42,7 @@ public struct ServerProblem: Error, Hashable, Sendable, CustomStringConvertible 
         detail = "status \(status) without a word of Larder's: does LARDER_SERVER lead to it?"
         pointer = nil
         retryAfter = wait
+        isForeign = true
         json = ["status": .number(status), "detail": .string(detail)]
     }
 }

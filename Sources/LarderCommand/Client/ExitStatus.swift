@@ -42,6 +42,7 @@ enum ExitStatus: Int32, CaseIterable {
         case .unreachable, .broken: self = .unavailable
         case .unexpected: self = .failed
         case .cancelled: self = .interrupted
+        case .refused(let problem) where problem.isForeign: self = .unavailable
         case .refused(let problem):
             switch problem.status {
             case 400, 415, 422: self = .usage

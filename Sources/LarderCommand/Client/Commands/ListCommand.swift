@@ -14,8 +14,9 @@ struct ListCommand: AsyncParsableCommand {
     @OptionGroup(title: "Which") var which: SelectionOptions
     @Option(name: .long, help: ArgumentHelp("Of this URL, in any spelling.", valueName: "url"))
     var url: String?
+    // The order may begin with a dash.
     @Option(
-        name: .long,
+        name: .long, parsing: .unconditional,
         help: ArgumentHelp(
             "key, url, contentLength, expiryDate, lastAccessDate or hits; -hits begins with the most.",
             valueName: "order"))
