@@ -84,15 +84,15 @@ struct ClientCommands: Sendable {
     func start(_ arguments: [String], input: [UInt8] = [], terminal: PseudoTerminal? = nil) throws -> Running {
         let directory = try TemporaryDirectory("larder-client")
         let inputPath = try directory.write(input, to: "input")
-        var descriptors = [try open(inputPath, O_RDONLY): Int32(0)]
+        var descriptors: [Int32: Int32] = [:]
         defer { for descriptor in descriptors.keys { close(descriptor) } }
+        let inputDescriptor = try open(inputPath, O_RDONLY)
+        descriptors[inputDescriptor] = 0
         for (name, number) in [("output", Int32(1)), ("errors", Int32(2))] {
             let path = try directory.write("", to: name)
-            if let terminal {
-                descriptors[fcntl(terminal.descriptor, F_DUPFD_CLOEXEC, 0)] = number
-            } else {
-                descriptors[try open(path, O_WRONLY)] = number
-            }
+            let descriptor =
+                try terminal.map { fcntl($0.descriptor, F_DUPFD_CLOEXEC, 0) } ?? open(path, O_WRONLY)
+            descriptors[descriptor] = number
         }
         let process = try ChildProcess(
             LarderProcess.executable, arguments,

@@ -30,9 +30,14 @@ struct ManualTests {
         let directory = try TemporaryDirectory()
         let path = try directory.write(script.bytes, to: "larder.bash")
         // What a shell that has read it offers behind "larder wa".
-        let words = "source '\(path)'; COMP_WORDS=(larder wa); COMP_CWORD=1; COMP_LINE='larder wa'; COMP_POINT=9; "
+        let asking = """
+            source "$1"
+            COMP_WORDS=(larder wa) COMP_CWORD=1 COMP_LINE="larder wa" COMP_POINT=9
+            _larder larder wa larder
+            echo "${COMPREPLY[@]}"
+            """
         let offered = try await blocking {
-            try ChildProcess.run("bash", ["--norc", "-c", words + "_larder larder wa larder; echo \"${COMPREPLY[@]}\""])
+            try ChildProcess.run("bash", ["--norc", "-c", asking, "bash", path])
         }
         #expect(offered.text.contains("warm") && offered.text.contains("watch"), "\(offered.text)")
     }

@@ -24,7 +24,7 @@ struct WarmCommandTests {
             let path = try directory.write(input, to: "list")
             let first = try await larder.run(["warm", path, "--ttl", "60", "--tag", "t"])
             #expect(first.exit == .status(0), "\(first.errors)")
-            #expect(first.text.hasPrefix("701 URLs: 701 downloaded; 684 KiB in "), "\(first.text)")
+            #expect(first.text.hasPrefix("701 URLs: 701 downloaded; 685 KiB in "), "\(first.text)")
             // Neither is a terminal: nothing is drawn.
             #expect(first.errors.isEmpty && !first.text.contains("\u{1b}"))
             #expect(origin.requestCount == 701)
@@ -148,7 +148,7 @@ struct WarmCommandTests {
 
     @Test("on a terminal it draws how far it is, over and over in the same place, and leaves the summary")
     func terminal() async throws {
-        let (half, rest) = (Gate("half of the large body"), Gate("the rest"))
+        let rest = Gate("the rest of the large body")
         let origin = try ScriptedOrigin { request, connection in
             guard request.target == "/large" else { return try connection.respond(body: "x") }
             try connection.sendHead(fields: [.contentLength: "2097152"])
@@ -156,7 +156,6 @@ struct WarmCommandTests {
             try connection.send([piece, piece], gates: [rest])
         }
         defer {
-            half.open()
             rest.open()
             origin.stop()
         }
@@ -166,18 +165,22 @@ struct WarmCommandTests {
             let input = Array("\(origin.url("/large"))\n\(origin.url("/small"))\nnonsense\n".utf8)
             let run = try larder.start(["warm"], input: input, terminal: terminal)
             terminal.release()
-            try await poll("half of the large one") { terminal.output.contains("50 % of 2.0 MiB") }
-            var screen = TerminalScreen(columns: 70)
-            try screen.write(terminal.output)
-            #expect(screen.lines.first?.hasPrefix("nonsense: ") == true)
-            #expect(screen.lines.contains { $0.hasPrefix("2/3  66 %  [=") }, "\(screen.lines)")
+            func screen() -> [String] {
+                var screen = TerminalScreen(columns: 70)
+                // What was read may end within a control sequence.
+                return (try? screen.write(terminal.output)).map { screen.lines } ?? []
+            }
+            try await poll("half of the large one") { screen().contains { $0.contains("50 % of 2.0 MiB") } }
+            let lines = screen()
+            #expect(lines.first?.hasPrefix("nonsense: ") == true, "\(lines)")
+            #expect(lines.count == 3 && lines[1].hasPrefix("2/3  66 %  [="), "\(lines)")
             rest.open()
             #expect(try await run.process.wait() == .status(1))
             let output = try await terminal.outputToEnd()
-            screen = TerminalScreen(columns: 70)
-            try screen.write(output)
-            #expect(screen.lines.count == 2, "\(screen.lines)")
-            #expect(screen.lines.last?.hasPrefix("3 URLs: 2 downloaded, 1 failed; 2.0 MiB in ") == true)
+            var last = TerminalScreen(columns: 70)
+            try last.write(output)
+            #expect(last.lines.count == 2, "\(last.lines)")
+            #expect(last.lines.last?.hasPrefix("3 URLs: 2 downloaded, 1 failed; 2.0 MiB in ") == true)
         }
     }
 }
