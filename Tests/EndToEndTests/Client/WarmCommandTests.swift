@@ -170,10 +170,13 @@ struct WarmCommandTests {
                 // What was read may end within a control sequence.
                 return (try? screen.write(terminal.output)).map { screen.lines } ?? []
             }
-            try await poll("half of the large one") { screen().contains { $0.contains("50 % of 2.0 MiB") } }
-            let lines = screen()
-            #expect(lines.first?.hasPrefix("nonsense: ") == true, "\(lines)")
-            #expect(lines.count == 3 && lines[1].hasPrefix("2/3  66 %  [="), "\(lines)")
+            var lines: [String] = []
+            try await poll("half of the large one") {
+                lines = screen()
+                return lines.count == 3 && lines[2].contains("50 % of 2.0 MiB")
+            }
+            #expect(lines[0].hasPrefix("nonsense: "), "\(lines)")
+            #expect(lines[1].hasPrefix("2/3  66 %  [="), "\(lines)")
             rest.open()
             #expect(try await run.process.wait() == .status(1))
             let output = try await terminal.outputToEnd()
