@@ -16,8 +16,8 @@ extension APIClient {
     /// ``ClientError``.
     public func key(of reference: EntryReference) async throws -> String {
         switch reference {
-        case .key(let key): key
-        case .url(let url): try await explain(url).key
+        case .key(let key): return key
+        case .url(let url): return try await explain(url).key
         }
     }
 }

@@ -32,7 +32,7 @@ public struct Explanation: Sendable {
         localPath = json["localPath"]?.stringValue
         self.isHit = isHit
         self.detail = detail
-        entry = json["entry"] == .null ? nil : try HeldEntry(json["entry"])
+        entry = try json["entry"] == .null ? nil : HeldEntry(json["entry"])
         responses = try (json["responses"]?.arrayValue ?? []).map { try HeldEntry($0) }
         self.json = json
     }

@@ -30,13 +30,13 @@ public struct APICall: Sendable {
     /// The content; `nil`, the default, for none.
     public var body: Body?
 
-    /// A call; `GET` by default.
+    /// A call.
     ///
     /// - Parameters:
     ///   - path: its segments, not encoded: `["entries", key, "content"]`.
     ///   - query: what comes behind it; nothing by default.
     public init(
-        _ method: HTTPRequest.Method = .get, _ path: [String], query: Query = [],
+        _ method: HTTPRequest.Method, _ path: [String], query: Query = [],
         fields: HTTPFields = [:], body: Body? = nil
     ) {
         self.method = method
@@ -48,6 +48,11 @@ public struct APICall: Sendable {
         }
         let text = parameters.formEncoded
         target = path.map { "/" + Self.encoded($0) }.joined() + (text.isEmpty ? "" : "?" + text)
+    }
+
+    /// A `GET`.
+    public init(_ path: [String], query: Query = [], fields: HTTPFields = [:]) {
+        self.init(.get, path, query: query, fields: fields)
     }
 
     /// A `POST` of JSON.
