@@ -80,7 +80,7 @@ public final class DiskCache: Sendable {
     /// The path of the namespace's own directory.
     public var directory: String { parts.bodies.directory }
 
-    /// Where the body of an entry that is not there yet would be, when nothing else is in its place; `nil` in the hashed
+    /// Where the body of an entry that is not there yet would be, if nothing else is in its place; `nil` in the hashed
     /// layout, where a small one comes into the index, unless every body is a file.
     ///
     /// - Parameter url: the canonical URL; `nil` for a caller's own key.

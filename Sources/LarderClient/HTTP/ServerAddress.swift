@@ -1,7 +1,7 @@
 import Primitives
 
-/// Where a server of Larder is, as `LARDER_SERVER` says it: scheme, host, port, and the path below which a proxy may have
-/// put it.
+/// Where a server of Larder is, as `LARDER_SERVER` says it: scheme, host, port, and the path below which a proxy has
+/// put it, if one has.
 public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
     /// A text that is no such address.
     public struct Invalid: Error, Hashable, Sendable, CustomStringConvertible {

@@ -3,8 +3,8 @@ import LarderClient
 
 /// Where a body goes: standard output, or a file that is there whole or not at all.
 ///
-/// A file is written under another name beside it, which is given to it at the end. What is there and is no file, a pipe
-/// for instance, is written to as it is.
+/// A file is written under another name beside it, which is given to it at the end. What is there and is no file, as a
+/// pipe, is written to as it is.
 final class BodyOutput {
     private let path: String?
     private let descriptor: Int32

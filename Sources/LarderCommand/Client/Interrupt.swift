@@ -2,7 +2,7 @@ import Foundation
 
 /// SIGINT, as a terminal sends it for Ctrl-C.
 enum Interrupt {
-    /// Runs `work` and returns what it does. The first SIGINT cancels it, and it may come to an end in order; the second
+    /// Runs `work` and returns what it does. The first SIGINT cancels it, and it may end in order; the second
     /// ends the process. Throws what `work` throws.
     static func cancels<Value: Sendable>(
         _ work: @escaping @Sendable () async throws -> Value

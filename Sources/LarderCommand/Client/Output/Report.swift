@@ -53,7 +53,7 @@ struct Report: Sendable {
     }
 }
 
-/// Several things, a line each: in columns on a terminal, under their titles if it has any; else with tabs between and no
+/// Several things, a line each: in columns on a terminal, under titles if it has any; else with tabs between and no
 /// titles.
 struct Table: Sendable {
     private let titles: [String]?
