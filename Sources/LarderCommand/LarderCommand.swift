@@ -9,13 +9,13 @@ struct LarderCommand: AsyncParsableCommand {
         abstract: "A disk cache as a service: POST a URL, it is kept on disk and served until it expires.",
         discussion: """
             Client commands speak to the server that \(ClientOptions.serverVariable) names \
-            (\(ClientOptions.defaultServer) unless it does), with the token in \(ClientOptions.tokenVariable) if it asks \
-            for one. They end with:
+            (\(ClientOptions.defaultServer) unless it does), with the token in \(ClientOptions.tokenVariable) if it \
+            asks for one. They end with:
 
             \(ExitStatus.help)
 
-            A script that completes command lines: larder --generate-completion-script bash, zsh or fish. The manual page: \
-            larder manual.
+            A script that completes command lines: larder --generate-completion-script bash, zsh or fish. The manual \
+            page: larder manual.
             """,
         version: Version.current,
         subcommands: [ServeCommand.self, VerifyCommand.self, TokenCommand.self, ManualCommand.self],

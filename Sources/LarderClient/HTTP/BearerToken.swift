@@ -18,7 +18,7 @@ public struct BearerToken: Sendable, CustomStringConvertible, CustomReflectable 
     public var description: String { "•••" }
 
     /// Shows nothing of it.
-    public var customMirror: Mirror { Mirror(self, children: []) }
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 extension Substring {

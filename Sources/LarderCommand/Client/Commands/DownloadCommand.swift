@@ -8,8 +8,8 @@ struct DownloadCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "download", abstract: "Get a URL through the cache.",
         discussion: """
-            What is held and fresh is the answer; anything else is fetched from its origin and kept. Says how that went \
-            (downloaded, revalidated, joined, stale, cached) and what is held now.
+            What is held and fresh is the answer; anything else is fetched from its origin and kept. Says how that \
+            went (downloaded, revalidated, joined, stale, cached) and what is held now.
             """)
 
     @Argument(help: "The URL.")

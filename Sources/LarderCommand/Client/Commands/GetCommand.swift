@@ -6,8 +6,8 @@ struct GetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "get", abstract: "Print the body of what is held.",
         discussion: """
-            It never asks an origin: "larder download --output" does, when it has to. With --json the entry's metadata are \
-            printed, and not the body.
+            It never asks an origin: "larder download --output" does, when it has to. With --json the entry's metadata \
+            are printed, and not the body.
             """)
 
     @Argument(help: "The key, or the URL.")

@@ -7,8 +7,8 @@ struct ListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ls", abstract: "List what is held.",
         discussion: """
-            Sorted by key, each entry that is there all the time comes once, whatever is stored and removed meanwhile; in \
-            the other orders only while nothing changes.
+            Sorted by key, each entry that is there all the time comes once, whatever is stored and removed meanwhile; \
+            in the other orders only while nothing changes.
             """)
 
     @OptionGroup(title: "Which") var which: SelectionOptions

@@ -7,8 +7,8 @@ struct PutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "put", abstract: "Store data under a key, or JSON under a URL.",
         discussion: """
-            Under a URL it is stored as if it had come from there: a download of it is a hit then. With a ttl of 0 nothing \
-            is stored, and what is held is removed.
+            Under a URL it is stored as if it had come from there: a download of it is a hit then. With a ttl of 0 \
+            nothing is stored, and what is held is removed.
             """)
 
     @Argument(help: "The key, or the URL.")

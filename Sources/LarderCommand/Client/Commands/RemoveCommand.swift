@@ -7,9 +7,9 @@ struct RemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rm", abstract: "Remove what is held.",
         discussion: """
-            By key or URL, or all that is selected. A key that is the MD5 of a URL, and a URL, mean all that is held for it: \
-            what was downloaded or stored, and what /fetch has. It ends when the removal is durable; what was removed does \
-            not come back.
+            By key or URL, or all that is selected. A key that is the MD5 of a URL, and a URL, mean all that is held \
+            for it: what was downloaded or stored, and what /fetch has. It ends when the removal is durable; what was \
+            removed does not come back.
             """)
 
     @Argument(help: "Keys and URLs.")

@@ -6,10 +6,11 @@ struct WarmCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "warm", abstract: "Have the URLs of a list downloaded and kept.",
         discussion: """
-            A URL a line, and behind it, if need be, a space and for how many seconds it stays fresh. Empty lines, and what \
-            follows a # at the beginning of a word, are left out. What is fresh already is not asked of its origin again: a \
-            run that was broken off is simply begun anew. How many are fetched at once is for the server to say \
-            (--max-downloads). On a terminal it shows how far it is; Ctrl-C ends it with what it came to.
+            A URL a line, and behind it, if need be, a space and for how many seconds it stays fresh. Empty lines, and \
+            what follows a # at the beginning of a word, are left out. What is fresh already is not asked of its \
+            origin again: a run that was broken off is simply begun anew. How many are fetched at once is for the \
+            server to say (--max-downloads). On a terminal it shows how far it is; Ctrl-C ends it with what it came \
+            to.
             """)
 
     @Argument(help: "The list; - is standard input.", completion: .file())

@@ -9,8 +9,8 @@ struct WatchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch", abstract: "Follow what happens, until it is interrupted.",
         discussion: """
-            When the connection is lost it connects anew and goes on where it was. The event reset says that what happened \
-            meanwhile is not known any more.
+            When the connection is lost it connects anew and goes on where it was. The event reset says that what \
+            happened meanwhile is not known any more.
             """)
 
     @Option(
