@@ -16,11 +16,11 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
     ],
     targets: [
-        // The executable: subcommands, start-up, signals, drain.
+        // The executable: subcommands, start-up, signals, drain; what its client commands read and print.
         .executableTarget(
             name: "LarderCommand",
             dependencies: [
-                "LarderAPI", "Larder", "MicroHTTPD", "DiskCache", "Primitives",
+                "LarderAPI", "LarderClient", "Larder", "MicroHTTPD", "DiskCache", "Primitives",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -36,6 +36,11 @@ let package = Package(
             ],
             // A link to the file at the top level: the document is part of the executable.
             resources: [.embedInCode("openapi.yaml")]),
+
+        // HTTP <-> a server: the API from the other side.
+        .target(
+            name: "LarderClient",
+            dependencies: ["Origin", "Primitives", .product(name: "HTTPTypes", package: "swift-http-types")]),
 
         // The service.
         .target(
@@ -133,6 +138,14 @@ let package = Package(
         .testTarget(name: "BenchmarksTests", dependencies: ["LarderBenchmarks", "TraceReplay", "TestSupport"]),
         .testTarget(name: "LarderTests", dependencies: ["Larder", "DiskCache", "Primitives", "TestSupport"]),
         .testTarget(
+            name: "LarderClientTests",
+            dependencies: [
+                "LarderClient", "Origin", "Primitives", "TestSupport",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ]),
+        .testTarget(
+            name: "LarderCommandTests", dependencies: ["LarderCommand", "LarderClient", "Primitives", "TestSupport"]),
+        .testTarget(
             name: "EndToEndTests",
             dependencies: [
                 // The tests start the executable: it must be built before they run.
@@ -147,7 +160,7 @@ let package = Package(
 // What must hold of every parser, whatever it is fed: tests like any other, and what scripts/fuzz has libFuzzer call. The
 // environment says which of the two it is, because nothing but libFuzzer can be linked with the latter.
 let fuzzed: [Target.Dependency] = [
-    "LarderAPI", "Larder", "Origin", "HTTPCaching", "DiskCache", "Primitives",
+    "LarderAPI", "LarderClient", "Larder", "Origin", "HTTPCaching", "DiskCache", "Primitives",
     .product(name: "Crypto", package: "swift-crypto"), .product(name: "HTTPTypes", package: "swift-http-types"),
 ]
 let fuzzInputs = ["corpus", "regressions", "dictionaries"]

@@ -84,6 +84,15 @@ public final class DiskCache: Sendable {
     /// The path of the namespace's own directory.
     public var directory: String { parts.bodies.directory }
 
+    /// Where the body of an entry that is not there yet would be, if nothing else is in its place; `nil` in the hashed
+    /// layout, where a small one comes into the index, unless every body is a file.
+    ///
+    /// - Parameter url: the canonical URL; `nil` for a caller's own key.
+    public func expectedPath(of key: CacheKey, url: String?) -> String? {
+        guard configuration.layout == .readable || configuration.inlineLimit == 0 else { return nil }
+        return parts.bodies.absolute(configuration.layout.path(for: key, url: url))
+    }
+
     /// Whether the directory and the index in it are still those that were opened. When somebody removed or replaced
     /// them, all that writes ends with ``DiskCacheError/indexLost(path:)``; what is held can still be read. Asks the
     /// file system.

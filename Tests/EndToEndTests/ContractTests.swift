@@ -62,6 +62,7 @@ struct ContractTests {
                 (304, "GET", "/entries/\(key)/content", [.ifNoneMatch: "*"], ""),
                 (200, "PATCH", "/entries/\(key)", json, #"{"ttl": 5.5, "tags": [], "pinned": false}"#),
                 (200, "PUT", "/json?\(query)&ttl=60", json, "[1]"), (200, "GET", "/json?\(query)", [:], ""),
+                (200, "GET", "/explain?\(query)", [:], ""), (400, "GET", "/explain", [:], ""),
                 (200, "DELETE", "/entries/note", [:], ""), (200, "DELETE", "/entries?all=true&dryRun=true", [:], ""),
                 (200, "GET", "/fetch?\(query)&ttl=60&updateExpiry=true&tags=a,b", [:], ""),
                 (200, "HEAD", "/fetch?\(query)&ttl=60", [:], ""), (400, "GET", "/fetch", [:], ""),

@@ -126,7 +126,7 @@ struct ConfigurationTests {
         #expect(byVariable?.description.contains(setting.variable) == true)
     }
 
-    @Test("an unknown variable or key is refused, but not what Kubernetes sets for a Service named larder")
+    @Test("an unknown variable or key is refused, but not what Kubernetes or a client command has there")
     func unknown() throws {
         #expect(throws: ConfigurationError.self) {
             try Configuration(flags: [:], environment: home.merging(["LARDER_PROT": "1"]) { $1 }, file: nil)
@@ -136,7 +136,8 @@ struct ConfigurationTests {
         #expect(throws: ConfigurationError.self) { try Configuration(flags: [:], environment: home, file: file) }
         let service = [
             "LARDER_PORT": "tcp://10.96.0.7:8080", "LARDER_PORT_8080_TCP_ADDR": "10.96.0.7",
-            "LARDER_SERVICE_HOST": "10.96.0.7",
+            "LARDER_SERVICE_HOST": "10.96.0.7", "LARDER_SERVER": "http://h", "LARDER_TOKEN": "t",
+            "LARDER_CA_FILE": "ca.pem",
         ]
         let configuration = try Configuration(flags: [:], environment: home.merging(service) { $1 }, file: nil)
         #expect(configuration.port == 8080)

@@ -193,5 +193,6 @@ import Testing
         ])
     func description(rule: String) throws {
         #expect(try AddressRule(rule).description == rule)
+        #expect(try (AddressRule(rule) == .everything) == (rule == "*"))
     }
 }

@@ -62,7 +62,9 @@ extension Configuration {
     }
 
     private static func refuseUnknown(_ environment: [String: String]) throws(ConfigurationError) {
-        let known = Set(Setting.all.map(\.variable)).union([fileVariable, "LARDER_SERVER", "LARDER_TOKEN"])
+        // The client commands' are no mistake.
+        let known = Set(Setting.all.map(\.variable)).union(
+            [fileVariable, "LARDER_SERVER", "LARDER_TOKEN", "LARDER_CA_FILE"])
         // Those that begin like this are Kubernetes' too; see above.
         let unknown = environment.keys.filter {
             $0.hasPrefix("LARDER_") && !known.contains($0) && !$0.hasPrefix("LARDER_SERVICE_")

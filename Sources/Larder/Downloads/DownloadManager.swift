@@ -31,7 +31,7 @@ public final class DownloadManager: Sendable {
 
     let state: Locked<State>
     let tools: Flight.Tools
-    private let schemes: Set<String>
+    let schemes: Set<String>
 
     init(tools: Flight.Tools, schemes: Set<String>, allowances: Allowances) {
         self.tools = tools

@@ -28,11 +28,15 @@ public final class APIServer: Sendable {
         let draining = DrainFlag()
         let gate = AccessGate(tokens: tokens, web: WebGuard(of: service.configuration))
         let ready = ReadyAnswers(service: service, gate: gate)
-        let apiRoutes =
-            DownloadRoutes(clock: service.clock).routes + EntryRoutes(clock: service.clock).routes
-            + ContentRoutes(service: service, ready: ready).routes + FetchRoutes(ready: ready).routes
-            + NamespaceRoutes(namespaces: service.namespaces).routes
-            + EventRoutes(events: service.events, namespaces: service.namespaces, gate: gate).routes
+        let apiRoutes = [
+            DownloadRoutes(clock: service.clock).routes,
+            EntryRoutes(clock: service.clock).routes,
+            ExplainRoutes(clock: service.clock).routes,
+            ContentRoutes(service: service, ready: ready).routes,
+            FetchRoutes(ready: ready).routes,
+            NamespaceRoutes(namespaces: service.namespaces).routes,
+            EventRoutes(events: service.events, namespaces: service.namespaces, gate: gate).routes,
+        ].flatMap(\.self)
         let metrics = RequestMetrics(
             operations: apiRoutes.map(\.endpoint.operation) + [
                 "getStats", "getMetrics", "getLiveness", "getReadiness", "getOpenAPI",

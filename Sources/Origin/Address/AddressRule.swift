@@ -37,6 +37,14 @@ public struct AddressRule: Hashable, Sendable, CustomStringConvertible {
     /// The only port it is about; `nil` for all ports.
     public let port: UInt16?
 
+    /// Every address and name on every port: `*`.
+    public static let everything = AddressRule(target: .everything)
+
+    private init(target: Target) {
+        self.target = target
+        port = nil
+    }
+
     /// Reads a rule; white space around it is ignored. Throws ``Malformed``.
     public init(_ text: String) throws(Malformed) {
         let text = text.trimmed

@@ -48,6 +48,11 @@ public enum JSON: Hashable, Sendable {
         if case .number(let text) = self { Double(text) } else { nil }
     }
 
+    /// The number, when this is one that is written as an integer and fits.
+    public var integerValue: Int64? {
+        if case .number(let text) = self { Int64(text) } else { nil }
+    }
+
     /// The elements, when this is an array.
     public var arrayValue: [JSON]? {
         if case .array(let elements) = self { elements } else { nil }

@@ -19,7 +19,7 @@ struct AccessTests {
                 switch pattern {
                 case "/fetch/*": return "/fetch/\(origin)/\(which)"
                 case "/fetch": return "/fetch?url=\("\(origin)/\(which)".percentEncoded)"
-                case "/json": return "/json?url=\("\(origin)/\(which)".percentEncoded)"
+                case "/json", "/explain": return "\(pattern)?url=\("\(origin)/\(which)".percentEncoded)"
                 // What is wrong with it ends it: else it would go on.
                 case "/events": return "/events?type=none"
                 case "/namespaces/:name": return "/namespaces/\(which == "held" ? "default" : "none")"

@@ -33,6 +33,9 @@ struct TestTokens: Sendable {
         store = try TokenStore(file: directory.path("tokens"), clock: clock)
     }
 
+    /// The token as its bearer has it.
+    func secret(_ name: String) -> String { secrets[name]! }
+
     /// The field that a token comes in, for a target, and the one that names a namespace.
     func fields(_ name: String, for target: String, in namespace: String? = nil) -> HTTPFields {
         var fields = Self.fields("Bearer \(secrets[name]!)", for: target)

@@ -9,6 +9,7 @@ struct FuzzTarget: Sendable {
 
     /// All there are. `scripts/fuzz` reads its list from these lines.
     static let all: [FuzzTarget] = [
+        FuzzTarget("client", "what client commands read: events, batches, lists", ClientProperties.check),
         FuzzTarget("coding", "bodies in gzip, deflate, br and zstd, as an origin sends them", CodingProperties.check),
         FuzzTarget("fields", "fields of requests and answers, as HTTPCaching reads them", FieldProperties.check),
         FuzzTarget("form", "what a call takes: forms, queries, requests of downloads, batches", FormProperties.check),

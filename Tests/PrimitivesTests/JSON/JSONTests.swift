@@ -113,6 +113,9 @@ struct JSONTests {
         #expect(json["s"]?.doubleValue == nil)
         #expect(json.stringValue == nil)
         #expect(JSON.number("1e999").doubleValue == .infinity)
+        #expect(json["n"]?.integerValue == 2)
+        #expect(JSON.number("9223372036854775807").integerValue == .max)
+        for text in ["9223372036854775808", "1.0", "1e3"] { #expect(JSON.number(text).integerValue == nil) }
         #expect(json.text == #"{"s":"text","b":true,"n":2,"a":[1,"x"],"z":null}"#)
     }
 

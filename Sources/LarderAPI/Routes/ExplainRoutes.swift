@@ -1,0 +1,56 @@
+import DiskCache
+import Larder
+import Primitives
+
+/// `/explain`: what a URL is to the cache.
+struct ExplainRoutes: Sendable {
+    /// How many responses are shown.
+    private static let responseLimit = 100
+
+    let clock: any WallClock
+
+    var routes: [Route] {
+        [Route("GET", "/explain", .read, .calling("explain", explain))]
+    }
+
+    private func explain(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
+        let query = try head.query(["url", "params"])
+        guard let (url, params) = try query.canonicalURL() else { throw .invalid("url is missing", pointer: "/url") }
+        let namespace = head.namespace
+        // What /fetch stores has the URL as it was sent, and no params.
+        let sent = params == nil ? query["url"] : url.string
+        let exact = sent.flatMap { try? ExactURL($0) }
+        try call.respondInTurn { () throws(Problem) in
+            do throws(DiskCacheError) {
+                let forecast = try namespace.downloads.forecast(of: url)
+                var responses: [Entry] = []
+                if let exact {
+                    let filter = EntryFilter(url: exact.string, kind: .response)
+                    responses = try namespace.cache.list(filter, limit: Self.responseLimit).entries
+                }
+                return .json(json(forecast, of: url, responses: responses, in: namespace))
+            } catch {
+                throw Problem(error)
+            }
+        }
+    }
+
+    private func json(
+        _ forecast: DownloadForecast, of url: CanonicalURL, responses: [Entry], in namespace: Namespace
+    ) -> JSON {
+        let now = clock.now()
+        return .object([
+            .init("url", .string(url.string)),
+            .init("key", .string(forecast.key.text)),
+            .init("namespace", .string(namespace.name)),
+            .init("layout", .string(namespace.layout.rawValue)),
+            .init("localPath", .string(orNull: forecast.localPath)),
+            .init("hit", .bool(forecast.isHit)),
+            .init("reason", .string(forecast.reason.rawValue)),
+            .init("detail", .string(forecast.detail(scheme: url.scheme))),
+            .init("entry", forecast.entry?.json(at: now) ?? .null),
+            .init("download", forecast.download?.json(nil, at: now) ?? .null),
+            .init("responses", .array(responses.map { $0.json(at: now) })),
+        ])
+    }
+}

@@ -1,0 +1,35 @@
+import HTTPTypes
+import Primitives
+
+/// What became of `POST /download`.
+public enum DownloadAnswer: Sendable {
+    /// There is an entry.
+    case entry(Outcome, HeldEntry, JSON)
+    /// It runs, or waits for its turn: its status.
+    case started(JSON)
+
+    /// The answer as it came.
+    public var json: JSON {
+        switch self {
+        case .entry(_, _, let json), .started(let json): json
+        }
+    }
+}
+
+extension APIClient {
+    /// Gets a URL through the cache. Throws ``ClientError``.
+    ///
+    /// - Parameter waits: whether the answer comes when the entry is there; otherwise a download is only started.
+    public func download(_ url: String, _ options: DownloadOptions, waits: Bool = true) async throws -> DownloadAnswer {
+        let fields: HTTPFields = waits ? [:] : [Self.prefer: "respond-async"]
+        let reply = try await send(.post(options.json(url: url), to: ["download"], fields: fields))
+        let json = try reply.json()
+        if reply.status == 202 { return .started(json) }
+        guard let outcome = json["outcome"]?.stringValue.flatMap(Outcome.init(rawValue:)) else {
+            throw ClientError.unexpected("there is no outcome in it")
+        }
+        return .entry(outcome, try HeldEntry(json["entry"]), json)
+    }
+
+    private static let prefer = HTTPField.Name("Prefer")!
+}

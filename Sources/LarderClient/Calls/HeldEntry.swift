@@ -1,0 +1,46 @@
+import Primitives
+
+/// An entry as the API shows it: what is read of it here, and all of it as JSON.
+public struct HeldEntry: Hashable, Sendable {
+    /// The key.
+    public let key: String
+    /// `download`, `json`, `data` or `response`.
+    public let kind: String
+    /// The URL; `nil` for data under a caller's own key.
+    public let url: String?
+    /// Whether it is fresh.
+    public let isFresh: Bool
+    /// The body's media type; `nil` when nobody said.
+    public let contentType: String?
+    /// The body's length in bytes.
+    public let contentLength: Int64
+    /// When it stops being fresh, in RFC 3339.
+    public let expiryDate: String
+    /// The body's file; `nil` when the body is in the index.
+    public let localPath: String?
+    /// Its labels.
+    public let tags: [String]
+    /// Whether it stays when room is needed.
+    public let isPinned: Bool
+    /// All of it.
+    public let json: JSON
+
+    /// Reads an entry of an answer. Throws ``ClientError/unexpected(_:)`` when it is none.
+    public init(_ json: JSON?) throws {
+        guard let json, let key = json["key"]?.stringValue, let kind = json["kind"]?.stringValue,
+            let state = json["state"]?.stringValue, let length = json["contentLength"]?.integerValue,
+            let expiryDate = json["expiryDate"]?.stringValue
+        else { throw ClientError.unexpected("there is no entry in it") }
+        self.key = key
+        self.kind = kind
+        url = json["url"]?.stringValue
+        isFresh = state == "fresh"
+        contentType = json["contentType"]?.stringValue
+        contentLength = length
+        self.expiryDate = expiryDate
+        localPath = json["localPath"]?.stringValue
+        tags = (json["tags"]?.arrayValue ?? []).compactMap(\.stringValue)
+        isPinned = json["pinned"]?.boolValue ?? false
+        self.json = json
+    }
+}

@@ -1,0 +1,39 @@
+import Primitives
+
+/// A download that runs, or waits for its turn.
+public struct RunningDownload: Hashable, Sendable {
+    /// The canonical URL.
+    public let url: String
+    /// Bytes that came so far.
+    public let receivedBytes: Int64
+    /// Bytes that there will be; `nil` when the origin did not say.
+    public let totalBytes: Int64?
+    /// The average since its start.
+    public let bytesPerSecond: Double
+
+    /// A download.
+    public init(url: String, receivedBytes: Int64, totalBytes: Int64?, bytesPerSecond: Double) {
+        self.url = url
+        self.receivedBytes = receivedBytes
+        self.totalBytes = totalBytes
+        self.bytesPerSecond = bytesPerSecond
+    }
+
+    /// Reads one of `GET /downloads`; `nil` for one that has ended.
+    init?(_ json: JSON) {
+        guard json["state"] == "running", let url = json["url"]?.stringValue,
+            let received = json["receivedBytes"]?.integerValue
+        else { return nil }
+        self.init(
+            url: url, receivedBytes: received, totalBytes: json["totalBytes"]?.integerValue,
+            bytesPerSecond: json["bytesPerSecond"]?.doubleValue ?? 0)
+    }
+}
+
+extension APIClient {
+    /// The downloads of the namespace that run, the latest start first, at most a thousand. Throws ``ClientError``.
+    public func runningDownloads() async throws -> [RunningDownload] {
+        let json = try await send(APICall(["downloads"], query: [("limit", "1000")])).json()
+        return (json["downloads"]?.arrayValue ?? []).compactMap { RunningDownload($0) }
+    }
+}

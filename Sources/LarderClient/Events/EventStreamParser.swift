@@ -1,0 +1,73 @@
+/// Reads server-sent events, a piece at a time (WHATWG HTML §9.2.6). A pure state machine: bytes in, events out.
+struct EventStreamParser {
+    /// One event.
+    struct Event: Hashable {
+        /// Its type; `message` when it has none.
+        var type: String
+        /// What to give back as `Last-Event-ID`; empty when there was none yet.
+        var id: String
+        /// Its data, lines joined with LF.
+        var data: String
+    }
+
+    /// What the server said how long to wait before connecting again; `nil` when it did not.
+    private(set) var retry: Duration?
+    /// The id of the last event that has ended, of one without data too; empty when there was none yet.
+    private(set) var lastEventID = ""
+    private var id = ""
+    private var line: [UInt8] = []
+    private var isFirstLine = true
+    private var isBehindCR = false
+    private var type = ""
+    private var data: [String] = []
+
+    /// Takes the next bytes and returns the events that they complete.
+    mutating func consume(_ bytes: [UInt8]) -> [Event] {
+        var events: [Event] = []
+        for byte in bytes {
+            switch byte {
+            // The second half of CRLF.
+            case 0x0a where isBehindCR: isBehindCR = false
+            case 0x0a, 0x0d:
+                isBehindCR = byte == 0x0d
+                if let event = endLine() { events.append(event) }
+            default:
+                isBehindCR = false
+                line.append(byte)
+            }
+        }
+        return events
+    }
+
+    private mutating func endLine() -> Event? {
+        var line = self.line[...]
+        self.line = []
+        if isFirstLine, line.starts(with: [0xef, 0xbb, 0xbf]) { line = line.dropFirst(3) }
+        isFirstLine = false
+        guard !line.isEmpty else { return dispatch() }
+        let name = line.prefix { $0 != UInt8(ascii: ":") }
+        var value = line.dropFirst(name.count + 1)
+        if value.first == UInt8(ascii: " ") { value.removeFirst() }
+        let text = String(decoding: value, as: UTF8.self)
+        switch String(decoding: name, as: UTF8.self) {
+        case "event": type = text
+        case "data": data.append(text)
+        case "id" where !value.contains(0): id = text
+        case "retry":
+            if let milliseconds = Int64(text), milliseconds >= 0 { retry = .milliseconds(milliseconds) }
+        // A comment, whose name is empty, or something that nobody knows.
+        default: break
+        }
+        return nil
+    }
+
+    private mutating func dispatch() -> Event? {
+        defer {
+            type = ""
+            data = []
+        }
+        lastEventID = id
+        guard !data.isEmpty else { return nil }
+        return Event(type: type.isEmpty ? "message" : type, id: id, data: data.joined(separator: "\n"))
+    }
+}

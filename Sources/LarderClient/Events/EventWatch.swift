@@ -1,0 +1,107 @@
+import HTTPTypes
+import Origin
+import Primitives
+
+/// What happened in a cache.
+public struct ServerEvent: Sendable {
+    /// Its type: `download.started`, `entry.stored`, `reset`, …
+    public let type: String
+    /// What it is about.
+    public let data: JSON
+    /// All of it: `{"id": …, "event": …, "data": …}`.
+    public var json: JSON { ["id": .string(id), "event": .string(type), "data": data] }
+
+    private let id: String
+
+    init(_ event: EventStreamParser.Event) throws {
+        type = event.type
+        id = event.id
+        do {
+            data = try JSON(parsing: event.data)
+        } catch {
+            throw ClientError.unexpected("an event's data are not JSON: \(error)")
+        }
+    }
+}
+
+/// Follows `GET /events`, and goes on where it was when the connection is lost.
+public struct EventWatch: Sendable {
+    /// The types to hear of, or their beginnings, as `download`; all when there is none.
+    public var types: [String] = []
+    /// The namespace to hear of, or `*` for all that the token is good for; `nil`: the client's own.
+    public var namespace: String?
+    /// The key to hear of; `nil`: all.
+    public var key: String?
+    /// The label to hear of; `nil`: all.
+    public var tag: String?
+    /// How long to wait before connecting again, when the server has not said.
+    var delays: RetryPolicy = {
+        var delays = RetryPolicy()
+        delays.maximumTries = .max
+        delays.baseDelay = .seconds(1)
+        delays.maximumDelay = .seconds(15)
+        return delays
+    }()
+
+    /// Everything in the client's own namespace.
+    public init() {}
+
+    /// Follows the events until the task is cancelled. Throws ``ClientError`` when the server cannot be reached at the
+    /// beginning, or refuses; and what `onEvent` throws.
+    ///
+    /// - Parameters:
+    ///   - onEvent: told of each event.
+    ///   - onPause: told that the connection is lost and will be tried again after a time.
+    public func run(
+        on client: APIClient, onEvent: (ServerEvent) throws -> Void, onPause: (ClientError, Duration) -> Void
+    ) async throws {
+        var lastEventID = ""
+        var failures = 0
+        var hasConnected = false
+        while true {
+            var retry: Duration?
+            let loss: ClientError
+            do {
+                try await client.withResponse(to: call(lastEventID)) { response in
+                    try await response.checkStatus()
+                    hasConnected = true
+                    failures = 0
+                    var parser = EventStreamParser()
+                    while let piece = try await response.nextPiece() {
+                        for event in parser.consume(piece) { try onEvent(ServerEvent(event)) }
+                        if !parser.lastEventID.isEmpty { lastEventID = parser.lastEventID }
+                        retry = parser.retry
+                    }
+                }
+                loss = .broken("the server ended it")
+            } catch let error as ClientError where hasConnected && error.mayBeOver {
+                loss = error
+            }
+            failures += 1
+            let delay = retry ?? delays.delay(afterFailures: failures) ?? .zero
+            onPause(loss, delay)
+            try await Task.sleep(for: delay)
+        }
+    }
+
+    private func call(_ lastEventID: String) -> APICall {
+        var query: APICall.Query = [("namespace", namespace), ("key", key), ("tag", tag)]
+        for type in types { query.append(("type", type)) }
+        var fields: HTTPFields = [.accept: "text/event-stream"]
+        if !lastEventID.isEmpty { fields[Self.lastEventID] = lastEventID }
+        return APICall(["events"], query: query, fields: fields)
+    }
+
+    private static let lastEventID = HTTPField.Name("Last-Event-ID")!
+}
+
+extension ClientError {
+    /// Whether the same call may have an answer a little later.
+    fileprivate var mayBeOver: Bool {
+        switch self {
+        case .unreachable, .broken: true
+        case .refused(let problem): problem.status == 429 || problem.status == 503
+        case .unexpected, .cancelled: false
+        }
+    }
+}

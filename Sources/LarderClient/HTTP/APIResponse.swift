@@ -1,0 +1,75 @@
+import HTTPTypes
+import Origin
+import Primitives
+
+/// An answer whose head is there, and whose body comes as it is read, by one task.
+public struct APIResponse: Sendable {
+    /// The most bytes that ``collect()`` takes.
+    private static let collectLimit = 256 << 20
+
+    /// The status.
+    public let status: Int
+    /// The fields.
+    public let fields: HTTPFields
+    private let incoming: IncomingResponse
+    private let server: ServerAddress
+
+    /// Waits for the head. Throws ``ClientError``.
+    init(_ incoming: IncomingResponse, server: ServerAddress) async throws {
+        switch await incoming.next() {
+        case .head(let head):
+            status = head.status
+            fields = head.fields
+        case .end(.failure(let error)): throw ClientError(error, server: server, hasAnswer: false)
+        case .piece, .end(.success): throw ClientError.unreachable("\(server) answered without a head")
+        }
+        self.incoming = incoming
+        self.server = server
+    }
+
+    /// The next bytes of the body, never empty; `nil` behind the last. Throws ``ClientError`` when the body is not
+    /// whole.
+    public func nextPiece() async throws -> [UInt8]? {
+        switch await incoming.next() {
+        case .piece(let bytes): return bytes
+        case .end(.success): return nil
+        case .end(.failure(let error)): throw ClientError(error, server: server, hasAnswer: true)
+        case .head: throw ClientError.unexpected("it has two heads")
+        }
+    }
+
+    /// All of the body. Throws ``ClientError``.
+    public func collect() async throws -> [UInt8] {
+        var body: [UInt8] = []
+        while let piece = try await nextPiece() {
+            body += piece
+            guard body.count <= Self.collectLimit else { throw ClientError.unexpected("it does not end") }
+        }
+        return body
+    }
+
+    /// Throws ``ClientError/refused(_:)`` when the status is no success.
+    public func checkStatus() async throws {
+        guard !(200..<300).contains(status) else { return }
+        throw ClientError.refused(ServerProblem(status: status, fields: fields, body: try await collect()))
+    }
+}
+
+/// An answer as a whole.
+public struct APIReply: Sendable {
+    /// The status.
+    public let status: Int
+    /// The fields.
+    public let fields: HTTPFields
+    /// The body.
+    public let body: [UInt8]
+
+    /// The body as JSON. Throws ``ClientError`` when it is none.
+    public func json() throws -> JSON {
+        do {
+            return try JSON(parsing: body)
+        } catch {
+            throw ClientError.unexpected("it is not JSON: \(error)")
+        }
+    }
+}

@@ -1,0 +1,31 @@
+import Foundation
+import Origin
+import Primitives
+
+/// Reads the content of a request from a file, a pipe or a terminal, no faster than it is sent, on a thread of its own.
+enum UploadFeed {
+    private static let pieceSize = 64 << 10
+
+    /// Begins to read, and returns.
+    static func start(_ upload: OriginUpload, from descriptor: Int32) {
+        Thread.detachNewThread { feed(upload, from: descriptor) }
+    }
+
+    private static func feed(_ upload: OriginUpload, from descriptor: Int32) {
+        var buffer = [UInt8](repeating: 0, count: pieceSize)
+        while true {
+            let count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { return upload.fail() }
+            guard count > 0 else { return upload.finish() }
+            switch upload.write(SharedBytes(buffer[..<count])) {
+            case .room: break
+            case .closed: return
+            case .full:
+                let room = DispatchSemaphore(value: 0)
+                upload.onRoom { room.signal() }
+                room.wait()
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import LarderClient
+
+/// Where a body goes: standard output, or a file that is there whole or not at all.
+///
+/// A file is written under another name beside it, which is given to it at the end. What is there and is no file, as a
+/// pipe, is written to as it is.
+final class BodyOutput {
+    private let path: String?
+    private let descriptor: Int32
+    /// The name that it is written under; `nil` when it is written to directly.
+    private var temporary: String?
+
+    /// - Parameter path: the file; `nil` or `-` for standard output. Throws ``CommandFailure``.
+    init(_ path: String?) throws(CommandFailure) {
+        guard let path, path != "-" else {
+            self.path = nil
+            descriptor = STDOUT_FILENO
+            return
+        }
+        var status = stat()
+        let isThere = stat(path, &status) == 0
+        let target = isThere ? URL(fileURLWithPath: path).resolvingSymlinksInPath().path : path
+        self.path = target
+        if isThere, status.st_mode & S_IFMT != S_IFREG {
+            descriptor = open(target, O_WRONLY | O_CLOEXEC)
+        } else {
+            let name = "\(target).larder-\(getpid())"
+            temporary = name
+            descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+        }
+        guard descriptor >= 0 else {
+            temporary = nil
+            throw CommandFailure(.cannotCreate, "\(path): \(String(cString: strerror(errno)))")
+        }
+    }
+
+    /// Without ``finish()`` there is no file.
+    deinit {
+        if let temporary { unlink(temporary) }
+        if descriptor > STDERR_FILENO { close(descriptor) }
+    }
+
+    /// Throws ``CommandFailure``.
+    func write(_ bytes: [UInt8]) throws(CommandFailure) {
+        try Console.write(bytes, to: descriptor, name: path ?? Console.output.name)
+    }
+
+    /// All of it is there. Throws ``CommandFailure``.
+    func finish() throws(CommandFailure) {
+        guard let temporary, let path else { return }
+        guard rename(temporary, path) == 0 else {
+            throw CommandFailure(.cannotCreate, "\(path): \(String(cString: strerror(errno)))")
+        }
+        self.temporary = nil
+    }
+}
+
+extension APIClient {
+    /// Writes the body of an entry to where it goes. Throws ``ClientError`` and ``CommandFailure``.
+    ///
+    /// - Parameter allowsStale: whether an expired one is good enough.
+    func save(_ key: String, allowsStale: Bool = false, to path: String?) async throws {
+        let call = APICall(["entries", key, "content"], query: [("stale", allowsStale ? "true" : nil)])
+        // Who interrupts it does not find half a file.
+        try await Interrupt.cancels { [self] in
+            try await withResponse(to: call) { response in
+                try await response.checkStatus()
+                let output = try BodyOutput(path)
+                while let piece = try await response.nextPiece() { try output.write(piece) }
+                try output.finish()
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import ArgumentParser
+import DiskCache
+import Foundation
+import Larder
+import LarderClient
+import Primitives
+
+/// What every command that speaks to a server understands.
+struct ClientOptions: ParsableArguments {
+    /// The variable that says where the server is.
+    static let serverVariable = "LARDER_SERVER"
+    /// The variable that has the token: on a command line it could be seen by everybody on the machine.
+    static let tokenVariable = "LARDER_TOKEN"
+    static let authorityVariable = "LARDER_CA_FILE"
+    /// Where `larder serve` listens by itself.
+    static let defaultServer = "http://\(Setting.host.defaultText):\(Setting.port.defaultText)"
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "The server. [\(ClientOptions.serverVariable); default: \(ClientOptions.defaultServer)]", valueName: "url"))
+    var server: String?
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "The namespace to work in. [default: that of the token, else \(LarderService.defaultNamespace)]",
+            valueName: "name"))
+    var namespace: String?
+    @Option(
+        name: .customLong("ca-file"),
+        help: ArgumentHelp(
+            "Certificate authorities (PEM) to trust beside the system's. [\(ClientOptions.authorityVariable)]",
+            valueName: "file"),
+        completion: .file())
+    var authorityFile: String?
+    @Flag(name: .long, help: "Print JSON, a line for each thing.")
+    var json = false
+
+    /// Runs `work` with a client of the server; what that throws becomes a word on standard error and an exit status.
+    ///
+    /// - Parameters:
+    ///   - silenceLimit: how long the server may be silent; `nil` for the client's own limit.
+    ///   - anyNamespace: whether `*` is a namespace, which the command then understands itself.
+    func perform(
+        silenceLimit: Duration? = nil, anyNamespace: Bool = false, _ work: (APIClient) async throws -> Void
+    ) async throws {
+        do {
+            try await work(try client(silenceLimit: silenceLimit, anyNamespace: anyNamespace))
+        } catch {
+            throw report(error)
+        }
+    }
+
+    private func client(silenceLimit: Duration?, anyNamespace: Bool) throws(CommandFailure) -> APIClient {
+        let environment = ProcessInfo.processInfo.environment.filter { !$0.value.isEmpty }
+        let address: ServerAddress
+        do {
+            address = try ServerAddress(server ?? environment[Self.serverVariable] ?? Self.defaultServer)
+        } catch {
+            throw CommandFailure(.usage, error.description)
+        }
+        var configuration = APIClient.Configuration(server: address)
+        if let text = environment[Self.tokenVariable] {
+            configuration.token = BearerToken(text)
+            guard configuration.token != nil else {
+                throw CommandFailure(.usage, "\(Self.tokenVariable) has characters that no token has")
+            }
+        }
+        if let namespace, !(anyNamespace && namespace == "*") {
+            guard CacheDirectory.isNamespace(namespace) else {
+                throw CommandFailure(.usage, "\"\(namespace)\" is no namespace: 1 to 63 of a to z, 0 to 9 and -")
+            }
+            configuration.namespace = namespace
+        }
+        configuration.certificateAuthorityFile = authorityFile ?? environment[Self.authorityVariable]
+        if let silenceLimit { configuration.silenceLimit = silenceLimit }
+        return APIClient(configuration)
+    }
+
+    /// Says on standard error what went wrong, and returns what the command ends with.
+    func report(_ error: any Error) -> ExitCode {
+        if let code = error as? ExitCode { return code }
+        let (status, words, problem): (ExitStatus, String, JSON?) =
+            switch error {
+            case ClientError.cancelled, is CancellationError: (.interrupted, "interrupted", nil)
+            case let failure as CommandFailure: (failure.status, failure.description, nil)
+            case let error as ClientError: (ExitStatus(error), error.description, error.problem?.json)
+            default: (.failed, "\(error)", nil)
+            }
+        let line = json ? (problem ?? ["detail": .string(words)]).text : "Error: \(LogText.words(words))"
+        // Where nobody listens there is nothing to be done about it.
+        try? Console.error.print(line)
+        return status.code
+    }
+}

@@ -1,0 +1,82 @@
+import ArgumentParser
+import Foundation
+import LarderClient
+import Primitives
+
+/// `larder download`: gets a URL through the cache.
+struct DownloadCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "download", abstract: "Get a URL through the cache.",
+        discussion: """
+            What is held and fresh is the answer; anything else is fetched from its origin and kept. Says how that \
+            went (downloaded, revalidated, joined, stale, cached) and what is held now.
+            """)
+
+    @Argument(help: "The URL.")
+    var url: String
+    @OptionGroup var request: RequestOptions
+    @Option(
+        name: .customLong("param"),
+        help: ArgumentHelp("A parameter of the URL, which becomes part of it. Repeatable.", valueName: "name=value"))
+    var params: [ParameterArgument] = []
+    @Option(
+        name: .shortAndLong, help: ArgumentHelp("Write the body there, - for standard output.", valueName: "file"),
+        completion: .file())
+    var output: String?
+    @Flag(name: .long, help: "Do not wait for it.")
+    var background = false
+    @OptionGroup var options: ClientOptions
+
+    func validate() throws {
+        if background, output != nil { throw ValidationError("with --background there is no body yet for --output") }
+        if options.json, output == "-" { throw ValidationError("--json and the body both go to standard output") }
+    }
+
+    func run() async throws {
+        var request = request.options
+        request.params = params.map { ($0.name, $0.value) }
+        try await options.perform { client in
+            let answer = try await download(request, client)
+            if let output, case .entry(_, let entry, _) = answer {
+                try await client.save(entry.key, allowsStale: true, to: output)
+                if output == "-" { return }
+            }
+            if options.json { return try Console.output.print(answer.json.text) }
+            try report(answer).print()
+        }
+    }
+
+    private func report(_ answer: DownloadAnswer) -> Report {
+        var report = Report()
+        switch answer {
+        case .entry(let outcome, let entry, _):
+            report.add("outcome", outcome.rawValue)
+            entry.add(to: &report, now: Date())
+        case .started(let status):
+            report.add("outcome", "started")
+            report.add("url", status["url"]?.stringValue ?? url)
+            report.add("key", status["key"]?.stringValue ?? "")
+        }
+        return report
+    }
+
+    /// Asks for it, and draws how far it is for who looks on.
+    private func download(_ request: DownloadOptions, _ client: APIClient) async throws -> DownloadAnswer {
+        let canonical = try? CanonicalURL(url).string
+        let draws = Console.error.canRedraw && !options.json && !background && params.isEmpty
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            if draws {
+                group.addTask {
+                    var display = ProgressDisplay(.error)
+                    await ProgressPoll.run(client) { running in
+                        let own = running.first { $0.url == canonical }
+                        display.draw { width in own.map { [$0.progress(width: width)] } ?? [] }
+                    }
+                    display.clear()
+                }
+            }
+            defer { group.cancelAll() }
+            return try await client.download(url, request, waits: !background)
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import ArgumentParser
+import LarderClient
+import Primitives
+
+/// `larder stats`: the server's counters.
+struct StatsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "stats", abstract: "Print the server's counters.",
+        discussion: "Those of the whole server; what counts events begins when it starts. Takes the scope admin.")
+
+    @OptionGroup var options: ClientOptions
+
+    func run() async throws {
+        try await options.perform { client in
+            let json = try await client.send(APICall(["stats"])).json()
+            if options.json { return try Console.output.print(json.text) }
+            try Self.report(json).print()
+        }
+    }
+
+    /// A line for each counter, in the server's order; those within others have both names.
+    static func report(_ json: JSON) -> Report {
+        var report = Report()
+        func add(_ json: JSON, _ prefix: String) {
+            guard case .object(let members) = json else { return }
+            for member in members {
+                let name = prefix + member.name
+                if case .object = member.value {
+                    add(member.value, name + ".")
+                } else {
+                    report.add(name, cell(name, member.value))
+                }
+            }
+        }
+        add(json, "")
+        return report
+    }
+
+    private static func cell(_ name: String, _ value: JSON) -> Cell {
+        let plain = value.stringValue ?? value.text
+        let isBytes = name.hasSuffix("Bytes") || name.hasSuffix("Limit") || name.hasSuffix("Reserve")
+        if isBytes, let bytes = value.integerValue { return Cell(bytes: bytes) }
+        if name.hasSuffix("Seconds"), let seconds = value.doubleValue {
+            return Cell(plain: plain, words: Words.duration(.seconds(seconds)))
+        }
+        return Cell(plain)
+    }
+}

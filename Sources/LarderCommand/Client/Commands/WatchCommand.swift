@@ -1,0 +1,43 @@
+import ArgumentParser
+import LarderClient
+
+/// `larder watch`: what happens in a cache, as it happens.
+struct WatchCommand: AsyncParsableCommand {
+    /// Three times as long as the server waits before it shows that it is still there.
+    private static let silenceLimit: Duration = .seconds(45)
+
+    static let configuration = CommandConfiguration(
+        commandName: "watch", abstract: "Follow what happens, until it is interrupted.",
+        discussion: """
+            When the connection is lost it connects anew and goes on where it was. The event reset says that what \
+            happened meanwhile is not known any more.
+            """)
+
+    @Option(
+        name: .customLong("type"),
+        help: ArgumentHelp(
+            "Only events of this type, as download.failed, or whose type begins so, as download. Repeatable.",
+            valueName: "type"))
+    var types: [String] = []
+    @Option(name: .long, help: ArgumentHelp("Only what is about this key.", valueName: "key"))
+    var key: String?
+    @Option(name: .long, help: ArgumentHelp("Only what carries this label.", valueName: "tag"))
+    var tag: String?
+    @OptionGroup var options: ClientOptions
+
+    func run() async throws {
+        var watch = EventWatch()
+        watch.types = types
+        watch.key = key
+        watch.tag = tag
+        watch.namespace = options.namespace == "*" ? "*" : nil
+        try await options.perform(silenceLimit: Self.silenceLimit, anyNamespace: true) { client in
+            try await watch.run(on: client) { event in
+                let text = options.json ? event.json.text : event.text(forTerminal: Console.output.isTerminal)
+                try Console.output.print(text)
+            } onPause: { error, delay in
+                try? Console.error.print("\(LogText.words(error.description)); again in \(Words.duration(delay))")
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import ArgumentParser
+import LarderClient
+
+/// What the commands that speak to a server end with; 0 is a good end. Where `sysexits.h` has a number, it is that.
+enum ExitStatus: Int32, CaseIterable {
+    case failed = 1
+    case notHeld = 4
+    case usage = 64
+    case noInput = 66
+    case unavailable = 69
+    case cannotCreate = 73
+    case tryLater = 75
+    case notAllowed = 77
+    case interrupted = 130
+
+    /// For the help.
+    var meaning: String {
+        switch self {
+        case .failed: "it failed: the server or the origin says why; of several URLs one failed"
+        case .notHeld: "nothing is held there; to explain: it would be no hit"
+        case .usage: "called wrongly"
+        case .noInput: "a file cannot be read"
+        case .unavailable: "the server cannot be reached, or went away"
+        case .cannotCreate: "a file cannot be written"
+        case .tryLater: "the server has too much to do, or the token's rate is used up"
+        case .notAllowed: "a token is missing, is not good, or not for this"
+        case .interrupted: "interrupted"
+        }
+    }
+
+    /// The whole table, a line each.
+    static var help: String {
+        (["0 done"] + allCases.map { "\($0.rawValue) \($0.meaning)" }).joined(separator: "\n")
+    }
+
+    /// To be thrown: ends the command without another word.
+    var code: ExitCode { ExitCode(rawValue) }
+
+    /// What a call came to that has no good end.
+    init(_ error: ClientError) {
+        switch error {
+        case .unreachable, .broken: self = .unavailable
+        case .unexpected: self = .failed
+        case .cancelled: self = .interrupted
+        case .refused(let problem) where problem.isForeign: self = .unavailable
+        case .refused(let problem):
+            switch problem.status {
+            case 400, 415, 422: self = .usage
+            case 401: self = .notAllowed
+            // What points at the URL is about the origin.
+            case 403 where problem.pointer == nil: self = .notAllowed
+            case 404: self = .notHeld
+            case 429, 503: self = .tryLater
+            default: self = .failed
+            }
+        }
+    }
+}
+
+/// Why a command has no good end, when no server is to blame.
+struct CommandFailure: Error, CustomStringConvertible {
+    let status: ExitStatus
+    let description: String
+
+    init(_ status: ExitStatus, _ description: String) {
+        self.status = status
+        self.description = description
+    }
+}

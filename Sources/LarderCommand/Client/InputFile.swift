@@ -1,0 +1,41 @@
+import Foundation
+
+/// What a command reads: a file, or standard input under the name `-`.
+final class InputFile {
+    let descriptor: Int32
+    /// How many bytes there are from here on; `nil` when that is not known, as of a pipe.
+    let length: Int64?
+    private let name: String
+
+    /// Opens it. Throws ``CommandFailure``.
+    init(_ path: String) throws(CommandFailure) {
+        name = path == "-" ? "standard input" : path
+        descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+        var status = stat()
+        guard descriptor >= 0, fstat(descriptor, &status) == 0 else {
+            throw CommandFailure(.noInput, "\(name): \(String(cString: strerror(errno)))")
+        }
+        guard status.st_mode & S_IFMT != S_IFDIR else { throw CommandFailure(.noInput, "\(name): it is a directory") }
+        let isFile = status.st_mode & S_IFMT == S_IFREG
+        length = isFile ? max(0, Int64(status.st_size) - Int64(lseek(descriptor, 0, SEEK_CUR))) : nil
+    }
+
+    deinit {
+        if descriptor > STDERR_FILENO { close(descriptor) }
+    }
+
+    /// Reads all of it. Throws ``CommandFailure``.
+    func read() throws(CommandFailure) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        while true {
+            let count = buffer.withUnsafeMutableBytes { Foundation.read(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else {
+                throw CommandFailure(.noInput, "\(name): \(String(cString: strerror(errno)))")
+            }
+            if count == 0 { return bytes }
+            bytes += buffer[..<count]
+        }
+    }
+}

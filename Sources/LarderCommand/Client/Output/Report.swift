@@ -1,0 +1,90 @@
+import Foundation
+
+/// A value as a program reads it, and as a person does.
+struct Cell: Hashable, Sendable {
+    let plain: String
+    let words: String
+
+    /// The same for both.
+    init(_ text: String) {
+        self.init(plain: text, words: text)
+    }
+
+    init(plain: String, words: String) {
+        self.plain = plain
+        self.words = words
+    }
+
+    /// A number of bytes.
+    init(bytes: Int64) {
+        self.init(plain: String(bytes), words: Words.bytes(bytes))
+    }
+
+    /// An instant of the API.
+    init(instant: String, now: Date) {
+        self.init(plain: instant, words: Words.instant(instant, now: now))
+    }
+
+    /// What may be shown: nothing in it ends the line or speaks to a terminal.
+    func text(forTerminal: Bool) -> String { LogText.words(forTerminal ? words : plain) }
+}
+
+/// What is printed of one thing, a line for each of its parts: in columns on a terminal, else with a tab between.
+struct Report: Sendable {
+    private var rows: [(name: String, value: Cell)] = []
+
+    init() {}
+
+    mutating func add(_ name: String, _ value: Cell) { rows.append((name, value)) }
+
+    mutating func add(_ name: String, _ text: String) { add(name, Cell(text)) }
+
+    func lines(forTerminal: Bool) -> [String] {
+        let width = rows.map(\.name.count).max() ?? 0
+        return rows.map { name, value in
+            let text = value.text(forTerminal: forTerminal)
+            return forTerminal ? Table.padded(name, to: width) + "  " + text : "\(name)\t\(text)"
+        }
+    }
+
+    /// Prints it on standard output.
+    func print() throws(CommandFailure) {
+        for line in lines(forTerminal: Console.output.isTerminal) { try Console.output.print(line) }
+    }
+}
+
+/// Several things, a line each: in columns on a terminal, under titles if it has any; else with tabs between and no
+/// titles.
+struct Table: Sendable {
+    private let titles: [String]?
+    private var rows: [[Cell]] = []
+
+    /// - Parameter titles: of the columns; `nil` for none.
+    init(titles: [String]?) {
+        self.titles = titles
+    }
+
+    /// Adds a row, with as many cells as every other.
+    mutating func add(_ cells: [Cell]) { rows.append(cells) }
+
+    /// The lines; none, and no titles, when there are no rows.
+    func lines(forTerminal: Bool) -> [String] {
+        var texts = rows.map { row in row.map { $0.text(forTerminal: forTerminal) } }
+        guard forTerminal, !texts.isEmpty else { return texts.map { $0.joined(separator: "\t") } }
+        if let titles { texts.insert(titles, at: 0) }
+        let widths = texts[0].indices.map { column in texts.map { $0[column].count }.max() ?? 0 }
+        return texts.map { row in
+            let front = row.indices.dropLast().map { Self.padded(row[$0], to: widths[$0]) }
+            return (front + row.suffix(1)).joined(separator: "  ")
+        }
+    }
+
+    /// Prints it on standard output.
+    func print() throws(CommandFailure) {
+        for line in lines(forTerminal: Console.output.isTerminal) { try Console.output.print(line) }
+    }
+
+    static func padded(_ text: String, to width: Int) -> String {
+        text + String(repeating: " ", count: max(0, width - text.count))
+    }
+}

@@ -1,0 +1,23 @@
+import LarderClient
+import Primitives
+
+extension ServerEvent {
+    /// One line: when, what, where, and what about.
+    func text(forTerminal: Bool) -> String {
+        let cells = [
+            Cell(data["time"]?.stringValue ?? ""), Cell(type), Cell(data["namespace"]?.stringValue ?? ""),
+            Cell(data["url"]?.stringValue ?? data["key"]?.stringValue ?? ""), details,
+        ]
+        let texts = cells.map { $0.text(forTerminal: forTerminal) }
+        return forTerminal ? texts.filter { !$0.isEmpty }.joined(separator: "  ") : texts.joined(separator: "\t")
+    }
+
+    /// What there is to say beside the name.
+    private var details: Cell {
+        if let words = data["error"]?["detail"]?.stringValue { return Cell(words) }
+        if data["fromCache"] == true { return Cell("from the cache") }
+        guard let received = data["receivedBytes"]?.integerValue else { return Cell("") }
+        guard let total = data["totalBytes"]?.integerValue else { return Cell(bytes: received) }
+        return Cell(plain: "\(received)/\(total)", words: "\(Words.bytes(received)) of \(Words.bytes(total))")
+    }
+}

@@ -1,0 +1,49 @@
+/// A line that says how far something is: words, a bar, more words. What does not fit into the terminal's width is left
+/// out, from the end of the line; so it never wraps, and can be drawn over.
+struct ProgressLine: Equatable {
+    /// In front of the bar.
+    var title: String
+    /// From 0 to 1; `nil` when it is not known, and there is no bar.
+    var fraction: Double?
+    /// Behind the bar, the most important first.
+    var details: [String]
+
+    private static let gap = "  "
+    private static let shortestBar = 10
+    private static let longestBar = 40
+
+    /// The line for a terminal with so many columns; at least one column stays empty.
+    func text(width: Int) -> String {
+        let limit = max(0, width - 1)
+        var details = details
+        let bar = fraction == nil ? 0 : Self.gap.count + Self.shortestBar
+        while !details.isEmpty, title.count + bar + Self.length(of: details) > limit { details.removeLast() }
+        var line = title
+        let room = limit - title.count - Self.length(of: details) - Self.gap.count
+        if let fraction, room >= Self.shortestBar {
+            line += Self.gap + Self.bar(fraction, length: min(room, Self.longestBar))
+        }
+        for detail in details { line += Self.gap + detail }
+        return String(line.prefix(limit))
+    }
+
+    /// `[====>     ]`: with its brackets as long as that.
+    static func bar(_ fraction: Double, length: Int) -> String {
+        let cells = max(0, length - 2)
+        let full = Int((min(max(fraction, 0), 1) * Double(cells)).rounded(.down))
+        let head = full > 0 && full < cells ? String(repeating: "=", count: full - 1) + ">" : nil
+        let filled = head ?? String(repeating: "=", count: full)
+        return "[" + filled + String(repeating: " ", count: cells - full) + "]"
+    }
+
+    private static func length(of details: [String]) -> Int {
+        details.reduce(0) { $0 + gap.count + $1.count }
+    }
+}
+
+extension String {
+    /// Its end, with dots in front, when it is longer than so many characters.
+    func shortened(to limit: Int) -> String {
+        count <= limit ? self : limit <= 3 ? String(suffix(limit)) : "..." + suffix(limit - 3)
+    }
+}

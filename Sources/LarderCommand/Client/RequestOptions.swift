@@ -1,0 +1,76 @@
+import ArgumentParser
+import LarderClient
+
+/// How what is downloaded is to be kept: what `larder download` and `larder warm` both understand.
+struct RequestOptions: ParsableArguments {
+    @Option(
+        name: .long,
+        help: ArgumentHelp("How long it stays fresh. [default: as its origin says]", valueName: "seconds"))
+    var ttl: Seconds?
+    @Flag(name: .long, help: "When it is fresh already, begin its time anew.")
+    var updateExpiry = false
+    @Flag(name: .long, help: "Ask the origin although it is fresh.")
+    var refresh = false
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "How long after its expiry it is good enough, and is refreshed behind.", valueName: "seconds"))
+    var staleWhileRevalidate: Seconds?
+    @Option(
+        name: .long,
+        help: ArgumentHelp("How long after its expiry it is good enough when the origin fails.", valueName: "seconds"))
+    var staleIfError: Seconds?
+    @Option(
+        name: .customLong("header"),
+        help: ArgumentHelp("A field for the origin, as in 'Accept: text/csv'. Repeatable.", valueName: "field"))
+    var headers: [HeaderArgument] = []
+    @Option(name: .customLong("tag"), help: ArgumentHelp("A label to find it by. Repeatable.", valueName: "tag"))
+    var tags: [String] = []
+    @Flag(name: .long, help: "Keep it when room is needed.")
+    var pinned = false
+
+    /// The same for the client.
+    var options: DownloadOptions {
+        var options = DownloadOptions()
+        options.ttl = ttl
+        options.updateExpiry = updateExpiry
+        options.refresh = refresh
+        options.staleWhileRevalidate = staleWhileRevalidate
+        options.staleIfError = staleIfError
+        options.headers = headers.map { ($0.name, $0.value) }
+        options.tags = tags
+        options.pinned = pinned
+        return options
+    }
+}
+
+extension Seconds: ExpressibleByArgument {
+    /// `nil` for what is no number of seconds.
+    public init?(argument: String) { self.init(argument) }
+}
+
+/// `Name: value`.
+struct HeaderArgument: ExpressibleByArgument {
+    let name: String
+    let value: String
+
+    init?(argument: String) {
+        let parts = argument.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, !parts[0].isEmpty else { return nil }
+        name = String(parts[0])
+        value = String(parts[1].drop(while: \.isWhitespace))
+    }
+}
+
+/// `name=value`.
+struct ParameterArgument: ExpressibleByArgument {
+    let name: String
+    let value: String
+
+    init?(argument: String) {
+        let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, !parts[0].isEmpty else { return nil }
+        name = String(parts[0])
+        value = String(parts[1])
+    }
+}

@@ -1,0 +1,99 @@
+import Primitives
+
+/// The manual page of a command and its subcommands, in the language of man(7), made of the same words as their help:
+/// of what `--experimental-dump-help` prints.
+struct ManualPage {
+    private let root: JSON
+    private let version: String
+
+    /// - Parameters:
+    ///   - dump: the JSON that ArgumentParser makes of a command.
+    ///   - version: for the foot of the page.
+    ///
+    /// Throws ``Primitives/JSON/SyntaxError``.
+    init(dump: String, version: String) throws(JSON.SyntaxError) {
+        root = try JSON(parsing: dump)["command"] ?? .null
+        self.version = version
+    }
+
+    /// The page.
+    var text: String {
+        let name = root["commandName"]?.stringValue ?? ""
+        var lines = [
+            ".TH \(name.uppercased()) 1 \"\" \"\(name) \(version)\" \"User Commands\"", ".SH NAME",
+            "\(Self.escaped(name)) \\- \(Self.escaped(root["abstract"]?.stringValue ?? ""))", ".SH SYNOPSIS",
+            "\\fB\(Self.escaped(name))\\fR \\fIcommand\\fR [\\fIoptions\\fR]",
+        ]
+        if let discussion = root["discussion"]?.stringValue {
+            lines.append(".SH DESCRIPTION")
+            lines += Self.paragraphs(discussion)
+        }
+        lines.append(".SH OPTIONS")
+        lines += arguments(of: root, isRoot: true)
+        lines.append(".SH COMMANDS")
+        for command in Self.subcommands(of: root) { lines += section(command, path: name) }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private func section(_ command: JSON, path: String) -> [String] {
+        let name = "\(path) \(command["commandName"]?.stringValue ?? "")"
+        let subcommands = Self.subcommands(of: command)
+        // What only has subcommands does nothing by itself.
+        guard subcommands.isEmpty else { return subcommands.flatMap { section($0, path: name) } }
+        let positionals = Self.shown(of: command).filter { $0["kind"] == "positional" }.map { argument -> String in
+            let value = "\\fI\(Self.escaped(argument["valueName"]?.stringValue ?? ""))\\fR"
+            let several = argument["isRepeating"] == true ? value + " ..." : value
+            return argument["isOptional"] == true ? "[\(several)]" : several
+        }
+        var lines = [".SS \(Self.escaped(name))", Self.escaped(command["abstract"]?.stringValue ?? ""), ".PP"]
+        lines.append((["\\fB\(Self.escaped(name))\\fR", "[\\fIoptions\\fR]"] + positionals).joined(separator: " "))
+        if let discussion = command["discussion"]?.stringValue {
+            lines.append(".PP")
+            lines += Self.paragraphs(discussion)
+        }
+        return lines + arguments(of: command, isRoot: false)
+    }
+
+    /// Each with its words below it. Every command has `--help`, and says its version: the root's are enough.
+    private func arguments(of command: JSON, isRoot: Bool) -> [String] {
+        Self.shown(of: command).flatMap { argument -> [String] in
+            let value = "\\fI\(Self.escaped(argument["valueName"]?.stringValue ?? ""))\\fR"
+            let names = (argument["names"]?.arrayValue ?? []).map { name -> (isLong: Bool, text: String) in
+                let text = name["name"]?.stringValue ?? ""
+                return (name["kind"] == "long", text)
+            }
+            if !isRoot, names.contains(where: { $0.text == "help" || $0.text == "version" }) { return [] }
+            let flags = names.sorted { !$0.isLong && $1.isLong }
+                .map { "\\fB\(Self.escaped(($0.isLong ? "--" : "-") + $0.text))\\fR" }.joined(separator: ", ")
+            let title = flags.isEmpty ? value : argument["kind"] == "option" ? "\(flags) \(value)" : flags
+            var words = argument["abstract"]?.stringValue ?? ""
+            if let standard = argument["defaultValue"]?.stringValue { words += " (default: \(standard))" }
+            return [".TP", title, Self.escaped(words)]
+        }
+    }
+
+    private static func shown(of command: JSON) -> [JSON] {
+        (command["arguments"]?.arrayValue ?? []).filter { $0["shouldDisplay"] == true }
+    }
+
+    /// Without the help that ArgumentParser adds to the root.
+    private static func subcommands(of command: JSON) -> [JSON] {
+        (command["subcommands"]?.arrayValue ?? []).filter {
+            $0["shouldDisplay"] == true && $0["commandName"] != "help"
+        }
+    }
+
+    /// A line that has others below it stays a line of its own.
+    private static func paragraphs(_ text: String) -> [String] {
+        text.split(separator: "\n\n").enumerated().flatMap { (index, paragraph) -> [String] in
+            let lines = paragraph.split(separator: "\n").map { escaped(String($0)) }
+            return (index > 0 ? [".PP"] : []) + Array(lines.map { [$0] }.joined(separator: [".br"]))
+        }
+    }
+
+    /// Text as it is to be read: no control line, and hyphens that can be copied.
+    private static func escaped(_ text: String) -> String {
+        let plain = text.replacing("\\", with: "\\e").replacing("-", with: "\\-").replacing("\n", with: " ")
+        return plain.hasPrefix(".") || plain.hasPrefix("'") ? "\\&" + plain : plain
+    }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import HTTPTypes
+import Larder
+import Primitives
+import TestSupport
+import Testing
+
+@Suite("client commands: where, who, and what goes wrong")
+struct ClientAccessTests {
+    @Test("the token comes from the environment, is good for what it is for, and is printed by nothing")
+    func tokens() async throws {
+        let tokens = try TestTokens([.init(name: "reader", scopes: [.read]), .init(name: "me")])
+        try await TestServer.with(tokens: tokens.store) { (server) async throws in
+            var larder = ClientCommands(server)
+            #expect(try await larder.run(["ls"]).exit == .status(77))
+            larder.token = "larder_reader_nothing"
+            let wrong = try await larder.run(["ls", "--json"])
+            #expect(wrong.exit == .status(77))
+            #expect(try JSON(parsing: wrong.errors)["status"] == 401)
+            larder.token = tokens.secret("reader")
+            #expect(try await larder.run(["ls"]).exit == .status(0))
+            for arguments in [
+                ["rm", "--all"], ["put", "a", "/dev/null"], ["stats"], ["download", "http://h/"],
+            ] {
+                let refused = try await larder.run(arguments)
+                #expect(refused.exit == .status(77), "\(arguments)")
+                #expect(refused.errors.contains("scope") && !refused.errors.contains(tokens.secret("reader")))
+            }
+            larder.token = " \(tokens.secret("me"))\n"
+            #expect(try await larder.run(["put", "a", "-"], input: [1]).exit == .status(0))
+            larder.token = "a\u{1}b"
+            let broken = try await larder.run(["ls"])
+            #expect(broken.exit == .status(64) && broken.errors.contains("LARDER_TOKEN"))
+        }
+    }
+
+    @Test("--namespace works in another part of the cache; one that is not there says so")
+    func namespace() async throws {
+        try await TestServer.with { (server) async throws in
+            let larder = ClientCommands(server)
+            let fields: HTTPFields = [.contentType: "application/json"]
+            _ = try await server.client.request("PUT", "/namespaces/staging", fields: fields, text: "{}")
+            let staging = ["--namespace", "staging"]
+            #expect(try await larder.run(["put", "a", "-"] + staging, input: [1]).exit == .status(0))
+            #expect(try await larder.run(["ls"] + staging).text.hasPrefix("a\t"))
+            #expect(try await larder.run(["ls"]).text.isEmpty)
+            let unknown = try await larder.run(["ls", "--namespace", "nowhere"])
+            #expect(unknown.exit == .status(4) && unknown.errors.contains("nowhere"))
+            #expect(try await larder.run(["ls", "--namespace", "No"]).exit == .status(64))
+        }
+    }
+
+    @Test("that the server is not there, or is none, is said with where it was looked for")
+    func noServer() async throws {
+        let port = try RefusingPort()
+        let gone = try await ClientCommands(server: port.url("")).run(["ls"])
+        #expect(gone.exit == .status(69))
+        #expect(gone.errors.contains("http://127.0.0.1:\(port.number)"), "\(gone.errors)")
+        let wrong = try await ClientCommands(server: "localhost:8080").run(["ls"])
+        #expect(wrong.exit == .status(64) && wrong.errors.contains("address"))
+        // The flag goes before the variable.
+        let flag = try await ClientCommands(server: "nonsense").run(["ls", "--server", port.url("")])
+        #expect(flag.exit == .status(69))
+        let other = try ScriptedOrigin { _, connection in try connection.respond(404, body: "<html>") }
+        defer { other.stop() }
+        let foreign = try await ClientCommands(server: other.url("")).run(["ls"])
+        #expect(foreign.exit == .status(69) && foreign.errors.contains("LARDER_SERVER"))
+        let teapot = try ScriptedOrigin { _, connection in try connection.respond(body: "<html>") }
+        defer { teapot.stop() }
+        #expect(try await ClientCommands(server: teapot.url("")).run(["ls"]).exit == .status(1))
+    }
+
+    @Test("a server with a certificate of its own authority is trusted when that is")
+    func secure() async throws {
+        try await TestServer.with { (server) async throws in
+            let front = try await TLSFront(originPort: server.api.port)
+            defer { front.stop() }
+            try await server.put("a", [1])
+            var larder = ClientCommands(server: front.url("/"))
+            #expect(try await larder.run(["ls"]).exit == .status(69))
+            larder.authority = front.authority.certificateFile
+            #expect(try await larder.run(["ls"]).text.hasPrefix("a\t"))
+            let put = try await larder.run(["put", "b", "-"], input: [UInt8](repeating: 1, count: 100_000))
+            #expect(put.exit == .status(0), "\(put.errors)")
+        }
+    }
+
+    @Test("what is called wrongly ends with 64 and a word; the help has every command")
+    func usage() async throws {
+        let larder = ClientCommands(server: "http://127.0.0.1:1")
+        for arguments in [
+            ["download"], ["download", "http://h/", "--ttl", "-1"], ["download", "http://h/", "--ttl", "1h"],
+            ["download", "http://h/", "--header", "nonsense"], ["download", "http://h/", "--json", "-o", "-"],
+            ["download", "http://h/", "--background", "-o", "x"], ["ls", "--limit", "0"], ["get"],
+        ] {
+            let output = try await larder.run(arguments)
+            #expect(output.exit == .status(64), "\(arguments)")
+            #expect(output.errors.hasPrefix("Error: "), "\(output.errors)")
+        }
+        let help = try await larder.run(["--help"])
+        #expect(help.exit == .status(0))
+        for command in ["download", "get", "put", "ls", "rm", "warm", "watch", "stats", "explain"] {
+            #expect(help.text.contains("\n  \(command) "), "\(command)")
+            #expect(try await larder.run([command, "--help"]).text.contains("--json"))
+        }
+        #expect(help.text.contains("LARDER_TOKEN") && help.text.contains("77 "))
+    }
+}

@@ -1,0 +1,56 @@
+import Foundation
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+@Suite("larder watch")
+struct WatchCommandTests {
+    @Test("each event is a line as soon as it comes; a lost connection is taken up again where it was")
+    func lines() async throws {
+        let gate = Gate("the second event")
+        let server = try ScriptedOrigin { request, connection in
+            try connection.startChunks(fields: [.contentType: "text/event-stream"])
+            switch request.index {
+            case 0:
+                try connection.sendChunk(
+                    "id: 1\nevent: entry.stored\ndata: {\"namespace\": \"default\", \"key\": \"a\"}\n\n")
+                try gate.waitBlocking()
+                try connection.sendChunk("retry: 1\nid: 2\nevent: reset\ndata: {}\n\n")
+                try connection.endChunks()
+            default:
+                try connection.sendChunk("id: 3\nevent: entry.removed\ndata: {\"key\": \"a\"}\n\n")
+                connection.waitForHangUp()
+            }
+        }
+        defer {
+            gate.open()
+            server.stop()
+        }
+        let larder = ClientCommands(server: server.url(""))
+        let run = try larder.start(["watch", "--type", "entry", "--tag", "t", "--namespace", "*"])
+        try await poll("the first event") { run.text == "\tentry.stored\tdefault\ta\t\n" }
+        gate.open()
+        try await poll("the third event") { run.text.hasSuffix("\treset\t\t\t\n\tentry.removed\t\ta\t\n") }
+        #expect(run.errors.contains("again in"), "\(run.errors)")
+        run.process.kill(SIGINT)
+        #expect(try await run.process.wait() == .signal(SIGINT))
+        #expect(server.requests.map(\.target) == Array(repeating: "/events?namespace=*&tag=t&type=entry", count: 2))
+        #expect(server.requests.map { $0["Last-Event-ID"] } == [nil, "2"])
+        #expect(server.requests[0]["Larder-Namespace"] == nil)
+    }
+
+    @Test("a server that is not there, or that says no, is an end")
+    func refused() async throws {
+        let port = try RefusingPort()
+        #expect(try await ClientCommands(server: port.url("")).run(["watch"]).exit == .status(69))
+        let server = try ScriptedOrigin { _, connection in
+            try connection.respond(
+                403, fields: [.contentType: "application/problem+json"],
+                body: #"{"status": 403, "detail": "the token lacks the scope read"}"#)
+        }
+        defer { server.stop() }
+        let refused = try await ClientCommands(server: server.url("")).run(["watch"])
+        #expect(refused.exit == .status(77) && refused.errors.contains("scope read"))
+    }
+}

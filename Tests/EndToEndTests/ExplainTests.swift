@@ -1,0 +1,118 @@
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+@Suite("/explain")
+struct ExplainTests {
+    private func explain(_ url: String, more: String = "", _ server: TestServer) async throws -> JSON {
+        let reply = try await server.get("/explain?url=\(url.percentEncoded)\(more)")
+        #expect(reply.status == 200, "\(reply.text)")
+        return try reply.json
+    }
+
+    @Test("why a URL would be a hit or a miss, from nothing to expired, and the origin sees nothing of it")
+    func reasons() async throws {
+        try await TestServer.withGatedOrigin(isHeld: { $0 == "/slow" }) { server, origin, gate in
+            let (url, slow) = (origin.url("/a"), origin.url("/slow"))
+            let spelled = "HTTP://127.0.0.1:\(origin.port)/x/../a#top"
+            var answer = try await explain(spelled, server)
+            #expect(answer["url"] == .string(url))
+            #expect(answer["key"] == .string(md5(url)))
+            #expect(answer["hit"] == false && answer["reason"] == "absent")
+            #expect(answer["entry"] == .null && answer["download"] == .null && answer["responses"] == [])
+            #expect(answer["layout"] == "hashed" && answer["localPath"] == .null)
+
+            _ = try await server.download(["url": .string(url), "ttl": 60])
+            answer = try await explain(spelled, server)
+            #expect(answer["hit"] == true && answer["reason"] == "fresh")
+            #expect(answer["entry"]?["key"] == .string(md5(url)))
+            #expect(answer["entry"]?["hits"] == 0)
+            server.clock.advance(by: .seconds(60))
+            answer = try await explain(spelled, server)
+            #expect(answer["hit"] == false && answer["reason"] == "stale")
+            #expect(answer["detail"]?.stringValue?.contains("all of it") == true)
+            #expect(origin.requestCount == 1)
+
+            let connections = try await server.post(["url": .string(slow)], to: "/download", connections: 1)
+            try await origin.waitForRequests(2)
+            answer = try await explain(slow, server)
+            #expect(answer["hit"] == false && answer["reason"] == "downloading")
+            #expect(answer["download"]?["state"] == "running")
+            gate.open()
+            try await server.waitForSuccess(of: slow)
+            #expect(try await explain(slow, server)["reason"] == "fresh")
+            withExtendedLifetime(connections) {}
+
+            let ftp = try await explain("ftp://h.example/file", server)
+            #expect(ftp["hit"] == false && ftp["reason"] == "refused")
+            #expect(ftp["detail"]?.stringValue?.contains("--schemes") == true)
+        }
+    }
+
+    @Test("an expired entry with a validator would be asked about; parameters are part of the URL")
+    func validator() async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.respond(fields: [.eTag: "\"1\""], body: "x")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let url = origin.url("/a")
+            _ = try await server.download(["url": .string(url), "params": ["b": 1], "ttl": 0])
+            let params = "&params=" + #"{"b":1}"#.percentEncoded
+            let answer = try await explain(url, more: params, server)
+            #expect(answer["url"] == .string(url + "?b=1"))
+            #expect(answer["reason"] == "stale")
+            #expect(answer["detail"]?.stringValue?.contains("whether it changed") == true)
+            #expect(try await explain(url, server)["reason"] == "absent")
+            #expect(try await server.get("/explain?url=x").member("pointer") == "/url")
+        }
+    }
+
+    @Test("the file is where the body is, or will be")
+    func path() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            try connection.respond(body: request.target == "/large" ? String(repeating: "x", count: 100_000) : "x")
+        }
+        defer { origin.stop() }
+        try await TestServer.with(configure: { $0.layout = .readable }) { (server) async throws in
+            let url = origin.url("/docs/a?b=c")
+            let expected = try await explain(url, server)
+            let path = server.directory.path("cache/default/QUrlCaches/http/127.0.0.1_\(origin.port)/docs/a?b=c")
+            #expect(expected["layout"] == "readable" && expected["localPath"] == .string(path))
+            let entry = try await server.download(["url": .string(url), "ttl": 60]).member("entry")
+            #expect(entry?["localPath"] == .string(path))
+            #expect(try await explain(url, server)["localPath"] == .string(path))
+        }
+        try await TestServer.with { (server) async throws in
+            for (target, isInline) in [("/small", true), ("/large", false)] {
+                let url = origin.url(target)
+                let entry = try await server.download(["url": .string(url), "ttl": 60]).member("entry")
+                #expect((entry?["localPath"] == .null) == isInline)
+                #expect(try await explain(url, server)["localPath"] == entry?["localPath"])
+            }
+        }
+    }
+
+    @Test("what /fetch stored for the URL as it is written, each variant, and nothing of other URLs")
+    func responses() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            try connection.respond(
+                fields: [.cacheControl: "max-age=60", .vary: "Accept"], body: request["Accept"] ?? "")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let url = origin.url("/a/../b")
+            for type in ["text/plain", "text/html"] {
+                #expect(try await server.get("/fetch/\(url)", fields: [.accept: type]).status == 200)
+            }
+            _ = try await server.get("/fetch/\(origin.url("/b"))")
+            let answer = try await explain(url, server)
+            #expect(answer["url"] == .string(origin.url("/b")))
+            #expect(answer["reason"] == "absent")
+            let responses = try #require(answer["responses"]?.arrayValue)
+            #expect(responses.count == 2)
+            #expect(responses.allSatisfy { $0["url"] == .string(url) && $0["kind"] == "response" })
+        }
+    }
+}

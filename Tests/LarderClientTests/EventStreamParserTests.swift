@@ -1,0 +1,55 @@
+import Testing
+
+@testable import LarderClient
+
+/// WHATWG HTML §9.2.6, with its examples.
+@Suite("server-sent events")
+struct EventStreamParserTests {
+    private typealias Event = EventStreamParser.Event
+
+    private func events(_ text: String, pieces size: Int = .max) -> [Event] {
+        var parser = EventStreamParser()
+        var rest = Array(text.utf8)[...]
+        var events: [Event] = []
+        while !rest.isEmpty {
+            events += parser.consume(Array(rest.prefix(size)))
+            rest = rest.dropFirst(size)
+        }
+        return events
+    }
+
+    @Test("an event has a type, an id and data; a comment is nothing")
+    func fields() {
+        let text = ":\n\nid: 7\nevent: entry.stored\ndata: {\"key\": \"a\"}\n\n: heartbeat\n\ndata: 2\n\n"
+        let expected = [
+            Event(type: "entry.stored", id: "7", data: #"{"key": "a"}"#), Event(type: "message", id: "7", data: "2"),
+        ]
+        #expect(events(text) == expected)
+        for size in 1...20 { #expect(events(text, pieces: size) == expected, "pieces of \(size)") }
+    }
+
+    @Test("lines end in LF, CR or both; one space behind the colon is none of the value")
+    func lineEnds() {
+        for end in ["\n", "\r", "\r\n"] {
+            let text = ["\u{feff}data:a", "data:  b", "data", "data: c:d", "", ""].joined(separator: end)
+            for size in [1, 3, 100] {
+                #expect(events(text, pieces: size) == [Event(type: "message", id: "", data: "a\n b\n\nc:d")])
+            }
+        }
+    }
+
+    @Test("an event without data is none, but its id counts; one that has not ended is none")
+    func withoutData() {
+        #expect(events("event: x\nid: 1\n\ndata: y\n\n") == [Event(type: "message", id: "1", data: "y")])
+        #expect(events("data: y\n").isEmpty)
+        #expect(events("id: 1\nid: a\u{0}b\ndata: y\n\n").first?.id == "1")
+        #expect(events("id: 1\n\nid\ndata: y\n\n").first?.id == "")
+    }
+
+    @Test("the server may say how long to wait before connecting again")
+    func retry() {
+        var parser = EventStreamParser()
+        #expect(parser.consume(Array("retry: 1500\nretry: soon\n\n".utf8)).isEmpty)
+        #expect(parser.retry == .milliseconds(1500))
+    }
+}

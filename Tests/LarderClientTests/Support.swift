@@ -1,0 +1,32 @@
+import HTTPTypes
+import LarderClient
+import Primitives
+import TestSupport
+
+extension APIClient {
+    /// A client of a server that is scripted.
+    static func of(
+        _ server: ScriptedOrigin, configure: (inout APIClient.Configuration) -> Void = { _ in }
+    ) throws -> APIClient {
+        var configuration = APIClient.Configuration(server: try ServerAddress(server.url("/")))
+        configure(&configuration)
+        return APIClient(configuration)
+    }
+}
+
+extension ScriptedOrigin.Connection {
+    /// Answers with JSON.
+    func respond(_ status: Int = 200, json: JSON, fields: HTTPFields = [:]) throws {
+        var fields = fields
+        fields[.contentType] = status < 400 ? "application/json" : "application/problem+json"
+        try respond(status, fields: fields, body: json.text)
+    }
+}
+
+/// An entry as the API shows it, with what the client reads of it.
+func entryJSON(url: String, length: Int = 3) -> JSON {
+    [
+        "key": "k", "kind": "download", "url": .string(url), "state": "fresh", "contentLength": .number(length),
+        "expiryDate": "2026-01-31T08:05:09.250Z",
+    ]
+}

@@ -1,0 +1,57 @@
+import Primitives
+import Testing
+
+@testable import LarderClient
+
+@Suite("the list of larder warm")
+struct WarmListTests {
+    @Test("a URL a line, with its own ttl or without; comments and empty lines are left out")
+    func lines() {
+        let list = WarmList(
+            Array(
+                """
+                # the catalogue
+                http://h/a
+
+                \t http://h/b  3600 \r
+                http://h/c#top 0.5 # for a moment
+                  # http://h/d
+                http://h/e
+                """.utf8))
+        #expect(
+            list.items == [
+                WarmList.Item(line: 2, url: "http://h/a", ttl: nil),
+                WarmList.Item(line: 4, url: "http://h/b", ttl: Seconds("3600")),
+                WarmList.Item(line: 5, url: "http://h/c#top", ttl: Seconds("0.5")),
+                WarmList.Item(line: 7, url: "http://h/e", ttl: nil),
+            ])
+        #expect(list.mistakes.isEmpty)
+        #expect(WarmList([UInt8]()).items.isEmpty)
+    }
+
+    @Test("a line that cannot be read is a mistake with its number, and harms no other")
+    func mistakes() {
+        let long = "http://h/" + String(repeating: "x", count: CanonicalURL.maximumLength)
+        let bytes = Array("http://h/a soon\nhttp://h/b 1 2\n\(long)\nhttp://h/\n".utf8) + [0x68, 0xff, 0x0a]
+        let list = WarmList(bytes)
+        #expect(list.items.map(\.line) == [4])
+        #expect(list.mistakes.map(\.line) == [1, 2, 3, 5])
+        #expect(list.mistakes[0].reason.contains("\"soon\""))
+        #expect(list.mistakes[3].reason.contains("UTF-8"))
+    }
+
+    @Test("what comes in pieces is cut into lines wherever the pieces end")
+    func splitting() {
+        let text = Array("one\n\ntwo\nthree".utf8)
+        for size in 1...text.count {
+            var splitter = LineSplitter()
+            var lines: [String] = []
+            for start in stride(from: 0, to: text.count, by: size) {
+                let piece = Array(text[start..<min(start + size, text.count)])
+                lines += splitter.append(piece).map { String(decoding: $0, as: UTF8.self) }
+            }
+            #expect(lines == ["one", "two"], "pieces of \(size)")
+            #expect(splitter.append([0x0a]) == [Array("three".utf8)])
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import Primitives
+
+@testable import LarderClient
+
+extension HeldEntry {
+    /// An entry of 1 KiB.
+    static func sample(_ members: [JSON.Member] = []) throws -> HeldEntry {
+        let standard: [JSON.Member] = [
+            .init("key", "k"), .init("kind", "download"), .init("url", "http://h/a"), .init("state", "fresh"),
+            .init("contentLength", 1024), .init("expiryDate", "2026-01-31T08:05:09.250Z"),
+        ]
+        let names = Set(members.map(\.name))
+        return try HeldEntry(JSON.object(standard.filter { !names.contains($0.name) } + members))
+    }
+}
+
+extension WarmRun.End {
+    /// The end of a line that came to this outcome, or `failed`.
+    static func sample(_ outcome: String) throws -> WarmRun.End {
+        let item = WarmList.Item(line: 1, url: "http://h/a", ttl: nil)
+        guard let outcome = Outcome(rawValue: outcome) else {
+            let problem = ServerProblem(status: 502, fields: [:], body: [])
+            return WarmRun.End(item: item, result: .failure(problem), json: .null)
+        }
+        let kept = WarmRun.Kept(outcome: outcome, entry: try .sample())
+        return WarmRun.End(item: item, result: .success(kept), json: .null)
+    }
+}
