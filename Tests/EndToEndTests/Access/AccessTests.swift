@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Who may")
 struct AccessTests {
-    private static let publicPaths: Set<String> = ["/livez", "/readyz", "/openapi.yaml"]
+    private static let publicPaths: Set<String> = ["/livez", "/readyz", "/openapi.yaml", "/", "/dashboard/main.js"]
 
     /// Every call that there is, as a request: of what is held, and of what is not.
     private static func calls(
@@ -20,6 +20,7 @@ struct AccessTests {
                 case "/fetch/*": return "/fetch/\(origin)/\(which)"
                 case "/fetch": return "/fetch?url=\("\(origin)/\(which)".percentEncoded)"
                 case "/json": return "/json?url=\("\(origin)/\(which)".percentEncoded)"
+                case "/dashboard/:file": return "/dashboard/main.js"
                 case "/namespaces/:name": return "/namespaces/\(which == "held" ? "default" : "none")"
                 default: return pattern.replacing(":key", with: key)
                 }

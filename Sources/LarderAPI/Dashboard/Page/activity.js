@@ -13,8 +13,8 @@ const RETRY = { first: 1000, last: 30_000 };
  * Follows `GET /events`, and lists the downloads again and again where events do not come through.
  *
  * Says `downloads` when ``downloads`` have changed, and `entry` for each event of an entry (its `detail`: the event's
- * type and data). While the page cannot be seen nothing is followed: browsers open six connections to a server, of which
- * a stream is one.
+ * type and data). While the page cannot be seen nothing is followed: browsers open six connections to a server, and a
+ * stream is one of them.
  */
 export class Activity extends EventTarget {
     #api;

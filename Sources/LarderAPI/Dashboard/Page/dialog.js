@@ -31,7 +31,7 @@ export function askForToken(why) {
     return ask({
         title: "This server asks for a token",
         content: [
-            h("p.small.muted", {}, "It stays in the memory of this page, and is gone when the page is closed or loaded anew. ",
+            h("p.small.muted", {}, "It stays in the memory of this page, and goes when that is closed or loaded anew. ",
                 h("code", {}, "larder token create"), " makes one."),
             reason,
             h("div.field", {}, h("label", { for: id }, "Token"), input),

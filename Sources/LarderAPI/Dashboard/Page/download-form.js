@@ -54,9 +54,13 @@ export function downloadForm({ api, link, signal }) {
             h("div.options", {},
                 h("div.field", {}, h("label", { for: tags.id }, "Tags"), tags),
                 h("div.field", {},
-                    h("div.check", {}, refresh, h("label", { for: refresh.id }, "Ask the origin even when it is fresh")),
-                    h("div.check", {}, pinned, h("label", { for: pinned.id }, "Keep it when room is needed"))))),
+                    check(refresh, "Ask the origin even when it is fresh"),
+                    check(pinned, "Keep it when room is needed")))),
         h("div.actions", {}, submit), result);
+}
+
+function check(input, words) {
+    return h("div.check", {}, input, h("label", { for: input.id }, words));
 }
 
 function success({ outcome, entry }, seconds, link) {

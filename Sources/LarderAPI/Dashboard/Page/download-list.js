@@ -112,7 +112,8 @@ export class DownloadList {
         for (const [id, row] of before) if (!this.#rows.has(id)) row.element.remove();
         [...this.#rows.values()].forEach(({ element }, index) => {
             // Moved only where it must be: what is moved loses the focus.
-            if (this.#list.children[index] !== element) this.#list.insertBefore(element, this.#list.children[index] ?? null);
+            const there = this.#list.children[index] ?? null;
+            if (there !== element) this.#list.insertBefore(element, there);
         });
     }
 }

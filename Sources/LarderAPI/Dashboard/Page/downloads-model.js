@@ -68,7 +68,8 @@ export class DownloadsModel {
         for (const status of downloads.toReversed()) {
             const known = before.get(status.key);
             // An event may have been faster than the listing: what has ended does not run again.
-            const isOlder = known?.status.startDate === status.startDate && !known.isRunning && status.state === "running";
+            const isSame = known?.status.startDate === status.startDate;
+            const isOlder = isSame && !known.isRunning && status.state === "running";
             if (known !== undefined) this.#downloads.set(status.key, known);
             if (!isOlder) this.apply(status, time);
         }

@@ -50,7 +50,8 @@ export function entryActions({ api, notices, signal, link, path, onChange }) {
                     h("a", { href: link("entry", {}, answer.entry.key) }, "another one"), " was downloaded.");
                 return;
             }
-            notices.done(answer.outcome === "revalidated" ? "The origin says that it has not changed." : "It was fetched anew.");
+            const isSame = answer.outcome === "revalidated";
+            notices.done(isSame ? "The origin says that it has not changed." : "It was fetched anew.");
             onChange(answer.entry);
         },
     };
@@ -82,11 +83,11 @@ export function entryActions({ api, notices, signal, link, path, onChange }) {
         words: "It was not deleted",
         async run() {
             const isByURL = entry.kind === "download" || entry.kind === "json";
+            const others = isByURL ? "What /fetch has stored for this URL goes with it." : "Only this one goes.";
             if (!await confirmed(
                 { title: "Delete this entry?", action: "Delete" },
                 h("p.mono.small.foreign", {}, entry.url ?? entry.key),
-                h("p.small.muted", {}, isByURL ? "What /fetch has stored for this URL goes with it." : "Only this one goes.")
-            )) return;
+                h("p.small.muted", {}, others))) return;
             const { removed } = await api.json("DELETE", path, { signal });
             notices.done(`${counted(removed, "entry", "entries")} deleted.`);
             onChange(null);

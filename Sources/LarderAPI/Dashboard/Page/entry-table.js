@@ -30,7 +30,7 @@ export function entryTable(entries, { sort, sortBy, link }) {
     const head = ({ label, name, sort: by, isSlow }) => {
         if (by === undefined) return h("th", { class: name, role: "columnheader", scope: "col" }, label);
         const isCurrent = by === order;
-        const arrow = isCurrent ? h("span", { "aria-hidden": "true" }, isDescending ? "↓" : "↑") : null;
+        const arrow = h("span.arrow", { "aria-hidden": "true" }, !isCurrent ? "↕" : isDescending ? "↓" : "↑");
         const target = sortBy(isCurrent && !isDescending ? `-${by}` : by);
         return h(
             "th", {
@@ -58,16 +58,17 @@ function linkTo({ key, url, pinned }, link) {
 }
 
 function lastAccessOf({ lastAccessDate }) {
-    return lastAccessDate === null
-        ? "never" : h("time", { datetime: lastAccessDate, title: dateTime(lastAccessDate) }, ago(-secondsUntil(lastAccessDate)));
+    return lastAccessDate === null ? "never" : relative(lastAccessDate);
 }
 
 function expiryOf({ expiryDate }) {
-    const seconds = secondsUntil(expiryDate);
-    const text = seconds > 0 ? `in ${duration(seconds, 1)}` : ago(-seconds);
-    return h("time", { datetime: expiryDate, title: dateTime(expiryDate) }, text);
+    return relative(expiryDate);
 }
 
-function ago(seconds) {
-    return seconds < 1 ? "just now" : `${duration(seconds, 1)} ago`;
+/** `in 3 h`, `12 s ago`; the instant itself is shown to who asks for it. */
+function relative(instant) {
+    const seconds = secondsUntil(instant);
+    const distance = duration(Math.abs(seconds), 1);
+    const text = seconds > 0 ? `in ${distance}` : seconds > -1 ? "just now" : `${distance} ago`;
+    return h("time", { datetime: instant, title: dateTime(instant) }, text);
 }

@@ -23,11 +23,11 @@ export function entryView(context, { key }) {
         onChange: (changed) => changed === null ? showRemoved() : show(changed),
     });
     const columns = h(
-        "div.columns", { hidden: true },
-        h("section.panel", {}, h("div.panel-head", {}, h("h2", {}, "Body"),
+        "div.columns.entry", { hidden: true },
+        h("section.panel", {}, freshness.element, actions.element),
+        h("section.panel.entry-body", {}, h("div.panel-head", {}, h("h2", {}, "Body"),
             h("p.muted.small", {}, "To look at it counts as a hit.")), body),
-        h("div.view", {}, h("section.panel", {}, freshness.element, actions.element),
-            h("section.panel", {}, h("h2", {}, "Metadata"), facts)));
+        h("section.panel", {}, h("h2", {}, "Metadata"), facts));
     const trouble = h("div");
 
     async function load() {
@@ -81,6 +81,7 @@ function factsOf(entry) {
     const time = (text) => text && h("time", { datetime: text }, dateTime(text));
     const code = (text) => text && h("code", {}, text);
     const { downloadStartDate: start, downloadEndDate: end } = entry;
+    const took = start && latency((Date.parse(end) - Date.parse(start)) / 1000);
     return [
         ["Key", code(entry.key)],
         ["Namespace", entry.namespace],
@@ -91,7 +92,7 @@ function factsOf(entry) {
         ["Digest", code(entry.digest)],
         ["ETag", code(entry.etag)],
         ["Last-Modified", entry.lastModified],
-        ["Downloaded", start && h("span", {}, time(start), `, in ${latency((Date.parse(end) - Date.parse(start)) / 1000)}`)],
+        ["Downloaded", start && h("span", {}, time(start), `, in ${took}`)],
         ["Hits", count(entry.hits)],
         ["Last hit", time(entry.lastAccessDate)],
         ["Expires", time(entry.expiryDate)],

@@ -31,7 +31,7 @@ export class EventParser {
         const [, name, value] = /^([^:]*):? ?(.*)$/s.exec(line);
         if (name === "id") this.#event.id = value;
         if (name === "event") this.#event.type = value;
-        if (name === "data") this.#event.data = this.#event.data === undefined ? value : `${this.#event.data}\n${value}`;
+        if (name === "data") this.#event.data = "data" in this.#event ? `${this.#event.data}\n${value}` : value;
         return null;
     }
 }

@@ -51,7 +51,9 @@ function quota(label, used, limit) {
     return h(
         "div.quota", {},
         h("div", {}, h("span", {}, label), h("span.muted", {}, `${bytes(used)} of ${bytes(limit)}`)),
-        h("progress.thin", { max: 1, value: limit > 0 ? used / limit : 0, "aria-label": `${label}, part of its limit` }));
+        h("progress.thin", {
+            max: 1, value: limit > 0 ? used / limit : 0, "aria-label": `${label}, part of its limit`,
+        }));
 }
 
 /** For who may not list them, and knows the name of one. */

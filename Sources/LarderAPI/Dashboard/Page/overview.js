@@ -58,7 +58,8 @@ class Tile {
     constructor(plan) {
         this.#plan = plan;
         this.#chart = new Chart(plan);
-        this.#bar = plan.limit && h("progress.thin", { max: 1, value: 0, "aria-label": `${plan.label}, part of its limit` });
+        const name = `${plan.label}, part of its limit`;
+        this.#bar = plan.limit && h("progress.thin", { max: 1, value: 0, "aria-label": name });
         this.element = h(
             "section.tile", {}, h("h2", {}, plan.label), this.#value,
             this.#bar && h("div", {}, this.#bar), this.#remark, this.#chart.element);

@@ -1,9 +1,9 @@
 /**
  * A look at an entry's body.
  *
- * The body came from elsewhere, so it is fetched as bytes and never becomes part of the page: text, whatever it is (HTML
- * and SVG too), is the content of one text node; of images only those kinds are shown that cannot hold a script, from a
- * copy in memory whose type is said here and not by the origin.
+ * The body came from elsewhere, so it is fetched as bytes and never becomes part of the page: text, whatever it is
+ * (HTML and SVG too), is the content of one text node; of images only those kinds are shown that cannot hold a script,
+ * from a copy in memory whose type is one of a few.
  */
 
 import { fill, h } from "./dom.js";
@@ -15,7 +15,7 @@ const IMAGES = new Set([
     "image/avif", "image/bmp", "image/gif", "image/jpeg", "image/png", "image/webp", "image/x-icon",
     "image/vnd.microsoft.icon",
 ]);
-const TEXTS = /^(text\/.*|application\/(.*\+)?(json|xml|yaml|javascript|x-ndjson|jsonl|x-www-form-urlencoded)|image\/svg\+xml)$/;
+const TEXTS = /^(text\/.*|image\/svg\+xml|application\/(.*\+)?(json|xml|yaml|javascript|x-ndjson|jsonl))$/;
 const JSONS = /^(application|text)\/(.*\+)?json$/;
 /** So much is read of what is shown. */
 const MOST = { text: 256 << 10, image: 16 << 20, hex: 512 };
@@ -104,5 +104,6 @@ function hexOf(data) {
         const text = row.map((byte) => byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : ".").join("");
         lines.push(`${offset.toString(16).padStart(4, "0")}  ${hex.padEnd(47)}  ${text}`);
     }
-    return h("pre.body-text.hex", { tabindex: 0, role: "region", "aria-label": "Body, in hexadecimal" }, lines.join("\n"));
+    const name = "Body, in hexadecimal";
+    return h("pre.body-text.hex", { tabindex: 0, role: "region", "aria-label": name }, lines.join("\n"));
 }

@@ -14,6 +14,12 @@ const FILTERS = {
         words: (value) => `whose URL or key begins with ${value}`,
     },
 };
+const POINTS = [
+    "First it is counted; nothing goes before that is confirmed.",
+    "What was removed does not come back, whatever happens then.",
+    "A download that runs for what was removed answers those who wait for it, and is not kept.",
+    "Only the namespace that is chosen above is looked at.",
+];
 /** So many of what would go are shown. */
 const SAMPLE = 5;
 
@@ -21,12 +27,16 @@ export function purgeView(context, { query }) {
     const { api, notices, signal, link } = context;
     let chosen = Object.keys(FILTERS).find((name) => name in query) ?? "tag";
 
-    const input = h("input.mono", { id: newId(), required: true, autocomplete: "off", spellcheck: "false", input: forget });
+    const input = h("input.mono", {
+        id: newId(), required: true, autocomplete: "off", spellcheck: "false", input: forget,
+    });
     const label = h("label", { for: input.id });
     const result = h("div.field", { role: "status" });
     const choices = Object.entries(FILTERS).map(([name, filter]) => h(
         "label", {},
-        h("input", { type: "radio", name: "filter", value: name, checked: name === chosen, change: () => choose(name) }),
+        h("input", {
+            type: "radio", name: "filter", value: name, checked: name === chosen, change: () => choose(name),
+        }),
         h("span", {}, filter.label)));
 
     function choose(name) {
@@ -67,7 +77,7 @@ export function purgeView(context, { query }) {
             h("ul.sample", {}, ...entries.map(({ key, url }) => h(
                 "li", {}, h("a", { href: link("entry", {}, key) }, nameOf(url, key))))),
             rest > 0 && h("p.small", {}, h("a", { href: link("entries", filter) }, `and ${count(rest)} more`)),
-            number > 0 && h("div.actions", {}, h(
+            entries.length > 0 && h("div.actions", {}, h(
                 "button.danger", { type: "button", click: () => purge(number, filter, words, entries[0].namespace) },
                 `Purge ${counted(number, "entry", "entries")}`)));
     }
@@ -76,7 +86,7 @@ export function purgeView(context, { query }) {
         const isWanted = await confirmed(
             { title: `Purge ${counted(number, "entry", "entries")}?`, action: `Purge ${count(number)}` },
             h("p.foreign", {}, `All entries ${words}, in the namespace ${namespace}.`),
-            h("p.small.muted", {}, "They do not come back, whatever happens. What was stored since they were counted goes too."));
+            h("p.small.muted", {}, "They do not come back. What was stored since they were counted goes too."));
         if (!isWanted) return;
         try {
             const { removed } = await api.json("DELETE", "entries", { query: filter, signal });
@@ -93,11 +103,13 @@ export function purgeView(context, { query }) {
         h("div.view-head", {}, h("h1", { tabindex: -1 }, "Purge")),
         h("div.columns", {}, h(
             "section.panel", {},
-            h("form.field", { submit: look },
+            h("form.view", { submit: look },
                 h("fieldset", {}, h("legend.visually-hidden", {}, "What the entries have in common"),
                     h("div.segments", {}, ...choices)),
                 h("div.field", {}, label, input),
                 h("div.actions", {}, h("button.primary", { type: "submit" }, "Count"))),
-            result)));
+            result),
+        h("section.panel", {}, h("h2", {}, "What a purge does"), h(
+            "ul.points", {}, ...POINTS.map((point) => h("li", {}, point))))));
     return { title: "Purge", element };
 }

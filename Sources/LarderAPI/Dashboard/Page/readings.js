@@ -35,7 +35,7 @@ function countersOf(text) {
 export class Readings {
     #samples = [];
 
-    /** The latest last. `hitRatio`, `requestRate` and `originTime` (seconds) are `null` where there is nothing to say. */
+    /** The latest last. Rate, ratio and time (in seconds) are `null` where there is nothing to say. */
     list = [];
 
     get latest() { return this.list.at(-1) ?? null; }
