@@ -19,12 +19,13 @@ const RETRY = { first: 1000, last: 30_000 };
 export class Activity extends EventTarget {
     #api;
     #following = new AbortController();
-    #isLive = false;
     #listedAt = -Infinity;
 
     downloads = new DownloadsModel();
     /** Why nothing can be seen; `null` when it can. */
     refusal = null;
+    /** Whether events come through. */
+    isLive = false;
 
     constructor(api) {
         super();
@@ -36,7 +37,7 @@ export class Activity extends EventTarget {
         this.#following.abort();
         this.#following = new AbortController();
         const { signal } = this.#following;
-        this.#isLive = false;
+        this.isLive = false;
         this.#listedAt = -Infinity;
         this.refusal = null;
         this.downloads.clear();
@@ -59,7 +60,7 @@ export class Activity extends EventTarget {
                     signal: AbortSignal.any([signal, seen.signal]),
                     onOpen: () => {
                         wait = RETRY.first;
-                        this.#isLive = true;
+                        this.isLive = true;
                         this.#list(signal);
                     },
                     onEvent: (event) => {
@@ -71,7 +72,7 @@ export class Activity extends EventTarget {
                 // Whatever it was: it is tried again, and the listings go on meanwhile.
             }
             seen.abort();
-            this.#isLive = false;
+            this.isLive = false;
             if (this.refusal !== null) return;
             await pause(wait, signal);
             wait = Math.min(2 * wait, RETRY.last);
@@ -92,7 +93,7 @@ export class Activity extends EventTarget {
 
     async #listWhenDue(signal) {
         const age = performance.now() - this.#listedAt;
-        if (this.refusal === null && (!this.#isLive || age >= LISTING.live)) await this.#list(signal);
+        if (this.refusal === null && (!this.isLive || age >= LISTING.live)) await this.#list(signal);
     }
 
     async #list(signal) {

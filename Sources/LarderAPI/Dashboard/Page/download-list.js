@@ -15,6 +15,7 @@ class Row {
     #state = h("div.download-state");
     #cancel;
     #wasRunning = null;
+    #end = null;
 
     constructor(context, { status }) {
         this.#context = context;
@@ -53,10 +54,9 @@ class Row {
     }
 
     #showEnd({ state, receivedBytes, problem }) {
-        const chip = this.#state.firstElementChild;
-        if (chip?.textContent === ENDS[state]) return;
-        fill(this.#state, h(`span.chip.${state}`, {}, ENDS[state]),
-            h("span.foreign", {}, problem === undefined ? bytes(receivedBytes) : problem.detail));
+        this.#end ??= { chip: h(`span.chip.${state}`, {}, ENDS[state]), words: h("span.foreign") };
+        say(this.#end.words, problem?.detail ?? bytes(receivedBytes));
+        if (this.#end.chip.parentNode !== this.#state) fill(this.#state, this.#end.chip, this.#end.words);
     }
 
     /** The first word stands out. */

@@ -67,25 +67,25 @@ export class DownloadsModel {
         this.more = more;
         for (const status of downloads.toReversed()) {
             const known = before.get(status.key);
-            // An event may have been faster than the listing: what has ended does not run again.
-            const isSame = known?.status.startDate === status.startDate;
-            const isOlder = isSame && !known.isRunning && status.state === "running";
             if (known !== undefined) this.#downloads.set(status.key, known);
-            if (!isOlder) this.apply(status, time);
+            this.apply(status, time);
         }
     }
 
     /** Takes the status of one, as an event brings it. */
     apply(status, time) {
         const known = this.#downloads.get(status.key);
-        if (known !== undefined && known.status.startDate === status.startDate && known.isRunning) {
-            known.update(status, time);
-            if (!known.isRunning) this.#putLast(known);
-        } else if (known === undefined || known.status.startDate !== status.startDate) {
+        const order = known === undefined ? 1 : compare(status.startDate, known.status.startDate);
+        if (order > 0) {
             this.#putLast(new Download(status, time));
+            for (const { status: { key } } of this.ended.slice(ENDED)) this.#downloads.delete(key);
+            return;
         }
-        const surplus = this.ended.slice(ENDED);
-        for (const download of surplus) this.#downloads.delete(download.status.key);
+        // An event may have been faster than a listing: what has ended does not run again.
+        if (order < 0 || (!known.isRunning && status.state === "running")) return;
+        const wasRunning = known.isRunning;
+        known.update(status, time);
+        if (wasRunning && !known.isRunning) this.#putLast(known);
     }
 
     clear() {

@@ -11,14 +11,16 @@ export function downloadsView(context) {
     const { activity, signal } = context;
     const running = new DownloadList(context, "Nothing is being downloaded.");
     const ended = new DownloadList(context, "None has ended within the last ten minutes.");
-    const number = h("span.muted.small");
+    const heading = h("h2");
+    const source = h("span.chip");
 
     function show() {
         const { downloads, refusal } = activity;
         const now = downloads.running;
         running.show(now, refusal);
         ended.show(downloads.ended.slice(0, ENDED), null);
-        say(number, now.length === 0 ? "" : `${now.length}${downloads.more ? ", and more" : ""}`);
+        say(source, activity.isLive ? "live" : "asked every second");
+        say(heading, now.length === 0 ? "In flight" : `In flight: ${now.length}${downloads.more ? " and more" : ""}`);
     }
 
     activity.addEventListener("downloads", show, { signal });
@@ -28,7 +30,7 @@ export function downloadsView(context) {
         h("div.view-head", {}, h("h1", { tabindex: -1 }, "Downloads")),
         h("div.columns", {},
             h("div.view", {},
-                h("section.panel", {}, h("div.panel-head", {}, h("h2", {}, "In flight"), number), running.element),
+                h("section.panel", {}, h("div.panel-head", {}, heading, source), running.element),
                 h("section.panel", {}, h("h2", {}, "Ended"), ended.element)),
             h("section.panel", {}, h("h2", {}, "Get a URL"), downloadForm(context))));
     return { title: "Downloads", element };

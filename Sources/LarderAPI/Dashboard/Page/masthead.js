@@ -45,7 +45,8 @@ export class NamespaceMenu {
         const names = this.#names.includes(current ?? "default") ? this.#names : [current ?? "", ...this.#names];
         fill(this.#select, ...names.map((name) => h("option", { value: name }, name === "" ? "token’s own" : name)));
         this.#select.value = current ?? (this.#names.includes("default") ? "default" : "");
-        this.#select.disabled = names.length < 2;
+        // Where there is but one, there is nothing to choose.
+        this.#select.parentElement.hidden = names.length < 2;
     }
 }
 
