@@ -67,6 +67,15 @@ class Server:
         assert status == 200, answer
         return answer["entry"]
 
+    def start(self, url):
+        """Has a download begun, and does not wait for it."""
+        connection = HTTPConnection(urlsplit(self.url).netloc, timeout=60)
+        fields = {"Content-Type": "application/json", "Prefer": "respond-async"}
+        connection.request("POST", "/download", json.dumps({"url": url}), fields)
+        response = connection.getresponse()
+        assert response.status == 202, response.read()
+        connection.close()
+
     def put(self, key, body, **query):
         """Stores data under a key; its entry."""
         status, answer = self.call("PUT", f"/entries/{quote(key, safe='')}/content", body=body, query=query)

@@ -45,8 +45,8 @@ export class NamespaceMenu {
         const names = this.#names.includes(current ?? "default") ? this.#names : [current ?? "", ...this.#names];
         fill(this.#select, ...names.map((name) => h("option", { value: name }, name === "" ? "token’s own" : name)));
         this.#select.value = current ?? (this.#names.includes("default") ? "default" : "");
-        // Where there is but one, there is nothing to choose.
-        this.#select.parentElement.hidden = names.length < 2;
+        // Where there is but the usual one, there is nothing to choose and nothing to know.
+        this.#select.parentElement.hidden = names.length < 2 && current === null;
     }
 }
 
