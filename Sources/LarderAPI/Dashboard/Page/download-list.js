@@ -1,7 +1,7 @@
 /** Downloads, each with its bar. */
 
 import { fill, h, say } from "./dom.js";
-import { failureNote } from "./failure.js";
+import { Trouble } from "./failure.js";
 import { bytes, counted, duration, percent } from "./format.js";
 import { nameOf } from "./name.js";
 
@@ -87,18 +87,18 @@ export class DownloadList {
     #rows = new Map();
     #list = h("ul.download-list");
     #empty;
-    #refusal = h("div");
+    #trouble = new Trouble("The downloads cannot be listed");
 
     /** @param {string} empty what is said when there is none */
     constructor(context, empty) {
         this.#context = context;
         this.#empty = h("p.empty", {}, empty);
-        this.element = h("div", {}, this.#refusal, this.#empty, this.#list);
+        this.element = h("div", {}, this.#trouble.element, this.#empty, this.#list);
     }
 
     /** @param {ApiError|null} refusal why there is nothing to be seen */
     show(downloads, refusal) {
-        fill(this.#refusal, refusal && failureNote("The downloads cannot be listed", refusal));
+        this.#trouble.show(refusal);
         this.#empty.hidden = downloads.length > 0 || refusal !== null;
         const before = this.#rows;
         this.#rows = new Map();

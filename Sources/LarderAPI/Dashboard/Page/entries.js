@@ -17,7 +17,7 @@ export function entriesView(context, route) {
     let asking = new AbortController();
 
     const total = h("p.muted.small");
-    const sheet = h("div.sheet", { "aria-busy": "true" });
+    const sheet = h("div.sheet", { tabindex: -1, "aria-busy": "true" });
     const place = h("p.place.muted", { role: "status" });
     const previous = h("a.button", { role: "link" }, "Previous");
     const next = h("a.button", { role: "link" }, "Next");
@@ -50,10 +50,13 @@ export function entriesView(context, route) {
     }
 
     function showPage({ entries, nextCursor = null }) {
-        const sort = (name) => address({ sort: name === "key" ? null : name, cursor: null });
+        // The head that was used to sort is made anew, and is to have the focus again.
+        const column = [...sheet.querySelectorAll("th")].findIndex((head) => head.contains(document.activeElement));
+        const sortBy = (sort) => go(address({ sort, cursor: null }));
         fill(sheet, entries.length > 0
-            ? entryTable(entries, { sort: query.sort ?? "key", sortBy: sort, link })
+            ? entryTable(entries, { sort: query.sort ?? "key", sortBy, link })
             : h("p.empty", {}, query.cursor === undefined ? "No entry is like that." : "That was the last page."));
+        sheet.querySelectorAll("th")[column]?.querySelector("button").focus();
         if (nextCursor !== null) before.set(nextCursor, query.cursor ?? null);
         showWay(nextCursor);
         say(place, `${counted(entries.length, "entry", "entries")} on this page`
@@ -89,6 +92,8 @@ export function entriesView(context, route) {
         title: "Entries",
         element,
         update(changed) {
+            // Another page is read from its beginning.
+            if (changed.cursor !== query.cursor) sheet.focus();
             query = changed;
             show();
         },

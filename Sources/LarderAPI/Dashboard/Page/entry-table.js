@@ -22,7 +22,7 @@ const COLUMNS = [
  * A table.
  *
  * @param {string} sort the order that the entries are in, as the API has it
- * @param {(sort: string) => string} sortBy the address of the list in another order
+ * @param {(sort: string|null) => void} sortBy called with another order that was chosen; `null` is the usual one
  */
 export function entryTable(entries, { sort, sortBy, link }) {
     const isDescending = sort.startsWith("-");
@@ -31,7 +31,8 @@ export function entryTable(entries, { sort, sortBy, link }) {
         if (by === undefined) return h("th", { class: name, role: "columnheader", scope: "col" }, label);
         const isCurrent = by === order;
         const arrow = h("span.arrow", { "aria-hidden": "true" }, !isCurrent ? "↕" : isDescending ? "↓" : "↑");
-        const target = sortBy(isCurrent && !isDescending ? `-${by}` : by);
+        // First up, then down, then as it was.
+        const next = !isCurrent ? by : isDescending ? null : `-${by}`;
         return h(
             "th", {
                 class: name, role: "columnheader", scope: "col",
@@ -39,7 +40,7 @@ export function entryTable(entries, { sort, sortBy, link }) {
             },
             h("button.quiet", {
                 type: "button", title: isSlow ? "Looks at every entry: slow where there are many" : null,
-                click: () => { location.hash = target; },
+                click: () => sortBy(next),
             }, label, arrow));
     };
     // The roles are said because the table is none to the eye on a phone, and would then be none to the ear.

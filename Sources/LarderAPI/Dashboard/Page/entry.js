@@ -62,7 +62,7 @@ export function entryView(context, { key }) {
         looking.abort();
         columns.hidden = true;
         fill(chips);
-        const { host } = URL.parse(entry?.url ?? "") ?? {};
+        const { hostname: host } = URL.parse(entry?.url ?? "") ?? {};
         fill(trouble, h(
             "p.note", {}, entry === null ? "No entry is held under this key. " : "It is not held any more. ",
             h("a", { href: link("entries", { host }) }, "Other entries")));

@@ -13,7 +13,7 @@ export class EventParser {
     /**
      * Takes the next piece of text.
      *
-     * @returns {{id?: string, type?: string, data: string}[]} the events that it completes
+     * @returns {{id?: string, type: string, data: string}[]} the events that it completes
      */
     push(text) {
         const lines = (this.#rest + text).split("\n");
@@ -26,7 +26,7 @@ export class EventParser {
         if (line === "") {
             const event = this.#event;
             this.#event = {};
-            return event.data === undefined ? null : event;
+            return event.data === undefined ? null : { type: "message", ...event };
         }
         const [, name, value] = /^([^:]*):? ?(.*)$/s.exec(line);
         if (name === "id") this.#event.id = value;
@@ -41,7 +41,7 @@ export class EventParser {
  *
  * @param {string|null} lastId where to go on
  * @param {() => void} onOpen called when the stream is there
- * @param {(event: {id?: string, type?: string, data: object}) => void} onEvent called for each event
+ * @param {(event: {id?: string, type: string, data: object}) => void} onEvent called for each event
  * @throws {ApiError} when the server refuses
  */
 export async function readEvents(api, { lastId, signal, onOpen, onEvent }) {

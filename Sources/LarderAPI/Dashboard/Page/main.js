@@ -53,8 +53,15 @@ const menu = new NamespaceMenu(document.getElementById("namespace"), (name) => {
 /** The view that is shown, its route, and what ends it. */
 let current = { route: null, view: null, ending: new AbortController() };
 
-function showRoute() {
+/** The route that the address names, among those that there are. */
+function currentRoute() {
     const route = parseRoute(location.hash);
+    if (!Object.hasOwn(VIEWS, route.view)) return { ...route, view: "overview" };
+    return route.view === "entry" && route.key === null ? { ...route, view: "entries" } : route;
+}
+
+function showRoute() {
+    const route = currentRoute();
     const isSamePlace = current.route !== null && route.namespace === current.route.namespace;
     if (!isSamePlace) enter(route.namespace);
     if (isSamePlace && route.view === current.route.view && route.key === current.route.key && current.view.update) {
@@ -71,7 +78,7 @@ function showRoute() {
         go: (address) => { location.hash = address; },
     };
     const isFirst = current.route === null;
-    const view = (VIEWS[route.view] ?? overviewView)(context, route);
+    const view = VIEWS[route.view](context, route);
     current = { route, view, ending };
     fill(main, view.element);
     document.title = `${view.title} – Larder`;

@@ -18,7 +18,7 @@ export function showHealth(element, signal) {
 async function readiness() {
     try {
         const { status } = await (await fetch("readyz", { cache: "no-store" })).json();
-        return status in WORDS ? status : "unreachable";
+        return Object.hasOwn(WORDS, status) ? status : "unreachable";
     } catch {
         return "unreachable";
     }

@@ -1,10 +1,10 @@
 /** Health and limits at a glance. */
 
 import { Chart } from "./chart.js";
-import { fill, h, say } from "./dom.js";
+import { h, say } from "./dom.js";
 import { DownloadList } from "./download-list.js";
 import { downloadForm } from "./download-form.js";
-import { failureNote } from "./failure.js";
+import { Trouble } from "./failure.js";
 import { bytes, count, counted, duration, latency, percent, rate } from "./format.js";
 
 /** Where more of a limit is taken, the bar says so by its colour. */
@@ -85,14 +85,14 @@ export function overviewView(context) {
     const tiles = TILES.map((plan) => new Tile(plan));
     const grid = h("div.tiles", {}, ...tiles.map((tile) => tile.element));
     const facts = h("p.muted.small");
-    const trouble = h("div");
+    const trouble = new Trouble("The counters cannot be read");
     const list = new DownloadList(context, "Nothing is being downloaded.");
     const rest = h("a.small", { href: link("downloads") }, "All downloads");
 
     function showReadings() {
         const { failure, latest } = vitals;
         grid.hidden = latest === null && failure !== null;
-        fill(trouble, failure && failureNote("The counters cannot be read", failure));
+        trouble.show(failure);
         if (latest === null) return;
         const { version, uptimeSeconds, entries } = latest.stats;
         say(facts, `Larder ${version}, up ${duration(uptimeSeconds)}, ${counted(entries, "entry", "entries")}`);
@@ -112,7 +112,7 @@ export function overviewView(context) {
     const element = h(
         "div.view", {},
         h("div.view-head", {}, h("h1", { tabindex: -1 }, "Overview"), facts),
-        trouble, grid,
+        trouble.element, grid,
         h("div.columns", {},
             h("section.panel", {}, h("div.panel-head", {}, h("h2", {}, "In flight"), rest), list.element),
             h("section.panel", {}, h("h2", {}, "Get a URL"), downloadForm(context))));

@@ -31,7 +31,7 @@ function show() {
 function stored() {
     try {
         const value = localStorage.getItem(KEY);
-        return value in NEXT ? value : "system";
+        return Object.hasOwn(NEXT, value) ? value : "system";
     } catch {
         return "system";
     }
