@@ -1,4 +1,4 @@
-"""The origin that the dashboard's tests have Larder ask: bodies that a test puts there, and transfers that it drives."""
+"""The origin that the dashboard's tests have Larder ask: bodies put there by a test, and transfers that it drives."""
 
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

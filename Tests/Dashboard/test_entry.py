@@ -36,7 +36,7 @@ def test_metadata_and_json(page, server, origin):
 
 def test_text_images_and_other_bytes(page, server, origin):
     page.open(server)
-    text = server.download(origin.serve("/a.txt", "text/plain; charset=iso-8859-1", "Gr\u00fc\u00dfe".encode("latin-1")))
+    text = server.download(origin.serve("/a.txt", "text/plain; charset=iso-8859-1", "Grüße".encode("latin-1")))
     page.entry(text["key"])
     assert page.find(".body-text").text == "Grüße"
     image = server.download(origin.serve("/a.png", "image/png", png(48, 32)))

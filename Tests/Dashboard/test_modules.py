@@ -5,14 +5,15 @@ import pytest
 
 @pytest.fixture
 def run(page, server):
-    """Runs a function of modules, as `({indented}) => …` of `json-text`; what it returns."""
+    """Runs a function of a module, as `({indented}) => …` of `json-text`; what it returns."""
     page.open(server)
 
     def run(module, function, *arguments):
-        result = page.driver.execute_async_script(f"""
+        script = f"""
             const [name, given, done] = arguments;
             import(`/dashboard/${{name}}.js`).then((module) => ({function})(module, ...given))
-                .then((value) => done({{value}}), (error) => done({{error: String(error.stack)}}));""", module, arguments)
+                .then((value) => done({{value}}), (error) => done({{error: String(error.stack)}}));"""
+        result = page.driver.execute_async_script(script, module, arguments)
         assert "error" not in result, result
         return result["value"]
 
@@ -110,12 +111,13 @@ MODEL = """({ DownloadsModel }, steps) => {
 
 
 def test_downloads_are_put_together_from_listings_and_events(run):
-    listing = {"downloads": [status("b", "running", 2), status("a", "running", 1), status("old", "failed")], "more": True}
+    listed = [status("b", "running", 2), status("a", "running", 1), status("old", "failed")]
+    listing = {"downloads": listed, "more": True}
     steps = [
         [0, listing], [1000, status("a", "running", 1, received=500)],
         [1100, status("c", "running", 3)], [1200, status("b", "succeeded", 2, received=1000)],
         # A listing that is older than the event, and an event of the time before.
-        [1300, {**listing, "downloads": [status("c", "running", 3), *listing["downloads"]]}],
+        [1300, {"downloads": [status("c", "running", 3), *listed], "more": True}],
         [1400, status("a", "failed", 0)],
     ]
     running, ended, more = run("downloads-model", MODEL, steps)
@@ -145,9 +147,12 @@ READINGS = """({ Readings }, looks) => {
 
 
 def metrics(requests, seconds=0, count=0):
-    return (f'# HELP larder_http_requests_total Requests.\nlarder_http_requests_total{{route="getContent",status="200"}} {requests}\n'
-            f'larder_http_requests_total{{route="getStats",status="200"}} {requests * 7}\n'
-            f"larder_download_duration_seconds_sum {seconds}\nlarder_download_duration_seconds_count {count}\n")
+    return f"""# HELP larder_http_requests_total Requests.
+larder_http_requests_total{{route="getContent",status="200"}} {requests}
+larder_http_requests_total{{route="getStats",status="200"}} {requests * 7}
+larder_download_duration_seconds_sum {seconds}
+larder_download_duration_seconds_count {count}
+"""
 
 
 def test_readings_are_what_changed_between_two_looks(run):

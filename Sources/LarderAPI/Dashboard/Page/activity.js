@@ -20,6 +20,7 @@ export class Activity extends EventTarget {
     #api;
     #following = new AbortController();
     #listedAt = -Infinity;
+    #isAnnounced = false;
 
     downloads = new DownloadsModel();
     /** Why nothing can be seen; `null` when it can. */
@@ -41,7 +42,7 @@ export class Activity extends EventTarget {
         this.#listedAt = -Infinity;
         this.refusal = null;
         this.downloads.clear();
-        this.dispatchEvent(new Event("downloads"));
+        this.#announce();
         every(LISTING.asked, () => this.#listWhenDue(signal), signal);
         this.#followEvents(signal);
     }
@@ -83,12 +84,24 @@ export class Activity extends EventTarget {
         if (type === "reset") {
             this.#list(signal);
         } else if (type.startsWith("download.")) {
+            // An answer from the cache is no download.
+            if (data.fromCache) return;
             const problem = data.error === undefined ? {} : { problem: data.error };
             this.downloads.apply({ ...data, ...problem }, performance.now());
-            this.dispatchEvent(new Event("downloads"));
+            this.#announce();
         } else if (type.startsWith("entry.")) {
             this.dispatchEvent(new CustomEvent("entry", { detail: { type, ...data } }));
         }
+    }
+
+    /** At most once for each picture that the browser makes, however much happens. */
+    #announce() {
+        if (this.#isAnnounced) return;
+        this.#isAnnounced = true;
+        requestAnimationFrame(() => {
+            this.#isAnnounced = false;
+            this.dispatchEvent(new Event("downloads"));
+        });
     }
 
     async #listWhenDue(signal) {
@@ -107,6 +120,6 @@ export class Activity extends EventTarget {
             // What may not be seen is not asked for again; what could not be had now is.
             if (error.status === 403 || error.status === 404) this.refusal = error;
         }
-        this.dispatchEvent(new Event("downloads"));
+        this.#announce();
     }
 }

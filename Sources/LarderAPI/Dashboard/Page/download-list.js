@@ -48,7 +48,7 @@ class Row {
         else this.#bar.value = share;
         const size = totalBytes === null ? bytes(receivedBytes) : `${bytes(receivedBytes)} of ${bytes(totalBytes)}`;
         this.#say(
-            share === null ? "Receiving" : percent(Math.floor(share * 100) / 100), size,
+            share === null ? (receivedBytes > 0 ? "Receiving" : "Waiting") : percent(Math.floor(share * 100) / 100), size,
             speed > 0 ? `${bytes(speed)}/s` : null, secondsLeft === null ? null : `${duration(secondsLeft)} left`,
             waiters > 0 ? `${counted(waiters, "call")} ${waiters === 1 ? "waits" : "wait"}` : null);
     }

@@ -4,8 +4,8 @@ import { h, say } from "./dom.js";
 import { downloadForm } from "./download-form.js";
 import { DownloadList } from "./download-list.js";
 
-/** So many that have ended are shown. */
-const ENDED = 20;
+/** So many are shown: of those that run, and of those that have ended. */
+const SHOWN = { running: 100, ended: 20 };
 
 export function downloadsView(context) {
     const { activity, signal } = context;
@@ -17,8 +17,8 @@ export function downloadsView(context) {
     function show() {
         const { downloads, refusal } = activity;
         const now = downloads.running;
-        running.show(now, refusal);
-        ended.show(downloads.ended.slice(0, ENDED), null);
+        running.show(now.slice(0, SHOWN.running), refusal);
+        ended.show(downloads.ended.slice(0, SHOWN.ended), null);
         say(source, activity.isLive ? "live" : "asked every second");
         say(heading, now.length === 0 ? "In flight" : `In flight: ${now.length}${downloads.more ? " and more" : ""}`);
     }
