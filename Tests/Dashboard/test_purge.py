@@ -71,3 +71,16 @@ def test_only_the_namespace_that_is_chosen_is_looked_at(page, server):
     page.button("Purge 2", within="//dialog").click()
     page.wait_for_text(".note.done", "2 entries purged.")
     assert server.count() == 1
+
+
+def test_a_question_goes_with_the_view_that_asked_it(page, server):
+    server.call("PUT", "/namespaces/staging", {"version": "2"})
+    server.put("note", "x", tags="draft")
+    server.call("PUT", "/entries/note/content?tags=draft", body="x", namespace="staging")
+    page.open(server, "#/purge?tag=draft")
+    page.button("Count").click()
+    page.button("Purge 1 entry").click()
+    page.find("dialog[open]")
+    page.go("#/purge?tag=draft&namespace=staging")
+    page.wait(lambda: page.all("dialog") == [], "no dialog")
+    assert server.count() == 1 and server.call("GET", "/namespaces/staging")[1]["entries"] == 1

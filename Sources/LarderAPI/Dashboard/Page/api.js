@@ -73,7 +73,8 @@ export class Api {
     async #send(method, target, body, headers, signal) {
         const fields = new Headers(headers);
         if (this.#token !== null) fields.set("Authorization", `Bearer ${this.#token}`);
-        if (this.namespace !== null) fields.set("Larder-Namespace", this.namespace);
+        // What is no name of a namespace the server refuses, but the browser must be able to send it.
+        if (this.namespace !== null) fields.set("Larder-Namespace", encodeURIComponent(this.namespace));
         if (body !== undefined) fields.set("Content-Type", "application/json");
         let response;
         try {

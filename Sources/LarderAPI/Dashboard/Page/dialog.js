@@ -7,11 +7,12 @@ import { h, newId } from "./dom.js";
  *
  * @param {string} title the question
  * @param {string} action what the button says that does it
+ * @param {AbortSignal} signal closes the dialog: the view that asked is gone
  * @param {...(Node|string)} content what there is to know
  * @returns {Promise<boolean>} whether it is to be done
  */
-export function confirmed({ title, action }, ...content) {
-    return ask({ title, content, action, kind: "danger", isAlert: true, read: () => true });
+export function confirmed({ title, action, signal }, ...content) {
+    return ask({ title, content, action, signal, kind: "danger", isAlert: true, read: () => true });
 }
 
 /**
@@ -46,7 +47,7 @@ export function askForToken(why) {
 }
 
 /** Shows a dialog; `read` says what the answer is, which without one is `false`. */
-function ask({ title, content, action, kind, isAlert, isNeeded = false, read }) {
+function ask({ title, content, action, signal, kind, isAlert, isNeeded = false, read }) {
     const heading = newId();
     const cancel = h("button", { type: "button", autofocus: true, click: () => dialog.close() }, "Cancel");
     const form = h(
@@ -63,6 +64,7 @@ function ask({ title, content, action, kind, isAlert, isNeeded = false, read }) 
             dialog.remove();
             resolve(answer);
         });
+        signal?.addEventListener("abort", () => dialog.close());
         document.body.append(dialog);
         dialog.showModal();
     });

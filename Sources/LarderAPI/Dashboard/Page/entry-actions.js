@@ -62,7 +62,7 @@ export function entryActions({ api, notices, signal, link, path, onChange }) {
             const { seconds } = ttl;
             const isKept = entry.kind === "download" || entry.kind === "response";
             if (seconds === 0 && !isKept && !await confirmed(
-                { title: "Remove this entry?", action: "Remove it" },
+                { title: "Remove this entry?", action: "Remove it", signal },
                 h("p", {}, "What a caller stored is removed with a ttl of 0."))) return;
             const answer = await api.json("PATCH", path, { body: { ttl: seconds }, signal });
             notices.done(answer.removed === undefined ? "The ttl was changed." : "It was removed.");
@@ -85,7 +85,7 @@ export function entryActions({ api, notices, signal, link, path, onChange }) {
             const isByURL = entry.kind === "download" || entry.kind === "json";
             const others = isByURL ? "What /fetch has stored for this URL goes with it." : "Only this one goes.";
             if (!await confirmed(
-                { title: "Delete this entry?", action: "Delete" },
+                { title: "Delete this entry?", action: "Delete", signal },
                 h("p.mono.small.foreign", {}, entry.url ?? entry.key),
                 h("p.small.muted", {}, others))) return;
             const { removed } = await api.json("DELETE", path, { signal });

@@ -111,7 +111,11 @@ themeButton(document.getElementById("theme"));
 showHealth(document.getElementById("health"), always);
 // What was in memory goes with the page.
 signOut.addEventListener("click", () => location.reload());
-document.getElementById("skip").addEventListener("click", () => (main.querySelector("h1") ?? main).focus());
+document.getElementById("skip").addEventListener("click", (event) => {
+    // What is behind # in the address is the view.
+    event.preventDefault();
+    main.querySelector("h1")?.focus();
+});
 addEventListener("hashchange", showRoute);
 showRoute();
 vitals.watch(always);

@@ -84,7 +84,7 @@ export function purgeView(context, { query }) {
 
     async function purge(number, filter, words, namespace) {
         const isWanted = await confirmed(
-            { title: `Purge ${counted(number, "entry", "entries")}?`, action: `Purge ${count(number)}` },
+            { title: `Purge ${counted(number, "entry", "entries")}?`, action: `Purge ${count(number)}`, signal },
             h("p.foreign", {}, `All entries ${words}, in the namespace ${namespace}.`),
             h("p.small.muted", {}, "They do not come back. What was stored since they were counted goes too."));
         if (!isWanted) return;
