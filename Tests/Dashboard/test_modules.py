@@ -21,10 +21,10 @@ def run(page, server):
 
 
 STREAM = (
-    ": hello\n\nid: 1\nevent: download.started\ndata: {\"a\": 1}\n\n:\n\nid: 2\nevent: x\ndata: one\ndata:two\r\n\r\n"
-    "data\n\nevent: without data\n\ndata: {\"url\": \"http://h/: \\u00e9\"}\n\ndata: not yet")
+    ":\nid: 0\n\nid: 1\nevent: download.started\ndata: {\"a\": 1}\n\n:\n\nid: 2\nevent: x\ndata: one\ndata:two\r\n\r\n"
+    "data\n\nevent: without data\nid: 3\n\ndata: {\"url\": \"http://h/: \\u00e9\"}\n\ndata: not yet")
 EVENTS = [
-    {"id": "1", "type": "download.started", "data": "{\"a\": 1}"}, {"id": "2", "type": "x", "data": "one\ntwo"},
+    {"type": "download.started", "data": "{\"a\": 1}"}, {"type": "x", "data": "one\ntwo"},
     {"type": "message", "data": ""}, {"type": "message", "data": "{\"url\": \"http://h/: \\u00e9\"}"},
 ]
 
@@ -42,6 +42,16 @@ def test_events_are_the_same_in_whatever_pieces_they_come(run):
     }""", STREAM)
     assert len(found) == len(STREAM) + 2
     assert all(events == EVENTS for events in found)
+
+
+def test_the_last_id_counts_when_its_event_is_whole(run):
+    assert run("events", """({ EventParser }) => {
+        const parser = new EventParser();
+        return [":\\nid: 1\\n", "\\n", "id: 2\\ndata: x", "\\n\\ndata: y\\n\\n"].map((text) => {
+            parser.push(text);
+            return parser.lastId;
+        });
+    }""") == [None, "1", "1", "2"]
 
 
 def test_a_line_without_end_is_refused(run):
@@ -119,10 +129,13 @@ def test_downloads_are_put_together_from_listings_and_events(run):
         # A listing that is older than the event, and an event of the time before.
         [1300, {"downloads": [status("c", "running", 3), *listed], "more": True}],
         [1400, status("a", "failed", 0)],
+        # Answers of the cache, one of them while the same key is fetched; and one that the origin has confirmed.
+        [1500, status("new", "succeeded", 5, fromCache=True)], [1500, status("a", "succeeded", 5, fromCache=True)],
+        [1600, status("c", "succeeded", 3, fromCache=True)],
     ]
     running, ended, more = run("downloads-model", MODEL, steps)
-    assert [download[:2] for download in running] == [["c", "running"], ["a", "running"]]
-    assert [download[:2] for download in ended] == [["b", "succeeded"], ["old", "failed"]]
+    assert [download[:2] for download in running] == [["a", "running"]]
+    assert [download[:2] for download in ended] == [["c", "succeeded"], ["b", "succeeded"], ["old", "failed"]]
     assert more is True
 
 

@@ -12,8 +12,8 @@ const RETRY = { first: 1000, last: 30_000 };
 /**
  * Follows `GET /events`, and lists the downloads again and again where events do not come through.
  *
- * Says `downloads` when ``downloads`` have changed, and `entry` for each event of an entry (its `detail`: the event's
- * type and data). While the page cannot be seen nothing is followed: browsers open six connections to a server, and a
+ * Says `downloads` when ``downloads`` have changed, and `entry` when an entry may have (its `detail` has the `key`, or
+ * none when it may be any). While the page cannot be seen nothing is followed: browsers open six connections to a server, and a
  * stream is one of them.
  */
 export class Activity extends EventTarget {
@@ -64,10 +64,8 @@ export class Activity extends EventTarget {
                         this.isLive = true;
                         this.#list(signal);
                     },
-                    onEvent: (event) => {
-                        lastId = event.id ?? lastId;
-                        this.#take(event, signal);
-                    },
+                    onPlace: (id) => { lastId = id; },
+                    onEvent: (event) => this.#take(event, signal),
                 });
             } catch {
                 // Whatever it was: it is tried again, and the listings go on meanwhile.
@@ -83,14 +81,13 @@ export class Activity extends EventTarget {
     #take({ type, data }, signal) {
         if (type === "reset") {
             this.#list(signal);
+            this.dispatchEvent(new CustomEvent("entry", { detail: {} }));
         } else if (type.startsWith("download.")) {
-            // An answer from the cache is no download.
-            if (data.fromCache) return;
             const problem = data.error === undefined ? {} : { problem: data.error };
             this.downloads.apply({ ...data, ...problem }, performance.now());
             this.#announce();
         } else if (type.startsWith("entry.")) {
-            this.dispatchEvent(new CustomEvent("entry", { detail: { type, ...data } }));
+            this.dispatchEvent(new CustomEvent("entry", { detail: data }));
         }
     }
 

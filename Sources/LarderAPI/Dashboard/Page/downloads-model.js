@@ -75,6 +75,8 @@ export class DownloadsModel {
     /** Takes the status of one, as an event brings it. */
     apply(status, time) {
         const known = this.#downloads.get(status.key);
+        // What the cache answered by itself is no download; what the origin has confirmed is the end of one.
+        if (status.fromCache && known?.status.startDate !== status.startDate) return;
         const order = known === undefined ? 1 : compare(status.startDate, known.status.startDate);
         if (order > 0) {
             this.#putLast(new Download(status, time));

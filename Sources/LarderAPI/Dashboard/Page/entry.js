@@ -68,7 +68,7 @@ export function entryView(context, { key }) {
             h("a", { href: link("entries", { host }) }, "Other entries")));
     }
 
-    activity.addEventListener("entry", ({ detail }) => { if (detail.key === key) load(); }, { signal });
+    activity.addEventListener("entry", ({ detail }) => { if ((detail.key ?? key) === key) load(); }, { signal });
     load();
     const element = h(
         "div.view", {},

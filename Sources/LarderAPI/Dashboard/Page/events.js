@@ -8,12 +8,16 @@ const LONGEST_LINE = 4 << 20;
 /** Takes a stream of server-sent events apart, in whatever pieces it comes. */
 export class EventParser {
     #rest = "";
+    #id = null;
     #event = {};
+
+    /** Where to go on: the last id that came, with an event or alone; `null` before that. */
+    lastId = null;
 
     /**
      * Takes the next piece of text.
      *
-     * @returns {{id?: string, type: string, data: string}[]} the events that it completes
+     * @returns {{type: string, data: string}[]} the events that it completes
      */
     push(text) {
         const lines = (this.#rest + text).split("\n");
@@ -26,10 +30,11 @@ export class EventParser {
         if (line === "") {
             const event = this.#event;
             this.#event = {};
+            this.lastId = this.#id;
             return event.data === undefined ? null : { type: "message", ...event };
         }
         const [, name, value] = /^([^:]*):? ?(.*)$/s.exec(line);
-        if (name === "id") this.#event.id = value;
+        if (name === "id") this.#id = value;
         if (name === "event") this.#event.type = value;
         if (name === "data") this.#event.data = "data" in this.#event ? `${this.#event.data}\n${value}` : value;
         return null;
@@ -41,10 +46,11 @@ export class EventParser {
  *
  * @param {string|null} lastId where to go on
  * @param {() => void} onOpen called when the stream is there
- * @param {(event: {id?: string, type: string, data: object}) => void} onEvent called for each event
+ * @param {(id: string) => void} onPlace called with where to go on, after the events until there
+ * @param {(event: {type: string, data: object}) => void} onEvent called for each event
  * @throws {ApiError} when the server refuses
  */
-export async function readEvents(api, { lastId, signal, onOpen, onEvent }) {
+export async function readEvents(api, { lastId, signal, onOpen, onPlace, onEvent }) {
     const reading = new AbortController();
     const either = AbortSignal.any([signal, reading.signal]);
     const headers = lastId === null ? {} : { "Last-Event-ID": lastId };
@@ -59,7 +65,8 @@ export async function readEvents(api, { lastId, signal, onOpen, onEvent }) {
             const { done, value } = await reader.read();
             clearTimeout(timer);
             if (done) return;
-            for (const event of parser.push(value)) onEvent({ ...event, data: JSON.parse(event.data) });
+            for (const { type, data } of parser.push(value)) onEvent({ type, data: JSON.parse(data) });
+            if (parser.lastId !== null) onPlace(parser.lastId);
         }
     } finally {
         clearTimeout(timer);

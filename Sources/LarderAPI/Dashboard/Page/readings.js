@@ -6,7 +6,7 @@ export const SPAN = 300_000;
 const WINDOW = 30_000;
 /** Requests of this page, of probes and of monitoring say nothing about the load. */
 const OWN_ROUTES = new Set([
-    "getStats", "getMetrics", "getLiveness", "getReadiness", "getOpenAPI", "getDashboard", "getDashboardFile",
+    "getStats", "getMetrics", "getLiveness", "getReadiness", "getOpenAPI", "getDashboard", "getDashboardFile", "listen",
 ]);
 
 /** The samples of Prometheus text, a family's name and the text of its labels apart. */
