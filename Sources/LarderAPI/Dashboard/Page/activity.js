@@ -13,8 +13,8 @@ const RETRY = { first: 1000, last: 30_000 };
  * Follows `GET /events`, and lists the downloads again and again where events do not come through.
  *
  * Says `downloads` when ``downloads`` have changed, and `entry` when an entry may have (its `detail` has the `key`, or
- * none when it may be any). While the page cannot be seen nothing is followed: browsers open six connections to a server, and a
- * stream is one of them.
+ * none when it may be any). While the page cannot be seen nothing is followed: browsers open six connections to a
+ * server, and a stream is one of them.
  */
 export class Activity extends EventTarget {
     #api;

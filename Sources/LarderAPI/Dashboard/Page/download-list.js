@@ -46,9 +46,10 @@ class Row {
     #showProgress({ share, speed, secondsLeft, status: { receivedBytes, totalBytes, waiters } }) {
         if (share === null) this.#bar.removeAttribute("value");
         else this.#bar.value = share;
+        const activity = receivedBytes > 0 ? "Receiving" : "Waiting";
         const size = totalBytes === null ? bytes(receivedBytes) : `${bytes(receivedBytes)} of ${bytes(totalBytes)}`;
         this.#say(
-            share === null ? (receivedBytes > 0 ? "Receiving" : "Waiting") : percent(Math.floor(share * 100) / 100), size,
+            share === null ? activity : percent(Math.floor(share * 100) / 100), size,
             speed > 0 ? `${bytes(speed)}/s` : null, secondsLeft === null ? null : `${duration(secondsLeft)} left`,
             waiters > 0 ? `${counted(waiters, "call")} ${waiters === 1 ? "waits" : "wait"}` : null);
     }
