@@ -3,6 +3,7 @@
 import { confirmed } from "./dialog.js";
 import { h, say } from "./dom.js";
 import { counted } from "./format.js";
+import { nameOf } from "./name.js";
 import { TTLField } from "./ttl-field.js";
 
 /**
@@ -86,7 +87,7 @@ export function entryActions({ api, notices, signal, link, path, onChange }) {
             const others = isByURL ? "What /fetch has stored for this URL goes with it." : "Only this one goes.";
             if (!await confirmed(
                 { title: "Delete this entry?", action: "Delete", signal },
-                h("p.mono.small.foreign", {}, entry.url ?? entry.key),
+                h("p.mono.small", {}, nameOf(entry.url, entry.key)),
                 h("p.small.muted", {}, others))) return;
             const { removed } = await api.json("DELETE", path, { signal });
             notices.done(`${counted(removed, "entry", "entries")} deleted.`);

@@ -5,6 +5,7 @@ import { entryActions } from "./entry-actions.js";
 import { failureNote } from "./failure.js";
 import { bytes, count, counted, dateTime, latency } from "./format.js";
 import { Freshness } from "./freshness.js";
+import { nameOf, visible } from "./name.js";
 import { showPreview } from "./preview.js";
 
 export function entryView(context, { key }) {
@@ -13,7 +14,7 @@ export function entryView(context, { key }) {
     let entry = null;
     let looking = new AbortController();
 
-    const name = h("h1.entry-name.foreign", { tabindex: -1 }, key);
+    const name = h("h1.entry-name", { tabindex: -1 }, nameOf(null, key));
     const chips = h("div.chips");
     const facts = h("dl.facts");
     const body = h("div.field");
@@ -44,10 +45,10 @@ export function entryView(context, { key }) {
         const isOther = entry?.digest !== changed.digest || entry?.contentType !== changed.contentType;
         entry = changed;
         fill(trouble);
-        fill(name, entry.url ?? entry.key);
+        fill(name, nameOf(entry.url, entry.key));
         fill(chips, h(`span.chip.${entry.state}`, {}, entry.state), h("span.chip", {}, entry.kind),
             entry.pinned && h("span.chip.pinned", {}, "pinned"),
-            ...entry.tags.map((tag) => h("a.chip.foreign", { href: link("entries", { tag }) }, tag)));
+            ...entry.tags.map((tag) => h("a.chip.foreign", { href: link("entries", { tag }) }, visible(tag))));
         fill(facts, ...factsOf(entry).flatMap(([term, value]) => [h("dt", {}, term), h("dd.foreign", {}, value)]));
         freshness.show(entry);
         actions.show(entry);

@@ -4,7 +4,7 @@ import { confirmed } from "./dialog.js";
 import { fill, h, newId } from "./dom.js";
 import { failureNote } from "./failure.js";
 import { count, counted } from "./format.js";
-import { nameOf } from "./name.js";
+import { nameOf, visible } from "./name.js";
 
 const FILTERS = {
     tag: { label: "Tag", placeholder: "users", words: (value) => `with the tag ${value}` },
@@ -54,7 +54,7 @@ export function purgeView(context, { query }) {
     async function look(event) {
         event.preventDefault();
         const filter = { [chosen]: input.value.trim() };
-        const words = FILTERS[chosen].words(input.value.trim());
+        const words = FILTERS[chosen].words(visible(input.value.trim()));
         fill(result, h("p.muted.small", {}, "Counting …"));
         try {
             const [{ removed }, { entries }] = await Promise.all([
