@@ -132,3 +132,15 @@ def test_an_entry_with_fields_of_its_own_is_not_taken_for_another(page, server, 
     page.button("Refresh now").click()
     page.wait_for_text(".notice", "another one")
     assert page.find("h1").text == url and entry["key"] in page.driver.current_url
+
+
+def test_an_entry_that_comes_back_is_shown_again(page, server, origin):
+    url = origin.serve("/a", "text/plain", "hello")
+    key = server.download(url, ttl=3600)["key"]
+    page.open(server)
+    page.entry(key)
+    page.button("Delete").click()
+    page.button("Delete", within="//dialog").click()
+    page.wait_for_text(".note", "It is not held any more.")
+    server.download(url, ttl=3600)
+    page.wait(lambda: page.texts(".body-text") == ["hello"], "the body again")

@@ -67,6 +67,7 @@ export function entryView(context, { key }) {
         fill(trouble, h(
             "p.note", {}, entry === null ? "No entry is held under this key. " : "It is not held any more. ",
             h("a", { href: link("entries", { host }) }, "Other entries")));
+        entry = null;
     }
 
     activity.addEventListener("entry", ({ detail }) => { if ((detail.key ?? key) === key) load(); }, { signal });

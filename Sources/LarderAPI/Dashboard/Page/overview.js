@@ -16,7 +16,7 @@ const SHOWN = 5;
 const TILES = [
     {
         label: "Requests", format: (value) => `${rate(value)}/s`, value: ({ requestRate }) => requestRate,
-        remark: () => "without probes and this page",
+        remark: () => "probes and counters do not count",
     },
     {
         label: "Hit ratio", format: percent, ceiling: 1, value: ({ hitRatio }) => hitRatio,

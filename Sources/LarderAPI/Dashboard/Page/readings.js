@@ -4,7 +4,7 @@
 export const SPAN = 300_000;
 /** Ratios and means are those of the last so many milliseconds: of one step there may be nothing to say. */
 const WINDOW = 30_000;
-/** Requests of this page, of probes and of monitoring say nothing about the load. */
+/** Requests for counters, probes, events and the files of this page say nothing about the load. */
 const OWN_ROUTES = new Set([
     "getStats", "getMetrics", "getLiveness", "getReadiness", "getOpenAPI", "getDashboard", "getDashboardFile", "listen",
 ]);
