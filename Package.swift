@@ -31,11 +31,12 @@ let package = Package(
             name: "LarderAPI",
             dependencies: [
                 "MicroHTTPD", "Larder", "HTTPCaching", "DiskCache", "Primitives",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ],
-            // A link to the file at the top level: the document is part of the executable.
-            resources: [.embedInCode("openapi.yaml")]),
+            // Part of the executable: the document, which is a link to the file at the top level, and the dashboard.
+            resources: [.embedInCode("openapi.yaml"), .embedInCode("Dashboard/Page")]),
 
         // HTTP <-> a server: the API from the other side.
         .target(

@@ -84,6 +84,8 @@ struct ContractTests {
                 (400, "POST", "/memory/trim?target=-1", [:], ""), (200, "GET", "/metrics", [:], ""),
                 (200, "GET", "/livez", [:], ""), (200, "GET", "/readyz", [:], ""),
                 (200, "GET", "/openapi.yaml", [:], ""), (404, "GET", "/nowhere", [:], ""),
+                (200, "GET", "/", [:], ""), (200, "GET", "/dashboard/main.js", [:], ""),
+                (404, "GET", "/dashboard/none.js", [:], ""),
                 (405, "POST", "/stats", [:], ""),
             ]
             var called: Set<String> = []

@@ -36,6 +36,7 @@ public final class APIServer: Sendable {
             FetchRoutes(ready: ready).routes,
             NamespaceRoutes(namespaces: service.namespaces).routes,
             EventRoutes(events: service.events, namespaces: service.namespaces, gate: gate).routes,
+            DashboardRoutes().routes,
         ].flatMap(\.self)
         let metrics = RequestMetrics(
             operations: apiRoutes.map(\.endpoint.operation) + [

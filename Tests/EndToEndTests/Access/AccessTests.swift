@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Who may")
 struct AccessTests {
-    private static let publicPaths: Set<String> = ["/livez", "/readyz", "/openapi.yaml"]
+    private static let publicPaths: Set<String> = ["/livez", "/readyz", "/openapi.yaml", "/", "/dashboard/main.js"]
 
     /// Every call that there is, as a request: of what is held, and of what is not.
     private static func calls(
@@ -22,6 +22,7 @@ struct AccessTests {
                 case "/json", "/explain": return "\(pattern)?url=\("\(origin)/\(which)".percentEncoded)"
                 // What is wrong with it ends it: else it would go on.
                 case "/events": return "/events?type=none"
+                case "/dashboard/:file": return "/dashboard/main.js"
                 case "/namespaces/:name": return "/namespaces/\(which == "held" ? "default" : "none")"
                 default: return pattern.replacing(":key", with: key)
                 }

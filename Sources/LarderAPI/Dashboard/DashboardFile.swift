@@ -1,0 +1,104 @@
+import Crypto
+import HTTPCaching
+import HTTPTypes
+import MicroHTTPD
+import Primitives
+
+/// One of the files that the dashboard is made of, as it goes to whoever asks for it.
+///
+/// The folder `Page` has them; they are part of the executable, and each one's answers are made once.
+struct DashboardFile: Sendable {
+    private let etag: EntityTag
+    private let whole: Response
+    private let notModified: Response
+
+    private init(_ name: String, _ bytes: [UInt8]) {
+        etag = EntityTag(strong: SHA256.hash(data: bytes).prefix(16).hex)
+        var fields: HTTPFields = [
+            // Asked about each time: with another version of the server all of them change together.
+            .eTag: etag.text, .cacheControl: "no-cache",
+            .contentSecurityPolicy: Self.policy, .xContentTypeOptions: "nosniff",
+        ]
+        notModified = Response(status: 304, fields: fields, body: .withheld(length: Int64(bytes.count)))
+        fields[.contentType] = Self.type(of: name)
+        whole = Response(fields: fields, body: .bytes(SharedBytes(bytes)))
+    }
+
+    /// The answer to a GET or HEAD: 304 when its sender has the file as it is (RFC 9110 §13.1.2), else the file.
+    func answer(to request: Request) -> Response {
+        let known = request.fields[values: .ifNoneMatch].joined(separator: ", ")
+        return EntityTag.anyMatches(known, etag, comparison: .weak) ? notModified : whole
+    }
+
+    /// Nothing runs but what is among these files, nothing is asked but this server, and no other page may frame this
+    /// one. Images may be made of bytes in the page's memory (`blob:`), for previews. Browsers that know trusted types
+    /// refuse to make markup or scripts of texts, too.
+    private static let policy = [
+        "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' blob:", "connect-src 'self'",
+        "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+    ].joined(separator: "; ")
+
+    private static func type(of name: String) -> String {
+        switch name.split(separator: ".").last {
+        case "html": "text/html; charset=utf-8"
+        case "css": "text/css; charset=utf-8"
+        case "svg": "image/svg+xml"
+        default: "text/javascript; charset=utf-8"
+        }
+    }
+
+    // MARK: All of them
+
+    /// The page itself.
+    static let page = DashboardFile("index.html", PackageResources.index_html)
+
+    /// What the page loads, by name.
+    static let parts = Dictionary(uniqueKeysWithValues: contents.map { ($0.name, DashboardFile($0.name, $0.bytes)) })
+
+    private static let contents: [(name: String, bytes: [UInt8])] = [
+        ("activity.js", PackageResources.activity_js),
+        ("api.js", PackageResources.api_js),
+        ("base.css", PackageResources.base_css),
+        ("chart.js", PackageResources.chart_js),
+        ("clock.js", PackageResources.clock_js),
+        ("dialog.js", PackageResources.dialog_js),
+        ("dom.js", PackageResources.dom_js),
+        ("download-form.js", PackageResources.download_form_js),
+        ("download-list.js", PackageResources.download_list_js),
+        ("downloads-model.js", PackageResources.downloads_model_js),
+        ("downloads.css", PackageResources.downloads_css),
+        ("downloads.js", PackageResources.downloads_js),
+        ("entries.css", PackageResources.entries_css),
+        ("entries.js", PackageResources.entries_js),
+        ("entry-actions.js", PackageResources.entry_actions_js),
+        ("entry-table.js", PackageResources.entry_table_js),
+        ("entry.css", PackageResources.entry_css),
+        ("entry.js", PackageResources.entry_js),
+        ("events.js", PackageResources.events_js),
+        ("failure.js", PackageResources.failure_js),
+        ("fields.css", PackageResources.fields_css),
+        ("filter-form.js", PackageResources.filter_form_js),
+        ("format.js", PackageResources.format_js),
+        ("frame.css", PackageResources.frame_css),
+        ("freshness.js", PackageResources.freshness_js),
+        ("icon.svg", PackageResources.icon_svg),
+        ("json-text.js", PackageResources.json_text_js),
+        ("main.js", PackageResources.main_js),
+        ("masthead.js", PackageResources.masthead_js),
+        ("name.js", PackageResources.name_js),
+        ("namespaces.js", PackageResources.namespaces_js),
+        ("notices.js", PackageResources.notices_js),
+        ("overview.css", PackageResources.overview_css),
+        ("overview.js", PackageResources.overview_js),
+        ("parts.css", PackageResources.parts_css),
+        ("poll.js", PackageResources.poll_js),
+        ("preview.js", PackageResources.preview_js),
+        ("purge.js", PackageResources.purge_js),
+        ("readings.js", PackageResources.readings_js),
+        ("router.js", PackageResources.router_js),
+        ("theme.js", PackageResources.theme_js),
+        ("ttl-field.js", PackageResources.ttl_field_js),
+        ("vitals.js", PackageResources.vitals_js),
+    ]
+}

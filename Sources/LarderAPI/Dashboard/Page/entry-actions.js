@@ -1,0 +1,106 @@
+/** What can be done with an entry. */
+
+import { confirmed } from "./dialog.js";
+import { h, say } from "./dom.js";
+import { counted } from "./format.js";
+import { nameOf } from "./name.js";
+import { TTLField } from "./ttl-field.js";
+
+/**
+ * The buttons, as `{element, show(entry)}`.
+ *
+ * @param {object} context that of the view, with `path`, that of the entry, and `onChange`, called with the entry as it
+ *     is then, or with `null` when it is no more
+ */
+export function entryActions({ api, notices, signal, link, path, onChange }) {
+    let entry = null;
+    const refresh = h("button.primary", { type: "button", click: () => act(refreshNow) }, "Refresh now");
+    const pin = h("button", { type: "button", click: () => act(changePin) });
+    const remove = h("button.warns", { type: "button", click: () => act(removeIt) }, "Delete");
+    const ttl = new TTLField("New ttl, from now");
+    const change = h("button", { type: "submit" }, "Change ttl");
+    const form = h("form.with-button", { submit: (event) => {
+        event.preventDefault();
+        act(changeTTL);
+    } }, ttl.element, change);
+    const buttons = [refresh, pin, remove, change];
+
+    /** One thing at a time; what the server says when it does not do it is shown. */
+    async function act({ words, run }) {
+        if (buttons.some((button) => button.getAttribute("aria-disabled") === "true")) return;
+        for (const button of buttons) button.setAttribute("aria-disabled", "true");
+        try {
+            await run();
+        } catch (error) {
+            if (!signal.aborted) notices.failed(words, error);
+        }
+        for (const button of buttons) button.removeAttribute("aria-disabled");
+    }
+
+    /** What was chosen for the entry is sent again: the ttl counts anew, tags stay. */
+    const refreshNow = {
+        words: "It was not refreshed",
+        async run() {
+            const { url, expiresInSeconds, tags, pinned } = entry;
+            const answer = await api.json("POST", "download", {
+                body: { url, ttl: expiresInSeconds, tags, refresh: true, ...(pinned ? { pinned } : {}) }, signal,
+            });
+            if (answer.entry.key !== entry.key) {
+                // The key is that of the URL and of the fields of the request, which nobody knows any more.
+                notices.done("This entry was asked for with fields of its own. Without them ",
+                    h("a", { href: link("entry", {}, answer.entry.key) }, "another one"), " was downloaded.");
+                return;
+            }
+            const isSame = answer.outcome === "revalidated";
+            notices.done(isSame ? "The origin says that it has not changed." : "It was fetched anew.");
+            onChange(answer.entry);
+        },
+    };
+
+    const changeTTL = {
+        words: "The ttl was not changed",
+        async run() {
+            const { seconds } = ttl;
+            const isKept = entry.kind === "download" || entry.kind === "response";
+            if (seconds === 0 && !isKept && !await confirmed(
+                { title: "Remove this entry?", action: "Remove it", signal },
+                h("p", {}, "What a caller stored is removed with a ttl of 0."))) return;
+            const answer = await api.json("PATCH", path, { body: { ttl: seconds }, signal });
+            notices.done(answer.removed === undefined ? "The ttl was changed." : "It was removed.");
+            onChange(answer.removed === undefined ? answer : null);
+        },
+    };
+
+    const changePin = {
+        words: "The pin was not changed",
+        async run() {
+            const answer = await api.json("PATCH", path, { body: { pinned: !entry.pinned }, signal });
+            notices.done(answer.pinned ? "It stays when room is needed." : "It may go when room is needed.");
+            onChange(answer);
+        },
+    };
+
+    const removeIt = {
+        words: "It was not deleted",
+        async run() {
+            const isByURL = entry.kind === "download" || entry.kind === "json";
+            const others = isByURL ? "What /fetch has stored for this URL goes with it." : "Only this one goes.";
+            if (!await confirmed(
+                { title: "Delete this entry?", action: "Delete", signal },
+                h("p.mono.small", {}, nameOf(entry.url, entry.key)),
+                h("p.small.muted", {}, others))) return;
+            const { removed } = await api.json("DELETE", path, { signal });
+            notices.done(`${counted(removed, "entry", "entries")} deleted.`);
+            onChange(null);
+        },
+    };
+
+    return {
+        element: h("div.view", {}, h("div.actions", {}, refresh, pin, remove), form),
+        show(changed) {
+            entry = changed;
+            refresh.hidden = entry.kind !== "download";
+            say(pin, entry.pinned ? "Unpin" : "Pin");
+        },
+    };
+}

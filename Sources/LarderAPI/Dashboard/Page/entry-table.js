@@ -1,0 +1,75 @@
+/** Entries in rows. */
+
+import { secondsUntil } from "./clock.js";
+import { h } from "./dom.js";
+import { bytes, count, dateTime, duration } from "./format.js";
+import { nameOf } from "./name.js";
+
+/** The columns: what they say of an entry, and by what the server sorts them, if it does. */
+const COLUMNS = [
+    { label: "URL or key", name: "name", sort: "url", show: linkTo },
+    { label: "State", name: "state", show: ({ state }) => h(`span.chip.${state}`, {}, state) },
+    { label: "Kind", name: "kind", show: ({ kind }) => kind },
+    { label: "Type", name: "type", show: ({ contentType }) => contentType?.split(";")[0] ?? "" },
+    // An index has the other orders; for these two every entry is looked at.
+    { label: "Size", name: "number", sort: "contentLength", isSlow: true, show: (entry) => bytes(entry.contentLength) },
+    { label: "Hits", name: "number", sort: "hits", isSlow: true, caption: "hits", show: ({ hits }) => count(hits) },
+    { label: "Last hit", name: "number", sort: "lastAccessDate", caption: "last hit", show: lastAccessOf },
+    { label: "Expires", name: "number", sort: "expiryDate", caption: "expires", show: expiryOf },
+];
+
+/**
+ * A table.
+ *
+ * @param {string} sort the order that the entries are in, as the API has it
+ * @param {(sort: string|null) => void} sortBy called with another order that was chosen; `null` is the usual one
+ */
+export function entryTable(entries, { sort, sortBy, link }) {
+    const isDescending = sort.startsWith("-");
+    const order = sort.replace("-", "");
+    const head = ({ label, name, sort: by, isSlow }) => {
+        if (by === undefined) return h("th", { class: name, role: "columnheader", scope: "col" }, label);
+        const isCurrent = by === order;
+        const arrow = h("span.arrow", { "aria-hidden": "true" }, !isCurrent ? "↕" : isDescending ? "↓" : "↑");
+        // First up, then down, then as it was.
+        const next = !isCurrent ? by : isDescending ? null : `-${by}`;
+        return h(
+            "th", {
+                class: name, role: "columnheader", scope: "col",
+                "aria-sort": isCurrent ? (isDescending ? "descending" : "ascending") : null,
+            },
+            h("button.quiet", {
+                type: "button", title: isSlow ? "Looks at every entry: slow where there are many" : null,
+                click: () => sortBy(next),
+            }, label, arrow));
+    };
+    // The roles are said because the table is none to the eye on a phone, and would then be none to the ear.
+    return h(
+        "table.entries", { role: "table", "aria-label": "Entries" },
+        h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, ...COLUMNS.map(head))),
+        h("tbody", { role: "rowgroup" }, ...entries.map((entry) => h(
+            "tr", { role: "row" }, ...COLUMNS.map(({ name, caption, show }) => h(
+                "td", { class: name, role: "cell", "data-label": caption }, show(entry, link)))))));
+}
+
+function linkTo({ key, url, pinned }, link) {
+    return h(
+        "span", {}, h("a", { href: link("entry", {}, key) }, nameOf(url, key)),
+        pinned && h("span.chip.pinned", {}, "pinned"));
+}
+
+function lastAccessOf({ lastAccessDate }) {
+    return lastAccessDate === null ? "never" : relative(lastAccessDate);
+}
+
+function expiryOf({ expiryDate }) {
+    return relative(expiryDate);
+}
+
+/** `in 3 h`, `12 s ago`; the instant itself is shown to who asks for it. */
+function relative(instant) {
+    const seconds = secondsUntil(instant);
+    const distance = duration(Math.abs(seconds), 1);
+    const text = seconds > 0 ? `in ${distance}` : seconds > -1 ? "just now" : `${distance} ago`;
+    return h("time", { datetime: instant, title: dateTime(instant) }, text);
+}

@@ -1,0 +1,75 @@
+/** `GET /events`: server-sent events, read by fetch(), for an EventSource sends no token. */
+
+/** The server says at least a comment within 15 seconds. */
+const SILENCE = 40_000;
+/** No line of the server's is as long. */
+const LONGEST_LINE = 4 << 20;
+
+/** Takes a stream of server-sent events apart, in whatever pieces it comes. */
+export class EventParser {
+    #rest = "";
+    #id = null;
+    #event = {};
+
+    /** Where to go on: the last id that came, with an event or alone; `null` before that. */
+    lastId = null;
+
+    /**
+     * Takes the next piece of text.
+     *
+     * @returns {{type: string, data: string}[]} the events that it completes
+     */
+    push(text) {
+        const lines = (this.#rest + text).split("\n");
+        this.#rest = lines.pop();
+        if (this.#rest.length > LONGEST_LINE) throw new Error("a line of the events is too long");
+        return lines.map((line) => this.#take(line.replace(/\r$/, ""))).filter((event) => event !== null);
+    }
+
+    #take(line) {
+        if (line === "") {
+            const event = this.#event;
+            this.#event = {};
+            this.lastId = this.#id;
+            return event.data === undefined ? null : { type: "message", ...event };
+        }
+        const [, name, value] = /^([^:]*):? ?(.*)$/s.exec(line);
+        if (name === "id") this.#id = value;
+        if (name === "event") this.#event.type = value;
+        if (name === "data") this.#event.data = "data" in this.#event ? `${this.#event.data}\n${value}` : value;
+        return null;
+    }
+}
+
+/**
+ * Reads events until the stream ends, breaks off, is silent for too long, or the signal says stop.
+ *
+ * @param {string|null} lastId where to go on
+ * @param {() => void} onOpen called when the stream is there
+ * @param {(id: string) => void} onPlace called with where to go on, after the events until there
+ * @param {(event: {type: string, data: object}) => void} onEvent called for each event
+ * @throws {ApiError} when the server refuses
+ */
+export async function readEvents(api, { lastId, signal, onOpen, onPlace, onEvent }) {
+    const reading = new AbortController();
+    const either = AbortSignal.any([signal, reading.signal]);
+    const headers = lastId === null ? {} : { "Last-Event-ID": lastId };
+    const response = await api.open("GET", "events", { headers, signal: either });
+    onOpen();
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    const parser = new EventParser();
+    let timer;
+    try {
+        for (;;) {
+            timer = setTimeout(() => reading.abort(), SILENCE);
+            const { done, value } = await reader.read();
+            clearTimeout(timer);
+            if (done) return;
+            for (const { type, data } of parser.push(value)) onEvent({ type, data: JSON.parse(data) });
+            if (parser.lastId !== null) onPlace(parser.lastId);
+        }
+    } finally {
+        clearTimeout(timer);
+        reading.abort();
+    }
+}

@@ -1,0 +1,43 @@
+/** How long an entry stays fresh, counted down. */
+
+import { secondsUntil } from "./clock.js";
+import { fill, h, say } from "./dom.js";
+import { dateTime, duration } from "./format.js";
+import { every } from "./poll.js";
+
+export class Freshness {
+    #entry = null;
+    #onExpiry;
+    #title = h("h2");
+    #left = h("p.countdown");
+    #bar = h("progress", { max: 1, value: 0, "aria-label": "Part of the ttl that is left" });
+    #until = h("p.muted.small");
+
+    /** @param {() => void} onExpiry called once when an entry that was fresh is so no more */
+    constructor(signal, onExpiry) {
+        this.#onExpiry = onExpiry;
+        this.element = h("div.field", {}, this.#title, this.#left, this.#bar, this.#until);
+        every(1000, () => this.#tick(), signal);
+    }
+
+    show(entry) {
+        this.#entry = entry;
+        const instant = h("time", { datetime: entry.expiryDate }, dateTime(entry.expiryDate));
+        fill(this.#until, entry.state === "fresh" ? "until " : "since ", instant,
+            `; its ttl is ${duration(entry.expiresInSeconds)}`);
+        this.#tick();
+    }
+
+    #tick() {
+        if (this.#entry === null) return;
+        const { expiryDate, expiresInSeconds, state } = this.#entry;
+        const left = secondsUntil(expiryDate);
+        say(this.#title, left > 0 ? "Fresh for" : "Stale for");
+        say(this.#left, duration(Math.abs(left), 3));
+        this.#bar.value = left > 0 && expiresInSeconds > 0 ? Math.min(1, left / expiresInSeconds) : 0;
+        if (state === "fresh" && left <= 0) {
+            this.#entry = { ...this.#entry, state: "stale" };
+            this.#onExpiry();
+        }
+    }
+}

@@ -1,0 +1,62 @@
+/** JSON as text: indented without reading its numbers, which stay as they are written. */
+
+/** A string, a number or a word, or what stands between them. */
+const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[-\w.+]+|[[\]{}:,]/g;
+const INDENT = "  ";
+/** Deeper is not indented further: text of many brackets would become many times as long. */
+const DEEPEST = 40;
+
+/**
+ * Indents JSON.
+ *
+ * @returns {{text: string, marks: {kind: "name"|"string"|"literal", start: number, end: number}[]}|null} the text, and
+ *     what is where in it; `null` when it is no JSON
+ */
+export function indented(source) {
+    try {
+        JSON.parse(source);
+    } catch {
+        return null;
+    }
+    const parts = [];
+    const marks = [];
+    let length = 0;
+    let depth = 0;
+    let last = "";
+    const put = (text) => {
+        parts.push(text);
+        length += text.length;
+    };
+    const breakLine = () => put(`\n${INDENT.repeat(Math.min(depth, DEEPEST))}`);
+    for (const [token] of source.matchAll(TOKEN)) {
+        const closes = token === "}" || token === "]";
+        const isEmpty = closes && (last === "{" || last === "[");
+        if (closes) depth -= 1;
+        if (closes ? !isEmpty : last === "{" || last === "[" || last === ",") breakLine();
+        if (token === ":") {
+            const mark = marks.at(-1);
+            mark.kind = "name";
+            put(": ");
+        } else {
+            const start = length;
+            put(token);
+            if (token.startsWith('"')) marks.push({ kind: "string", start, end: length });
+            else if (/^[-\w]/.test(token)) marks.push({ kind: "literal", start, end: length });
+        }
+        if (token === "{" || token === "[") depth += 1;
+        last = token;
+    }
+    return { text: parts.join(""), marks };
+}
+
+/** Colours what is marked in a text node, where the browser can (CSS Custom Highlight API). No element is made. */
+export function paint(node, marks, signal) {
+    if (CSS.highlights === undefined) return;
+    for (const kind of ["name", "string", "literal"]) {
+        const ranges = marks.filter((mark) => mark.kind === kind).map(({ start, end }) => new StaticRange({
+            startContainer: node, startOffset: start, endContainer: node, endOffset: end,
+        }));
+        CSS.highlights.set(`json-${kind}`, new Highlight(...ranges));
+    }
+    signal.addEventListener("abort", () => CSS.highlights.clear());
+}

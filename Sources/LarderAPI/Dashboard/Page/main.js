@@ -1,0 +1,121 @@
+/** Puts the parts together, and shows the view that the address names. */
+
+import { Activity } from "./activity.js";
+import { Api } from "./api.js";
+import { askForToken } from "./dialog.js";
+import { downloadsView } from "./downloads.js";
+import { entriesView } from "./entries.js";
+import { entryView } from "./entry.js";
+import { fill } from "./dom.js";
+import { markTab, NamespaceMenu, showHealth } from "./masthead.js";
+import { namespacesView } from "./namespaces.js";
+import { Notices } from "./notices.js";
+import { overviewView } from "./overview.js";
+import { purgeView } from "./purge.js";
+import { addressOf, parseRoute } from "./router.js";
+import { themeButton } from "./theme.js";
+import { Vitals } from "./vitals.js";
+
+/**
+ * Each makes a view of a context and a route: `{title, element, update?}`. `update` takes another query of the same
+ * view; without it the view is made anew.
+ */
+const VIEWS = {
+    overview: overviewView,
+    downloads: downloadsView,
+    entries: entriesView,
+    entry: entryView,
+    purge: purgeView,
+    namespaces: namespacesView,
+};
+/** The tab that a view without one of its own belongs to. */
+const TABS = { entry: "entries" };
+
+const main = document.getElementById("main");
+const tabs = document.getElementById("tabs");
+const signOut = document.getElementById("sign-out");
+/** Ends with the page. */
+const always = new AbortController().signal;
+
+const api = new Api(async (why) => {
+    const token = await askForToken(why);
+    signOut.hidden = false;
+    return token;
+});
+const activity = new Activity(api);
+const vitals = new Vitals(api);
+const notices = new Notices(document.getElementById("notices"));
+const menu = new NamespaceMenu(document.getElementById("namespace"), (name) => {
+    const view = current.route.view === "entry" ? "entries" : current.route.view;
+    location.hash = addressOf({ view, namespace: name === "default" ? null : name });
+});
+
+/** The view that is shown, its route, and what ends it. */
+let current = { route: null, view: null, ending: new AbortController() };
+
+/** The route that the address names, among those that there are. */
+function currentRoute() {
+    const route = parseRoute(location.hash);
+    if (!Object.hasOwn(VIEWS, route.view)) return { ...route, view: "overview" };
+    return route.view === "entry" && route.key === null ? { ...route, view: "entries" } : route;
+}
+
+function showRoute() {
+    const route = currentRoute();
+    const isSamePlace = current.route !== null && route.namespace === current.route.namespace;
+    if (!isSamePlace) enter(route.namespace);
+    if (isSamePlace && route.view === current.route.view && route.key === current.route.key && current.view.update) {
+        current.route = route;
+        current.view.update(route.query);
+        return;
+    }
+    current.ending.abort();
+    const ending = new AbortController();
+    const context = {
+        api, activity, vitals, notices, signal: ending.signal,
+        /** The address of a view in the same namespace. */
+        link: (view, query, key) => addressOf({ view, key, query, namespace: route.namespace }),
+        go: (address) => { location.hash = address; },
+    };
+    const isFirst = current.route === null;
+    const view = VIEWS[route.view](context, route);
+    current = { route, view, ending };
+    fill(main, view.element);
+    document.title = `${view.title} – Larder`;
+    markTab(tabs, TABS[route.view] ?? route.view, (name) => context.link(name));
+    document.querySelector(".brand").href = context.link("overview");
+    if (!isFirst) {
+        scrollTo(0, 0);
+        main.querySelector("h1")?.focus();
+    }
+}
+
+/** Works in another namespace from now on. */
+function enter(namespace) {
+    api.namespace = namespace;
+    activity.follow();
+    menu.choose(namespace);
+    listNamespaces(namespace);
+}
+
+async function listNamespaces(namespace) {
+    try {
+        const { namespaces } = await api.json("GET", "namespaces");
+        menu.show(namespaces.map((each) => each.name), namespace);
+    } catch {
+        // Who may not list them works in the one that is meant all the same.
+    }
+}
+
+themeButton(document.getElementById("theme"));
+showHealth(document.getElementById("health"), always);
+// What was in memory goes with the page.
+signOut.addEventListener("click", () => location.reload());
+document.getElementById("skip").addEventListener("click", (event) => {
+    // What is behind # in the address is the view.
+    event.preventDefault();
+    main.querySelector("h1")?.focus();
+});
+addEventListener("hashchange", showRoute);
+showRoute();
+vitals.watch(always);

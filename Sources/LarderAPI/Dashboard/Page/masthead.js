@@ -1,0 +1,60 @@
+/** What stands above each view: whether the server is ready, which namespace is meant, how the page looks. */
+
+import { fill, h, say } from "./dom.js";
+import { every } from "./poll.js";
+
+const PROBE = 5000;
+const WORDS = { ok: "Ready", draining: "Draining", lost: "Directory lost", unreachable: "Unreachable" };
+
+/** Says beside the name whether the server is ready, and asks every five seconds. It takes no token. */
+export function showHealth(element, signal) {
+    every(PROBE, async () => {
+        const state = await readiness();
+        element.dataset.state = state;
+        say(element, WORDS[state]);
+    }, signal);
+}
+
+async function readiness() {
+    try {
+        const { status } = await (await fetch("readyz", { cache: "no-store" })).json();
+        return Object.hasOwn(WORDS, status) ? status : "unreachable";
+    } catch {
+        return "unreachable";
+    }
+}
+
+/** The menu of namespaces. Who may not list them sees the one that is meant. */
+export class NamespaceMenu {
+    #select;
+    #names = [];
+
+    /** @param {(name: string|null) => void} onChoice called with what was chosen, `null` for the server's choice */
+    constructor(select, onChoice) {
+        this.#select = select;
+        select.addEventListener("change", () => onChoice(select.value === "" ? null : select.value));
+    }
+
+    /** Shows the namespaces, and which of them is meant. */
+    show(names, current) {
+        this.#names = names;
+        this.choose(current);
+    }
+
+    choose(current) {
+        const names = this.#names.includes(current ?? "default") ? this.#names : [current ?? "", ...this.#names];
+        fill(this.#select, ...names.map((name) => h("option", { value: name }, name === "" ? "token’s own" : name)));
+        this.#select.value = current ?? (this.#names.includes("default") ? "default" : "");
+        // Where there is but the usual one, there is nothing to choose and nothing to know.
+        this.#select.parentElement.hidden = names.length < 2 && current === null;
+    }
+}
+
+/** Says in the tabs which view is there; each leads to its view in the same namespace. */
+export function markTab(tabs, view, addressOfView) {
+    for (const link of tabs.querySelectorAll("a")) {
+        link.href = addressOfView(link.dataset.view);
+        if (link.dataset.view === view) link.setAttribute("aria-current", "page");
+        else link.removeAttribute("aria-current");
+    }
+}

@@ -1,0 +1,120 @@
+/** Health and limits at a glance. */
+
+import { Chart } from "./chart.js";
+import { h, say } from "./dom.js";
+import { DownloadList } from "./download-list.js";
+import { downloadForm } from "./download-form.js";
+import { Trouble } from "./failure.js";
+import { bytes, count, counted, duration, latency, percent, rate } from "./format.js";
+
+/** Where more of a limit is taken, the bar says so by its colour. */
+const ALMOST = 0.9;
+/** So many downloads are shown; all of them have a view of their own. */
+const SHOWN = 5;
+
+/** What is shown: of a reading its value, what there is to say beside it, and the limit that it comes up to. */
+const TILES = [
+    {
+        label: "Requests", format: (value) => `${rate(value)}/s`, value: ({ requestRate }) => requestRate,
+        remark: () => "probes and counters do not count",
+    },
+    {
+        label: "Hit ratio", format: percent, ceiling: 1, value: ({ hitRatio }) => hitRatio,
+        remark: ({ stats: { hits, misses } }) =>
+            hits + misses === 0 ? "nothing was asked for yet" : `${percent(hits / (hits + misses))} since the start`,
+    },
+    {
+        label: "Origin time", format: latency, value: ({ originTime }) => originTime,
+        remark: () => "mean of what ended in 30 s",
+    },
+    {
+        label: "Memory", format: bytes, value: ({ stats }) => stats.memoryBytes,
+        limit: ({ stats }) => stats.currentMemoryLimit,
+        remark: ({ stats: { currentMemoryLimit, memoryLimit } }) =>
+            currentMemoryLimit < memoryLimit
+                ? `of ${bytes(currentMemoryLimit)} while memory is short, else ${bytes(memoryLimit)}`
+                : `of ${bytes(memoryLimit)}`,
+    },
+    {
+        label: "Disk", format: bytes, value: ({ stats }) => stats.diskBytes, limit: ({ stats }) => stats.diskLimit,
+        remark: ({ stats: { diskLimit, diskFreeBytes } }) =>
+            `of ${bytes(diskLimit)}${diskFreeBytes === null ? "" : `; ${bytes(diskFreeBytes)} are free`}`,
+    },
+    {
+        label: "Downloads", format: count, value: ({ stats }) => stats.downloads.running,
+        remark: ({ stats: { downloads } }) =>
+            `${count(downloads.queued)} queued, ${count(downloads.downloaded + downloads.revalidated)} done, `
+            + `${count(downloads.failed)} failed`,
+    },
+];
+
+class Tile {
+    #plan;
+    #value = h("p.value", {}, "–");
+    #remark = h("p.remark");
+    #bar;
+    #chart;
+
+    constructor(plan) {
+        this.#plan = plan;
+        this.#chart = new Chart(plan);
+        const name = `${plan.label}, part of its limit`;
+        this.#bar = plan.limit && h("progress.thin", { max: 1, value: 0, "aria-label": name });
+        this.element = h(
+            "section.tile", {}, h("h2", {}, plan.label), this.#value,
+            this.#bar && h("div", {}, this.#bar), this.#remark, this.#chart.element);
+    }
+
+    show(readings) {
+        const { value, format, remark, limit } = this.#plan;
+        const latest = readings.at(-1);
+        const current = value(latest);
+        say(this.#value, current === null ? "–" : format(current));
+        say(this.#remark, remark(latest));
+        const most = limit?.(latest);
+        if (this.#bar) {
+            this.#bar.value = most > 0 ? current / most : 0;
+            this.#bar.classList.toggle("full", current > ALMOST * most);
+        }
+        this.#chart.draw(readings.map((reading) => ({ time: reading.time, value: value(reading) })), most);
+    }
+}
+
+export function overviewView(context) {
+    const { vitals, activity, signal, link } = context;
+    const tiles = TILES.map((plan) => new Tile(plan));
+    const grid = h("div.tiles", {}, ...tiles.map((tile) => tile.element));
+    const facts = h("p.muted.small");
+    const trouble = new Trouble("The counters cannot be read");
+    const list = new DownloadList(context, "Nothing is being downloaded.");
+    const rest = h("a.small", { href: link("downloads") }, "All downloads");
+
+    function showReadings() {
+        const { failure, latest } = vitals;
+        grid.hidden = latest === null && failure !== null;
+        trouble.show(failure);
+        if (latest === null) return;
+        const { version, uptimeSeconds, entries } = latest.stats;
+        say(facts, `Larder ${version}, up ${duration(uptimeSeconds)}, ${counted(entries, "entry", "entries")}`);
+        for (const tile of tiles) tile.show(vitals.readings);
+    }
+
+    function showDownloads() {
+        const { running } = activity.downloads;
+        list.show(running.slice(0, SHOWN), activity.refusal);
+        say(rest, running.length > SHOWN ? `All ${running.length} downloads` : "All downloads");
+    }
+
+    vitals.addEventListener("reading", showReadings, { signal });
+    activity.addEventListener("downloads", showDownloads, { signal });
+    showReadings();
+    showDownloads();
+    const element = h(
+        "div.view", {},
+        h("div.view-head", {}, h("h1", { tabindex: -1 }, "Overview"), facts),
+        trouble.element, grid,
+        h("div.columns", {},
+            h("section.panel", {}, h("div.panel-head", {}, h("h2", {}, "In flight"), rest), list.element),
+            h("section.panel", {}, h("h2", {}, "Get a URL"), downloadForm(context))));
+    return { title: "Overview", element };
+}

@@ -1,0 +1,109 @@
+/**
+ * A look at an entry's body.
+ *
+ * The body came from elsewhere, so it is fetched as bytes and never becomes part of the page: text, whatever it is
+ * (HTML and SVG too), is the content of one text node; of images only those kinds are shown that cannot hold a script,
+ * from a copy in memory whose type is one of a few.
+ */
+
+import { fill, h } from "./dom.js";
+import { failureNote } from "./failure.js";
+import { bytes } from "./format.js";
+import { indented, paint } from "./json-text.js";
+
+const IMAGES = new Set([
+    "image/avif", "image/bmp", "image/gif", "image/jpeg", "image/png", "image/webp", "image/x-icon",
+    "image/vnd.microsoft.icon",
+]);
+const TEXTS = /^(text\/.*|image\/svg\+xml|application\/(.*\+)?(json|xml|yaml|javascript|x-ndjson|jsonl))$/;
+const JSONS = /^(application|text)\/(.*\+)?json$/;
+/** So much is read of what is shown. */
+const MOST = { text: 256 << 10, image: 16 << 20, hex: 512 };
+
+/**
+ * Fetches the body of an entry and shows it.
+ *
+ * @param {Element} element where
+ * @param {AbortSignal} signal ends it, and gives back what it takes
+ */
+export async function showPreview(element, entry, api, signal) {
+    const type = (entry.contentType ?? "").split(";")[0].trim().toLowerCase();
+    const kind = IMAGES.has(type) ? "image" : TEXTS.test(type) ? "text" : "hex";
+    fill(element, h("p.muted.small", {}, "Reading it …"));
+    try {
+        const path = `entries/${encodeURIComponent(entry.key)}/content`;
+        const response = await api.open("GET", path, { query: { stale: true }, signal });
+        const { data, isWhole } = await readSome(response, MOST[kind]);
+        const body = { image: imageOf, text: textOf, hex: hexOf }[kind](data, { type, isWhole, entry, signal });
+        const rest = isWhole ? null : h(
+            "p.muted.small", {}, `These are the first ${bytes(data.length)}`
+            + `${kind === "image" ? ", too few to show the image" : ""}.`);
+        fill(element, body, rest);
+    } catch (error) {
+        if (!signal.aborted) fill(element, failureNote("The body cannot be read", error));
+    }
+}
+
+/**
+ * The beginning of a body. Not asked for as a range: that of an encoded body could not be decoded.
+ *
+ * @returns {Promise<{data: Uint8Array, isWhole: boolean}>}
+ */
+async function readSome(response, most) {
+    const reader = response.body.getReader();
+    const pieces = [];
+    let length = 0;
+    while (length <= most) {
+        const { done, value } = await reader.read();
+        if (done) break;
+        pieces.push(value);
+        length += value.length;
+    }
+    await reader.cancel();
+    const data = new Uint8Array(await new Blob(pieces).arrayBuffer());
+    return { data: data.subarray(0, most), isWhole: length <= most };
+}
+
+function imageOf(data, { type, isWhole, entry, signal }) {
+    if (!isWhole) return null;
+    const address = URL.createObjectURL(new Blob([data], { type }));
+    signal.addEventListener("abort", () => URL.revokeObjectURL(address));
+    const size = h("p.muted.small", { role: "status" });
+    const image = h("img", {
+        src: address, alt: `The body of ${entry.url ?? entry.key}`,
+        load: () => fill(size, `${image.naturalWidth} × ${image.naturalHeight} pixels`),
+        error: () => fill(size, "It is no image that this browser understands."),
+    });
+    return h("div.field", {}, h("div.body-image", {}, image), size);
+}
+
+function textOf(data, { type, isWhole, entry, signal }) {
+    const text = decode(data, entry.contentType);
+    const json = isWhole && JSONS.test(type) ? indented(text) : null;
+    const node = document.createTextNode(json?.text ?? text);
+    if (json !== null) paint(node, json.marks, signal);
+    return h("pre.body-text", { tabindex: 0, role: "region", "aria-label": "Body" }, node);
+}
+
+/** In the encoding that the type names, else in UTF-8; what cannot be decoded becomes replacement characters. */
+function decode(data, contentType) {
+    const charset = /;\s*charset="?([^";\s]+)/i.exec(contentType)?.[1] ?? "utf-8";
+    try {
+        return new TextDecoder(charset).decode(data);
+    } catch {
+        return new TextDecoder().decode(data);
+    }
+}
+
+/** Offset, sixteen bytes, and what of them is ASCII. */
+function hexOf(data) {
+    const lines = [];
+    for (let offset = 0; offset < data.length; offset += 16) {
+        const row = [...data.subarray(offset, offset + 16)];
+        const hex = row.map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
+        const text = row.map((byte) => byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : ".").join("");
+        lines.push(`${offset.toString(16).padStart(4, "0")}  ${hex.padEnd(47)}  ${text}`);
+    }
+    const name = "Body, in hexadecimal";
+    return h("pre.body-text.hex", { tabindex: 0, role: "region", "aria-label": name }, lines.join("\n"));
+}

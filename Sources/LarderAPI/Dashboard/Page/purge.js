@@ -1,0 +1,115 @@
+/** Removes what has a tag, a host or a prefix in common: counted first, confirmed, and then gone. */
+
+import { confirmed } from "./dialog.js";
+import { fill, h, newId } from "./dom.js";
+import { failureNote } from "./failure.js";
+import { count, counted } from "./format.js";
+import { nameOf, visible } from "./name.js";
+
+const FILTERS = {
+    tag: { label: "Tag", placeholder: "users", words: (value) => `with the tag ${value}` },
+    host: { label: "Host", placeholder: "api.example.com", words: (value) => `of the host ${value}` },
+    prefix: {
+        label: "Prefix", placeholder: "https://api.example.com/v1/",
+        words: (value) => `whose URL or key begins with ${value}`,
+    },
+};
+const POINTS = [
+    "First it is counted; nothing goes before that is confirmed.",
+    "What was removed does not come back, whatever happens then.",
+    "A download that runs for what was removed answers those who wait for it, and is not kept.",
+    "Only the namespace that is chosen above is looked at.",
+];
+/** So many of what would go are shown. */
+const SAMPLE = 5;
+
+export function purgeView(context, { query }) {
+    const { api, notices, signal, link } = context;
+    let chosen = Object.keys(FILTERS).find((name) => name in query) ?? "tag";
+
+    const input = h("input.mono", {
+        id: newId(), required: true, autocomplete: "off", spellcheck: "false", input: forget,
+    });
+    const label = h("label", { for: input.id });
+    const result = h("div.field", { role: "status" });
+    const choices = Object.entries(FILTERS).map(([name, filter]) => h(
+        "label", {},
+        h("input", {
+            type: "radio", name: "filter", value: name, checked: name === chosen, change: () => choose(name),
+        }),
+        h("span", {}, filter.label)));
+
+    function choose(name) {
+        chosen = name;
+        fill(label, FILTERS[name].label);
+        input.placeholder = FILTERS[name].placeholder;
+        forget();
+    }
+
+    /** What was counted was something else. */
+    function forget() {
+        fill(result);
+    }
+
+    async function look(event) {
+        event.preventDefault();
+        const filter = { [chosen]: input.value.trim() };
+        const words = FILTERS[chosen].words(visible(input.value.trim()));
+        fill(result, h("p.muted.small", {}, "Counting …"));
+        try {
+            const [{ removed }, { entries }] = await Promise.all([
+                api.json("DELETE", "entries", { query: { ...filter, dryRun: true }, signal }),
+                api.json("GET", "entries", { query: { ...filter, limit: SAMPLE }, signal }),
+            ]);
+            // Something else was typed meanwhile.
+            if (filter[chosen] === input.value.trim()) showCount(removed, entries, filter, words);
+        } catch (error) {
+            if (!signal.aborted) fill(result, failureNote("They cannot be counted", error));
+        }
+    }
+
+    function showCount(number, entries, filter, words) {
+        const rest = number - entries.length;
+        fill(
+            result,
+            h("p.count", {}, h("strong", {}, count(number)),
+                h("span.foreign", {}, `${number === 1 ? "entry" : "entries"} ${words}`)),
+            h("ul.sample", {}, ...entries.map(({ key, url }) => h(
+                "li", {}, h("a", { href: link("entry", {}, key) }, nameOf(url, key))))),
+            rest > 0 && h("p.small", {}, h("a", { href: link("entries", filter) }, `and ${count(rest)} more`)),
+            entries.length > 0 && h("div.actions", {}, h(
+                "button.danger", { type: "button", click: () => purge(number, filter, words, entries[0].namespace) },
+                `Purge ${counted(number, "entry", "entries")}`)));
+    }
+
+    async function purge(number, filter, words, namespace) {
+        const isWanted = await confirmed(
+            { title: `Purge ${counted(number, "entry", "entries")}?`, action: `Purge ${count(number)}`, signal },
+            h("p.foreign", {}, `All entries ${words}, in the namespace ${namespace}.`),
+            h("p.small.muted", {}, "They do not come back. What was stored since they were counted goes too."));
+        if (!isWanted) return;
+        try {
+            const { removed } = await api.json("DELETE", "entries", { query: filter, signal });
+            fill(result, h("p.note.done", {}, `${counted(removed, "entry", "entries")} purged.`));
+        } catch (error) {
+            if (!signal.aborted) notices.failed("Nothing was purged", error);
+        }
+    }
+
+    choose(chosen);
+    input.value = query[chosen] ?? "";
+    const element = h(
+        "div.view", {},
+        h("div.view-head", {}, h("h1", { tabindex: -1 }, "Purge")),
+        h("div.columns", {}, h(
+            "section.panel", {},
+            h("form.view", { submit: look },
+                h("fieldset", {}, h("legend.visually-hidden", {}, "What the entries have in common"),
+                    h("div.segments", {}, ...choices)),
+                h("div.field", {}, label, input),
+                h("div.actions", {}, h("button.primary", { type: "submit" }, "Count"))),
+            result),
+        h("section.panel", {}, h("h2", {}, "What a purge does"), h(
+            "ul.points", {}, ...POINTS.map((point) => h("li", {}, point))))));
+    return { title: "Purge", element };
+}

@@ -1,0 +1,71 @@
+/** What the server's counters say, and what follows from two looks at them. No requests and no elements here. */
+
+/** How long readings are kept, in milliseconds. */
+export const SPAN = 300_000;
+/** Ratios and means are those of the last so many milliseconds: of one step there may be nothing to say. */
+const WINDOW = 30_000;
+/** Requests for counters, probes, events and the files of this page say nothing about the load. */
+const OWN_ROUTES = new Set([
+    "getStats", "getMetrics", "getLiveness", "getReadiness", "getOpenAPI", "getDashboard", "getDashboardFile", "listen",
+]);
+
+/** The samples of Prometheus text, a family's name and the text of its labels apart. */
+function* samples(text) {
+    for (const line of text.split("\n")) {
+        const match = /^([a-z_]+)(?:\{(.*)\})? (\S+)$/.exec(line);
+        if (match !== null) yield { name: match[1], labels: match[2] ?? "", value: Number(match[3]) };
+    }
+}
+
+/** The counters that are needed of `/metrics`. */
+function countersOf(text) {
+    const counters = { requests: 0, originSeconds: 0, originCount: 0 };
+    for (const { name, labels, value } of samples(text)) {
+        if (name === "larder_download_duration_seconds_sum") counters.originSeconds = value;
+        if (name === "larder_download_duration_seconds_count") counters.originCount = value;
+        if (name === "larder_http_requests_total") {
+            const route = /route="([^"]*)"/.exec(labels)?.[1];
+            if (!OWN_ROUTES.has(route)) counters.requests += value;
+        }
+    }
+    return counters;
+}
+
+/** The readings of the last five minutes. */
+export class Readings {
+    #samples = [];
+
+    /** The latest last. Rate, ratio and time (in seconds) are `null` where there is nothing to say. */
+    list = [];
+
+    get latest() { return this.list.at(-1) ?? null; }
+
+    /**
+     * Takes another look at the counters.
+     *
+     * @param {object} stats the answer of `/stats`
+     * @param {string} metrics that of `/metrics`
+     * @param {number} time when, in milliseconds
+     */
+    add(stats, metrics, time) {
+        const sample = { time, stats, ...countersOf(metrics) };
+        // A server that was started anew counts from 0 again.
+        if (this.#samples.at(-1)?.stats.startDate !== stats.startDate) this.#samples = [];
+        const before = this.#samples.at(-1);
+        this.#samples = [...this.#samples.filter((old) => old.time >= time - WINDOW), sample];
+        const first = this.#samples[0];
+        const hits = stats.hits - first.stats.hits;
+        const reading = {
+            time,
+            stats,
+            requestRate: before ? quotient(sample.requests - before.requests, (time - before.time) / 1000) : null,
+            hitRatio: quotient(hits, hits + stats.misses - first.stats.misses),
+            originTime: quotient(sample.originSeconds - first.originSeconds, sample.originCount - first.originCount),
+        };
+        this.list = [...this.list.filter((old) => old.time >= time - SPAN), reading];
+    }
+}
+
+function quotient(dividend, divisor) {
+    return divisor > 0 ? dividend / divisor : null;
+}

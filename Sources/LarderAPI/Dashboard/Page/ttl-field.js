@@ -1,0 +1,33 @@
+/** A field for a time to live: a number and its unit. */
+
+import { h, newId } from "./dom.js";
+
+const UNITS = [["seconds", 1], ["minutes", 60], ["hours", 3600], ["days", 86_400]];
+
+export class TTLField {
+    #number;
+    #unit;
+
+    /**
+     * @param {string} label
+     * @param {string} hint what an empty field means; without one the field must not be empty
+     */
+    constructor(label, hint) {
+        const id = newId();
+        this.#number = h("input", {
+            id, type: "number", min: 0, step: "any", inputmode: "decimal", required: hint === undefined,
+            "aria-describedby": hint === undefined ? null : `${id}-hint`,
+        });
+        this.#unit = h(
+            "select", { "aria-label": `${label}, unit` },
+            ...UNITS.map(([name, size]) => h("option", { value: size, selected: size === 3600 }, name)));
+        this.element = h(
+            "div.field", {}, h("label", { for: id }, label), h("div.joined", {}, this.#number, this.#unit),
+            hint !== undefined && h("p.hint", { id: `${id}-hint` }, hint));
+    }
+
+    /** In seconds; `undefined` when the field is empty. */
+    get seconds() {
+        return this.#number.value === "" ? undefined : this.#number.valueAsNumber * Number(this.#unit.value);
+    }
+}

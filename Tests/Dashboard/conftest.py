@@ -1,0 +1,44 @@
+"""One browser for all tests; an origin and a server for each."""
+
+import os
+from pathlib import Path
+
+import pytest
+from browser import Page, start_chromium
+from origin import Origin
+from server import Server
+
+
+@pytest.fixture(scope="session")
+def driver():
+    driver = start_chromium()
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def origin():
+    origin = Origin()
+    yield origin
+    origin.close()
+
+
+@pytest.fixture
+def server(origin):
+    """A server as it is on a developer's machine, without tokens."""
+    server = Server(origin)
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def page(driver):
+    """The page; after each test nothing may have gone wrong in it."""
+    pictures = Path(os.environ["PICTURES"])
+    pictures.mkdir(parents=True, exist_ok=True)
+    page = Page(driver, pictures)
+    yield page
+    complaints = page.complaints()
+    driver.get("about:blank")
+    driver.execute_cdp_cmd("Storage.clearDataForOrigin", {"origin": "*", "storageTypes": "all"})
+    assert complaints == []

@@ -1,0 +1,99 @@
+"""A real server on loopback, for one test."""
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+from http.client import HTTPConnection
+from urllib.parse import quote, urlencode, urlsplit
+
+LARDER = os.environ["LARDER"]
+SCOPES = ("read", "download", "write", "purge", "admin")
+
+
+class Server:
+    """Starts the executable that LARDER names, on a directory of its own; `origin` is the only one that it may ask."""
+
+    def __init__(self, origin, tokens=False):
+        self._work = tempfile.TemporaryDirectory()
+        self._tokens = f"{self._work.name}/tokens" if tokens else None
+        # It reads them when it starts.
+        self.token = self._make_token("everything", SCOPES) if tokens else None
+        self.reader = self._make_token("reader", ["read"]) if tokens else None
+        arguments = ["--port", "0", "--directory", f"{self._work.name}/cache", "--log-format", "json"]
+        arguments += ["--allow-origin", origin.authority, "--deny-origin", "*"]
+        if tokens:
+            arguments += ["--tokens-file", self._tokens]
+        self._process = subprocess.Popen(
+            [LARDER, "serve", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self._lines = []
+        self.url = self._read_url()
+        # Who does not read what it says would stop it.
+        threading.Thread(target=self._lines.extend, args=(self._process.stdout,), daemon=True).start()
+
+    def _read_url(self):
+        for line in self._process.stdout:
+            self._lines.append(line)
+            record = json.loads(line)
+            if record["message"] == "listening":
+                return record["url"]
+        raise RuntimeError("the server did not start:\n" + "".join(self._lines))
+
+    def _make_token(self, name, scopes):
+        options = [word for scope in scopes for word in ("--scope", scope)]
+        command = [LARDER, "token", "create", "--tokens-file", self._tokens, "--name", name, *options]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+    def call(self, method, path, json_body=None, body=None, query=None, namespace=None):
+        """Calls the API past the browser: the status, and the JSON of the answer."""
+        connection = HTTPConnection(urlsplit(self.url).netloc, timeout=60)
+        fields = {"Content-Type": "text/plain"} if json_body is None else {"Content-Type": "application/json"}
+        if self.token is not None:
+            fields["Authorization"] = f"Bearer {self.token}"
+        if namespace is not None:
+            fields["Larder-Namespace"] = namespace
+        data = body if json_body is None else json.dumps(json_body)
+        connection.request(method, path + (f"?{urlencode(query)}" if query else ""), data, fields)
+        response = connection.getresponse()
+        text = response.read()
+        connection.close()
+        return response.status, json.loads(text)
+
+    def download(self, url, **options):
+        """Has a URL downloaded; its entry."""
+        status, answer = self.call("POST", "/download", {"url": url, **options})
+        assert status == 200, answer
+        return answer["entry"]
+
+    def start(self, url):
+        """Has a download begun, and does not wait for it."""
+        connection = HTTPConnection(urlsplit(self.url).netloc, timeout=60)
+        fields = {"Content-Type": "application/json", "Prefer": "respond-async"}
+        connection.request("POST", "/download", json.dumps({"url": url}), fields)
+        response = connection.getresponse()
+        assert response.status == 202, response.read()
+        connection.close()
+
+    def put(self, key, body, **query):
+        """Stores data under a key; its entry."""
+        status, answer = self.call("PUT", f"/entries/{quote(key, safe='')}/content", body=body, query=query)
+        assert status == 200, answer
+        return answer
+
+    def entry(self, key):
+        """An entry's metadata; `None` when it is not held."""
+        status, answer = self.call("GET", f"/entries/{quote(key, safe='')}")
+        return answer if status == 200 else None
+
+    def count(self, **filter):
+        """How many entries match."""
+        query = {**(filter or {"all": "true"}), "dryRun": "true"}
+        return self.call("DELETE", "/entries", query=query)[1]["removed"]
+
+    def stop(self):
+        self._process.send_signal(signal.SIGTERM)
+        status = self._process.wait(60)
+        self._work.cleanup()
+        assert status == 0, f"the server ended with {status}:\n" + "".join(self._lines)

@@ -1,0 +1,138 @@
+"""Downloads: the form, bars that move, cancelling, and where the news comes from."""
+
+import threading
+
+from selenium.webdriver.common.by import By
+
+LENGTH = 1_000_000
+
+
+def shares(page):
+    """How far each bar that can be seen is."""
+    return [float(bar.get_attribute("value") or -1) for bar in page.all(".download progress") if bar.is_displayed()]
+
+
+def wait_for_share(page, low, high):
+    page.wait(lambda: any(low <= share <= high for share in shares(page)), f"a bar at {low} to {high}")
+
+
+def test_a_url_is_downloaded_and_its_bar_moves(page, server, origin):
+    transfer = origin.hold("/archive.tar", LENGTH)
+    page.open(server, "#/downloads", calm=False)
+    page.type("URL", origin.url("/archive.tar"))
+    page.type("Fresh for", "2")
+    page.button("Get it").click()
+    row = page.find(".download[data-state=running]")
+    for percent in (25, 50, 75):
+        transfer.allow(LENGTH * percent // 100)
+        wait_for_share(page, percent / 100 - 0.02, percent / 100)
+        page.wait_for_text(".download-state b", f"{percent} %")
+        page.picture(f"download-{percent}")
+    assert all(words in row.text for words in ("1 call waits", "732 KiB of 977 KiB", "left", "/s")), row.text
+    transfer.finish()
+    result = page.wait_for_text(".note.done", "Downloaded")
+    assert "977 KiB, application/octet-stream, fresh until" in result.text
+    page.find(".download[data-state=succeeded]")
+    key = result.find_element(By.TAG_NAME, "a").get_attribute("href").rsplit("/", 1)[1]
+    assert server.entry(key)["expiresInSeconds"] == 7200
+    page.link("Look at it").click()
+    page.wait_for_text("h1", "/archive.tar")
+
+
+def get(page, url):
+    """Sends the form, when the one before was answered."""
+    page.type("URL", url)
+    button = page.button("Get it")
+    page.wait(lambda: button.get_attribute("aria-disabled") is None, "a form that can be sent")
+    button.click()
+
+
+def test_what_happened_is_said(page, server, origin):
+    url = origin.serve("/users", "application/json", "[1]", ETag='"v1"')
+    page.open(server, "#/downloads")
+    get(page, url)
+    page.wait_for_text(".note.done", "Downloaded")
+    get(page, url)
+    page.wait_for_text(".note.done", "Cached")
+    assert origin.requests == ["/users"]
+    page.find("summary").click()
+    page.type("Tags", "users, admin")
+    page.field("Keep it when room is needed").click()
+    page.field("Ask the origin even when it is fresh").click()
+    get(page, url)
+    result = page.wait_for_text(".note.done", "Downloaded")
+    entry = server.entry(result.find_element(By.TAG_NAME, "a").get_attribute("href").rsplit("/", 1)[1])
+    assert origin.requests == ["/users", "/users"]
+    assert entry["pinned"] and entry["tags"] == ["admin", "users"]
+    get(page, origin.url("/none"))
+    page.wait_for_text(".note.failed", "the origin answered with status 404")
+    page.wait_for_text(".download", "the origin answered with status 404")
+    get(page, "http://127.0.0.1:1/")
+    page.wait_for_text(".note.failed", "the origin may not be asked")
+
+
+def test_a_length_that_is_not_known_is_no_share(page, server, origin):
+    transfer = origin.hold("/stream", LENGTH, announced=False)
+    transfer.allow(500_000)
+    threading.Thread(target=server.call, args=("POST", "/download", {"url": origin.url("/stream")})).start()
+    page.open(server, "#/overview")
+    page.wait_for_text(".download-state", "488 KiB")
+    page.find(".download progress:indeterminate")
+    assert "%" not in page.find(".download-state").text and "left" not in page.find(".download-state").text
+    transfer.finish()
+    page.wait(lambda: page.all(".download") == [], "an empty list")
+
+
+def test_who_waits_is_counted_and_a_cancelled_download_answers_them(page, server, origin):
+    origin.hold("/slow", LENGTH).allow(100_000)
+    answers = []
+    request = ("POST", "/download", {"url": origin.url("/slow")})
+    waiters = [threading.Thread(target=lambda: answers.append(server.call(*request))) for _ in range(3)]
+    for waiter in waiters:
+        waiter.start()
+    page.open(server, "#/downloads")
+    page.wait_for_text(".download-state", "3 calls wait")
+    page.button(f"Cancel {origin.url('/slow')}").click()
+    page.wait_for_text(".download", "Cancelled")
+    for waiter in waiters:
+        waiter.join(30)
+    assert [status for status, _ in answers] == [502, 502, 502]
+    assert server.count() == 0
+
+
+def test_the_news_come_as_events(page, server, origin):
+    transfer = origin.hold("/archive.tar", LENGTH)
+    page.open(server, "#/downloads")
+    page.wait_for_text(".chip", "live")
+    threading.Thread(target=server.call, args=("POST", "/download", {"url": origin.url("/archive.tar")})).start()
+    page.find(".download[data-state=running]")
+    before = listings(page)
+    for percent in (25, 50, 75):
+        transfer.allow(LENGTH * percent // 100)
+        wait_for_share(page, percent / 100 - 0.02, percent / 100)
+    transfer.finish()
+    page.find(".download[data-state=succeeded]")
+    # One is made when the stream is there, and one each half minute.
+    assert listings(page) <= before + 1
+
+
+def test_where_events_do_not_come_through_downloads_are_listed(page, server, origin):
+    transfer = origin.hold("/archive.tar", LENGTH)
+    # As a proxy that lets no stream through.
+    with page.script_before("const ask = fetch; window.fetch = (target, ...rest) => "
+                            "target === 'events' ? Promise.reject(new TypeError()) : ask(target, ...rest)"):
+        page.open(server, "#/downloads")
+        page.wait_for_text(".chip", "asked every second")
+        threading.Thread(target=server.call, args=("POST", "/download", {"url": origin.url("/archive.tar")})).start()
+        for percent in (25, 75):
+            transfer.allow(LENGTH * percent // 100)
+            wait_for_share(page, percent / 100 - 0.02, percent / 100)
+        transfer.finish()
+        page.find(".download[data-state=succeeded]")
+
+
+def listings(page):
+    """How often the page has listed the downloads."""
+    return page.value(
+        "return performance.getEntriesByType('resource').filter("
+        "(entry) => new URL(entry.name).pathname === '/downloads').length")

@@ -1,0 +1,132 @@
+"""How the page looks: light and dark, on a phone, and to who does not see it. Pictures of all of it are kept."""
+
+import pytest
+from browser import DESKTOP, PHONE
+from test_entry import png
+
+VIEWS = ("overview", "downloads", "entries", "entry", "image", "purge", "namespaces")
+
+
+@pytest.fixture
+def shown(server, origin):
+    """A server with something of everything, and the address of each view."""
+    users = '[{"id": 1, "name": "Ada", "admin": true}, {"id": 2, "name": "Grace", "admin": null}]'
+    for number in range(30):
+        url = origin.serve(f"/v1/users/{number}/profile?expand=true", "application/json", users)
+        key = server.download(url, ttl=60 + 997 * number, tags=["users", f"page-{number % 3}"])["key"]
+    image = server.download(origin.serve("/cover.png", "image/png", png(320, 200)), ttl=86400, pinned=True)["key"]
+    server.download(origin.serve("/old", "text/plain", "x"), ttl=0)
+    server.call("POST", "/download", {"url": origin.url("/none")})
+    server.call("PUT", "/namespaces/staging", {"version": "2", "diskLimit": "1GiB"})
+    for path, length in (("/archive.tar", 40_000_000), ("/stream", 9_000_000)):
+        origin.hold(path, length, announced=path == "/archive.tar").allow(length // 3)
+        server.start(origin.url(path))
+    addresses = {name: f"#/{name}" for name in VIEWS}
+    return server, addresses | {"entry": f"#/entry/{key}", "image": f"#/entry/{image}", "purge": "#/purge?tag=users"}
+
+
+def see_all(page, shown, size, dark):
+    server, addresses = shown
+    for name, address in addresses.items():
+        page.open(server, address, size=size, dark=dark)
+        if name == "overview":
+            page.wait(lambda: page.texts(".tile .value")[3] != "–", "the counters")
+            page.wait(lambda: all(path.get_attribute("d") for path in page.all(".tile:nth-child(n+4) .line")), "lines")
+        if name in ("overview", "downloads"):
+            page.wait(lambda: len(page.all(".download[data-state=running]")) == 2, "what is downloaded")
+        if name in ("entry", "image"):
+            page.find(".body-text, .body-image")
+        if name == "purge":
+            page.button("Count").click()
+            page.find(".danger")
+        if name == "namespaces":
+            page.wait_for_text(".namespace", "staging")
+        if name == "entries":
+            page.find(".entries")
+        yield name
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_each_view_is_for_everybody(page, shown, size, dark):
+    barriers = {}
+    for name in see_all(page, shown, size, dark):
+        page.picture(f"{'phone' if size == PHONE else 'desktop'}-{'dark' if dark else 'light'}-{name}")
+        barriers[name] = page.barriers()
+        assert page.overflow() == 0, f"{name} is wider than the window"
+    assert barriers == {name: [] for name in barriers}
+
+
+def lightness(page):
+    """Of the page's ground, 0 to 255."""
+    colour = page.value("return getComputedStyle(document.body).backgroundColor")
+    return sum(float(part) for part in colour[4:-1].split(",")) / 3
+
+
+def test_the_theme_is_the_systems_until_another_is_chosen(page, server):
+    page.open(server, dark=False)
+    assert lightness(page) > 200
+    page.show_as(dark=True)
+    page.wait(lambda: lightness(page) < 40, "the dark page")
+    theme = page.find("#theme")
+    assert theme.get_attribute("aria-label").startswith("Theme: as the system has it.")
+    theme.click()
+    page.wait(lambda: lightness(page) > 200, "the light page")
+    theme.click()
+    page.show_as(dark=False)
+    page.wait(lambda: lightness(page) < 40, "the dark page")
+    page.driver.refresh()
+    page.find("main h1")
+    assert lightness(page) < 40, "the choice is kept"
+
+
+def test_a_phone_has_its_tabs_within_reach(page, server):
+    server.put("note", "x")
+    page.open(server, "#/overview", size=PHONE)
+    tabs = page.find(".tabs").rect
+    assert tabs["width"] == PHONE[0] and round(tabs["y"] + tabs["height"]) == PHONE[1]
+    for name in ("Downloads", "Entries", "Purge", "Namespaces", "Overview"):
+        link = page.link(name)
+        assert link.size["height"] >= 44
+        link.click()
+        page.wait(lambda: page.find("h1").text == name, name)
+    page.link("Entries").click()
+    page.wait_for_text(".entries td.name", "note")
+    assert page.find(".entries tbody tr").value_of_css_property("display") == "flex"
+
+
+def test_nothing_moves_for_who_does_not_want_it(page, server, origin):
+    origin.hold("/stream", 1000, announced=False)
+    server.start(origin.url("/stream"))
+    for calm, animations in ((True, 0), (False, 1)):
+        page.open(server, "#/downloads", calm=calm)
+        page.find("progress:indeterminate")
+        assert page.value("return document.getAnimations().length") == animations
+
+
+def test_what_changes_by_itself_is_not_read_out(page, server, origin):
+    """Only what was asked for and what went wrong is in a region that is read out when it changes."""
+    transfer = origin.hold("/archive.tar", 1_000_000)
+    server.start(origin.url("/archive.tar"))
+    key = server.download(origin.serve("/a", "text/plain", "x"), ttl=3600)["key"]
+    watch = """
+        window.readOut = [];
+        new MutationObserver((changes) => {
+            for (const { target } of changes) {
+                const region = (target.closest ? target : target.parentElement)?.closest(
+                    "[aria-live], [role=status], [role=alert], [role=log]");
+                if (region !== null) readOut.push(region.outerHTML);
+            }
+        }).observe(document.body, {subtree: true, childList: true, characterData: true});"""
+    page.open(server, "#/overview")
+    page.find(".download[data-state=running]")
+    page.value(watch)
+    for percent in (20, 40, 60):
+        transfer.allow(percent * 10_000)
+        page.wait_for_text(".download-state b", f"{percent} %")
+    uptime = page.find(".view-head").text
+    page.wait(lambda: page.find(".view-head").text != uptime, "another look at the counters")
+    page.entry(key)
+    left = page.find(".countdown").text
+    page.wait(lambda: page.find(".countdown").text != left, "the countdown to run")
+    assert page.value("return readOut") == []

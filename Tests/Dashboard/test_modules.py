@@ -1,0 +1,181 @@
+"""The modules that are plain functions of what they are given, in the browser that runs them."""
+
+import pytest
+
+
+@pytest.fixture
+def run(page, server):
+    """Runs a function of a module, as `({indented}) => …` of `json-text`; what it returns."""
+    page.open(server)
+
+    def run(module, function, *arguments):
+        script = f"""
+            const [name, given, done] = arguments;
+            import(`/dashboard/${{name}}.js`).then((module) => ({function})(module, ...given))
+                .then((value) => done({{value}}), (error) => done({{error: String(error.stack)}}));"""
+        result = page.driver.execute_async_script(script, module, arguments)
+        assert "error" not in result, result
+        return result["value"]
+
+    return run
+
+
+STREAM = (
+    ":\nid: 0\n\nid: 1\nevent: download.started\ndata: {\"a\": 1}\n\n:\n\nid: 2\nevent: x\ndata: one\ndata:two\r\n\r\n"
+    "data\n\nevent: without data\nid: 3\n\ndata: {\"url\": \"http://h/: \\u00e9\"}\n\ndata: not yet")
+EVENTS = [
+    {"type": "download.started", "data": "{\"a\": 1}"}, {"type": "x", "data": "one\ntwo"},
+    {"type": "message", "data": ""}, {"type": "message", "data": "{\"url\": \"http://h/: \\u00e9\"}"},
+]
+
+
+def test_events_are_the_same_in_whatever_pieces_they_come(run):
+    found = run("events", """({ EventParser }, text) => {
+        const all = [];
+        for (let at = 0; at <= text.length; at += 1) {
+            const parser = new EventParser();
+            all.push([...parser.push(text.slice(0, at)), ...parser.push(text.slice(at))]);
+        }
+        const parser = new EventParser();
+        all.push([...text].flatMap((letter) => parser.push(letter)));
+        return all;
+    }""", STREAM)
+    assert len(found) == len(STREAM) + 2
+    assert all(events == EVENTS for events in found)
+
+
+def test_the_last_id_counts_when_its_event_is_whole(run):
+    assert run("events", """({ EventParser }) => {
+        const parser = new EventParser();
+        return [":\\nid: 1\\n", "\\n", "id: 2\\ndata: x", "\\n\\ndata: y\\n\\n"].map((text) => {
+            parser.push(text);
+            return parser.lastId;
+        });
+    }""") == [None, "1", "1", "2"]
+
+
+def test_a_line_without_end_is_refused(run):
+    words = run("events", """({ EventParser }) => {
+        try { new EventParser().push("x".repeat(5 << 20)); } catch (error) { return error.message; }
+    }""")
+    assert words == "a line of the events is too long"
+
+
+@pytest.mark.parametrize("source, text", [
+    ("[]", "[]"), ("{}", "{}"), ("1.50", "1.50"), ("\"a\"", "\"a\""), (" null ", "null"),
+    ("[1,-2.5e+3]", "[\n  1,\n  -2.5e+3\n]"), ('{"a":{"b":[{}]}}', '{\n  "a": {\n    "b": [\n      {}\n    ]\n  }\n}'),
+    ('["\\"\\\\","\\u00e9 {[,:"]', '[\n  "\\"\\\\",\n  "\\u00e9 {[,:"\n]'),
+    ("{", None), ("[1,]", None), ("", None), ("\"a\nb\"", None),
+])
+def test_json_is_indented_as_it_is_written(run, source, text):
+    assert run("json-text", "({ indented }, source) => indented(source)?.text ?? null", source) == text
+
+
+def test_json_of_many_brackets_stays_small(run):
+    length = run("json-text", "({ indented }) => indented('['.repeat(5000) + ']'.repeat(5000)).text.length")
+    assert length < 1_000_000
+
+
+def test_what_is_what_in_json(run):
+    marks = run("json-text", """({ indented }) => {
+        const { text, marks } = indented('{"a":"b","c":[1,true]}');
+        return marks.map(({ kind, start, end }) => [kind, text.slice(start, end)]);
+    }""")
+    assert marks == [["name", '"a"'], ["string", '"b"'], ["name", '"c"'], ["literal", "1"], ["literal", "true"]]
+
+
+@pytest.mark.parametrize("key", ["a", "a/b", "a b?c#d&e=f", "%2F", "é\u202e", "..", "<b>", "a+b"])
+def test_addresses_lead_back(run, key):
+    route = run("router", """({ addressOf, parseRoute }, key) => parseRoute(
+        addressOf({ view: "entry", key, namespace: "staging", query: { host: key, tag: "", sort: null } }))""", key)
+    assert route == {"view": "entry", "key": key, "namespace": "staging", "query": {"host": key}}
+
+
+def test_words_for_numbers(run):
+    assert run("format", """({ bytes, duration, latency, rate }) => [
+        [0, 1, 1023, 1024, 1536, 102400, 1 << 20, 2 ** 40, 2 ** 63].map(bytes),
+        [0, 0.9, 59, 60, 61, 3600, 3661, 86400, 31536000].map((seconds) => duration(seconds)),
+        [duration(90061, 3), duration(86405, 2), duration(-5)], [0.0004, 0.25, 1, 12.34].map(latency),
+        [0, 0.25, 9.96, 1234.5].map(rate),
+    ]""") == [
+        ["0 B", "1 B", "1,023 B", "1 KiB", "1.5 KiB", "100 KiB", "1 MiB", "1 TiB", "8,192 PiB"],
+        ["0 s", "0 s", "59 s", "1 min", "1 min 1 s", "1 h", "1 h 1 min", "1 d", "1 y"],
+        ["1 d 1 h 1 min", "1 d", "0 s"], ["0 ms", "250 ms", "1 s", "12.3 s"], ["0", "0.3", "10", "1,235"],
+    ]
+
+
+def status(key, state, start=0, received=0, **more):
+    return {"key": key, "url": f"http://h/{key}", "state": state, "receivedBytes": received, "totalBytes": 1000,
+            "bytesPerSecond": 100, "waiters": 1, "startDate": f"2026-01-31T08:00:0{start}.000Z", **more}
+
+
+MODEL = """({ DownloadsModel }, steps) => {
+    const model = new DownloadsModel();
+    for (const [time, what] of steps) {
+        if ("downloads" in what) model.replace(what, time);
+        else model.apply(what, time);
+    }
+    const show = ({ status, speed, share, secondsLeft }) => [status.key, status.state, speed, share, secondsLeft];
+    return [model.running.map(show), model.ended.map(show), model.more];
+}"""
+
+
+def test_downloads_are_put_together_from_listings_and_events(run):
+    listed = [status("b", "running", 2), status("a", "running", 1), status("old", "failed")]
+    listing = {"downloads": listed, "more": True}
+    steps = [
+        [0, listing], [1000, status("a", "running", 1, received=500)],
+        [1100, status("c", "running", 3)], [1200, status("b", "succeeded", 2, received=1000)],
+        # A listing that is older than the event, and an event of the time before.
+        [1300, {"downloads": [status("c", "running", 3), *listed], "more": True}],
+        [1400, status("a", "failed", 0)],
+        # Answers of the cache, one of them while the same key is fetched; and one that the origin has confirmed.
+        [1500, status("new", "succeeded", 5, fromCache=True)], [1500, status("a", "succeeded", 5, fromCache=True)],
+        [1600, status("c", "succeeded", 3, fromCache=True)],
+    ]
+    running, ended, more = run("downloads-model", MODEL, steps)
+    assert [download[:2] for download in running] == [["a", "running"]]
+    assert [download[:2] for download in ended] == [["c", "succeeded"], ["b", "succeeded"], ["old", "failed"]]
+    assert more is True
+
+
+def test_a_speed_is_that_of_lately(run):
+    steps = [[0, status("a", "running", received=0)]]
+    steps += [[1000 * second, status("a", "running", received=20 * second)] for second in range(1, 20)]
+    [[_, _, speed, share, left]], _, _ = run("downloads-model", MODEL, steps)
+    assert abs(speed - 20) < 0.1 and share == 0.38 and abs(left - 31) < 1
+
+
+def test_only_so_many_that_ended_are_kept(run):
+    steps = [[number, status(f"k{number}", "succeeded")] for number in range(150)]
+    _, ended, _ = run("downloads-model", MODEL, steps)
+    assert [download[0] for download in ended] == [f"k{number}" for number in range(149, 49, -1)]
+
+
+READINGS = """({ Readings }, looks) => {
+    const readings = new Readings();
+    for (const [seconds, stats, metrics] of looks) readings.add({ startDate: 1, ...stats }, metrics, seconds * 1000);
+    return readings.list.map(({ requestRate, hitRatio, originTime }) => [requestRate, hitRatio, originTime]);
+}"""
+
+
+def metrics(requests, seconds=0, count=0):
+    return f"""# HELP larder_http_requests_total Requests.
+larder_http_requests_total{{route="getContent",status="200"}} {requests}
+larder_http_requests_total{{route="getStats",status="200"}} {requests * 7}
+larder_download_duration_seconds_sum {seconds}
+larder_download_duration_seconds_count {count}
+"""
+
+
+def test_readings_are_what_changed_between_two_looks(run):
+    assert run("readings", READINGS, [
+        [0, {"hits": 10, "misses": 10}, metrics(100)],
+        [2, {"hits": 10, "misses": 10}, metrics(100)],
+        [4, {"hits": 13, "misses": 11}, metrics(110, 3, 2)],
+        # More than half a minute later nothing of that counts any more.
+        [60, {"hits": 13, "misses": 11}, metrics(166, 3, 2)],
+        # A server that was started anew counts from 0.
+        [62, {"hits": 1, "misses": 0, "startDate": 2}, metrics(1)],
+        [64, {"hits": 2, "misses": 0, "startDate": 2}, metrics(5)],
+    ]) == [[None, None, None], [0, None, None], [5, 0.75, 1.5], [1, None, None], [None, None, None], [2, 1, None]]

@@ -1,0 +1,68 @@
+"""Health and limits at a glance: what the server counts, and that it is live."""
+
+from selenium.webdriver.common.action_chains import ActionChains
+from server import Server
+
+
+def tile(page, label):
+    """The words of a tile, and those for who does not see its chart."""
+    section = page.driver.find_element("xpath", f"//section[h2='{label}']")
+    return section.text, section.find_element("css selector", "svg").get_attribute("aria-label")
+
+
+def line(page, number):
+    """The line of a tile's chart."""
+    return page.value("return document.querySelectorAll('.tile .line')[arguments[0]].getAttribute('d')", number)
+
+
+def read(server, hits, misses):
+    for _ in range(hits):
+        assert server.call("GET", "/json", query={"url": server.held})[0] == 200
+    for number in range(misses):
+        assert server.call("GET", f"/entries/none-{number}/content")[0] == 404
+
+
+def test_the_tiles_are_what_the_server_counts_and_move(page, server, origin):
+    server.held = origin.serve("/users", "application/json", "[1]")
+    page.open(server, "#/overview")
+    page.wait(lambda: "0 B" in tile(page, "Disk")[0], "an empty disk")
+    server.download(server.held, ttl=3600)
+    page.wait(lambda: "KiB" in tile(page, "Disk")[0] and "of 10 GiB" in tile(page, "Disk")[0], "an entry on the disk")
+    read(server, hits=9, misses=2)
+    # With the download three were no hits.
+    page.wait(lambda: "75 % since the start" in tile(page, "Hit ratio")[0], "the hits")
+    page.wait(lambda: "/s now" in tile(page, "Requests")[1], "requests a second")
+    page.wait(lambda: "ms now" in tile(page, "Origin time")[1], "the time of the origin")
+    assert "1 done, 0 failed" in tile(page, "Downloads")[0]
+    assert "1 entry" in page.find(".view-head").text
+    for _ in range(4):
+        read(server, hits=5, misses=1)
+        points = line(page, 0).count("L")
+        page.wait(lambda: line(page, 0).count("L") > points, "another point of the line")
+    page.picture("overview-live")
+    # What was, is said where the pointer is.
+    ActionChains(page.driver).move_to_element_with_offset(page.find(".chart"), 180, 0).perform()
+    reading = page.find(".chart .reading")
+    assert "/s, " in reading.text
+    ActionChains(page.driver).move_to_element(page.find("h1")).perform()
+    assert not reading.is_displayed()
+
+
+def test_a_server_that_is_gone_is_said_to_be(page, origin):
+    server = Server(origin)
+    page.open(server, "#/overview")
+    page.wait_for_text("#health", "Ready")
+    server.stop()
+    page.wait_for_text("#health", "Unreachable")
+    page.wait_for_text(".note.failed", "the server does not answer")
+
+
+def test_a_view_is_as_it_was_when_one_comes_back(page, server, origin):
+    page.open(server, "#/overview")
+    page.wait(lambda: line(page, 5).count("L") >= 2, "some points")
+    page.link("Purge").click()
+    page.wait(lambda: page.find("h1").text == "Purge", "another view")
+    page.link("Overview").click()
+    # The history is the page's, not the view's.
+    page.find(".tiles")
+    assert line(page, 5).count("L") >= 2

@@ -1,0 +1,80 @@
+"""With tokens on: the page asks for one, and keeps it in memory only."""
+
+import pytest
+from server import Server
+
+
+@pytest.fixture
+def secured(origin):
+    server = Server(origin, tokens=True)
+    yield server
+    server.stop()
+
+
+def sign_in(page, token):
+    field = page.find("dialog[open] input")
+    field.send_keys(token)
+    page.button("Use it").click()
+
+
+def test_a_token_is_asked_for_and_kept_in_memory_only(page, secured):
+    secured.put("note", "x")
+    page.open(secured, "#/entries")
+    page.find("dialog[open] input")
+    page.picture("token")
+    assert page.barriers() == []
+    sign_in(page, "larder_nobody_" + "A" * 43)
+    page.wait_for_text("dialog .note", "is not good")
+    sign_in(page, secured.token)
+    page.wait(lambda: page.texts(".entries td.name") == ["note"], "the entries")
+    page.link("Overview").click()
+    page.wait(lambda: page.texts(".tile .value")[3] != "–", "the counters")
+    secret = secured.token
+    places = page.value("""
+        return [
+            document.documentElement.outerHTML, location.href, document.cookie, JSON.stringify(history.state),
+            JSON.stringify({...localStorage}), JSON.stringify({...sessionStorage}),
+            [...document.querySelectorAll("input")].map((input) => input.value).join(),
+            performance.getEntriesByType("resource").map((entry) => entry.name).join(),
+            Object.keys(window).map((name) => { try { return String(window[name]); } catch { return ""; } }).join(),
+        ];""")
+    assert not any(secret in place for place in places)
+    # It goes with the page.
+    page.driver.refresh()
+    page.find("dialog[open] input")
+
+
+def test_signing_out_forgets_it(page, secured):
+    page.open(secured, "#/overview")
+    sign_in(page, secured.token)
+    page.button("Sign out").click()
+    page.find("dialog[open] input")
+
+
+def test_the_dialog_cannot_be_left_without_a_token(page, secured):
+    page.open(secured)
+    field = page.find("dialog[open] input")
+    for _ in range(3):
+        field.send_keys("\ue00c")
+    assert page.find("dialog[open] input").is_displayed()
+
+
+def test_what_a_token_is_not_good_for_is_said(page, secured):
+    secured.put("note", "x")
+    page.open(secured, "#/overview")
+    sign_in(page, secured.reader)
+    page.wait_for_text(".note.failed", "the token lacks the scope admin")
+    page.link("Entries").click()
+    page.wait(lambda: page.texts(".entries td.name") == ["note"], "the entries")
+    page.link("note").click()
+    page.button("Pin").click()
+    page.wait_for_text(".notice", "the token lacks the scope write")
+    page.link("Purge").click()
+    page.type("Tag", "t")
+    page.button("Count").click()
+    page.wait_for_text(".note.failed", "the token lacks the scope purge")
+    page.link("Namespaces").click()
+    page.wait_for_text(".note.failed", "the token lacks the scope admin")
+    page.type("Name of a namespace", "none")
+    page.button("Work in it").click()
+    page.wait_for_text(".note.failed", "the token is not for this namespace")

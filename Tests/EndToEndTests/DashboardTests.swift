@@ -1,0 +1,103 @@
+import Foundation
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+/// How the dashboard's files are served; what they do in a browser is tested by scripts/check-dashboard.
+@Suite("the dashboard's files")
+struct DashboardTests {
+    /// Where each file of the folder is served.
+    private static func files() throws -> [(target: String, text: String)] {
+        var folder = URL(filePath: #filePath)
+        for _ in 0..<3 { folder.deleteLastPathComponent() }
+        folder.append(path: "Sources/LarderAPI/Dashboard/Page")
+        return try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted().map { name in
+            let text = try String(contentsOf: folder.appending(path: name), encoding: .utf8)
+            return (name == "index.html" ? "/" : "/dashboard/\(name)", text)
+        }
+    }
+
+    @Test("every file of the folder is served as it is, with a type that browsers take and a policy")
+    func everyFile() async throws {
+        let files = try Self.files()
+        #expect(files.count > 30)
+        let types = ["js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"]
+        try await TestServer.with { (server) async throws in
+            for (target, text) in files {
+                let reply = try await server.get(target)
+                #expect(reply.status == 200 && reply.text == text, "\(target)")
+                let type = types[String(target.split(separator: ".").last ?? "")] ?? "text/html"
+                #expect(reply["Content-Type"]?.hasPrefix(type) == true, "\(target)")
+                #expect(reply["X-Content-Type-Options"] == "nosniff")
+                let policy = try #require(reply["Content-Security-Policy"])
+                #expect(policy.hasPrefix("default-src 'none'; "))
+                #expect(policy.contains("frame-ancestors 'none'"))
+                #expect(!policy.contains("unsafe") && !policy.contains("http") && !policy.contains("*"))
+            }
+        }
+    }
+
+    @Test("who has a file as it is gets 304, and asks each time")
+    func validation() async throws {
+        try await TestServer.with { (server) async throws in
+            var tags: Set<String> = []
+            for target in ["/", "/dashboard/main.js"] {
+                let reply = try await server.get(target)
+                #expect(reply["Cache-Control"] == "no-cache")
+                let tag = try #require(reply["ETag"])
+                #expect(tag.hasPrefix("\""), "a strong tag")
+                tags.insert(tag)
+                for known in [tag, "W/\(tag)", "\"other\", \(tag)", "*"] {
+                    let same = try await server.get(target, fields: [.ifNoneMatch: known])
+                    #expect(same.status == 304 && same["ETag"] == tag, "\(target) \(known)")
+                }
+                #expect(try await server.get(target, fields: [.ifNoneMatch: "\"other\""]).status == 200)
+                let head = try await server.client.request("HEAD", target)
+                #expect(head.status == 200 && head.body.isEmpty)
+                #expect(head["Content-Length"] == "\(reply.body.count)")
+            }
+            #expect(tags.count == 2)
+        }
+    }
+
+    @Test("the page needs nothing from elsewhere, and has no script or style in it")
+    func selfContained() throws {
+        let files = try Self.files()
+        let names = Set(files.map { $0.target.replacing("/dashboard/", with: "") })
+        for (target, text) in files {
+            // A namespace is a name, and a placeholder says what to write.
+            let rest = text.replacing("http://www.w3.org/2000/svg", with: "")
+                .replacing("\"https://\"", with: "").replacing("https://api.example.com/", with: "")
+            #expect(!rest.contains("http://") && !rest.contains("https://"), "\(target)")
+            #expect(!rest.contains("innerHTML") && !rest.contains("eval("), "\(target)")
+            for match in text.matches(of: /from "\.\/([^"]+)"/) {
+                #expect(names.contains(String(match.1)), "\(target) imports \(match.1)")
+            }
+        }
+        let page = try #require(files.first { $0.target == "/" }).text
+        #expect(page.matches(of: /<script(?![^>]* src="dashboard\/)/).isEmpty)
+        #expect(!page.contains("<style") && page.matches(of: /\s(style|on[a-z]+)=/).isEmpty)
+        for match in page.matches(of: /(?:src|href)="dashboard\/([^"]+)"/) {
+            #expect(names.contains(String(match.1)), "the page names \(match.1)")
+        }
+    }
+
+    @Test("everybody may have the page, where tokens are asked for and by whatever name the server is asked")
+    func forEverybody() async throws {
+        let tokens = try TestTokens([.init(name: "me")])
+        try await TestServer.with(tokens: tokens.store) { (server) async throws in
+            for target in ["/", "/?x=1", "/dashboard/main.js"] {
+                #expect(try await HTTPClient(port: server.api.port).request("GET", target).status == 200, "\(target)")
+            }
+            #expect(try await server.get("/dashboard/none.js").status == 404)
+            #expect(try await server.get("/stats").status == 401)
+        }
+        // What the page shows of a server whose name was made to lead here, it is refused.
+        try await TestServer.with { (server) async throws in
+            let host: HTTPFields = [HTTPField.Name("Host")!: "evil.example"]
+            #expect(try await server.get("/", fields: host).status == 200)
+            #expect(try await server.get("/stats", fields: host).status == 421)
+        }
+    }
+}
