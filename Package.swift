@@ -31,11 +31,13 @@ let package = Package(
             name: "LarderAPI",
             dependencies: [
                 "MicroHTTPD", "Larder", "HTTPCaching", "DiskCache", "Primitives",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "Yams", package: "Yams"),
             ],
-            // A link to the file at the top level: the document is part of the executable.
-            resources: [.embedInCode("openapi.yaml")]),
+            // Part of the executable: the document, which is a link to the file at the top level, and how it looks.
+            resources: [.embedInCode("openapi.yaml"), .embedInCode("Documentation/documentation.css")]),
 
         // The service.
         .target(

@@ -80,6 +80,7 @@ struct ContractTests {
                 (400, "POST", "/memory/trim?target=-1", [:], ""), (200, "GET", "/metrics", [:], ""),
                 (200, "GET", "/livez", [:], ""), (200, "GET", "/readyz", [:], ""),
                 (200, "GET", "/openapi.yaml", [:], ""), (404, "GET", "/nowhere", [:], ""),
+                (200, "GET", "/docs", [:], ""), (200, "GET", "/docs/style.css", [:], ""),
                 (405, "POST", "/stats", [:], ""),
             ]
             var called: Set<String> = []

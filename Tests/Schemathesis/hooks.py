@@ -44,6 +44,12 @@ def deserialize_lines(ctx, response):
     return json.loads(lines[0]) if lines else {"index": 0, "error": {"type": "", "title": "-", "status": 400, "detail": "-"}}
 
 
+@schemathesis.deserializer("text/html", "text/css")
+def deserialize_text(ctx, response):
+    """Of these only the text is described."""
+    return response.content.decode()
+
+
 @schemathesis.hook
 def before_load_schema(context, raw_schema):
     """The origin of the examples is ours.

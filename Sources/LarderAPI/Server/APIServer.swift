@@ -31,7 +31,7 @@ public final class APIServer: Sendable {
         let apiRoutes =
             DownloadRoutes(clock: service.clock).routes + EntryRoutes(clock: service.clock).routes
             + ContentRoutes(service: service, ready: ready).routes + FetchRoutes(ready: ready).routes
-            + NamespaceRoutes(namespaces: service.namespaces).routes
+            + NamespaceRoutes(namespaces: service.namespaces).routes + DocumentationRoutes().routes
         let metrics = RequestMetrics(
             operations: apiRoutes.map(\.endpoint.operation) + [
                 "getStats", "getMetrics", "getLiveness", "getReadiness", "getOpenAPI",
