@@ -7,7 +7,7 @@ extension JSON {
         let description: String
     }
 
-    /// Reads one YAML document, in the part of YAML that JSON has, too: no aliases, and every name a text.
+    /// Reads one YAML document, in the part of YAML that JSON has, too: every name is a text.
     ///
     /// - Throws: ``YAMLFault``, or what Yams throws.
     init(yaml text: String) throws {
