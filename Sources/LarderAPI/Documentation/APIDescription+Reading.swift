@@ -67,7 +67,8 @@ private struct Reader {
             body: try operation["requestBody"].map { (unresolved) throws(Fault) in
                 let body = try resolve(unresolved).value
                 return APIDescription.Body(
-                    isRequired: body["required"] == true, text: body.text(of: "description"), content: content(of: body))
+                    isRequired: body["required"] == true, text: body.text(of: "description"),
+                    content: content(of: body))
             },
             responses: try (operation["responses"] ?? .null).members.map { (member) throws(Fault) in
                 let (value, name) = try resolve(member.value)

@@ -1,7 +1,7 @@
 import Primitives
 
-/// What an OpenAPI document says, as far as people read it, in the document's own order and with its references resolved.
-/// Each `text` is Markdown.
+/// What an OpenAPI document says, as far as people read it, in the document's own order and with its references
+/// resolved. Each `text` is Markdown.
 struct APIDescription: Sendable {
     let title: String
     let version: String

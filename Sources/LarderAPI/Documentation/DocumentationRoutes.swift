@@ -24,7 +24,8 @@ struct DocumentationRoutes: Sendable {
     ].joined(separator: "; ")
 
     private static let page = PublicFile(
-        Array(DocumentationPage(description: document).html.text.utf8), type: "text/html; charset=utf-8", policy: policy)
+        Array(DocumentationPage(description: document).html.text.utf8), type: "text/html; charset=utf-8",
+        policy: policy)
 
     private static let style = PublicFile(
         PackageResources.documentation_css, type: "text/css; charset=utf-8", policy: policy)

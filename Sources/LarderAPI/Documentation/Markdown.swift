@@ -1,7 +1,7 @@
 import Primitives
 
-/// Descriptions as HTML. Of what is in a line it knows `code`, **strong**, *emphasis* and links as <https://…>; all else
-/// is text, markup too.
+/// Descriptions as HTML. Of what is in a line it knows `code`, **strong**, *emphasis* and links as <https://…>; all
+/// else is text, markup too.
 enum Markdown {
     /// A text of any number of blocks.
     static func html(_ text: String) -> HTML {

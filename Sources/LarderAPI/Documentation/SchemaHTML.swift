@@ -79,8 +79,8 @@ enum SchemaHTML {
     private static func limits(_ schema: JSON) -> [HTML] {
         var limits: [HTML] = []
         for (low, high, unit) in [
-            ("minimum", "maximum", ""), ("minLength", "maxLength", " characters"), ("minItems", "maxItems", " elements"),
-            ("minProperties", "maxProperties", " members"),
+            ("minimum", "maximum", ""), ("minLength", "maxLength", " characters"),
+            ("minItems", "maxItems", " elements"), ("minProperties", "maxProperties", " members"),
         ] {
             switch (schema[low]?.text, schema[high]?.text) {
             case (let low?, let high?): limits.append("\(low) to \(high)\(unit)")

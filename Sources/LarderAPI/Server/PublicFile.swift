@@ -17,7 +17,8 @@ struct PublicFile: Sendable {
         etag = EntityTag(strong: SHA256.hash(data: bytes).prefix(16).hex)
         var fields: HTTPFields = [
             // Asked about each time: another version of the server has other files.
-            .eTag: etag.text, .cacheControl: "no-cache", .contentSecurityPolicy: policy, .xContentTypeOptions: "nosniff",
+            .eTag: etag.text, .cacheControl: "no-cache", .contentSecurityPolicy: policy,
+            .xContentTypeOptions: "nosniff",
         ]
         notModified = Response(status: 304, fields: fields, body: .withheld(length: Int64(bytes.count)))
         fields[.contentType] = type

@@ -8,8 +8,10 @@ struct MarkdownTests {
         "what stands in a line",
         arguments: [
             ("a `b` c", "a <code>b</code> c"), ("**a**, *b*", "<strong>a</strong>, <em>b</em>"),
-            ("**a `b`**", "<strong>a <code>b</code></strong>"), ("`*` and `<b>`", "<code>*</code> and <code>&lt;b&gt;</code>"),
-            ("<https://a.test/?b=\"c\">", "<a href=\"https://a.test/?b=&quot;c&quot;\">https://a.test/?b=&quot;c&quot;</a>"),
+            ("**a `b`**", "<strong>a <code>b</code></strong>"),
+            ("`*` and `<b>`", "<code>*</code> and <code>&lt;b&gt;</code>"),
+            ("<https://a.test/?b=c&d>", "<a href=\"https://a.test/?b=c&amp;d\">https://a.test/?b=c&amp;d</a>"),
+            ("<https://\"a>", "<a href=\"https://&quot;a\">https://&quot;a</a>"),
             // What is none of the forms.
             ("2 * 3 * 4", "2 * 3 * 4"), ("a ` b", "a ` b"), ("**a", "**a"), ("``", "``"), ("x < y", "x &lt; y"),
             ("<javascript:alert(1)>", "&lt;javascript:alert(1)&gt;"), ("<b>a</b>", "&lt;b&gt;a&lt;/b&gt;"),
