@@ -5,6 +5,8 @@ import re
 
 # What is another each time, and what stands for it.
 VARIABLE = [
+    # Only how it looks: a terminal shows bold what curl tells it to.
+    (re.compile(r"\x1b\[[0-9;]*m"), ""),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"), "<instant>"),
     (re.compile(r"[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT"), "<date>"),
     (re.compile(r"\bPython/3\.\d+\.\d+"), "Python/<version>"),
@@ -13,7 +15,9 @@ VARIABLE = [
 ]
 
 # Seconds that go by between one command and the next, and how many may.
-SECONDS = re.compile(r'(?:(?<=ttl=)|(?<=Age: )|(?<="expiresInSeconds": ))-?\d+(?:\.\d+)?')
+SECONDS = re.compile(
+    r'(?:(?<=ttl=)|(?<=Age: )|(?<="expiresInSeconds": ))-?\d+(?:\.\d+)?|(?<=B in )\d+(?= s$)', re.MULTILINE
+)
 TOLERANCE = 10
 
 
