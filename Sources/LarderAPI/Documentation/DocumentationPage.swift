@@ -126,7 +126,7 @@ struct DocumentationPage {
     }
 
     private func content(_ content: [APIDescription.Content]) -> HTML {
-        content.map { form in
+        content.map { form -> HTML in
             let examples = form.examples.map { example in
                 "<figure><figcaption>Example\(example.title.isEmpty ? "" : ": " + example.title)</figcaption>\n"
                     + "<pre><code>\(example.value.readableText)</code></pre></figure>\n" as HTML
