@@ -34,9 +34,14 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "Yams", package: "Yams"),
             ],
-            // Part of the executable: the document, which is a link to the file at the top level, and the dashboard.
-            resources: [.embedInCode("openapi.yaml"), .embedInCode("Dashboard/Page")]),
+            // Part of the executable: the document, which is a link to the file at the top level, how it looks as a page,
+            // and the dashboard.
+            resources: [
+                .embedInCode("openapi.yaml"), .embedInCode("Documentation/documentation.css"),
+                .embedInCode("Dashboard/Page"),
+            ]),
 
         // HTTP <-> a server: the API from the other side.
         .target(

@@ -86,6 +86,7 @@ struct ContractTests {
                 (200, "GET", "/openapi.yaml", [:], ""), (404, "GET", "/nowhere", [:], ""),
                 (200, "GET", "/", [:], ""), (200, "GET", "/dashboard/main.js", [:], ""),
                 (404, "GET", "/dashboard/none.js", [:], ""),
+                (200, "GET", "/docs", [:], ""), (200, "GET", "/docs/style.css", [:], ""),
                 (405, "POST", "/stats", [:], ""),
             ]
             var called: Set<String> = []

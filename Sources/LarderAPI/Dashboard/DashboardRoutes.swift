@@ -9,13 +9,13 @@ struct DashboardRoutes: Sendable {
     var routes: [Route] {
         [
             Route(
-                "GET", "/", nil, .answering("getDashboard") { DashboardFile.page.answer(to: $0.request) }, in: .server),
+                "GET", "/", nil, .answering("getDashboard") { DashboardFiles.page.answer(to: $0.request) }, in: .server),
             Route("GET", "/dashboard/:file", nil, .answering("getDashboardFile", part), in: .server),
         ]
     }
 
     private func part(_ head: Endpoint.Head) throws(Problem) -> Response {
-        guard let file = DashboardFile.parts[head.parameter("file")] else {
+        guard let file = DashboardFiles.parts[head.parameter("file")] else {
             throw .notFound("the dashboard has no such file; / has its page")
         }
         return file.answer(to: head.request)

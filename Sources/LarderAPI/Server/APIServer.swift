@@ -37,6 +37,7 @@ public final class APIServer: Sendable {
             NamespaceRoutes(namespaces: service.namespaces).routes,
             EventRoutes(events: service.events, namespaces: service.namespaces, gate: gate).routes,
             DashboardRoutes().routes,
+            DocumentationRoutes().routes,
         ].flatMap(\.self)
         let metrics = RequestMetrics(
             operations: apiRoutes.map(\.endpoint.operation) + [

@@ -6,7 +6,9 @@ import Testing
 
 @Suite("Who may")
 struct AccessTests {
-    private static let publicPaths: Set<String> = ["/livez", "/readyz", "/openapi.yaml", "/", "/dashboard/main.js"]
+    private static let publicPaths: Set<String> = [
+        "/livez", "/readyz", "/openapi.yaml", "/docs", "/docs/style.css", "/", "/dashboard/main.js",
+    ]
 
     /// Every call that there is, as a request: of what is held, and of what is not.
     private static func calls(

@@ -6,7 +6,8 @@ export const SPAN = 300_000;
 const WINDOW = 30_000;
 /** Requests for counters, probes, events and the files of this page say nothing about the load. */
 const OWN_ROUTES = new Set([
-    "getStats", "getMetrics", "getLiveness", "getReadiness", "getOpenAPI", "getDashboard", "getDashboardFile", "listen",
+    "getStats", "getMetrics", "getLiveness", "getReadiness", "getOpenAPI", "getDocs", "getDocsStyle", "getDashboard",
+    "getDashboardFile", "listen",
 ]);
 
 /** The samples of Prometheus text, a family's name and the text of its labels apart. */

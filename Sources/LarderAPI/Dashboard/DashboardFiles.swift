@@ -1,34 +1,10 @@
-import Crypto
-import HTTPCaching
-import HTTPTypes
-import MicroHTTPD
-import Primitives
+/// The files that the dashboard is made of. The folder `Page` has them; they are part of the executable.
+enum DashboardFiles {
+    /// The page itself.
+    static let page = file("index.html", PackageResources.index_html)
 
-/// One of the files that the dashboard is made of, as it goes to whoever asks for it.
-///
-/// The folder `Page` has them; they are part of the executable, and each one's answers are made once.
-struct DashboardFile: Sendable {
-    private let etag: EntityTag
-    private let whole: Response
-    private let notModified: Response
-
-    private init(_ name: String, _ bytes: [UInt8]) {
-        etag = EntityTag(strong: SHA256.hash(data: bytes).prefix(16).hex)
-        var fields: HTTPFields = [
-            // Asked about each time: with another version of the server all of them change together.
-            .eTag: etag.text, .cacheControl: "no-cache",
-            .contentSecurityPolicy: Self.policy, .xContentTypeOptions: "nosniff",
-        ]
-        notModified = Response(status: 304, fields: fields, body: .withheld(length: Int64(bytes.count)))
-        fields[.contentType] = Self.type(of: name)
-        whole = Response(fields: fields, body: .bytes(SharedBytes(bytes)))
-    }
-
-    /// The answer to a GET or HEAD: 304 when its sender has the file as it is (RFC 9110 §13.1.2), else the file.
-    func answer(to request: Request) -> Response {
-        let known = request.fields[values: .ifNoneMatch].joined(separator: ", ")
-        return EntityTag.anyMatches(known, etag, comparison: .weak) ? notModified : whole
-    }
+    /// What the page loads, by name.
+    static let parts = Dictionary(uniqueKeysWithValues: contents.map { ($0.name, file($0.name, $0.bytes)) })
 
     /// Nothing runs but what is among these files, nothing is asked but this server, and no other page may frame this
     /// one. Images may be made of bytes in the page's memory (`blob:`), for previews. Browsers that know trusted types
@@ -39,22 +15,16 @@ struct DashboardFile: Sendable {
         "trusted-types 'none'",
     ].joined(separator: "; ")
 
-    private static func type(of name: String) -> String {
-        switch name.split(separator: ".").last {
-        case "html": "text/html; charset=utf-8"
-        case "css": "text/css; charset=utf-8"
-        case "svg": "image/svg+xml"
-        default: "text/javascript; charset=utf-8"
-        }
+    private static func file(_ name: String, _ bytes: [UInt8]) -> PublicFile {
+        let type =
+            switch name.split(separator: ".").last {
+            case "html": "text/html; charset=utf-8"
+            case "css": "text/css; charset=utf-8"
+            case "svg": "image/svg+xml"
+            default: "text/javascript; charset=utf-8"
+            }
+        return PublicFile(bytes, type: type, policy: policy)
     }
-
-    // MARK: All of them
-
-    /// The page itself.
-    static let page = DashboardFile("index.html", PackageResources.index_html)
-
-    /// What the page loads, by name.
-    static let parts = Dictionary(uniqueKeysWithValues: contents.map { ($0.name, DashboardFile($0.name, $0.bytes)) })
 
     private static let contents: [(name: String, bytes: [UInt8])] = [
         ("activity.js", PackageResources.activity_js),

@@ -1,0 +1,84 @@
+import Primitives
+
+/// Descriptions as HTML. Of what is in a line it knows `code`, **strong**, *emphasis* and links as <https://…>; all
+/// else is text, markup too.
+enum Markdown {
+    /// A text of any number of blocks.
+    static func html(_ text: String) -> HTML {
+        MarkdownBlock.blocks(of: text).map(html).joined()
+    }
+
+    /// What stands in one line.
+    static func inline(_ text: String) -> HTML {
+        var html: HTML = ""
+        var rest = text[...]
+        while let mark = rest.firstIndex(where: { "`*<".contains($0) }) {
+            html += "\(String(rest[..<mark]))"
+            rest = rest[mark...]
+            if let (piece, others) = span(rest) {
+                html += piece
+                rest = others
+            } else {
+                html += "\(String(rest.removeFirst()))"
+            }
+        }
+        return html + "\(String(rest))"
+    }
+
+    /// The commands in the text of a shell: a line each, with those in which it goes on after a `\` or a `|`.
+    static func commands(_ text: String) -> [String] {
+        var commands: [String] = []
+        var goesOn = false
+        for line in text.split(separator: "\n") {
+            if goesOn {
+                commands[commands.endIndex - 1] += "\n" + line
+            } else {
+                commands.append(String(line))
+            }
+            goesOn = line.hasSuffix("\\") || line.hasSuffix("|")
+        }
+        return commands
+    }
+
+    private static func html(_ block: MarkdownBlock) -> HTML {
+        switch block {
+        case .paragraph(let words): return "<p>\(inline(words))</p>\n"
+        case .list(let items, let isOrdered):
+            let list = items.map { "<li>\(inline($0))</li>\n" as HTML }.joined()
+            return isOrdered ? "<ol>\n\(list)</ol>\n" : "<ul>\n\(list)</ul>\n"
+        case .table(let rows):
+            let titles = row(rows.first ?? []) { "<th scope=\"col\">\($0)</th>" }
+            let others = rows.dropFirst().map { row($0) { "<td>\($0)</td>" } }.joined()
+            return "<table>\n<thead>\n\(titles)</thead>\n<tbody>\n\(others)</tbody>\n</table>\n"
+        // Each by itself, so that each can be taken by itself.
+        case .code(let text, language: "sh"):
+            return commands(text).map { "<pre class=\"command\"><code>\($0)</code></pre>\n" as HTML }.joined()
+        case .code(let text, language: _): return "<pre><code>\(text)</code></pre>\n"
+        }
+    }
+
+    private static func row(_ cells: [String], _ cell: (HTML) -> HTML) -> HTML {
+        "<tr>\(cells.map { cell(inline($0)) }.joined())</tr>\n"
+    }
+
+    /// What a text begins with if it is one of the forms, and what follows that.
+    private static func span(_ text: Substring) -> (HTML, rest: Substring)? {
+        if let (code, rest) = between("`", "`", text) { return ("<code>\(code)</code>", rest) }
+        if let (words, rest) = between("**", "**", text) { return ("<strong>\(inline(words))</strong>", rest) }
+        if let (words, rest) = between("*", "*", text) { return ("<em>\(inline(words))</em>", rest) }
+        guard let (url, rest) = between("<", ">", text), url.hasPrefix("https://") || url.hasPrefix("http://") else {
+            return nil
+        }
+        return ("<a href=\"\(url)\">\(url)</a>", rest)
+    }
+
+    /// What stands between two marks, which is neither nothing nor begins with a space, and what follows the second.
+    private static func between(_ first: String, _ second: String, _ text: Substring) -> (String, rest: Substring)? {
+        guard text.hasPrefix(first) else { return nil }
+        let inner = text.dropFirst(first.count)
+        guard let end = inner.firstRange(of: second), end.lowerBound > inner.startIndex, inner.first != " " else {
+            return nil
+        }
+        return (String(inner[..<end.lowerBound]), inner[end.upperBound...])
+    }
+}

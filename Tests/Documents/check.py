@@ -1,0 +1,53 @@
+"""Does what a document tells its reader to do: check.py LARDER PLACE DOCUMENT
+
+In namespaces of its own, with PLACE, an empty directory, as /tmp. Exits with 1 when something else comes of it than the
+document says.
+"""
+
+import sys
+from pathlib import Path
+
+from document import steps
+from outcome import differences
+from session import Session
+import world
+
+
+def complaints(step, session):
+    """What is wrong with what came of a step; nothing when all is well."""
+    if step.is_terminal:
+        session.open(step.commands)
+        return []
+    status, printed = session.type(step.commands)
+    found = differences(step.prints, printed)
+    return found if status == 0 else [f"it ended with {status}", *found]
+
+
+def main(larder, place, name):
+    """Takes the steps of a document one after the other, up to the first that goes wrong. Returns the exit status."""
+    plan = steps(Path(name).read_text())
+    if not plan:
+        print(f"{name}: it has nothing to type", file=sys.stderr)
+        return 1
+    scratch = Path("/tmp")
+    session = Session(world.build(Path(place).resolve(), Path(larder).resolve()), scratch)
+    try:
+        for step in plan:
+            try:
+                found = complaints(step, session)
+            except (OSError, RuntimeError) as error:
+                found = [str(error)]
+            if found:
+                print(f"{name}:{step.line}:", step.commands, *found, sep="\n", file=sys.stderr)
+                for number in range(len(session.terminals)):
+                    log = (scratch / f"terminal-{number}").read_text(errors="replace")
+                    print(f"terminal {number + 1} printed:", log, sep="\n", file=sys.stderr)
+                return 1
+    finally:
+        session.close()
+    print(f"{name}: {len(plan)} steps, each as it says")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,74 @@
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+@testable import LarderAPI
+
+@Suite("/docs")
+struct DocumentationRouteTests {
+    @Test("it is the page of the repository's document, and comes with its style sheet and nothing else")
+    func page() async throws {
+        try await TestServer.with { (server) async throws in
+            // Many ask for it before there is one.
+            let pages = try await concurrently(8) { _ in try await server.get("/docs") }
+            let made = try DocumentationPage(
+                description: APIDescription(JSON(yaml: OpenAPIDocument.repositoryText()))
+            ).html.text
+            for page in pages {
+                #expect(page.status == 200 && page.text == made)
+                #expect(page["Content-Type"] == "text/html; charset=utf-8")
+            }
+            let style = try await server.get("/docs/style.css")
+            #expect(style.status == 200 && style["Content-Type"] == "text/css; charset=utf-8")
+            #expect(!style.text.contains("url(") && !style.text.contains("@import"))
+            for reply in pages + [style] {
+                #expect(reply["X-Content-Type-Options"] == "nosniff")
+                let policy = try #require(reply["Content-Security-Policy"])
+                #expect(policy.hasPrefix("default-src 'none'; style-src 'self'; "))
+                #expect(!policy.contains("script") && !policy.contains("unsafe"))
+                #expect(policy.contains("frame-ancestors 'none'"))
+            }
+            #expect(!made.contains("<script") && made.matches(of: /\s(style|on[a-z]+)="/).isEmpty)
+        }
+    }
+
+    @Test("who has it as it is gets 304, and asks each time")
+    func validation() async throws {
+        try await TestServer.with { (server) async throws in
+            var tags: Set<String> = []
+            for target in ["/docs", "/docs/style.css"] {
+                let reply = try await server.get(target)
+                #expect(reply["Cache-Control"] == "no-cache")
+                let tag = try #require(reply["ETag"])
+                #expect(tag.hasPrefix("\""))
+                tags.insert(tag)
+                for known in [tag, "W/\(tag)", "\"other\", \(tag)"] {
+                    let same = try await server.get(target, fields: [.ifNoneMatch: known])
+                    #expect(same.status == 304 && same["ETag"] == tag && same.body.isEmpty)
+                }
+                #expect(try await server.get(target, fields: [.ifNoneMatch: "\"other\""]).status == 200)
+                let head = try await server.client.request("HEAD", target)
+                #expect(head.status == 200 && head.body.isEmpty && head["Content-Length"] == "\(reply.body.count)")
+            }
+            #expect(tags.count == 2)
+        }
+    }
+
+    @Test("everybody may read it, where tokens are asked for and by whatever name the server is asked")
+    func forEverybody() async throws {
+        let tokens = try TestTokens([.init(name: "me")])
+        try await TestServer.with(tokens: tokens.store) { (server) async throws in
+            let client = HTTPClient(port: server.api.port)
+            for target in ["/docs", "/docs?x=1", "/docs/style.css"] {
+                #expect(try await client.request("GET", target).status == 200, "\(target)")
+            }
+            #expect(try await client.request("GET", "/docs/none.css").status == 401)
+        }
+        try await TestServer.with { (server) async throws in
+            let host: HTTPFields = [HTTPField.Name("Host")!: "evil.example"]
+            #expect(try await server.get("/docs", fields: host).status == 200)
+            #expect(try await server.get("/stats", fields: host).status == 421)
+        }
+    }
+}

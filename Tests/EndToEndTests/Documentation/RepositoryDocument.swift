@@ -1,0 +1,67 @@
+import Foundation
+
+/// One of the repository's Markdown documents.
+struct RepositoryDocument: Sendable {
+    /// From the top of the repository: `docs/api.md`.
+    let path: String
+    let text: String
+
+    private static let root: URL = {
+        var root = URL(filePath: #filePath)
+        for _ in 0..<4 { root.deleteLastPathComponent() }
+        return root
+    }()
+
+    /// Throws when there is none.
+    init(_ path: String) throws {
+        self.path = path
+        text = try String(contentsOf: Self.root.appending(path: path), encoding: .utf8)
+    }
+
+    /// Those at the top, those of `docs`, and others that these lead to.
+    static func all() throws -> [RepositoryDocument] {
+        let docs = try FileManager.default.contentsOfDirectory(atPath: root.appending(path: "docs").path)
+        let paths = ["README.md", "SECURITY.md", "CONTRIBUTING.md"] + docs.sorted().map { "docs/\($0)" }
+        return try paths.filter { $0.hasSuffix(".md") }.map(RepositoryDocument.init)
+    }
+
+    /// The rows of all tables, without titles: the cells, trimmed.
+    var rows: [[String]] {
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        return lines.indices.filter { index in
+            // A title stands above a line of dashes.
+            lines[index].hasPrefix("| ") && !(lines.indices.contains(index + 1) && lines[index + 1].hasPrefix("|--"))
+        }.map { index in
+            lines[index].dropFirst().dropLast().split(separator: "|", omittingEmptySubsequences: false).map {
+                $0.trimmingCharacters(in: .whitespaces)
+            }
+        }
+    }
+
+    /// What links lead to, as they are written; those within code and to other servers are left out.
+    var links: [String] {
+        let prose = text.replacing(/```[^`]*```/, with: "").replacing(/`[^`\n]*`/, with: "")
+        return prose.matches(of: /\]\(([^)\s]+)\)/).map { String($0.output.1) }.filter { !$0.contains("://") }
+    }
+
+    /// The places within it that links can lead to, as GitHub names them.
+    var anchors: Set<String> {
+        Set(
+            text.matches(of: /(?m)^#+ (.+)$/).map { match in
+                match.output.1.lowercased().filter { $0.isLetter || $0.isNumber || $0 == " " || $0 == "-" || $0 == "_" }
+                    .replacing(" ", with: "-")
+            })
+    }
+
+    /// Where in the repository a link of it leads; `nil` for a place within itself.
+    func target(of link: String) -> String? {
+        let file = String(link.prefix { $0 != "#" })
+        guard !file.isEmpty else { return nil }
+        return URL(filePath: "/\(path)").deletingLastPathComponent().appending(path: file).standardized.path
+    }
+
+    /// Whether something is there, from the top of the repository.
+    static func exists(_ path: String) -> Bool {
+        FileManager.default.fileExists(atPath: root.path + path)
+    }
+}
