@@ -49,11 +49,12 @@ struct ReadinessProbe {
         var next = list
         while let address = next?.pointee {
             let descriptor = socket(address.ai_family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-            guard descriptor >= 0 else { throw Self.failure() }
-            setPatience(of: descriptor)
-            if Foundation.connect(descriptor, address.ai_addr, address.ai_addrlen) == 0 { return descriptor }
+            if descriptor >= 0 {
+                setPatience(of: descriptor)
+                if Foundation.connect(descriptor, address.ai_addr, address.ai_addrlen) == 0 { return descriptor }
+            }
             failure = Self.failure()
-            close(descriptor)
+            if descriptor >= 0 { close(descriptor) }
             next = address.ai_next
         }
         throw failure

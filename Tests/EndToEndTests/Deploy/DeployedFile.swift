@@ -2,13 +2,10 @@ import Foundation
 
 /// A file that operators deploy, as it is in the repository.
 struct DeployedFile {
-    /// Its path from the top of the repository.
-    let path: String
     let text: String
 
-    /// Throws when it is not there.
+    /// - Parameter path: from the top of the repository. Throws when there is none.
     init(_ path: String) throws {
-        self.path = path
         var root = URL(filePath: #filePath)
         for _ in 0..<4 { root.deleteLastPathComponent() }
         text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
