@@ -18,7 +18,9 @@ struct LarderCommand: AsyncParsableCommand {
             page: larder manual.
             """,
         version: Version.current,
-        subcommands: [ServeCommand.self, VerifyCommand.self, TokenCommand.self, ManualCommand.self],
+        subcommands: [
+            ServeCommand.self, CheckCommand.self, VerifyCommand.self, TokenCommand.self, ManualCommand.self,
+        ],
         groupedSubcommands: [
             CommandGroup(
                 name: "Client",

@@ -88,7 +88,8 @@ extension Configuration {
 }
 
 extension Option {
-    fileprivate init(_ setting: Setting) where Value == String? {
+    /// A flag with one value.
+    init(_ setting: Setting) where Value == String? {
         self.init(name: .customLong(setting.name), help: setting.argumentHelp)
     }
 

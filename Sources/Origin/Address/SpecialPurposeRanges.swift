@@ -18,7 +18,7 @@ enum SpecialPurposeRanges {
     /// through for other reasons: a cluster's own network, shared address space.
     static func isMetadata(_ address: IPAddress) -> Bool { metadata.contains(address) }
 
-    private static let metadata: Set<IPAddress> = Set(
+    static let metadata: Set<IPAddress> = Set(
         [
             // AWS, Azure, Google, Oracle, DigitalOcean and others; tasks and pods at AWS; their IPv6.
             "169.254.169.254", "169.254.170.2", "169.254.170.23", "fd00:ec2::254", "fd00:ec2::23", "fd20:ce::254",
@@ -26,7 +26,7 @@ enum SpecialPurposeRanges {
             "168.63.129.16", "100.100.100.200", "192.0.0.192",
         ].map { IPAddress($0)! })
 
-    private static let v4 = [
+    static let v4 = [
         entry("0.0.0.0", 8, "this network"),
         entry("10.0.0.0", 8, "private"),
         entry("100.64.0.0", 10, "shared address space (carrier-grade NAT)"),
@@ -48,7 +48,7 @@ enum SpecialPurposeRanges {
         entry("240.0.0.0", 4, "reserved"),
     ]
 
-    private static let v6 = [
+    static let v6 = [
         entry("::", 128, "the unspecified address"),
         entry("::1", 128, "loopback"),
         entry("::ffff:0:0", 96, "IPv4-mapped"),

@@ -1,0 +1,58 @@
+import ArgumentParser
+import Foundation
+import Larder
+
+/// `larder check`: whether the server that is configured here is ready, for the health checks of containers.
+struct CheckCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check", abstract: "Ask the server on this machine whether it is ready.",
+        discussion: """
+            For health checks: it asks /readyz, on the port for probes and metrics when there is one, and takes no \
+            answer within 4 seconds for a no. The variables and the file of "larder serve" say where the server is. \
+            Exit status: 0 ready, 1 not.
+            """)
+
+    /// Less than what health checks wait for: they say "killed", and not why.
+    private static let patience: Duration = .seconds(4)
+
+    @Option(.host) var host: String?
+    @Option(.port) var port: String?
+    @Option(.adminPort) var adminPort: String?
+
+    func run() throws {
+        let given: [(Setting, String?)] = [(.host, host), (.port, port), (.adminPort, adminPort)]
+        var flags: [String: [String]] = [:]
+        for (setting, value) in given { flags[setting.name] = value.map { [$0] } }
+        let probe = try ReadinessProbe(of: try Configuration.resolve(flags: flags), patience: Self.patience)
+        do throws(ReadinessProbe.NotReady) {
+            try probe.run()
+        } catch {
+            FileHandle.standardError.write(Data("\(probe.place) is not ready: \(error.reason)\n".utf8))
+            throw ExitCode.failure
+        }
+        print("\(probe.place) is ready")
+    }
+}
+
+extension ReadinessProbe {
+    /// The probe of the server that such a configuration makes, as it is asked from the machine that it runs on.
+    ///
+    /// - Throws: `ValidationError` when the configuration does not say where that is, or it speaks TLS there.
+    fileprivate init(of configuration: Configuration, patience: Duration) throws {
+        guard configuration.adminPort != nil || configuration.tlsCertificate == nil else {
+            throw ValidationError("the server speaks TLS: give it an --admin-port, which is plain HTTP, and ask there")
+        }
+        let port = configuration.adminPort ?? configuration.port
+        guard port != 0 else {
+            throw ValidationError("port 0 is any that was free: say which it was, with --port or --admin-port")
+        }
+        // What listens on all addresses listens on loopback.
+        let host =
+            switch configuration.host {
+            case "0.0.0.0": "127.0.0.1"
+            case "::": "::1"
+            default: configuration.host
+            }
+        self.init(host: host, port: port, patience: patience)
+    }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+@Suite("larder check")
+struct CheckCommandTests {
+    private func check(
+        _ arguments: [String] = [], environment: [String: String?] = [:]
+    ) async throws -> (exit: ChildProcess.Exit, text: String) {
+        let process = try ChildProcess(
+            LarderProcess.executable, ["check"] + arguments,
+            environment: environment.merging(["LARDER_CONFIG": nil]) { $1 })
+        return (try await process.wait(), process.output)
+    }
+
+    /// The line with it comes after the one that says that the server listens.
+    private func adminPort(of larder: LarderProcess) async throws -> String {
+        try await poll("the port for probes") { larder.logLines("probes and metrics").count == 1 }
+        let url = try #require(larder.logLines("probes and metrics").first?["url"]?.stringValue)
+        return String(try #require(URL(string: url)?.port))
+    }
+
+    @Test("a server that listens is ready, on its port and on that for probes, as flags or variables say")
+    func ready() async throws {
+        let directory = try TemporaryDirectory()
+        let larder = try await LarderProcess(directory: directory.path("cache"), arguments: ["--admin-port", "0"])
+        let (port, admin) = (String(larder.port), try await adminPort(of: larder))
+        for (arguments, environment) in [
+            (["--port", port], [:]), ([], ["LARDER_PORT": port]), (["--port", "1", "--admin-port", admin], [:]),
+            ([], ["LARDER_PORT": "1", "LARDER_ADMIN_PORT": admin]), (["--host", "localhost", "--port", port], [:]),
+            // Where a container's server listens, seen from inside.
+            (["--port", port], ["LARDER_HOST": "0.0.0.0"]),
+        ] as [([String], [String: String?])] {
+            let output = try await check(arguments, environment: environment)
+            #expect(output.exit == .status(0), "\(arguments) \(environment): \(output.text)")
+            #expect(output.text.hasSuffix(" is ready\n"))
+        }
+        #expect(try await larder.stop() == .status(0))
+    }
+
+    @Test("a server that drains is not ready, and says so until what is in flight has ended")
+    func draining() async throws {
+        let gate = Gate("the origin's answer")
+        let origin = try ScriptedOrigin { _, connection in
+            try gate.waitBlocking()
+            try connection.respond(body: "late")
+        }
+        defer {
+            gate.open()
+            origin.stop()
+        }
+        let directory = try TemporaryDirectory()
+        let larder = try await LarderProcess(directory: directory.path("cache"), arguments: ["--admin-port", "0"])
+        let admin = try await adminPort(of: larder)
+        let call: JSON = ["url": .string(origin.url("/a"))]
+        let client = larder.client
+        async let waiting = client.request(
+            "POST", "/download", fields: [.contentType: "application/json"], body: call.utf8)
+        try await origin.waitForRequests(1)
+        larder.process.kill(SIGTERM)
+        try await poll("draining") { larder.logLines("draining").count == 1 }
+        // It says that it drains right before it does.
+        var output = try await check(["--admin-port", admin])
+        while output.exit == .status(0) { output = try await check(["--admin-port", admin]) }
+        #expect(output.exit == .status(1))
+        #expect(output.text == "127.0.0.1:\(admin) is not ready: draining\n")
+        gate.open()
+        #expect(try await waiting.status == 200)
+        #expect(try await larder.process.wait() == .status(0))
+    }
+
+    @Test("where nobody listens, and where the answer is none of Larder's, is not ready; it says why")
+    func notReady() async throws {
+        let refusing = try RefusingPort()
+        let refused = try await check(["--port", "\(refusing.number)"])
+        #expect(refused.exit == .status(1))
+        #expect(refused.text == "127.0.0.1:\(refusing.number) is not ready: Connection refused\n")
+        for (status, answer, words) in [
+            (500, "", "status 500"), (503, "<p>busy</p>", "status 503"), (503, #"{"status":"lost"}"#, "lost"),
+        ] {
+            let origin = try ScriptedOrigin { _, connection in try connection.respond(status, body: answer) }
+            defer { origin.stop() }
+            let output = try await check(["--port", "\(origin.port)"])
+            #expect(output.exit == .status(1))
+            #expect(output.text == "127.0.0.1:\(origin.port) is not ready: \(words)\n")
+            #expect(origin.requests.map(\.target) == ["/readyz"])
+        }
+        let silent = try ScriptedOrigin { _, connection in connection.close() }
+        defer { silent.stop() }
+        #expect(try await check(["--port", "\(silent.port)"]).text.hasSuffix("its answer is no HTTP\n"))
+    }
+
+    @Test("a server that cannot be asked in the clear, or whose port is not known, is a mistake of the caller's")
+    func mistakes() async throws {
+        let tls = try await check(environment: ["LARDER_TLS_CERTIFICATE": "server.pem", "LARDER_TLS_KEY": "server.key"])
+        #expect(tls.exit == .status(64))
+        #expect(tls.text.contains("give it an --admin-port"), "\(tls.text)")
+        for (arguments, words) in [
+            (["--port", "0"], "any that was free"), (["--port", "http"], "--port: \"http\" is not valid"),
+        ] {
+            let output = try await check(arguments)
+            #expect(output.exit == .status(64))
+            #expect(output.text.contains(words), "\(output.text)")
+        }
+    }
+}

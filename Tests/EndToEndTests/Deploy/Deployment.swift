@@ -1,0 +1,96 @@
+import Foundation
+import Larder
+import Testing
+
+/// One of the ways in which Larder is deployed: what it tells the server, and what it gives it.
+struct Deployment {
+    let name: String
+    /// The variables that it sets.
+    let variables: [String: String]
+    /// How long it waits from the signal to stop, or the hook before it, until it kills.
+    let grace: Duration
+    /// How long it waits before it sends the signal.
+    var hook: Duration = .zero
+    /// Bytes of memory, and of the volume; `nil` when it sets no limit.
+    var memory: Int?
+    var volume: Int?
+
+    /// What the server makes of it.
+    var configuration: Configuration {
+        get throws { try Configuration(flags: [:], environment: variables, file: nil) }
+    }
+
+    /// The image alone, stopped by `docker stop` as it is by default.
+    static func image() throws -> Deployment {
+        let lines = try DeployedFile("Dockerfile").values(after: "ENV ")
+        return Deployment(name: "the image", variables: try variables(lines), grace: .seconds(10))
+    }
+
+    static func compose() throws -> Deployment {
+        let service = try #require(try DeployedFile("deploy/compose.yaml").yaml["services"]?["larder"])
+        let own = try #require(service["environment"]?.objectValue).compactMapValues(\.stringValue)
+        let grace = try seconds(try #require(service["stop_grace_period"]?.stringValue))
+        return Deployment(
+            name: "compose", variables: try image().variables.merging(own) { $1 }, grace: grace)
+    }
+
+    /// - Parameter overlay: whose patches and variables go before those of the base; `nil` for the base alone.
+    static func kubernetes(overlay: String? = nil) throws -> Deployment {
+        let folders = ["base"] + (overlay.map { ["overlays/\($0)"] } ?? [])
+        var variables = try image().variables
+        var memory: JSONValue?
+        var volume: JSONValue?
+        for folder in folders {
+            let folder = "deploy/kubernetes/\(folder)"
+            let literals = try DeployedFile("\(folder)/kustomization.yaml").yaml.members(named: "literals")
+            let lines = literals.flatMap { $0.arrayValue ?? [] }.compactMap(\.stringValue)
+            variables.merge(try Self.variables(lines)) { $1 }
+            let set = try DeployedFile("\(folder)/statefulset.yaml").yaml
+            memory = set.members(named: "limits").first?["memory"] ?? memory
+            volume = set.members(named: "storage").first ?? volume
+        }
+        let pod = try #require(
+            try DeployedFile("deploy/kubernetes/base/statefulset.yaml").yaml["spec"]?["template"]?["spec"])
+        let hook = try #require(pod.members(named: "sleep").first?["seconds"]?.countValue)
+        return Deployment(
+            name: "Kubernetes, \(overlay ?? "base")", variables: variables,
+            grace: .seconds(try #require(pod["terminationGracePeriodSeconds"]?.countValue)), hook: .seconds(hook),
+            memory: try bytes(try #require(memory)), volume: try bytes(try #require(volume)))
+    }
+
+    static func systemd() throws -> Deployment {
+        let unit = try DeployedFile("deploy/systemd/larder.service")
+        let lines = unit.values(after: "Environment=").map {
+            $0.replacing("%C", with: "/var/cache").replacing("%d", with: "/run/credentials/larder.service")
+        }
+        let timeOut = try #require(unit.values(after: "TimeoutStopSec=").first)
+        return Deployment(name: "systemd", variables: try variables(lines), grace: try seconds(timeOut + "s"))
+    }
+
+    /// All of them.
+    static func all() throws -> [Deployment] {
+        try [image(), compose(), kubernetes(), kubernetes(overlay: "production"), systemd()]
+    }
+
+    /// Of lines as `NAME=value`.
+    private static func variables(_ lines: [String]) throws -> [String: String] {
+        var variables: [String: String] = [:]
+        for line in lines {
+            let parts = line.split(separator: "=", maxSplits: 1).map(String.init)
+            try #require(parts.count == 2, "\(line)")
+            variables[parts[0]] = parts[1]
+        }
+        return variables
+    }
+
+    /// Of `45s`.
+    private static func seconds(_ text: String) throws -> Duration {
+        .seconds(try #require(text.hasSuffix("s") ? Int(text.dropLast()) : nil, "\(text)"))
+    }
+
+    /// Of `10Gi`, as Kubernetes writes it.
+    private static func bytes(_ value: JSONValue) throws -> Int {
+        let text = try #require(value.stringValue)
+        return try #require(ByteSize(text + "B"), "\(text)").bytes
+    }
+}

@@ -1,0 +1,82 @@
+import DiskCache
+import Larder
+import Testing
+
+@Suite("What is deployed fits the server")
+struct DeploymentTests {
+    @Test("the variables are the server's own, and put the cache where the volume is")
+    func variables() throws {
+        for deployment in try Deployment.all() {
+            let configuration = try deployment.configuration
+            #expect(configuration.directory == "/var/cache/larder", "\(deployment.name)")
+            try configuration.checkTLS()
+        }
+    }
+
+    @Test("none is open: where others reach it there are tokens, and the image alone does not start")
+    func closed() throws {
+        for deployment in try Deployment.all() {
+            let configuration = try deployment.configuration
+            #expect(!configuration.isOpen, "\(deployment.name)")
+            if deployment.name == "the image" {
+                #expect(throws: ConfigurationError.self) { try configuration.checkExposure() }
+            } else {
+                try configuration.checkExposure()
+                #expect(configuration.tokensFile != nil, "\(deployment.name)")
+            }
+        }
+    }
+
+    @Test("the time to stop is enough for the hook before the signal, the drain, and closing the index")
+    func grace() throws {
+        for deployment in try Deployment.all() {
+            let configuration = try deployment.configuration
+            let drain = deployment.hook + configuration.drainDelay + configuration.drainTimeout
+            #expect(deployment.grace >= drain + .seconds(2), "\(deployment.name): \(drain)")
+            #expect(configuration.drainTimeout >= .seconds(5), "\(deployment.name)")
+        }
+    }
+
+    @Test("limits fit the memory and the volume that Kubernetes gives")
+    func limits() throws {
+        for deployment in try [Deployment.kubernetes(), .kubernetes(overlay: "production")] {
+            let configuration = try deployment.configuration
+            let (memory, volume) = (try #require(deployment.memory), try #require(deployment.volume))
+            // Beside the memory tier 256 MiB for bodies that come in, and as much for everything else.
+            #expect(configuration.memoryLimit + (512 << 20) <= memory, "\(deployment.name)")
+            guard case .percent(let reserve) = configuration.diskReserve else {
+                Issue.record("\(deployment.name): the reserve is no share")
+                continue
+            }
+            #expect(Double(configuration.diskLimit) < Double(volume) * (1 - reserve / 100), "\(deployment.name)")
+        }
+    }
+
+    @Test("they agree on the ports and on the user")
+    func agreement() throws {
+        let image = try Deployment.image().configuration
+        let dockerfile = try DeployedFile("Dockerfile")
+        let set = try DeployedFile("deploy/kubernetes/base/statefulset.yaml").yaml
+        let ports = try #require(set.members(named: "ports").first)
+        #expect(ports.element(where: "name", is: "http")?["containerPort"]?.countValue == Int(image.port))
+        #expect(
+            ports.element(where: "name", is: "admin")?["containerPort"]?.countValue == image.adminPort.map { Int($0) })
+        #expect(dockerfile.values(after: "EXPOSE ") == ["\(image.port)"])
+        let annotation = set.members(named: "prometheus.io/port").first?.stringValue
+        #expect(annotation == image.adminPort.map { "\($0)" })
+        let targets = try DeployedFile("deploy/prometheus/prometheus.yaml").yaml.members(named: "targets")
+        #expect(targets == [.array([.string("larder:\(annotation ?? "")")])])
+        let user = try #require(set.members(named: "runAsUser").first?.countValue)
+        #expect(dockerfile.values(after: "USER ") == ["\(user):\(user)"])
+        #expect(user != 0)
+    }
+
+    @Test("they are of this version")
+    func version() throws {
+        #expect(try DeployedFile("Dockerfile").values(after: "ARG VERSION=") == [Version.current])
+        for folder in ["base", "overlays/production"] {
+            let kustomization = try DeployedFile("deploy/kubernetes/\(folder)/kustomization.yaml").yaml
+            #expect(kustomization.members(named: "newTag") == [.string(Version.current)], "\(folder)")
+        }
+    }
+}
