@@ -3,8 +3,8 @@ import MicroHTTPD
 
 /// `/` and `/dashboard/:file`: a page to look at the server with.
 ///
-/// It is for everybody, and has nothing in it: the page asks the API for what it shows, with a token of its user's where
-/// the server wants one.
+/// It is for everybody, and has nothing in it: the page asks the API for what it shows, with a token of its user's
+/// where the server wants one.
 struct DashboardRoutes: Sendable {
     var routes: [Route] {
         [

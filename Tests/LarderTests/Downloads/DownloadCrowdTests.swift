@@ -19,10 +19,12 @@ struct DownloadCrowdTests {
         configuration.addressPolicy = AddressPolicy(allowing: [try AddressRule("127.0.0.1")])
         let client = OriginClient(configuration: configuration)
         defer { client.shutDown() }
+        let clock = SystemClock()
         let downloads = DownloadManager(
             tools: Flight.Tools(
-                cache: cache, origin: client, clock: SystemClock(), metrics: ServiceMetrics(),
-                options: NamespaceOptions(), entryLimit: 1 << 20),
+                cache: cache, origin: client, clock: clock, metrics: ServiceMetrics(), options: NamespaceOptions(),
+                events: NamespaceEvents(hub: EventHub(clock: clock), namespace: "default", clock: clock),
+                entryLimit: 1 << 20),
             schemes: ["http"], allowances: DownloadManager.Allowances())
         defer { downloads.stop() }
         try await body(downloads)
