@@ -154,16 +154,15 @@ static inline struct MHD_Response *cmhd_response_owning(void *memory, size_t len
 /* Several fields as one: `value` is that of the field `name`, and behind it the lines of the others, with two spaces for
    each line end, which are at `ends`. libmicrohttpd refuses a value with line ends, so they are put where it has kept the
    value. A field costs it a look at three places in memory for each time that it is sent, which for hits that are not in
-   the processor's caches is most of what they cost. The value as it is kept, or NULL. */
-static inline const char *cmhd_add_fields(
+   the processor's caches is most of what they cost. */
+static inline void cmhd_add_fields(
     struct MHD_Response *response, const char *name, const char *value, const size_t *ends, size_t count) {
-    if (MHD_add_response_header(response, name, value) != MHD_YES) return NULL;
+    if (MHD_add_response_header(response, name, value) != MHD_YES) return;
     char *kept = (char *)MHD_get_response_header(response, name);
     for (size_t index = 0; kept && index < count; index++) {
         kept[ends[index]] = '\r';
         kept[ends[index] + 1] = '\n';
     }
-    return kept;
 }
 
 /* A body that only the end of the connection ends; without it a HEAD of unknown length leaves a stray chunk behind. */

@@ -49,6 +49,16 @@ struct ReadmeSectionTests {
                 .contains("| misses, 1 KiB: Larder /fetch | nginx | requests/s | 0.50 (0.40, 0.70) |"))
     }
 
+    @Test("what was counted once has no rounds")
+    func counts() {
+        let row = Row(
+            group: "hits, 1 KiB", name: "Larder /fetch", baseline: "bare",
+            values: [.instructionsPerRequest: Series([60_000])!], ratios: [.instructionsPerRequest: Series([1.1])!])
+        let text = ReadmeSection([report("instructions", [row])]).text
+        #expect(text.contains("servers and load on the same machine."))
+        #expect(text.contains("| hits, 1 KiB: Larder /fetch | bare | instructions a request, less is better | 1.10 "))
+    }
+
     @Test("a README without the two marks is left alone")
     func noPlace() {
         #expect(ReadmeSection([]).placed(in: "# Larder\n") == nil)

@@ -206,6 +206,17 @@ struct ResponseTests {
         }
     }
 
+    @Test("what is read of an answer can be asked for and fetched, whatever its body is")
+    func memory() throws {
+        let file = try TemporaryFile(pattern(100))
+        let bytes = SharedBytes(pattern(100))
+        let bodies: [Response.Body] = [
+            .empty, .bytes(bytes), .slice(bytes, 10..<20), .withheld(length: 7), .file(file.body()),
+            .stream(ResponseStream(), length: nil),
+        ]
+        for body in bodies { Response(fields: [.contentType: "text/plain"], body: body).memory.prefetch() }
+    }
+
     @Test("one response is sent by many threads at once")
     func shared() async throws {
         let bytes = pattern(5000)

@@ -14,7 +14,7 @@ struct Comparison {
     private static let noise = 0.05
     /// One or two rounds cannot show how far they scatter.
     private static let noiseOfFewRounds = 0.3
-    /// Counts of instructions hardly move.
+    /// Counts hardly move.
     private static let noiseOfCounts = 0.01
 
     init(_ new: Report, against old: Report) {
@@ -25,8 +25,10 @@ struct Comparison {
             for (metric, value) in row.values.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
                 guard let earlier = before.values[metric], Self.isComparable(metric, row) else { continue }
                 let isCount = [.instructionsPerRequest, .objectMisses, .pinnedLost].contains(metric)
-                let noise = isCount ? Self.noiseOfCounts : Self.noise
-                if let change = Self.change(value, earlier, metric.isMoreBetter == true, noise) {
+                // In what is no hit there is, too, what a server writes down and tidies up meanwhile.
+                let isExact = isCount && (metric != .instructionsPerRequest || row.ratios[metric] != nil)
+                let noise = isExact ? Self.noiseOfCounts : Self.noise
+                if let change = Self.change(value, earlier, metric.isMoreBetter == true, noise, isCount: isCount) {
                     let (from, to) = (metric.text(earlier.median), metric.text(value.median))
                     changes.append(
                         Change(text: "\(name): \(metric.title) \(from) -> \(to) \(metric.unit)", isWorse: change))
@@ -56,8 +58,9 @@ struct Comparison {
 
     /// `true` when the new series is worse, `false` when it is better, `nil` when nobody can tell: the medians are
     /// close together, or some round of the one was as good as some round of the other.
-    private static func change(_ new: Series, _ old: Series, _ isMoreBetter: Bool, _ noise: Double) -> Bool? {
-        let isCount = noise == noiseOfCounts
+    private static func change(
+        _ new: Series, _ old: Series, _ isMoreBetter: Bool, _ noise: Double, isCount: Bool = false
+    ) -> Bool? {
         let hasFewRounds = min(new.rounds.count, old.rounds.count) < 3
         let noise = hasFewRounds && !isCount ? noiseOfFewRounds : noise
         guard old.median > 0, abs(new.median / old.median - 1) > noise else { return nil }

@@ -78,10 +78,14 @@ struct ReadmeSection {
         let machine = report.machine
         let conditions = """
             \(report.date.prefix(10)), commit \(machine.versions["commit"] ?? "unknown"), \(machine.cores) cores \
-            (\(machine.processor)), servers and load on the same machine; \(report.settings.rounds) rounds of \
-            \(report.settings.seconds) s.
+            (\(machine.processor)), servers and load on the same machine
             """
-        return [([conditions] + Set(report.rows.compactMap(\.note)).sorted()).joined(separator: " "), ""]
+        // Instructions are counted once.
+        let hasRounds = report.rows.contains { row in
+            row.ratios.keys.contains { $0 != .instructionsPerRequest }
+        }
+        let rounds = hasRounds ? "; \(report.settings.rounds) rounds of \(report.settings.seconds) s." : "."
+        return [([conditions + rounds] + Set(report.rows.compactMap(\.note)).sorted()).joined(separator: " "), ""]
     }
 
     private static func line(_ cells: [String]) -> String {

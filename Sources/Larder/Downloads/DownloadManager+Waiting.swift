@@ -7,8 +7,8 @@ extension DownloadManager {
         let completion: Completion
     }
 
-    /// A flight and those who want what it brings. A crowd may wait, so it is changed where it is: a copy that is put
-    /// back copies all of them.
+    /// A flight and those who want what it brings. A crowd may wait, so it is changed where it is: while a copy is
+    /// held, whoever joins or leaves copies all of them.
     struct Running {
         let flight: Flight
         var waiters: [UInt64: Waiter] = [:]

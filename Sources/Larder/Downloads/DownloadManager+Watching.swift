@@ -8,9 +8,13 @@ extension DownloadManager {
     public func statuses(limit: Int = .max) -> [DownloadStatus] {
         let now = tools.clock.now()
         let (running, ended) = state.withLock { state in
-            (Array(state.running), state.ended.latest(max(0, limit - state.running.count), now: now))
+            // Not the crowds themselves: whoever joins or leaves one that is held here would copy all of it.
+            (
+                state.running.map { (key: $0, flight: $1.flight, waiters: $1.waiters.count) },
+                state.ended.latest(max(0, limit - state.running.count), now: now)
+            )
         }
-        let current = running.map { Self.status(key: $0.key, of: $0.value.flight, waiters: $0.value.waiters.count) }
+        let current = running.map { Self.status(key: $0.key, of: $0.flight, waiters: $0.waiters) }
             .sorted { ($0.startDate, $0.key) > ($1.startDate, $1.key) }
         return current.prefix(limit) + ended
     }

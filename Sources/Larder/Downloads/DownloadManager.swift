@@ -43,7 +43,7 @@ public final class DownloadManager: Sendable {
     /// Answers a request, at once or later.
     ///
     /// - Returns: the caller's place when it must wait; `nil` when the completion was, or is about to be, called
-    ///   without the origin. Give it to ``leave(_:)`` when the caller is gone.
+    ///   without the origin. Give it to ``leave(_:givingUp:)`` when the caller is gone.
     @discardableResult
     public func download(_ request: DownloadRequest, completion: @escaping Completion) -> Place? {
         download(request, key: request.key, completion)

@@ -40,7 +40,8 @@ struct FetchFlightTable {
         let ranges: [String]
     }
 
-    /// Those of one URL. A class, so that who has it need not look for it by the URL again.
+    /// Those of one URL. A class, so that who has it need not look for it by the URL again; a copy of the table shares
+    /// them, so it is not copied.
     private final class Group {
         var count = 0
         var waiting: [Kind: RecentFlights] = [:]

@@ -57,11 +57,13 @@ struct ReadyShard: @unchecked Sendable {
         return nil
     }
 
-    mutating func insert(_ answer: ReadyAnswer) {
+    /// - Parameter memory: of that answer.
+    mutating func insert(_ answer: ReadyAnswer, _ memory: ReadyMemory) {
         // At most three quarters are taken.
         if 4 * (count + 1) > 3 * slots.count { grow() }
         count += 1
-        place(answer)
+        place(
+            Slot(hash: answer.requests.hash, answer: Unmanaged.passUnretained(answer), memory: memory), owner: answer)
     }
 
     mutating func remove(_ hash: Int, where isMeant: (ReadyAnswer) -> Bool) -> ReadyAnswer? {
@@ -93,19 +95,17 @@ struct ReadyShard: @unchecked Sendable {
         (slots[gap], owned[gap]) = (Slot(), nil)
     }
 
-    private mutating func place(_ answer: ReadyAnswer) {
-        var index = start(answer.requests.hash)
+    private mutating func place(_ slot: Slot, owner: ReadyAnswer?) {
+        var index = start(slot.hash)
         while slots[index].answer != nil { index = next(index) }
-        owned[index] = answer
-        slots[index] = Slot(
-            hash: answer.requests.hash, answer: Unmanaged.passUnretained(answer), memory: ReadyMemory(of: answer))
+        (slots[index], owned[index]) = (slot, owner)
     }
 
     private mutating func grow() {
-        let old = owned
-        slots = Array(repeating: Slot(), count: 2 * old.count)
-        owned = Array(repeating: nil, count: 2 * old.count)
-        for answer in old { answer.map { place($0) } }
+        let (oldSlots, oldOwned) = (slots, owned)
+        slots = Array(repeating: Slot(), count: 2 * oldSlots.count)
+        owned = Array(repeating: nil, count: 2 * oldSlots.count)
+        for (slot, owner) in zip(oldSlots, oldOwned) where slot.answer != nil { place(slot, owner: owner) }
     }
 
     /// The shard was chosen by the lowest bits.
@@ -115,11 +115,12 @@ struct ReadyShard: @unchecked Sendable {
 }
 
 /// What a hit reads of an answer, in its slot: an array would be one place more to look at.
-private struct ReadyMemory {
+struct ReadyMemory: Sendable {
     private let answer, target, entry: MemoryHint
     private let changes: MemoryHint?
     private let response: Response.Memory
 
+    /// Not under a lock: what libmicrohttpd needs of the answer may be made for it.
     init(of answer: ReadyAnswer) {
         self.answer = MemoryHint(answer, length: 192)
         target = answer.requests.target.withUnsafeBytes { MemoryHint($0.baseAddress, length: $0.count) }

@@ -38,10 +38,11 @@ final class ReadyTable: Sendable {
     /// Puts an answer in, in place of one to the same requests.
     func insert(_ answer: ReadyAnswer) {
         let requests = answer.requests
+        let memory = ReadyMemory(of: answer)
         // Freed after the lock is released.
         _ = shard(requests.hash).state.withLock { shard in
             let replaced = shard.remove(requests.hash) { $0.requests == requests }
-            shard.insert(answer)
+            shard.insert(answer, memory)
             return replaced
         }
     }
@@ -50,9 +51,10 @@ final class ReadyTable: Sendable {
     /// would take out the other.
     func replace(_ old: ReadyAnswer, by answer: ReadyAnswer) {
         let hash = old.requests.hash
+        let memory = ReadyMemory(of: answer)
         _ = shard(hash).state.withLock { shard in
             let replaced = shard.remove(hash) { $0 === old }
-            if replaced != nil { shard.insert(answer) }
+            if replaced != nil { shard.insert(answer, memory) }
             return replaced
         }
     }

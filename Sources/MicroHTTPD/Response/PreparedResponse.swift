@@ -45,7 +45,6 @@ extension Response {
     /// What answers the request: libmicrohttpd's object for it, made if there is none to share.
     func prepared(for request: Request, on connection: Connection) -> PreparedResponse {
         let isClosing = connection.core.isDraining.load(ordering: .relaxed)
-        if shared != nil { return prepared(closing: isClosing) }
         let isWithheld = request.isHead || status == 304 || status == 204
         switch body {
         case .file(let file):
@@ -61,7 +60,7 @@ extension Response {
             if let handle { cmhd_end_by_closing(handle) }
             return owned(handle, closing: isClosing)
         case .empty, .bytes, .slice, .withheld:
-            return owned(nil, closing: isClosing)
+            return prepared(closing: isClosing)
         }
     }
 

@@ -84,6 +84,6 @@ private struct FieldBlock {
     mutating func add(to handle: OpaquePointer) {
         if name.isEmpty { return }
         value.append(0)
-        _ = cmhd_add_fields(handle, name, value, ends, ends.count)
+        cmhd_add_fields(handle, name, value, ends, ends.count)
     }
 }

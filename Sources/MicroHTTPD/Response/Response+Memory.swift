@@ -18,13 +18,13 @@ extension Response {
             // libmicrohttpd's object; malloc often puts its list of fields behind it.
             let handle = response.shared
             object = MemoryHint(handle.map { UnsafeRawPointer($0) }, length: 448)
-            fields = Self.longestField(of: handle)
+            fields = handle.map(Self.longestField) ?? MemoryHint(nil, length: 0)
             // What is longer is read ahead by the processor on its own.
             body = MemoryHint(bytes.baseAddress, length: min(bytes.count, 2048))
         }
 
         /// Most fields are one for libmicrohttpd, see `cmhd_add_fields`: where its text is.
-        private static func longestField(of handle: OpaquePointer?) -> MemoryHint {
+        private static func longestField(of handle: OpaquePointer) -> MemoryHint {
             var longest = UnsafeRawBufferPointer(start: nil, count: 0)
             withUnsafeMutablePointer(to: &longest) { longest in
                 _ = MHD_get_response_headers(
@@ -48,6 +48,7 @@ extension Response {
         }
     }
 
-    /// What is read when this is sent; little of a body that can be sent once.
+    /// What is read when this is sent; little of a body that can be sent once. Asked for the first time, it may make
+    /// what libmicrohttpd needs.
     public var memory: Memory { Memory(of: self) }
 }

@@ -170,12 +170,12 @@ struct ReadyKeepingTests {
                 _ = try await cache.stored("k\(number)")
                 let mark = try #require(try await cache.stored("k\(number)")?.hot)
                 let selector = ReadyAnswer.Selector(name: Array("accept".utf8), value: [UInt8(number)])
-                shard.insert(
-                    ReadyAnswer(
-                        to: .init(namespace: 0, target: target, ttl: nil, selectors: [selector]),
-                        response: Self.response("a"),
-                        validity: .init(entry: mark, responses: nil, from: server.clock.now(), until: .distantFuture),
-                        meter: nil, renew: nil))
+                let answer = ReadyAnswer(
+                    to: .init(namespace: 0, target: target, ttl: nil, selectors: [selector]),
+                    response: Self.response("a"),
+                    validity: .init(entry: mark, responses: nil, from: server.clock.now(), until: .distantFuture),
+                    meter: nil, renew: nil)
+                shard.insert(answer, ReadyMemory(of: answer))
                 #expect(shard.count == number + 1)
                 #expect(shard.prefetch(target.withUnsafeBytes(ReadyAnswer.hash)) == min(number + 1, 3))
             }

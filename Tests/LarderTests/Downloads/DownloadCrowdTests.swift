@@ -37,8 +37,16 @@ struct DownloadCrowdTests {
         return time.tv_sec * 1_000_000_000 + time.tv_nsec
     }
 
-    @Test("each who comes or leaves is no more work however many wait, and who stays gets the answer")
-    func comingAndLeaving() async throws {
+    /// What one of a crowd costs that comes, and that leaves, in nanoseconds.
+    private struct Cost {
+        var coming: Int
+        var leaving: Int
+    }
+
+    @Test(
+        "each who comes or leaves is no more work however many wait, and who stays gets the answer",
+        arguments: [false, true])
+    func comingAndLeaving(isPurged: Bool) async throws {
         let over = Gate("the end")
         let origin = try ScriptedOrigin { _, connection in
             try over.waitBlocking(limit: .seconds(60))
@@ -47,24 +55,34 @@ struct DownloadCrowdTests {
         defer { origin.stop() }
         defer { over.open() }
         try await withDownloads { downloads in
-            let answers = Counter()
-            /// What one of a crowd of so many costs that comes, and that leaves, all but ten; in nanoseconds.
-            func cost(of count: Int, _ path: String) throws -> (coming: Int, leaving: Int) {
+            let (answers, unwanted) = (Counter(), Counter())
+            /// Has so many come to one download, and all but ten of them leave; when that was purged they wait for the
+            /// one that follows.
+            func crowd(of count: Int, _ path: String) async throws -> Cost {
                 let request = DownloadRequest(url: try CanonicalURL(origin.url(path)))
+                downloads.download(request) { _ in }
+                try await poll("the download") { downloads.status(of: request.key.text) != nil }
+                if isPurged { try await downloads.tools.cache.remove(request.key.text) }
                 let begin = processorTime()
-                let places = try (0..<count).map { _ in
-                    try #require(downloads.download(request) { if case .success = $0 { answers.increment() } })
+                var places: [DownloadManager.Place?] = []
+                for number in 0..<count {
+                    let counter = number < count - 10 ? unwanted : answers
+                    places.append(downloads.download(request) { if case .success = $0 { counter.increment() } })
                 }
                 let middle = processorTime()
-                for place in places.dropLast(10) { downloads.leave(place) }
-                return ((middle - begin) / count, (processorTime() - middle) / (count - 10))
+                for place in places.dropLast(10) { downloads.leave(try #require(place)) }
+                let cost = Cost(coming: (middle - begin) / count, leaving: (processorTime() - middle) / (count - 10))
+                #expect(downloads.laterCount(of: request.key.text) == (isPurged ? 10 : 0))
+                return cost
             }
-            let few = try (0..<5).map { try cost(of: 500, "/few/\($0)") }
-            let many = try cost(of: 16_000, "/many")
+            var few: [Cost] = []
+            for number in 0..<5 { few.append(try await crowd(of: 500, "/few/\(number)")) }
+            let many = try await crowd(of: 16_000, "/many")
             #expect(many.coming < 4 * few.map(\.coming).min()!, "\(many) of 16,000, \(few) of 500")
             #expect(many.leaving < 4 * few.map(\.leaving).min()!, "\(many) of 16,000, \(few) of 500")
             over.open()
             try await poll("those who stayed to be answered") { answers.value == 60 }
+            #expect(unwanted.value == 0)
         }
     }
 }

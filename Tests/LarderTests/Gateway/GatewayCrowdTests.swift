@@ -128,6 +128,13 @@ struct GatewayCrowdTests {
             #expect(try table.answered(for: call(url, [selecting: "7"])).map(\.number) == [all[7].number])
             for flight in all { table.remove(flight) }
             #expect(table.latestHead(ofURL: url) == nil)
+            // Nothing of them is left for those who come after.
+            let late = try flights(2, to: url, of: gateway) { [selecting: "\($0)"] }
+            for flight in late { table.add(flight, refreshing: nil) }
+            #expect(table.latestHead(ofURL: url) == nil)
+            #expect(try table.answered(for: call(url, [selecting: "1"])).isEmpty)
+            table.noteHead(try head(varyingBy: late[1].leader.request.fields), of: late[1])
+            #expect(try table.answered(for: call(url, [selecting: "1"])).map(\.number) == [late[1].number])
         }
     }
 
@@ -163,6 +170,11 @@ struct GatewayCrowdTests {
             group.leave(all[1])
             #expect(group.rivals(of: other, limitPerHost: 4, limit: 1).map(\.number) == [all[0].number])
             #expect(group.rivals(of: other, limitPerHost: 4, limit: 2).isEmpty)
+            // The last of an origin has gone, and others come.
+            group.leave(all[0])
+            for flight in all.prefix(2) { group.enter(flight) }
+            #expect(group.rivals(of: other, limitPerHost: 1, limit: 9).isEmpty)
+            #expect(group.rivals(of: all[1], limitPerHost: 1, limit: 9).map(\.number) == [all[0].number])
         }
     }
 
