@@ -136,7 +136,7 @@ struct StreamTests {
             #expect(closed.count == 0)
             stream.abort()
             _ = try closed.wait()
-            #expect(eventually { daemon.connectionCount == 0 })
+            try pollBlocking("no connection") { daemon.connectionCount == 0 }
             #expect(stream.bufferedCount == 0)
             #expect(stream.write("x".utf8) == .closed)
         }
@@ -167,7 +167,7 @@ struct StreamTests {
             let third = try streams.wait(for: 3)[2]
             third.abort()
             #expect(throws: RawClient.Failure.self) { try client.answer() }
-            #expect(eventually { daemon.connectionCount == 0 })
+            try pollBlocking("no connection") { daemon.connectionCount == 0 }
         }
     }
 
