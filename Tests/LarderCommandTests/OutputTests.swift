@@ -4,6 +4,8 @@ import Testing
 
 @testable import LarderClient
 @testable import LarderCommand
+// Swift Testing has one, too.
+@testable import enum LarderCommand.ExitStatus
 
 @Suite("what client commands print and end with")
 struct OutputTests {
