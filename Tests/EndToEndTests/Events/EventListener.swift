@@ -83,7 +83,7 @@ final class EventListener: Sendable {
     ) async throws -> Told {
         try await poll(what) { events.contains(where: isMeant) }
         judge(sourceLocation)
-        return try #require(events.first(where: isMeant))
+        return try #require(events.first { isMeant($0) })
     }
 
     private func judge(_ sourceLocation: SourceLocation) {

@@ -136,7 +136,7 @@ struct EventListenerTests {
             }
             server.api.beginDraining()
             try await poll("the ends") { listeners.allSatisfy(\.hasEnded) }
-            #expect(listeners.allSatisfy(\.isWhole))
+            #expect(listeners.allSatisfy { $0.isWhole })
             let late = try await server.get("/events")
             #expect(late.status == 503)
             #expect(late["Retry-After"] == "1")
