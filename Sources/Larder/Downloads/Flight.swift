@@ -29,12 +29,9 @@ final class Flight: OriginReceiver, Sendable {
 
     typealias Finish = @Sendable (Flight, Result<DownloadResult, DownloadError>) -> Void
 
-    /// The least time between two times that listeners are told how far it is.
-    private static let reportInterval: Duration = .milliseconds(250)
+    enum Phase { case waiting, receiving, storing, ended }
 
-    private enum Phase { case waiting, receiving, storing, ended }
-
-    private struct State {
+    struct State {
         var phase = Phase.waiting
         var progress = Progress()
         var isCancelled = false
@@ -45,15 +42,8 @@ final class Flight: OriginReceiver, Sendable {
         /// The entry whose validators were sent along.
         var held: Entry?
         var head: OriginHead?
-        /// When listeners may be told again how far it is.
-        var nextReport = ContinuousClock.now
-
-        /// Whether listeners are to be told now: not of a body that is complete, whose end they are told of.
-        mutating func takesReport(at now: ContinuousClock.Instant) -> Bool {
-            guard now >= nextReport, progress.receivedBytes != progress.totalBytes else { return false }
-            nextReport = now + Flight.reportInterval
-            return true
-        }
+        /// When listeners are told how far it is.
+        var pace = ReportPace()
     }
 
     let request: DownloadRequest
@@ -61,9 +51,9 @@ final class Flight: OriginReceiver, Sendable {
     let startDate: Timestamp
     private let start = ContinuousClock.now
     private let tools: Tools
-    private let progressed: @Sendable (Flight) -> Void
+    let progressed: @Sendable (Flight) -> Void
     private let finish: Finish
-    private let state: Locked<State>
+    let state: Locked<State>
 
     /// A flight that has not begun.
     ///
@@ -190,13 +180,13 @@ final class Flight: OriginReceiver, Sendable {
 
     func originDidSend(_ bytes: UnsafeRawBufferPointer) throws {
         let isHeard = tools.events.isHeard
-        let (reservation, isToBeTold) = state.withLock { state in
+        let (reservation, turn) = state.withLock { state in
             state.progress.receivedBytes += Int64(bytes.count)
-            return (state.reservation, isHeard && state.takesReport(at: .now))
+            return (state.reservation, isHeard ? state.pace.turn(at: .now) : nil)
         }
         tools.metrics.receivedBytes.increment(by: bytes.count)
         try reservation?.receive(bytes)
-        if isToBeTold { progressed(self) }
+        if let turn { report(turn) }
     }
 
     func originDidFinish(_ result: Result<OriginSummary, OriginError>) {

@@ -53,6 +53,32 @@ struct EventTests {
         }
     }
 
+    @Test("when the origin pauses, what came right before that is told of")
+    func pause() async throws {
+        let gate = Gate("the rest of the body")
+        let arrived = Gate("the first byte")
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.sendHead(fields: [.contentLength: "10"])
+            try connection.send("1")
+            try arrived.waitBlocking()
+            try connection.send("2345")
+            try gate.waitBlocking()
+            try connection.send("67890")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let listener = try await server.listen()
+            async let reply = server.download(["url": .string(origin.url("/a"))])
+            _ = try await listener.wait(for: 2)
+            arrived.open()
+            let progress = try await listener.wait(for: 3)[2]
+            #expect(progress.type == "download.progress")
+            #expect(progress.data["receivedBytes"] == 5)
+            gate.open()
+            #expect(try await reply.status == 200)
+        }
+    }
+
     @Test("a download that the origin confirms is from the cache, and stores nothing")
     func revalidated() async throws {
         let origin = try ScriptedOrigin { request, connection in
