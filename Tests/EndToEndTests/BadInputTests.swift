@@ -19,6 +19,15 @@ struct BadInputTests {
             Case(body: body, status: status, pointer: pointer)
         }
 
+        /// A download with these fields for the origin: their names, and how long their values are.
+        static func headers(_ fields: [(name: String, length: Int)]) -> Case {
+            let members = fields.map {
+                JSON.Member($0.name, .string(String(repeating: "a", count: $0.length)))
+            }
+            let body: JSON = ["url": "http://h.example/", "headers": .object(members)]
+            return .download(body.text, pointer: "/headers")
+        }
+
         static func url(_ url: String, status: Int = 400) -> Case {
             .download(JSON.object([.init("url", .string(url))]).text, pointer: "/url", status: status)
         }
@@ -55,6 +64,10 @@ struct BadInputTests {
         .download(#"{"url": "http://h.example/", "headers": {"Host": "x"}}"#, pointer: "/headers/Host"),
         .download(#"{"url": "http://h.example/", "headers": {"a b": "x"}}"#, pointer: "/headers/a b"),
         .download(#"{"url": "http://h.example/", "headers": {"X": "a\r\nY: b"}}"#, pointer: "/headers/X"),
+        .download(#"{"url": "http://h.example/", "headers": {"X": "a", "x": "b"}}"#, pointer: "/headers/x"),
+        .headers((0..<65).map { ("X-\($0)", 1) }),
+        // It held a thread for minutes when there was no limit.
+        .headers((0..<50_000).map { ("X-\($0)", 1) }), .headers([("X", 16 << 10)]),
         .download(String(repeating: "[", count: 100_000), pointer: ""),
         Case(type: "text/plain", body: "{}", status: 415),
         Case(type: "application/xml", body: "{}", status: 415),

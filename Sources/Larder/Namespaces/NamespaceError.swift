@@ -33,6 +33,8 @@ extension NamespaceError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .invalidName(let name): DiskCacheError.invalidNamespace(name).description
+        case .unknown(let name) where !CacheDirectory.isNamespace(name):
+            DiskCacheError.invalidNamespace(name).description
         case .unknown(let name): "there is no namespace \"\(name)\"; PUT /namespaces/\(name) makes it"
         case .tooMany(let limit): "there are \(limit) namespaces already; remove one first"
         case .isDefault: "the default namespace is always there, and has what the others leave of the limits"

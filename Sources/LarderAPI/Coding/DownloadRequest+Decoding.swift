@@ -33,12 +33,22 @@ extension DownloadRequest {
 
 /// The fields that a caller may have sent to the origin.
 private enum OriginFields {
+    /// How many there may be.
+    private static let limit = 64
+    /// How many bytes their names and values may have.
+    private static let byteLimit = 16 << 10
+
     static func decode(_ json: JSON?) throws(Problem) -> HTTPFields {
         guard let json else { return [:] }
         guard case .object(let members) = json else {
             throw .invalid("headers must be an object of field names and values", pointer: "/headers")
         }
+        guard members.count <= limit else {
+            throw .invalid("there may be \(limit) fields for the origin, not \(members.count)", pointer: "/headers")
+        }
         var fields = HTTPFields()
+        var names: Set<String> = []
+        var bytes = 0
         for member in members {
             let pointer = "/headers/" + JSON.pointerToken(member.name)
             guard let name = HTTPField.Name(member.name) else {
@@ -47,12 +57,18 @@ private enum OriginFields {
             guard !isReserved(name.canonicalName) else {
                 throw .invalid("\(member.name) is Larder's own to send", pointer: pointer)
             }
-            guard fields[name] == nil else { throw .invalid("\(member.name) comes twice", pointer: pointer) }
+            guard names.insert(name.canonicalName).inserted else {
+                throw .invalid("\(member.name) comes twice", pointer: pointer)
+            }
             guard let value = member.value.stringValue, HTTPField.isValidValue(value) else {
                 throw .invalid("the value must be a string without control characters", pointer: pointer)
             }
             guard !TokenSecret.isIn(value) else {
                 throw .invalid("a token of Larder's is not for an origin", pointer: pointer)
+            }
+            bytes += member.name.utf8.count + value.utf8.count
+            guard bytes <= byteLimit else {
+                throw .invalid("the fields for the origin may have \(byteLimit) bytes altogether", pointer: "/headers")
             }
             fields.append(HTTPField(name: name, value: value))
         }

@@ -45,6 +45,9 @@ public struct Request: @unchecked Sendable {
     /// Whether a body follows the head: a `Content-Length` other than 0, or any `Transfer-Encoding`.
     public var hasBody: Bool { head.header.check.hasBody }
 
+    /// Whether the body comes in chunks (RFC 9112 §7.1).
+    var isChunked: Bool { hasBody && declaredLength == nil }
+
     /// How many bytes the head had on the wire, its empty line included.
     public var headLength: Int { head.header.check.wireLength }
 

@@ -13,8 +13,8 @@ struct MalformedRequestTests {
         case problem(Int)
         /// libmicrohttpd's own page, and the connection closed.
         case library(Int)
-        /// Taken for what it is: this many answers, with these statuses, those that follow it on the connection too.
-        case taken([Int])
+        /// Taken for what it is, answered with this status, and the connection closed.
+        case taken(Int)
     }
 
     /// What comes after it on the connection.
@@ -158,7 +158,16 @@ struct MalformedRequestTests {
         ),
         (
             "PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1;a=b\r\nx\r\n0\r\n\r\n",
-            .taken([200, 200])
+            .taken(200)
+        ),
+        // To libmicrohttpd a bare LF ends the line of a chunk, within an extension too; others go on to the CRLF.
+        (
+            "PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0;\n\n",
+            .taken(200)
+        ),
+        (
+            "PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1\nx\n0\n\n",
+            .taken(200)
         ),
     ]
 
@@ -186,12 +195,9 @@ struct MalformedRequestTests {
                 // It sends two heads with some.
                 #expect(Set(statuses) == [status], "\(shown): \(text)")
                 #expect(!text.contains("application/problem+json"), "\(shown): \(text)")
-            case .taken(let list): #expect(statuses == list, "\(shown): \(text)")
+            case .taken(let status): #expect(statuses == [status], "\(shown): \(text)")
             }
-            guard case .taken = expected else {
-                #expect(try await server.get("/entries/kept").status == 200, "\(shown)")
-                return
-            }
+            #expect(try await server.get("/entries/kept").status == 200, "\(shown)")
         }
     }
 }
