@@ -12,6 +12,8 @@ export function entryView(context, { key }) {
     const { api, activity, signal, link } = context;
     const path = `entries/${encodeURIComponent(key)}`;
     let entry = null;
+    /** As it was held last: that it is gone may be said more than once, by whoever removed it and by an event. */
+    let last = null;
     let looking = new AbortController();
 
     const name = h("h1.entry-name", { tabindex: -1 }, nameOf(null, key));
@@ -44,6 +46,7 @@ export function entryView(context, { key }) {
     function show(changed) {
         const isOther = entry?.digest !== changed.digest || entry?.contentType !== changed.contentType;
         entry = changed;
+        last = changed;
         fill(trouble);
         fill(name, nameOf(entry.url, entry.key));
         fill(chips, h(`span.chip.${entry.state}`, {}, entry.state), h("span.chip", {}, entry.kind),
@@ -63,9 +66,9 @@ export function entryView(context, { key }) {
         looking.abort();
         columns.hidden = true;
         fill(chips);
-        const { hostname: host } = URL.parse(entry?.url ?? "") ?? {};
+        const { hostname: host } = URL.parse(last?.url ?? "") ?? {};
         fill(trouble, h(
-            "p.note", {}, entry === null ? "No entry is held under this key. " : "It is not held any more. ",
+            "p.note", {}, last === null ? "No entry is held under this key. " : "It is not held any more. ",
             h("a", { href: link("entries", { host }) }, "Other entries")));
         entry = null;
     }
