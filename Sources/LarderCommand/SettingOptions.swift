@@ -18,6 +18,8 @@ struct SettingOptions: ParsableArguments {
     @Option(.allowHost) var allowHost: [String] = []
     @Option(.corsOrigin) var corsOrigin: [String] = []
     @Option(.maxConnectionsPerClient) var maxConnectionsPerClient: String?
+    @Option(.maxListeners) var maxListeners: String?
+    @Option(.maxListenersPerClient) var maxListenersPerClient: String?
     @Option(.adminPort) var adminPort: String?
     @Option(.directory) var directory: String?
     @Option(.layout) var layout: String?
@@ -47,11 +49,12 @@ struct SettingOptions: ParsableArguments {
         try Configuration.resolve(flags: flags, file: config)
     }
 
-    private var flags: [String: [String]] {
+    var flags: [String: [String]] {
         let single: [(Setting, String?)] = [
             (.host, host), (.port, port), (.tlsCertificate, tlsCertificate), (.tlsKey, tlsKey),
             (.tlsClientCA, tlsClientCA), (.tokensFile, tokensFile), (.open, open ? "true" : nil),
-            (.maxConnectionsPerClient, maxConnectionsPerClient), (.adminPort, adminPort), (.directory, directory),
+            (.maxConnectionsPerClient, maxConnectionsPerClient), (.maxListeners, maxListeners),
+            (.maxListenersPerClient, maxListenersPerClient), (.adminPort, adminPort), (.directory, directory),
             (.layout, layout), (.defaultTTL, defaultTTL),
             (.memoryLimit, memoryLimit), (.diskLimit, diskLimit), (.diskReserve, diskReserve),
             (.entryLimit, entryLimit), (.inlineLimit, inlineLimit), (.durability, durability),

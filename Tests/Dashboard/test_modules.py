@@ -179,3 +179,14 @@ def test_readings_are_what_changed_between_two_looks(run):
         [62, {"hits": 1, "misses": 0, "startDate": 2}, metrics(1)],
         [64, {"hits": 2, "misses": 0, "startDate": 2}, metrics(5)],
     ]) == [[None, None, None], [0, None, None], [5, 0.75, 1.5], [1, None, None], [None, None, None], [2, 1, None]]
+
+
+def test_an_entry_that_the_server_calls_fresh_is_not_asked_for_at_once_when_this_clock_is_ahead(run):
+    asked = run("freshness", """({ Freshness }) => {
+        let asked = 0;
+        const freshness = new Freshness(new AbortController().signal, () => { asked += 1; });
+        const entry = { expiryDate: "2020-01-01T00:00:00Z", expiresInSeconds: 0, state: "fresh" };
+        for (let time = 0; time < 10; time += 1) freshness.show(entry);
+        return asked;
+    }""")
+    assert asked == 0

@@ -25,19 +25,25 @@ export class Freshness {
         const instant = h("time", { datetime: entry.expiryDate }, dateTime(entry.expiryDate));
         fill(this.#until, entry.state === "fresh" ? "until " : "since ", instant,
             `; its ttl is ${duration(entry.expiresInSeconds)}`);
-        this.#tick();
+        this.#draw();
     }
 
+    /** Once a second, and only here it is said that an entry has expired: by the server's clock it may still be fresh. */
     #tick() {
         if (this.#entry === null) return;
-        const { expiryDate, expiresInSeconds, state } = this.#entry;
+        const left = this.#draw();
+        if (this.#entry.state === "fresh" && left <= 0) {
+            this.#entry = { ...this.#entry, state: "stale" };
+            this.#onExpiry();
+        }
+    }
+
+    #draw() {
+        const { expiryDate, expiresInSeconds } = this.#entry;
         const left = secondsUntil(expiryDate);
         say(this.#title, left > 0 ? "Fresh for" : "Stale for");
         say(this.#left, duration(Math.abs(left), 3));
         this.#bar.value = left > 0 && expiresInSeconds > 0 ? Math.min(1, left / expiresInSeconds) : 0;
-        if (state === "fresh" && left <= 0) {
-            this.#entry = { ...this.#entry, state: "stale" };
-            this.#onExpiry();
-        }
+        return left;
     }
 }
