@@ -249,13 +249,14 @@ public final class NamespaceTable: Sendable {
     private func switchTo(_ registry: NamespaceRegistry, _ name: String, _ namespace: Namespace?) {
         let old = state.withLock { $0.running[name] }
         let retired = old.flatMap { $0 === namespace ? nil : RetiredNamespace($0) }
+        // Before anybody is told of what is in the new one.
+        if retired != nil, let old { old.events.end(with: old.cache.totals.entries) }
         // In one step: nothing is counted twice, or not at all.
         state.withLock { state in
             state.registry = registry
             state.running[name] = namespace
             if let retired { state.retired.append(retired) }
         }
-        if retired != nil, let old { old.events.end(with: old.cache.totals.entries) }
     }
 
     /// It was opened, and nobody has seen it.
