@@ -25,9 +25,12 @@ final class BodyOutput {
         if isThere, status.st_mode & S_IFMT != S_IFREG {
             descriptor = open(target, O_WRONLY | O_CLOEXEC)
         } else {
-            let name = "\(target).larder-\(getpid())"
+            // In a container every process has the number that one which was killed had.
+            let name = "\(target).larder-\(String(UInt64.random(in: .min ... .max), radix: 36))"
             temporary = name
             descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+            // What takes the place of a file may be read by those who may read that.
+            if isThere, descriptor >= 0 { fchmod(descriptor, status.st_mode & 0o7777) }
         }
         guard descriptor >= 0 else {
             temporary = nil
