@@ -41,7 +41,7 @@ final class RequestMetrics: Sendable {
         row.durations.record(duration)
     }
 
-    /// Statuses that wake somebody: they are shown before there are any, for a counter that begins with 1 has not risen.
+    /// Statuses that wake somebody. They are shown before there are any: a counter that begins with 1 has not risen.
     private static let alarming: Set<Int> = [500, 503, 507]
 
     func write(into text: inout PrometheusText) {
