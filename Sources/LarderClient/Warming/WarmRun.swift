@@ -117,7 +117,7 @@ public final class WarmRun: Sendable {
 
     private func readEnd(from line: [UInt8], in batch: Range<Int>) throws -> (Int, End) {
         guard let answer = try? JSON(parsing: line), case .object(let members) = answer,
-            let number = answer["index"]?.integerValue, (0..<Int64(batch.count)).contains(number)
+            let number = answer["index"]?.countValue, number < batch.count
         else { throw ClientError.unexpected("a line of the batch has no index") }
         let index = batch.lowerBound + Int(number)
         let item = items[index]

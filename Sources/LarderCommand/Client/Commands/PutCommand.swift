@@ -43,7 +43,7 @@ struct PutCommand: AsyncParsableCommand {
             withExtendedLifetime(input) {}
             if options.json { return try Console.output.print(answer.text) }
             var report = Report()
-            if let removed = answer["removed"]?.integerValue {
+            if let removed = answer["removed"]?.countValue {
                 report.add("removed", String(removed))
             } else {
                 try HeldEntry(answer).add(to: &report, now: Date())

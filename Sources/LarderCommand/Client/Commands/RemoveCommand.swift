@@ -35,7 +35,7 @@ struct RemoveCommand: AsyncParsableCommand {
             var isMissing = false
             for entry in entries {
                 let removed = try await remove(EntryReference(entry), client)
-                count += removed
+                count = count.addingClamped(removed)
                 guard removed == 0 else { continue }
                 isMissing = true
                 if !options.json { try Console.error.print("\(LogText.words(entry)): nothing is held") }
