@@ -41,7 +41,7 @@ struct PutCommand: AsyncParsableCommand {
             let input = try InputFile(file)
             let answer = try await client.send(call(input)).json()
             withExtendedLifetime(input) {}
-            if options.json { return try Console.output.print(answer.text) }
+            if options.json { return try Console.output.print(json: answer) }
             var report = Report()
             if let removed = answer["removed"]?.countValue {
                 report.add("removed", String(removed))

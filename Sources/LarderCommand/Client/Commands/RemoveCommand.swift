@@ -42,7 +42,7 @@ struct RemoveCommand: AsyncParsableCommand {
             }
             if entries.isEmpty { count = try await client.remove(which.selection, onlyCounts: dryRun) }
             if options.json {
-                try Console.output.print(JSON.object([.init("removed", .number(count))]).text)
+                try Console.output.print(json: ["removed": .number(count)])
             } else {
                 var report = Report()
                 report.add(dryRun ? "would be removed" : "removed", String(count))
