@@ -105,6 +105,14 @@ final class RawClient {
         return Array(space.prefix(count))
     }
 
+    /// Waits for a reset and reads nothing meanwhile: what came before it stays in the kernel. `Failure` after 20 s.
+    func waitForReset() throws {
+        var polled = pollfd(fd: descriptor, events: 0, revents: 0)
+        guard poll(&polled, 1, 20_000) == 1, polled.revents & Int16(POLLERR) != 0 else {
+            throw Failure(description: "no reset")
+        }
+    }
+
     /// Whether the server has closed the connection and sent nothing before; waits for either.
     func isAtEnd() throws -> Bool {
         if !buffer.isEmpty { return false }
