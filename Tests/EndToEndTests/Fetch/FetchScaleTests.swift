@@ -51,12 +51,16 @@ struct FetchScaleTests {
         }
         defer { origin.stop() }
         try await TestServer.with { (server) async throws in
-            let direct = try await Self.slowest(port: origin.port, target: "/a").time
-            let asked = origin.requestCount
-            let through = try await Self.slowest(port: server.api.port, target: "/fetch/" + origin.url("/b"))
-            #expect(origin.requestCount - asked == Self.clients)
-            #expect(Set(through.bodies).count == Self.clients)
-            #expect(through.time < direct * 3, "\(through.time) through Larder, \(direct) without")
+            var ratios: [Double] = []
+            for _ in 0..<3 {
+                let direct = try await Self.slowest(port: origin.port, target: "/a").time
+                let asked = origin.requestCount
+                let through = try await Self.slowest(port: server.api.port, target: "/fetch/" + origin.url("/b"))
+                #expect(origin.requestCount - asked == Self.clients)
+                #expect(Set(through.bodies).count == Self.clients)
+                ratios.append(through.time.inSeconds / direct.inSeconds)
+            }
+            #expect(ratios.sorted()[1] < 3, "through Larder, of what it takes without: \(ratios)")
         }
     }
 
