@@ -1,9 +1,9 @@
 import ArgumentParser
-import Foundation
 import Larder
+import LarderClient
 
 /// `larder check`: whether the server that is configured here is ready, for the health checks of containers.
-struct CheckCommand: ParsableCommand {
+struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check", abstract: "Ask the server on this machine whether it is ready.",
         discussion: """
@@ -19,18 +19,16 @@ struct CheckCommand: ParsableCommand {
     @Option(.port) var port: String?
     @Option(.adminPort) var adminPort: String?
 
-    func run() throws {
+    func run() async throws {
         let given: [(Setting, String?)] = [(.host, host), (.port, port), (.adminPort, adminPort)]
         var flags: [String: [String]] = [:]
         for (setting, value) in given { flags[setting.name] = value.map { [$0] } }
         let probe = try ReadinessProbe(of: try Configuration.resolve(flags: flags), patience: Self.patience)
-        do throws(ReadinessProbe.NotReady) {
-            try probe.run()
-        } catch {
-            FileHandle.standardError.write(Data("\(probe.place) is not ready: \(error.reason)\n".utf8))
+        if let reason = await probe.run() {
+            try? Console.error.print("not ready: \(LogText.words(reason))")
             throw ExitCode.failure
         }
-        print("\(probe.place) is ready")
+        print("\(probe.server) is ready")
     }
 }
 
@@ -53,6 +51,12 @@ extension ReadinessProbe {
             case "::": "::1"
             default: configuration.host
             }
-        self.init(host: host, port: port, patience: patience)
+        let server: ServerAddress
+        do {
+            server = try ServerAddress("http://\(host.contains(":") ? "[\(host)]" : host):\(port)")
+        } catch {
+            throw ValidationError(error.description)
+        }
+        self.init(server: server, patience: patience)
     }
 }

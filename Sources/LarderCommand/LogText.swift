@@ -1,5 +1,7 @@
-/// Texts in a log line for people. What comes from elsewhere can neither forge a line nor another value, nor tell a
-/// terminal what to do.
+import Primitives
+
+/// Texts in a log line, and on a terminal, for people. What comes from elsewhere can neither forge a line nor another
+/// value, nor tell a terminal what to do.
 enum LogText {
     /// Words as they are, but for what does not show: that is written as in a Swift string, and so is a backslash.
     static func words(_ text: String) -> String { escaped(text, and: []) }
@@ -8,6 +10,22 @@ enum LogText {
     static func value(_ text: String) -> String {
         let isPlain = !text.isEmpty && !text.unicodeScalars.contains { $0 == "\"" || $0 == "=" || isSpace($0) }
         return isPlain ? escaped(text, and: []) : "\"" + escaped(text, and: ["\""]) + "\""
+    }
+
+    /// JSON in one line: what does not show is escaped, which is only in strings, and so it stays the same JSON.
+    static func json(_ json: JSON) -> String {
+        var result = String.UnicodeScalarView()
+        for scalar in json.text.unicodeScalars {
+            guard isHidden(scalar) else {
+                result.append(scalar)
+                continue
+            }
+            for unit in String(scalar).utf16 {
+                let digits = String(unit, radix: 16)
+                result += "\\u\(String(repeating: "0", count: 4 - digits.count))\(digits)".unicodeScalars
+            }
+        }
+        return String(result)
     }
 
     /// By scalars: a carriage return and the line feed after it are one character.

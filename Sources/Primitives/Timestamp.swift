@@ -50,6 +50,15 @@ extension Duration {
         return overflow2 ? (seconds < 0 ? .min : .max) : sum
     }
 
+    /// So many seconds, for a number of any size: a negative one is zero, and so is what is no number; more than 10,000
+    /// years are as much as that. `Duration.seconds` ends the process when its number does not fit.
+    public static func clamping(seconds: Double) -> Duration {
+        let longest: Duration = .seconds(315_569_520_000)
+        // What is no number is not above zero, either.
+        guard seconds > 0 else { return .zero }
+        return seconds < longest.inSeconds ? .seconds(seconds) : longest
+    }
+
     /// Seconds as a floating-point number.
     public var inSeconds: Double {
         let (seconds, attoseconds) = components

@@ -65,7 +65,7 @@ struct CheckCommandTests {
         var output = try await check(["--admin-port", admin])
         while output.exit == .status(0) { output = try await check(["--admin-port", admin]) }
         #expect(output.exit == .status(1))
-        #expect(output.text == "127.0.0.1:\(admin) is not ready: draining\n")
+        #expect(output.text == "not ready: http://127.0.0.1:\(admin) says: draining\n")
         gate.open()
         #expect(try await waiting.status == 200)
         #expect(try await larder.process.wait() == .status(0))
@@ -76,20 +76,24 @@ struct CheckCommandTests {
         let refusing = try RefusingPort()
         let refused = try await check(["--port", "\(refusing.number)"])
         #expect(refused.exit == .status(1))
-        #expect(refused.text == "127.0.0.1:\(refusing.number) is not ready: Connection refused\n")
+        #expect(refused.text.hasPrefix("not ready: \(refusing.url("")): "), "\(refused.text)")
+        #expect(refused.text.contains("connect"), "\(refused.text)")
         for (status, answer, words) in [
             (500, "", "status 500"), (503, "<p>busy</p>", "status 503"), (503, #"{"status":"lost"}"#, "lost"),
+            (503, #"{"status":"\u001b[2J"}"#, #"\u{1b}[2J"#),
         ] {
             let origin = try ScriptedOrigin { _, connection in try connection.respond(status, body: answer) }
             defer { origin.stop() }
             let output = try await check(["--port", "\(origin.port)"])
             #expect(output.exit == .status(1))
-            #expect(output.text == "127.0.0.1:\(origin.port) is not ready: \(words)\n")
+            #expect(output.text == "not ready: \(origin.url("")) says: \(words)\n")
             #expect(origin.requests.map(\.target) == ["/readyz"])
         }
         let silent = try ScriptedOrigin { _, connection in connection.close() }
         defer { silent.stop() }
-        #expect(try await check(["--port", "\(silent.port)"]).text.hasSuffix("its answer is no HTTP\n"))
+        let nothing = try await check(["--port", "\(silent.port)"])
+        #expect(nothing.exit == .status(1))
+        #expect(nothing.text.hasPrefix("not ready: \(silent.url("")): "), "\(nothing.text)")
     }
 
     @Test("a server that cannot be asked in the clear, or whose port is not known, is a mistake of the caller's")

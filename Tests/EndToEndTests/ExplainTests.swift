@@ -1,4 +1,5 @@
 import HTTPTypes
+import Origin
 import Primitives
 import TestSupport
 import Testing
@@ -47,6 +48,62 @@ struct ExplainTests {
             let ftp = try await explain("ftp://h.example/file", server)
             #expect(ftp["hit"] == false && ftp["reason"] == "refused")
             #expect(ftp["detail"]?.stringValue?.contains("--schemes") == true)
+        }
+    }
+
+    @Test("what a download would be refused for it says in the same words")
+    func refused() async throws {
+        let denied = try AddressRule("*.denied.example")
+        try await TestServer.with(configure: { $0.deniedOrigins = [denied] }) { (server) async throws in
+            for url in [
+                "http://10.0.0.1/a", "http://[::1]/a", "http://[::ffff:127.0.0.1]/a", "http://1.1.1.1:81/a",
+                "http://a.denied.example/a", "http://127.0.0.1:\(server.api.port)/livez", "ftp://h.example/a",
+            ] {
+                let answer = try await explain(url, server)
+                #expect(answer["hit"] == false && answer["reason"] == "refused", "\(url)")
+                let refused = try await server.download(["url": .string(url)])
+                #expect(refused.status == 403, "\(url)")
+                #expect(try refused.member("detail") == answer["detail"], "\(url)")
+            }
+            try await server.putNamespace("narrow", ["origins": ["*.example.com:443"]])
+            let path = "/explain?url=\("http://example.com/a".percentEncoded)"
+            #expect(try await server.get(path).member("reason") == "absent")
+            let narrow = try await server.inNamespace("narrow").get(path)
+            #expect(try narrow.member("reason") == "refused")
+            #expect(narrow.text.contains("example.com is not among the namespace's origins"))
+        }
+    }
+
+    @Test("of a name it says what none of its addresses could change, and leaves the rest to DNS")
+    func refusedName() async throws {
+        try await TestServer.with(configure: { $0.allowedOrigins = [] }) { (server) async throws in
+            let answer = try await explain("http://h.example:81/a", server)
+            #expect(answer["reason"] == "refused")
+            #expect(answer["detail"]?.stringValue?.contains("port 81 is not among 80, 443") == true)
+            #expect(try await explain("http://h.example/a", server)["reason"] == "absent")
+        }
+        // It may have an address that is allowed on any port.
+        try await TestServer.with { (server) async throws in
+            #expect(try await explain("http://h.example:81/a", server)["reason"] == "absent")
+        }
+    }
+
+    @Test("what is held and fresh is a hit, though its origin may not be asked; once it has expired it is refused")
+    func refusedOrigin() async throws {
+        try await TestServer.with { (server) async throws in
+            let url = "http://10.0.0.1/a"
+            let stored = try await server.client.request(
+                "PUT", "/json?url=\(url.percentEncoded)&ttl=60", fields: [.contentType: "application/json"],
+                text: "[1]")
+            #expect(stored.status == 200)
+            var answer = try await explain(url, server)
+            #expect(answer["hit"] == true && answer["reason"] == "fresh")
+            #expect(try await server.download(["url": .string(url)]).member("outcome") == "cached")
+            server.clock.advance(by: .seconds(60))
+            answer = try await explain(url, server)
+            #expect(answer["hit"] == false && answer["reason"] == "refused")
+            #expect(answer["entry"]?["key"] == .string(md5(url)))
+            #expect(try await server.download(["url": .string(url)]).status == 403)
         }
     }
 

@@ -51,5 +51,11 @@ struct EventStreamParserTests {
         var parser = EventStreamParser()
         #expect(parser.consume(Array("retry: 1500\nretry: soon\n\n".utf8)).isEmpty)
         #expect(parser.retry == .milliseconds(1500))
+        for text in ["-1", "+2", "1e300", "9223372036854775808"] {
+            _ = parser.consume(Array("retry: \(text)\n".utf8))
+            #expect(parser.retry == .milliseconds(1500), "\(text)")
+        }
+        _ = parser.consume(Array("retry: 9223372036854775807\n".utf8))
+        #expect(parser.retry == .seconds(86_400))
     }
 }

@@ -49,6 +49,25 @@ struct WarmRunTests {
         #expect(ends.elements[0].json["url"] == .string(ends.elements[0].item.url))
     }
 
+    @Test("a batch of long requests has fewer of them, so that a server takes it")
+    func longRequests() async throws {
+        let server = try ScriptedOrigin { request, connection in
+            let lines = try Self.requests(request)
+            let answer = lines.indices.map { Self.line($0, lines[$0]) }.joined()
+            try connection.respond(fields: [.contentType: "application/x-ndjson"], body: answer)
+        }
+        defer { server.stop() }
+        let ends = Recorder<WarmRun.End>()
+        var options = DownloadOptions()
+        options.tags = [String(repeating: "t", count: 20_000)]
+        let items = list(500).items
+        try await WarmRun(items, options: options, client: try APIClient.of(server)) { ends.append($0) }.run()
+        #expect(Set(ends.elements.map(\.item)) == Set(items) && ends.elements.count == items.count)
+        // 500 of these are 10 MB; what DownloadRoutes takes is 8 MiB.
+        #expect(server.requests.allSatisfy { $0.body.count <= 8 << 20 })
+        #expect(server.requestCount == 2)
+    }
+
     @Test("what became of the lines is counted: bytes only of what came from origins")
     func tally() async throws {
         let server = try ScriptedOrigin { request, connection in

@@ -107,6 +107,18 @@ struct OutputTests {
         #expect(StatsCommand.report(json).lines(forTerminal: false)[1] == "uptimeSeconds\t63.5")
     }
 
+    @Test("a counter of any size is a line")
+    func impossibleStats() {
+        let json: JSON = [
+            "uptimeSeconds": .number("1e300"), "waitSeconds": .number("-1e999"), "diskBytes": .number("-1"),
+            "memoryBytes": .number("1e300"),
+        ]
+        let lines = StatsCommand.report(json).lines(forTerminal: true)
+        #expect(lines[0].hasPrefix("uptimeSeconds  3652425 d"), "\(lines)")
+        #expect(Array(lines[1...]) == ["waitSeconds    0 s", "diskBytes      -1", "memoryBytes    1e300"])
+        #expect(Words.bytes(.nan) == "0 B" && Words.bytes(.infinity) == "1000000 PiB")
+    }
+
     @Test("the exit status tells what went wrong")
     func exitStatuses() throws {
         func status(_ status: Int, pointer: String? = nil) -> ExitStatus {

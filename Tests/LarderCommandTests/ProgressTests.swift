@@ -61,6 +61,19 @@ struct ProgressTests {
         #expect(progress.lines(width: 60)[1] == "http://h/unknown  3.0 MiB  0 B/s")
     }
 
+    @Test("what is too much to be counted is the largest number, and ends nothing")
+    func tooMuch() throws {
+        var tally = WarmTally(total: 3)
+        let longest: JSON = .number(Int64.max)
+        for _ in 0..<2 { tally.add(try .sample("downloaded", [.init("contentLength", longest)])) }
+        #expect(tally.bytes == .max)
+        let endless = RunningDownload(
+            url: "http://h/a", receivedBytes: .max, totalBytes: 0, bytesPerSecond: .infinity)
+        let progress = WarmProgress(tally: tally, elapsed: .seconds(1), running: [endless, endless])
+        let lines = progress.lines(width: 200)
+        #expect(lines[0].contains("8192 PiB/s") && lines[1].contains("100 % of 0 B"), "\(lines)")
+    }
+
     @Test("the title of a download is the end of its URL, and cannot speak to the terminal")
     func title() {
         #expect("http://h/a".shortened(to: 10) == "http://h/a")

@@ -15,14 +15,14 @@ extension HeldEntry {
 }
 
 extension WarmRun.End {
-    /// The end of a line that came to this outcome, or `failed`.
-    static func sample(_ outcome: String) throws -> WarmRun.End {
+    /// The end of a line that came to this outcome, or `failed`; `members` are the entry's.
+    static func sample(_ outcome: String, _ members: [JSON.Member] = []) throws -> WarmRun.End {
         let item = WarmList.Item(line: 1, url: "http://h/a", ttl: nil)
         guard let outcome = Outcome(rawValue: outcome) else {
             let problem = ServerProblem(status: 502, fields: [:], body: [])
             return WarmRun.End(item: item, result: .failure(problem), json: .null)
         }
-        let kept = WarmRun.Kept(outcome: outcome, entry: try .sample())
+        let kept = WarmRun.Kept(outcome: outcome, entry: try .sample(members))
         return WarmRun.End(item: item, result: .success(kept), json: .null)
     }
 }

@@ -57,6 +57,28 @@ struct ConnectionLimitTests {
         }
     }
 
+    @Test(
+        "each that is refused is told of, with the reason, before its client can know, and no other is",
+        arguments: [(2, 0, .limit), (9, 2, .address)] as [(Int, Int, ConnectionRefusal)])
+    func refusalsAreTold(limit: Int, perAddress: Int, reason: ConnectionRefusal) async throws {
+        let refusals = Recorder<ConnectionRefusal>()
+        let configure: (inout Daemon.Configuration) -> Void = {
+            $0.connectionLimit = limit
+            $0.connectionLimitPerAddress = perAddress
+            $0.refused = { refusals.append($0) }
+        }
+        try await withDaemon(Self.echo, configure: configure) { daemon in
+            let clients = try Self.served(2, by: daemon)
+            #expect(refusals.elements.isEmpty)
+            for count in 1...2 {
+                let refused = try RawClient(port: daemon.port)
+                #expect(try refused.isAtEnd())
+                #expect(refusals.elements == Array(repeating: reason, count: count))
+            }
+            withExtendedLifetime(clients) {}
+        }
+    }
+
     @Test("who was refused and stays takes nobody's connection")
     func reserve() async throws {
         try await withDaemon(Self.echo, configure: Self.configure(limit: 4, clock: ManualClock())) { daemon in

@@ -21,6 +21,11 @@ struct Handler: RequestHandler {
     static func answering(_ response: @escaping @Sendable (Exchange) -> Response) -> Handler {
         Handler { _ in .accept(.none) { $0.respond(response($0)) } }
     }
+
+    /// Answers with a stream.
+    static func streaming(_ stream: ResponseStream, length: Int64? = nil) -> Handler {
+        answering { _ in Response(body: .stream(stream, length: length)) }
+    }
 }
 
 /// Runs a daemon, lets `body` be its clients on a thread of their own, and stops it.

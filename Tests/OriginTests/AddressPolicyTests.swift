@@ -126,6 +126,27 @@ import Testing
         }
     }
 
+    @Test(
+        "before a name's addresses are known it is refused only if no address could be let through",
+        arguments: [
+            ([], [], "x", 80, nil), ([], [], "x", 81, "port 81 is not among 80, 443"),
+            (["x"], [], "X.", 81, nil), (["*.x"], [], "a.x", 81, nil), (["*"], [], "x", 81, nil),
+            (["10.0.0.0/8"], [], "x", 81, nil), (["x:82"], [], "x", 81, "port 81 is not among 80, 443"),
+            (["10.0.0.0/8:82"], [], "x", 81, "port 81 is not among 80, 443"),
+            ([], ["*"], "x", 80, "x is denied (*)"), (["x"], ["*"], "x", 80, nil),
+            (["y"], ["*"], "x", 80, "x is denied (*)"), ([], ["*:81"], "x", 80, nil),
+            (["x"], ["x"], "x", 80, "x is denied (x)"), ([], ["10.0.0.0/8"], "x", 80, nil),
+        ] as [([String], [String], String, UInt16, String?)])
+    func nameAlone(allowed: [String], denied: [String], host: String, port: UInt16, words: String?) throws {
+        let policy = AddressPolicy(
+            allowing: try allowed.map { text in try AddressRule(text) },
+            denying: try denied.map { text in try AddressRule(text) })
+        #expect(policy.refusal(ofAnyAddressOf: host, port: port) == words)
+        guard words == nil else { return }
+        let addresses = ["1.1.1.1", "10.0.0.1"].compactMap { IPAddress($0) }
+        #expect(addresses.contains { policy.refusal(of: $0, port: port, host: host) == nil })
+    }
+
     @Test("where everything is denied, what is allowed is let through and nothing else")
     func onlyAllowed() throws {
         let allowed = try ["10.0.0.0/8", "files.example"].map { text in try AddressRule(text) }

@@ -135,9 +135,7 @@ public struct ServedResponse: Hashable, Sendable {
     }
 
     /// The fields by which a request asks for something else than the whole.
-    private static let asking: [HTTPField.Name] = [
-        .range, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .ifRange,
-    ]
+    private static let asking = ConditionalRequest.fieldNames + [.range]
 }
 
 extension SelectedRepresentation {

@@ -30,6 +30,11 @@ public struct ConditionalRequest: Hashable, Sendable {
         case preconditionFailed
     }
 
+    /// The fields that conditions are made with (§13.1).
+    public static let fieldNames: [HTTPField.Name] = [
+        .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .ifRange,
+    ]
+
     private let method: HTTPRequest.Method
     private let ifMatch: EntityTagCondition?
     private let ifNoneMatch: EntityTagCondition?

@@ -2,6 +2,9 @@ import DiskCache
 import Primitives
 
 /// What listeners are told of downloads. Where nobody listens nothing is made for it.
+///
+/// What becomes of a key's downloads is told in the order in which it is so: progress and ends under the lock, the
+/// beginning before there can be either.
 extension DownloadManager {
     /// A download begins.
     func tellStart(of flight: Flight) {
@@ -11,11 +14,15 @@ extension DownloadManager {
 
     /// More of a download has come.
     func tellProgress(of flight: Flight) {
-        guard let status = status(of: flight.key.text), status.state == .running else { return }
-        tools.events.publish(.downloadProgress, DownloadReport(status, tags: flight.tags))
+        let key = flight.key.text
+        state.withLock { state in
+            guard let running = state.running[key], running.flight === flight else { return }
+            let status = Self.status(key: key, of: flight, waiters: running.waiters.count)
+            tools.events.publish(.downloadProgress, DownloadReport(status, tags: flight.tags))
+        }
     }
 
-    /// A download has ended.
+    /// A download has ended; under the lock.
     func tellEnd(of flight: Flight, _ status: DownloadStatus, _ result: Result<DownloadResult, DownloadError>) {
         guard tools.events.areDownloadsWanted else { return }
         switch result {

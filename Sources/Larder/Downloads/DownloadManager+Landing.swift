@@ -8,9 +8,8 @@ extension DownloadManager {
         let key = flight.key.text
         let now = tools.clock.now()
         count(result, elapsed: flight.elapsed)
-        let (waiters, refused, successor, ended) = state.withLock {
-            state -> ([Waiter], [Waiter], Flight?, DownloadStatus?) in
-            guard let running = state.running.removeValue(forKey: key) else { return ([], [], nil, nil) }
+        let (waiters, refused, successor) = state.withLock { state -> ([Waiter], [Waiter], Flight?) in
+            guard let running = state.running.removeValue(forKey: key) else { return ([], [], nil) }
             var status = Self.status(key: key, of: flight, waiters: 0)
             status.endDate = now
             switch result {
@@ -19,6 +18,7 @@ extension DownloadManager {
             case .failure(let error): (status.state, status.error) = (.failed, error)
             }
             state.ended.insert(status, now: now)
+            tellEnd(of: flight, status, result)
             var (waiters, later, next) = (running.waiters, running.later, running.next)
             if case .failure(.cancelled) = result, running.isGivenUp {
                 // They have come since, and know nothing of that.
@@ -28,13 +28,12 @@ extension DownloadManager {
             }
             guard let next, !state.isStopping else {
                 state.places.giveBack(1)
-                return (Array(waiters.values), Array(later.values), nil, status)
+                return (Array(waiters.values), Array(later.values), nil)
             }
             let successor = makeFlight(next, flight.key)
             state.running[key] = Running(flight: successor, waiters: later, goesOnAlone: running.goesOnAlone)
-            return (Array(waiters.values), [], successor, status)
+            return (Array(waiters.values), [], successor)
         }
-        if let ended { tellEnd(of: flight, ended, result) }
         switch result {
         case .success(let success): answer(waiters, success)
         case .failure(let error): answer(waiters, error, flight: flight, now: now)

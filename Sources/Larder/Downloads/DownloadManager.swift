@@ -166,17 +166,18 @@ public final class DownloadManager: Sendable {
         tools.metrics.hits.increment()
         let entry = request.updatesExpiry ? tools.cache.slide(held, ttl: request.ttl) : held
         tools.cache.recordHit(entry)
-        tellAnswer(entry, to: request)
         let pinned = request.pinned == entry.pinned ? nil : request.pinned
         guard !request.tags.isSubset(of: entry.tags) || pinned != nil else {
+            tellAnswer(entry, to: request)
             completion(.success(DownloadResult(outcome: .cached, entry: entry)))
             return
         }
-        tools.cache.update(entry.key, addingTags: request.tags.sorted(), pinned: pinned) { result in
+        tools.cache.update(entry.key, addingTags: request.tags.sorted(), pinned: pinned) { [self] result in
             completion(
                 result.map { changed in
                     // Removed in this very moment, it is still what was there when the request came.
-                    DownloadResult(outcome: .cached, entry: changed ?? entry, isChange: changed != nil)
+                    tellAnswer(changed ?? entry, to: request)
+                    return DownloadResult(outcome: .cached, entry: changed ?? entry, isChange: changed != nil)
                 }.mapError(DownloadError.init))
         }
     }

@@ -16,17 +16,19 @@ struct EventBacklog {
     /// Whether there is nothing to take.
     var isEmpty: Bool { events.isEmpty }
 
-    /// Adds what has happened, in order.
+    /// Adds what has happened, in order; where something was lost before, that first.
     mutating func add(_ new: [Event]) {
         for event in new {
-            let cost = event.cost
+            let pieces = (hasLost ? [Event(reset: .gap, at: event.time)] : []) + [event]
+            let cost = pieces.reduce(0) { $0 + $1.cost }
             // One is never too large alone.
             guard events.isEmpty || bytes + cost <= byteLimit else {
                 hasLost = true
                 return
             }
-            events.append(event)
+            events += pieces
             bytes += cost
+            hasLost = false
         }
     }
 
@@ -47,7 +49,7 @@ struct EventBacklog {
         return Array(events.prefix(count))
     }
 
-    /// Whether something was lost since this was last asked.
+    /// Whether something was lost that is not told of where it was; it will not be, then.
     mutating func takeLoss() -> Bool {
         defer { hasLost = false }
         return hasLost

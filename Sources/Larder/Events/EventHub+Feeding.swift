@@ -103,7 +103,7 @@ extension EventHub {
 
     /// The server stops: what has happened is told, and that was all.
     func endAll() {
-        round()
+        while !tellPiece() {}
         isStopped = true
         for listener in listeners.values { listener.sink.finish() }
         queue.asyncAfter(deadline: .now() + Self.grace) { [self] in

@@ -187,6 +187,11 @@ public final class EventHub: @unchecked Sendable {
     /// Takes what has happened, and tells everyone who has room. When that is much it goes on in another round, and who
     /// has room again by then has its turn in between.
     func round() {
+        if !tellPiece() { queue.async { [self] in round() } }
+    }
+
+    /// Takes some of what has happened, and tells everyone who has room; whether that was all.
+    func tellPiece() -> Bool {
         let (events, isLast, hasLost) = intake.withLock { intake -> ([Event], Bool, Bool) in
             let events = intake.backlog.take()
             guard intake.backlog.isEmpty else { return (events, false, false) }
@@ -198,12 +203,19 @@ public final class EventHub: @unchecked Sendable {
         if hasLost { window.append(Event(reset: .gap, at: clock.now())) }
         if listeners.isEmpty { restIfDue() }
         for number in Array(listeners.keys) { feed(number) }
-        if !isLast { queue.async { [self] in round() } }
+        return isLast
     }
 
     /// A listener has left, or was refused.
     func leave(_ address: String) {
-        if listeners.isEmpty { emptySince = now() }
+        if listeners.isEmpty {
+            emptySince = now()
+            // Also when nothing happens.
+            let patience = DispatchTimeInterval.milliseconds(Int(limits.patience.milliseconds) + 1)
+            queue.asyncAfter(deadline: .now() + patience) { [weak self] in
+                if let self, listeners.isEmpty { restIfDue() }
+            }
+        }
         intake.withLock { intake in
             let count = intake.listeners[address, default: 1]
             intake.listeners[address] = count > 1 ? count - 1 : nil

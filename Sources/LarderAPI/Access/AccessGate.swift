@@ -88,7 +88,7 @@ final class AccessGate: Sendable {
             return Visitor(bearer: nil, origin: origin, mayBePages: allowsPages)
         }
         let field = request.withTarget(Self.credentialField(for:))
-        let values = request.fields[values: field]
+        let values = request.values(field)
         guard let value = values.first else {
             throw Self.unauthorized("a token is needed: \(field): Bearer …; \"larder token create\" makes one", nil)
         }

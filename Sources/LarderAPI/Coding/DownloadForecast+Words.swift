@@ -4,7 +4,7 @@ import Primitives
 
 extension DownloadForecast {
     /// Why, for a person to read.
-    func detail(scheme: String) -> String {
+    var detail: String {
         switch reason {
         case .fresh: "the entry is fresh until \(entry?.expiryDate.rfc3339 ?? "")"
         case .downloading: "it is being downloaded, and a request would wait for that"
@@ -12,7 +12,7 @@ extension DownloadForecast {
             "the entry expired at \(entry?.expiryDate.rfc3339 ?? ""); the origin would be asked "
                 + (entry?.hasValidator == true ? "whether it changed" : "for all of it")
         case .absent: "nothing is held for this URL; it would be downloaded"
-        case .refused: Problem(DownloadError.schemeRefused(scheme)).detail
+        case .refused: refusal.map { Problem($0).detail } ?? ""
         }
     }
 }

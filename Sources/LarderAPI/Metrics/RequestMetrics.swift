@@ -41,15 +41,17 @@ final class RequestMetrics: Sendable {
         row.durations.record(duration)
     }
 
+    /// Statuses that wake somebody. They are shown before there are any: a counter that begins with 1 has not risen.
+    private static let alarming: Set<Int> = [500, 503, 507]
+
     func write(into text: inout PrometheusText) {
         let sorted = rows.sorted { $0.key < $1.key }
         text.begin("larder_http_requests_total", "counter", "Requests answered, by route and status.")
         for (operation, row) in sorted {
             for (index, (counter, instants)) in zip(row.statuses, row.instants).enumerated() {
-                let count = counter.value + instants.value
-                guard count > 0 else { continue }
-                text.sample(
-                    "larder_http_requests_total", [("route", operation), ("status", String(index + 100))], count)
+                let (status, count) = (index + 100, counter.value + instants.value)
+                guard count > 0 || Self.alarming.contains(status) else { continue }
+                text.sample("larder_http_requests_total", [("route", operation), ("status", String(status))], count)
             }
         }
         text.begin(

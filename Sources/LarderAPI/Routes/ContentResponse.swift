@@ -6,6 +6,14 @@ import Primitives
 
 /// How an entry's body is answered: whole, in part, or not at all (RFC 9110 §13 and §14).
 struct ContentResponse {
+    /// What of a request decides how much of the body is sent.
+    private static let conditionNames = ConditionalRequest.fieldNames + [.range]
+    /// What every answer with a body says.
+    private static let commonFields: HTTPFields = [
+        .acceptRanges: "bytes", .xContentTypeOptions: "nosniff",
+        .contentSecurityPolicy: "sandbox; default-src 'none'",
+    ]
+
     private let entry: Entry
     private let now: Timestamp
 
@@ -25,7 +33,7 @@ struct ContentResponse {
     func response(_ body: StoredBody, to request: Request, type: String? = nil) throws(Problem) -> Response {
         let method: HTTPRequest.Method = request.isHead ? .head : .get
         let current = entry.representation(now: now)
-        let requestFields = request.fields
+        let requestFields = request.fields(named: Self.conditionNames)
         let conditions = ConditionalRequest(requestFields, method: method, now: now)
         switch conditions.evaluate(current) {
         case .preconditionFailed:
@@ -34,13 +42,13 @@ struct ContentResponse {
             return Response(status: 304, fields: validatorFields(current), body: .withheld(length: body.length))
         case .proceed: break
         }
+        // Each is there once: to look for others first, as setting one does, costs more than the rest.
         var fields = validatorFields(current)
-        fields[.contentType] = type ?? entry.contentType ?? "application/octet-stream"
+        fields.append(
+            HTTPField(name: .contentType, value: type ?? entry.contentType ?? "application/octet-stream"))
         // A body that /fetch stored is as its origin sent it.
-        fields[fields: .contentEncoding] = entry.contentEncoding
-        fields[.acceptRanges] = "bytes"
-        fields[.xContentTypeOptions] = "nosniff"
-        fields[.contentSecurityPolicy] = "sandbox; default-src 'none'"
+        fields.append(contentsOf: entry.contentEncoding)
+        fields.append(contentsOf: Self.commonFields)
         guard let ranges = ByteRangeSet(requestFields, method: method),
             conditions.allowsRange(of: current, now: now)
         else { return try whole(body, fields) }
@@ -64,8 +72,8 @@ struct ContentResponse {
 
     private func validatorFields(_ current: SelectedRepresentation) -> HTTPFields {
         var fields = HTTPFields()
-        fields[.eTag] = current.etag?.text
-        fields[.lastModified] = current.lastModified?.httpDate
+        if let etag = current.etag { fields.append(HTTPField(name: .eTag, value: etag.text)) }
+        if let date = current.lastModified { fields.append(HTTPField(name: .lastModified, value: date.httpDate)) }
         return fields
     }
 }

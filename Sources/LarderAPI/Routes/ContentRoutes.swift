@@ -108,7 +108,8 @@ struct ContentRoutes: Sendable {
         metadata.contentType = contentType
         metadata.tags = try query.tags()?.sorted() ?? []
         metadata.pinned = try query.bool("pinned") ?? false
-        let condition = ConditionalRequest(head.request.fields, method: .put, now: service.clock.now())
+        let condition = ConditionalRequest(
+            head.request.fields(named: ConditionalRequest.fieldNames), method: .put, now: service.clock.now())
         let upload = Upload(
             cache: head.cache, reservation: head.cache.reserve(key, kind: .data, tags: metadata.tags ?? []),
             metadata: metadata, condition: condition)

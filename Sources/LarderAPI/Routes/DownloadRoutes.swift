@@ -70,7 +70,7 @@ struct DownloadRoutes: Sendable {
 
     /// RFC 7240 §4.1; several preferences may come in a list or on several lines.
     private static func prefersAsync(_ request: Request) -> Bool {
-        request.fields[values: .prefer].contains { line in
+        request.values(.prefer).contains { line in
             line.split(separator: ",").contains { preference in
                 let name = preference.prefix { $0 != ";" && $0 != "=" }
                 return name.trimming(while: { $0 == " " || $0 == "\t" }).lowercased() == "respond-async"

@@ -47,7 +47,7 @@ struct ExplainRoutes: Sendable {
             .init("localPath", .string(orNull: forecast.localPath)),
             .init("hit", .bool(forecast.isHit)),
             .init("reason", .string(forecast.reason.rawValue)),
-            .init("detail", .string(forecast.detail(scheme: url.scheme))),
+            .init("detail", .string(forecast.detail)),
             .init("entry", forecast.entry?.json(at: now) ?? .null),
             .init("download", forecast.download?.json(nil, at: now) ?? .null),
             .init("responses", .array(responses.map { $0.json(at: now) })),

@@ -6,7 +6,8 @@ import Primitives
 /// Counters, probes and the description of the API.
 struct ServiceRoutes: Sendable {
     let service: LarderService
-    let requestMetrics: @Sendable (inout PrometheusText) -> Void
+    /// Writes what is counted of connections and requests.
+    let httpMetrics: @Sendable (inout PrometheusText) -> Void
     let isDraining: @Sendable () -> Bool
 
     var routes: [Route] {
@@ -145,7 +146,7 @@ struct ServiceRoutes: Sendable {
         text.metric("larder_memory_entries", "gauge", "Entries in the memory tier.", memory.count)
         namespaceMetrics(&text)
         eventMetrics(&text)
-        requestMetrics(&text)
+        httpMetrics(&text)
         return .text(Array(text.text.utf8), type: PrometheusText.contentType)
     }
 

@@ -190,7 +190,7 @@ final class APIHandler: RequestHandler {
             return namespaces.default
         case .named, .inQuery: break
         }
-        let names = request.fields[values: Self.namespaceField]
+        let names = request.values(Self.namespaceField)
         guard names.count < 2 else {
             throw .invalid("\(Self.namespaceField) is there twice", pointer: "/\(Self.namespaceField)")
         }

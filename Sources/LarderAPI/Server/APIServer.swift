@@ -43,8 +43,13 @@ public final class APIServer: Sendable {
             operations: apiRoutes.map(\.endpoint.operation) + [
                 "getStats", "getMetrics", "getLiveness", "getReadiness", "getOpenAPI",
             ])
+        let connectionMetrics = ConnectionMetrics()
+        let httpMetrics: @Sendable (inout PrometheusText) -> Void = { text in
+            metrics.write(into: &text)
+            connectionMetrics.write(into: &text)
+        }
         let serviceRoutes = ServiceRoutes(
-            service: service, requestMetrics: { metrics.write(into: &$0) }, isDraining: { draining.isSet })
+            service: service, httpMetrics: httpMetrics, isDraining: { draining.isSet })
         allRoutes = apiRoutes + serviceRoutes.routes
         self.draining = draining
         self.logger = logger
@@ -64,6 +69,7 @@ public final class APIServer: Sendable {
         configuration.connectionLimitPerAddress = service.configuration.connectionsPerClient(of: connectionLimit)
         configuration.crowdAnswer = .problem(
             Problem(status: 503, detail: "your address has as many connections as it may; close some"))
+        configuration.refused = { connectionMetrics.countRefusal($0) }
         configuration.lateAnswer = .problem(Problem(status: 408, detail: "the request took too long to come"))
         if let threads { configuration.threads = threads }
         configuration.log = { logger.debug("libmicrohttpd", metadata: ["words": .string($0)]) }

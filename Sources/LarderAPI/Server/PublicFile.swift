@@ -28,7 +28,7 @@ struct PublicFile: Sendable {
 
     /// The answer to a GET or HEAD: 304 when its sender has the file as it is (RFC 9110 §13.1.2), else the file.
     func answer(to request: Request) -> Response {
-        let known = request.fields[values: .ifNoneMatch].joined(separator: ", ")
+        let known = request.values(.ifNoneMatch).joined(separator: ", ")
         return EntityTag.anyMatches(known, etag, comparison: .weak) ? notModified : whole
     }
 }

@@ -28,7 +28,7 @@ public struct HeldEntry: Hashable, Sendable {
     /// Reads an entry of an answer. Throws ``ClientError/unexpected(_:)`` when it is none.
     public init(_ json: JSON?) throws {
         guard let json, let key = json["key"]?.stringValue, let kind = json["kind"]?.stringValue,
-            let state = json["state"]?.stringValue, let length = json["contentLength"]?.integerValue,
+            let state = json["state"]?.stringValue, let length = json["contentLength"]?.countValue,
             let expiryDate = json["expiryDate"]?.stringValue
         else { throw ClientError.unexpected("there is no entry in it") }
         self.key = key

@@ -22,10 +22,10 @@ public struct RunningDownload: Hashable, Sendable {
     /// Reads one of `GET /downloads`; `nil` for one that has ended.
     init?(_ json: JSON) {
         guard json["state"] == "running", let url = json["url"]?.stringValue,
-            let received = json["receivedBytes"]?.integerValue
+            let received = json["receivedBytes"]?.countValue
         else { return nil }
         self.init(
-            url: url, receivedBytes: received, totalBytes: json["totalBytes"]?.integerValue,
+            url: url, receivedBytes: received, totalBytes: json["totalBytes"]?.countValue,
             bytesPerSecond: json["bytesPerSecond"]?.doubleValue ?? 0)
     }
 }

@@ -1,3 +1,5 @@
+import Primitives
+
 /// Reads server-sent events, a piece at a time (WHATWG HTML §9.2.6). A pure state machine: bytes in, events out.
 struct EventStreamParser {
     /// One event.
@@ -10,10 +12,13 @@ struct EventStreamParser {
         var data: String
     }
 
-    /// What the server said how long to wait before connecting again; `nil` when it did not.
+    /// What the server said how long to wait before connecting again, a day at most; `nil` when it did not.
     private(set) var retry: Duration?
     /// The id of the last event that has ended, of one without data too; empty when there was none yet.
     private(set) var lastEventID = ""
+    /// In milliseconds.
+    private static let longestRetry: Int64 = 86_400_000
+
     private var id = ""
     private var line: [UInt8] = []
     private var isFirstLine = true
@@ -54,7 +59,7 @@ struct EventStreamParser {
         case "data": data.append(text)
         case "id" where !value.contains(0): id = text
         case "retry":
-            if let milliseconds = Int64(text), milliseconds >= 0 { retry = .milliseconds(milliseconds) }
+            if let milliseconds = Int64(digits: text) { retry = .milliseconds(min(milliseconds, Self.longestRetry)) }
         // A comment, whose name is empty, or something that nobody knows.
         default: break
         }

@@ -96,11 +96,11 @@ public struct EventWatch: Sendable {
 }
 
 extension ClientError {
-    /// Whether the same call may have an answer a little later.
+    /// Whether the same call may have an answer a little later: a proxy says 502 or 504 while the server starts.
     fileprivate var mayBeOver: Bool {
         switch self {
         case .unreachable, .broken: true
-        case .refused(let problem): problem.status == 429 || problem.status == 503
+        case .refused(let problem): [429, 502, 503, 504].contains(problem.status)
         case .unexpected, .cancelled: false
         }
     }

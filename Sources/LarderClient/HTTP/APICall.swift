@@ -47,7 +47,7 @@ public struct APICall: Sendable {
             if let value { parameters.append(name, value) }
         }
         let text = parameters.formEncoded
-        target = path.map { "/" + Self.encoded($0) }.joined() + (text.isEmpty ? "" : "?" + text)
+        target = path.map { "/" + URLPath.escapedSegment($0) }.joined() + (text.isEmpty ? "" : "?" + text)
     }
 
     /// A `GET`.
@@ -58,20 +58,5 @@ public struct APICall: Sendable {
     /// A `POST` of JSON.
     public static func post(_ json: JSON, to path: [String], fields: HTTPFields = [:]) -> APICall {
         APICall(.post, path, fields: fields, body: .bytes(json.utf8, type: "application/json"))
-    }
-
-    /// With everything escaped that is not unreserved (RFC 3986 §2.3).
-    private static func encoded(_ segment: String) -> String {
-        var output: [UInt8] = []
-        for byte in segment.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"):
-                output.append(byte)
-            default: output += "%\([byte].hex.uppercased())".utf8
-            }
-        }
-        return String(decoding: output, as: UTF8.self)
     }
 }

@@ -27,9 +27,18 @@ public final class WarmRun: Sendable {
 
     /// How many batches are under way: while the last downloads of one end, those of the other go on.
     private static let lanes = 2
+    /// The most lines of a batch.
     private static let batchSize = 500
+    /// The longest body of a batch that a server takes, in bytes.
+    private static let batchBytes = 8 << 20
     /// How often a batch is sent when the server has too much to do.
     private static let maximumTries = 10
+
+    /// Some of the lines, and the request for them.
+    private struct Batch {
+        let indices: Range<Int>
+        let body: [UInt8]
+    }
 
     private let client: APIClient
     private let items: [WarmList.Item]
@@ -65,29 +74,31 @@ public final class WarmRun: Sendable {
         }
     }
 
-    private func takeBatch() -> Range<Int>? {
-        let count = items.count
-        return next.withLock { next in
-            guard next < count else { return nil }
-            let batch = next..<min(next + Self.batchSize, count)
-            next = batch.upperBound
-            return batch
+    /// The next lines, as many as a server takes at once; `nil` when there are no more.
+    private func takeBatch() -> Batch? {
+        next.withLock { next in
+            let first = next
+            var body: [UInt8] = []
+            for item in items[first...].prefix(Self.batchSize) {
+                let request = options.json(url: item.url, ttl: item.ttl).utf8
+                // One that is too long by itself is sent: the server says so.
+                guard body.isEmpty || body.count + request.count < Self.batchBytes else { break }
+                body += request
+                body.append(UInt8(ascii: "\n"))
+                next += 1
+            }
+            return body.isEmpty ? nil : Batch(indices: first..<next, body: body)
         }
     }
 
-    private func send(_ batch: Range<Int>) async throws {
-        var body: [UInt8] = []
-        for item in items[batch] {
-            options.json(url: item.url, ttl: item.ttl).write(into: &body)
-            body.append(UInt8(ascii: "\n"))
-        }
-        let call = APICall(.post, ["downloads"], body: .bytes(body, type: "application/x-ndjson"))
+    private func send(_ batch: Batch) async throws {
+        let call = APICall(.post, ["downloads"], body: .bytes(batch.body, type: "application/x-ndjson"))
         var tries = 1
         while true {
             do {
                 return try await client.withResponse(to: call) { response in
                     try await response.checkStatus()
-                    try await receive(response, batch)
+                    try await receive(response, batch.indices)
                 }
             } catch ClientError.refused(let problem) where Self.isWorthRetrying(problem, afterTries: tries) {
                 tries += 1
@@ -117,7 +128,7 @@ public final class WarmRun: Sendable {
 
     private func readEnd(from line: [UInt8], in batch: Range<Int>) throws -> (Int, End) {
         guard let answer = try? JSON(parsing: line), case .object(let members) = answer,
-            let number = answer["index"]?.integerValue, (0..<Int64(batch.count)).contains(number)
+            let number = answer["index"]?.countValue, number < batch.count
         else { throw ClientError.unexpected("a line of the batch has no index") }
         let index = batch.lowerBound + Int(number)
         let item = items[index]

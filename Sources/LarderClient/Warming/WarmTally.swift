@@ -26,7 +26,8 @@ public struct WarmTally: Hashable, Sendable {
         switch end.result {
         case .success(let kept):
             outcomes[kept.outcome, default: 0] += 1
-            if kept.outcome == .downloaded || kept.outcome == .joined { bytes += kept.entry.contentLength }
+            guard kept.outcome == .downloaded || kept.outcome == .joined else { return }
+            bytes = bytes.addingClamped(kept.entry.contentLength)
         case .failure: failed += 1
         }
     }

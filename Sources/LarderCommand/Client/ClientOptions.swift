@@ -87,9 +87,12 @@ struct ClientOptions: ParsableArguments {
             case let error as ClientError: (ExitStatus(error), error.description, error.problem?.json)
             default: (.failed, "\(error)", nil)
             }
-        let line = json ? (problem ?? ["detail": .string(words)]).text : "Error: \(LogText.words(words))"
         // Where nobody listens there is nothing to be done about it.
-        try? Console.error.print(line)
+        if json {
+            try? Console.error.print(json: problem ?? ["detail": .string(words)])
+        } else {
+            try? Console.error.print("Error: \(LogText.words(words))")
+        }
         return status.code
     }
 }

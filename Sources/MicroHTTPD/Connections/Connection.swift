@@ -25,7 +25,7 @@ final class Connection: @unchecked Sendable {
 
     /// When the client is cut off, in milliseconds of ``DaemonCore/now()``; `Int64.max` is never.
     let deadline: Atomic<Int64>
-    /// Whether there is a request with a complete head and an incomplete answer.
+    /// Whether there is a request whose first line has come and whose answer is not complete.
     let isBusy = Atomic<Bool>(false)
     /// Whether an answer is under way: libmicrohttpd has it, and the kernel has not all of it.
     let isAnswering = Atomic<Bool>(false)
@@ -77,6 +77,7 @@ final class Connection: @unchecked Sendable {
     /// Copies the target, which is cut up in place after this call, and ends it at its `?`: nobody looks at the
     /// arguments that libmicrohttpd would find there, but each would take a record of the connection's memory.
     func receiveTarget(_ text: UnsafeMutablePointer<CChar>?) {
+        isBusy.store(true, ordering: .relaxed)
         targetCount = text.map { strlen($0) } ?? 0
         if targetCount > target.count || target.count > 4096 {
             target.deallocate()
@@ -112,7 +113,6 @@ final class Connection: @unchecked Sendable {
             isBodyIncomplete = isBodyIncomplete && exchange.isRefusedUnread
             return exchange.proceed()
         }
-        isBusy.store(true, ordering: .relaxed)
         isAwaited.store(false, ordering: .relaxed)
         let recordCount = Int(cmhd_record_count(handle))
         return RawFieldLine.withLines(of: handle, limit: recordCount) { begin(line, $0, recordCount: recordCount) }
@@ -194,6 +194,14 @@ final class Connection: @unchecked Sendable {
 
     /// Whether nothing can be said to the client past libmicrohttpd, but on the connection's own thread.
     var isSecure: Bool { tls != nil }
+
+    /// Whether the socket holds bytes that libmicrohttpd has not read.
+    var hasUnread: Bool {
+        openDescriptor.withLock { descriptor in
+            var byte: UInt8 = 0
+            return descriptor >= 0 && recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) > 0
+        }
+    }
 
     /// Cuts the client off: libmicrohttpd sees the end of the connection and closes it.
     func shutDown() {

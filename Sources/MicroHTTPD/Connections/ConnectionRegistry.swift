@@ -89,9 +89,18 @@ final class ConnectionRegistry: Sendable {
         connections.withLock { $0[id] }
     }
 
-    /// How many connections have a request whose head is complete and whose answer is not.
+    /// How many connections have a request whose first line has come and whose answer is not complete.
     var busyCount: Int {
         connections.withLock { table in table.values.count { $0.isBusy.load(ordering: .relaxed) } }
+    }
+
+    /// Whether nobody has a request here, or bytes on the way to a thread that may be one. It looks at every connection
+    /// and its socket. Between reading bytes and knowing what they are a thread is quiet, too: look twice.
+    var isQuiet: Bool {
+        let open = connections.withLock { Array($0.values) }
+        // Others were accepted, and no thread has them yet.
+        guard servedCount == open.count else { return false }
+        return !open.contains { $0.hasUnread || $0.isBusy.load(ordering: .relaxed) }
     }
 
     /// The connections that have an answer under way.

@@ -85,8 +85,8 @@ final class Acceptor: Sendable {
         let client = RemoteAddress(address)
         let isFull = isFull
         core.registry.expectOne()
-        if isFull { return refuse(descriptor, core.fullAnswer) }
-        guard core.registry.admit(client, limit: limit) else { return refuse(descriptor, core.crowdAnswer) }
+        if isFull { return refuse(descriptor, .limit) }
+        guard core.registry.admit(client, limit: limit) else { return refuse(descriptor, .address) }
         // It closes the socket when it refuses it.
         guard !cmhd_add_connection(daemon, descriptor, address, length) else { return }
         core.registry.leave(client, limit: limit)
@@ -94,7 +94,13 @@ final class Acceptor: Sendable {
     }
 
     /// Answers a client that there is no connection for, and lets it read that.
-    private func refuse(_ descriptor: Int32, _ answer: [UInt8]) {
+    private func refuse(_ descriptor: Int32, _ reason: ConnectionRefusal) {
+        core.configuration.refused(reason)
+        let answer =
+            switch reason {
+            case .limit: core.fullAnswer
+            case .address: core.crowdAnswer
+            }
         _ = send(descriptor, answer, answer.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
         _ = shutdown(descriptor, Int32(SHUT_WR))
         if core.lingering.take(descriptor, id: core.registry.newID()) { return }

@@ -38,6 +38,10 @@ extension Daemon {
         /// the default: nothing. Over TLS it gets nothing: there was no handshake yet.
         public var crowdAnswer: Response?
 
+        /// Is told of each connection that gets ``fullAnswer`` or ``crowdAnswer``, on the thread that accepts them,
+        /// which it must not keep waiting. One that waits in the kernel's queue is none yet. Default: nothing is done.
+        public var refused: @Sendable (ConnectionRefusal) -> Void = { _ in }
+
         /// What a client gets that takes too long for the head of its first request or for a body, before it is cut
         /// off (RFC 9110 §15.5.9); its body is in memory. `nil`, the default: nothing. Over TLS it gets nothing: what
         /// is sent there is encrypted on the connection's own thread.

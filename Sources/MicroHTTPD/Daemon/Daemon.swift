@@ -63,7 +63,8 @@ public final class Daemon: Sendable {
     /// How many clients are connected.
     public var connectionCount: Int { running?.core.registry.count ?? 0 }
 
-    /// How many requests have a complete head and are not answered whole yet. It looks at every connection.
+    /// How many requests have come, with their first line at least, and are not answered whole yet. It looks at every
+    /// connection.
     public var exchangesInFlight: Int { running?.core.registry.busyCount ?? 0 }
 
     /// From now on new connections begin with these credentials; those that are open go on with theirs. Before the
@@ -78,10 +79,11 @@ public final class Daemon: Sendable {
         running?.core.isDraining.store(true, ordering: .relaxed)
     }
 
-    /// Stops: closes the listening socket, waits until the requests in flight are answered and the clients that were
-    /// refused had time to see it (at most 5 s of silence each), at most `deadline`, then cuts off what is left (each
-    /// ``Exchange`` that is not answered by then hangs up) and ends the threads. Returns when all of that is done.
-    /// Stopping a daemon that does not run does nothing.
+    /// Stops: closes the listening socket, waits until the requests of those who had connected by then are answered,
+    /// also where no thread had come to read them, and the clients that were refused had time to see it (at most 5 s of
+    /// silence each), at most `deadline`, then cuts off what is left (each ``Exchange`` that is not answered by then
+    /// hangs up) and ends the threads. Returns when all of that is done. Stopping a daemon that does not run does
+    /// nothing.
     public func stop(deadline: Duration) async {
         let daemon: RunningDaemon? = lifecycle.withLock { state in
             guard case .running(let daemon) = state else { return nil }

@@ -71,7 +71,11 @@ final class RunningDaemon: @unchecked Sendable {
         socket?.stopListening()
 
         let end = MonotonicClock.milliseconds() + max(0, deadline.milliseconds)
-        while core.registry.busyCount > 0, MonotonicClock.milliseconds() < end { usleep(2000) }
+        var quietLooks = 0
+        while quietLooks < 2, MonotonicClock.milliseconds() < end {
+            quietLooks = core.registry.isQuiet ? quietLooks + 1 : 0
+            usleep(2000)
+        }
 
         // libmicrohttpd aborts the process when it is stopped with a connection suspended, so nobody may suspend any
         // more, everybody is resumed, and then waited for: another thread may be about to resume one right now.

@@ -1,4 +1,5 @@
 import CMicroHTTPD
+import HTTPTypes
 
 /// The head of a request where it lies in libmicrohttpd's memory: nothing is copied, and nothing decoded. It is shown
 /// to ``RequestHandler/readyResponse(to:)``, and valid during that call only.
@@ -51,6 +52,14 @@ public struct RawField {
 
     /// Whether that is its name, in whatever case.
     public func isNamed(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes(name.equalsIgnoringCase) }
+
+    /// Whether that is its name, in whatever case.
+    public func isNamed(_ name: HTTPField.Name) -> Bool {
+        var text = name.canonicalName
+        // The length tells most apart.
+        return text.utf8.count == self.name.count
+            && text.withUTF8 { self.name.equalsIgnoringCase(UnsafeRawBufferPointer($0)) }
+    }
 
     /// Whether its name begins like that, which is written in lower case.
     public func hasPrefix(_ text: StaticString) -> Bool {

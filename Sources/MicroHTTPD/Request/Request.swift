@@ -70,6 +70,19 @@ public struct Request: @unchecked Sendable {
         return fields
     }
 
+    /// Of ``fields``, those with one of these names. It builds nothing of the others.
+    public func fields(named names: [HTTPField.Name]) -> HTTPFields {
+        var fields = HTTPFields()
+        forEachFieldLine { field in
+            guard let name = names.first(where: field.isNamed) else { return }
+            fields.append(HTTPField(name: name, lenientValue: field.value))
+        }
+        return fields
+    }
+
+    /// The value of each line with that name, in order. It builds nothing of the others.
+    public func values(_ name: HTTPField.Name) -> [String] { fields(named: [name]).map(\.value) }
+
     /// The value of the first line with that name, in any case of letters; `nil` when there is none. It builds nothing
     /// but the string.
     public func field(_ name: String) -> String? {

@@ -77,8 +77,7 @@ public struct AddressPolicy: Hashable, Sendable {
             return Self.words(name, deniedBy: rule)
         }
         if let trouble = addresses.lazy.compactMap({ Self.trouble($0, name) }).first { return trouble }
-        guard use == .request, !self.ports.contains(port) else { return nil }
-        return "port \(port) is not among \(self.ports.sorted().map(String.init).joined(separator: ", "))"
+        return use == .request ? trouble(ofPort: port) : nil
     }
 
     /// Why a URL's host is refused whatever its addresses are; `nil` when they decide.
@@ -89,6 +88,22 @@ public struct AddressPolicy: Hashable, Sendable {
         }
         return denied.first { $0.target != .everything && $0.isFor(anyOf: [port]) && $0.names(host: name) }
             .map { Self.words(name, deniedBy: $0) }
+    }
+
+    /// Why a URL's host would be refused by whatever address it had; `nil` when there may be one that is let through.
+    /// An address that is refused for more than this is refused in the words of that.
+    func refusal(ofAnyAddressOf host: String, port: UInt16) -> String? {
+        if let refusal = refusal(ofHost: host, port: port) { return refusal }
+        let name = AddressRule.comparable(host)
+        let mayBeAllowed = allowed.contains { $0.isFor(anyOf: [port]) && ($0.names(host: name) || $0.isRange) }
+        if mayBeAllowed { return nil }
+        let denying = denied.first { $0.target == .everything && $0.isFor(anyOf: [port]) }
+        return denying.map { Self.words(name, deniedBy: $0) } ?? trouble(ofPort: port)
+    }
+
+    private func trouble(ofPort port: UInt16) -> String? {
+        guard !ports.contains(port) else { return nil }
+        return "port \(port) is not among \(ports.sorted().map(String.init).joined(separator: ", "))"
     }
 
     private static func trouble(_ address: IPAddress, _ name: String) -> String? {

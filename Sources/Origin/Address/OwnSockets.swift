@@ -15,9 +15,9 @@ public final class OwnSockets: Sendable {
         _ = ports.withLock { $0.insert(port) }
     }
 
-    /// Whether a connection to an address and port would come out here.
-    func contains(_ address: IPAddress, port: UInt16) -> Bool {
-        ports.withLock { $0.contains(port) } && address.isOfThisMachine
+    /// Why a connection to an address and port is refused: it would come out here; `nil` when it would not.
+    func refusal(of address: IPAddress, port: UInt16) -> String? {
+        ports.withLock { $0.contains(port) } && address.isOfThisMachine ? "it is this server" : nil
     }
 }
 

@@ -42,6 +42,12 @@ struct OriginURL: Hashable {
     /// What connections and limits belong to: scheme, host and port.
     var origin: String { "\(scheme)://\(AddressRule.comparable(host)):\(port)" }
 
+    /// The address that the host is; `nil` when it is a name.
+    var address: IPAddress? {
+        let name = AddressRule.comparable(host)
+        return IPAddress(name.hasPrefix("[") ? name.dropFirst().dropLast() : name[...])
+    }
+
     /// Owns one handle of the parser.
     private struct Parser: ~Copyable {
         private let handle: OpaquePointer

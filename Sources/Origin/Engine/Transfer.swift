@@ -130,8 +130,7 @@ final class Transfer {
         // FTP asks on its first connection, and has its data come by the next.
         let use: AddressPolicy.Use = isFTP && phase != .connecting ? .data(controlPort: url.port) : .request
         let reason =
-            ownSockets.contains(ip, port: port)
-            ? "it is this server" : policy.refusal(of: ip, port: port, host: url.host, for: use)
+            ownSockets.refusal(of: ip, port: port) ?? policy.refusal(of: ip, port: port, host: url.host, for: use)
         if let reason {
             refusal = refusal ?? reason
             return CURL_SOCKET_BAD

@@ -1,4 +1,4 @@
-/// Path and query texts, normalised by RFC 3986 §6.2.2.
+/// Path and query texts: normalised by RFC 3986 §6.2.2, and made of what is not encoded.
 public enum URLPath {
     /// Upper-cases percent-escapes, undoes those of unreserved characters, and escapes non-ASCII.
     static func normalizeEscapes(_ text: String) throws(InvalidURL) -> String {
@@ -53,6 +53,20 @@ public enum URLPath {
             }
         }
         return "/" + kept.joined(separator: "/")
+    }
+
+    /// Any text as one segment of a path: everything is escaped that is not unreserved, slashes too.
+    public static func escapedSegment(_ text: String) -> String {
+        var output: [UInt8] = []
+        output.reserveCapacity(text.utf8.count)
+        for byte in text.utf8 {
+            if isUnreserved(byte) {
+                output.append(byte)
+            } else {
+                appendEscape(of: byte, to: &output)
+            }
+        }
+        return String(decoding: output, as: UTF8.self)
     }
 
     /// RFC 3986 §2.3.

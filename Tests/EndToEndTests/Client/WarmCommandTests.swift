@@ -10,6 +10,14 @@ struct WarmCommandTests {
         Array((0..<count).map { origin.url("/\($0)") + "\n" }.joined().utf8)
     }
 
+    /// Answers as many of a list's URLs at once, and the later ones when the gate is opened.
+    private func gatedOrigin(answering count: Int, _ gate: Gate) throws -> ScriptedOrigin {
+        try ScriptedOrigin { request, connection in
+            if (Int(request.target.dropFirst()) ?? 0) >= count { try gate.waitBlocking() }
+            try connection.respond(body: request.target)
+        }
+    }
+
     @Test("every URL of the list is kept, with its own ttl; the second time nothing is asked of the origin")
     func twice() async throws {
         let origin = try ScriptedOrigin { _, connection in
@@ -70,11 +78,8 @@ struct WarmCommandTests {
 
     @Test("killed and run again, it has done what is left, and no URL was asked for twice")
     func killed() async throws {
-        let gate = Gate("the later half of the answers")
-        let origin = try ScriptedOrigin { request, connection in
-            if (Int(request.target.dropFirst()) ?? 0) >= 50 { try gate.waitBlocking() }
-            try connection.respond(body: request.target)
-        }
+        let gate = Gate("the later answers")
+        let origin = try gatedOrigin(answering: 50, gate)
         defer {
             gate.open()
             origin.stop()
@@ -101,11 +106,8 @@ struct WarmCommandTests {
 
     @Test("interrupted, it ends with what it came to")
     func interrupted() async throws {
-        let gate = Gate("the later half of the answers")
-        let origin = try ScriptedOrigin { request, connection in
-            if (Int(request.target.dropFirst()) ?? 0) >= 20 { try gate.waitBlocking() }
-            try connection.respond(body: request.target)
-        }
+        let gate = Gate("the later answers")
+        let origin = try gatedOrigin(answering: 20, gate)
         defer {
             gate.open()
             origin.stop()
@@ -126,10 +128,7 @@ struct WarmCommandTests {
     @Test("when the server goes away, it ends with what it came to and says so")
     func serverGone() async throws {
         let gate = Gate("never")
-        let origin = try ScriptedOrigin { request, connection in
-            if request.target != "/0" { try gate.waitBlocking() }
-            try connection.respond(body: "x")
-        }
+        let origin = try gatedOrigin(answering: 1, gate)
         defer {
             gate.open()
             origin.stop()

@@ -1,5 +1,7 @@
 import DiskCache
+import HTTPTypes
 import Larder
+import TestSupport
 import Testing
 
 @Suite("What is deployed fits the server")
@@ -69,6 +71,22 @@ struct DeploymentTests {
         let user = try #require(set.members(named: "runAsUser").first?.countValue)
         #expect(dockerfile.values(after: "USER ") == ["\(user):\(user)"])
         #expect(user != 0)
+    }
+
+    @Test("Compose's Prometheus is let in by the name that it asks by, where some names are let in and others are not")
+    func scraped() async throws {
+        let prometheus = try DeployedFile("deploy/prometheus/prometheus.yaml").yaml
+        let target = try #require(prometheus.members(named: "targets").first?.arrayValue?.first?.stringValue)
+        let names = try Deployment.compose().configuration.allowedHosts
+        try await TestServer.with(configure: {
+            $0.adminPort = 0
+            $0.allowedHosts = names
+        }) { (server) async throws in
+            let client = HTTPClient(port: try #require(server.api.adminPort))
+            let host = HTTPField.Name("Host")!
+            #expect(try await client.request("GET", "/metrics", fields: [host: target]).status == 200)
+            #expect(try await client.request("GET", "/metrics", fields: [host: "cache.internal"]).status == 421)
+        }
     }
 
     @Test("they are of this version")

@@ -37,6 +37,15 @@ struct EventBacklogTests {
         #expect(backlog.take().map(\.word) == ["long"])
         backlog.add(TestEvents.failures(0..<5))
         #expect(backlog.takeLoss() == false)
+        // While there is always something, it is said where it was.
+        backlog.add([TestEvents.download(.downloadFailed, "lost", urlLength: 100_000)])
+        _ = backlog.take()
+        backlog.add(TestEvents.failures(5..<6))
+        #expect(backlog.takeLoss() == false)
+        var kinds: [Event.Kind] = []
+        while !backlog.isEmpty { kinds += backlog.take().map(\.kind) }
+        #expect(kinds.suffix(2) == [.reset, .downloadFailed])
+        backlog.add(TestEvents.failures(0..<5))
         #expect(backlog.take().count >= 1)
     }
 }

@@ -134,6 +134,17 @@ struct TimestampTests {
         #expect(Duration.milliseconds(1500).inSeconds == 1.5)
     }
 
+    @Test("a number of seconds of any size becomes a duration")
+    func clampedSeconds() {
+        #expect(Duration.clamping(seconds: 1.5) == .milliseconds(1500))
+        for seconds in [-1.5, -1e300, -Double.infinity, Double.nan, -0.0] {
+            #expect(Duration.clamping(seconds: seconds) == .zero)
+        }
+        for seconds in [1e12, 1e19, 1e300, Double.infinity] {
+            #expect(Duration.clamping(seconds: seconds) == .seconds(315_569_520_000))
+        }
+    }
+
     @Test("the machine's clock shows the machine's time")
     func systemClock() {
         let before = Int64(time(nil))

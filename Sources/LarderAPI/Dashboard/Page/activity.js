@@ -108,7 +108,7 @@ export class Activity extends EventTarget {
 
     async #list(signal) {
         try {
-            const listing = await this.#api.json("GET", "downloads", { signal });
+            const listing = await this.#api.json("GET", "downloads", { query: { limit: 1000 }, signal });
             if (signal.aborted) return;
             this.#listedAt = performance.now();
             this.downloads.replace(listing, this.#listedAt);

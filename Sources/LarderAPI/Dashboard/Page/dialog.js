@@ -27,6 +27,8 @@ export function askForToken(why) {
     // It goes by the property alone: an attribute could be read from the document.
     const input = h("input.mono", {
         id, type: "password", autocomplete: "off", spellcheck: "false", required: true,
+        // What no field of a request can have would not even be refused by the server.
+        pattern: "\\s*[!-~]+\\s*", title: "A token has letters, digits and signs, all of them ASCII",
         "aria-describedby": reason === null ? null : `${id}-why`, "aria-invalid": reason === null ? null : "true",
     });
     return ask({

@@ -37,13 +37,13 @@ export function entryActions({ api, notices, signal, link, path, onChange }) {
         for (const button of buttons) button.removeAttribute("aria-disabled");
     }
 
-    /** What was chosen for the entry is sent again: the ttl counts anew, tags stay. */
+    /** The ttl that was chosen for the entry counts anew; tags and a pin are kept by the server. */
     const refreshNow = {
         words: "It was not refreshed",
         async run() {
-            const { url, expiresInSeconds, tags, pinned } = entry;
+            const { url, expiresInSeconds } = entry;
             const answer = await api.json("POST", "download", {
-                body: { url, ttl: expiresInSeconds, tags, refresh: true, ...(pinned ? { pinned } : {}) }, signal,
+                body: { url, ttl: expiresInSeconds, refresh: true }, signal,
             });
             if (answer.entry.key !== entry.key) {
                 // The key is that of the URL and of the fields of the request, which nobody knows any more.

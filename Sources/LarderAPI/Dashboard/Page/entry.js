@@ -33,7 +33,22 @@ export function entryView(context, { key }) {
         h("section.panel", {}, h("h2", {}, "Metadata"), facts));
     const trouble = h("div");
 
+    let isLoading = false;
+    let isDue = false;
+
+    /** One look at a time, so that an older one does not come last; and one more when something happened meanwhile. */
     async function load() {
+        isDue = true;
+        if (isLoading) return;
+        isLoading = true;
+        while (isDue && !signal.aborted) {
+            isDue = false;
+            await look();
+        }
+        isLoading = false;
+    }
+
+    async function look() {
         try {
             show(await api.json("GET", path, { signal }));
         } catch (error) {

@@ -53,10 +53,14 @@ export function indented(source) {
 export function paint(node, marks, signal) {
     if (CSS.highlights === undefined) return;
     for (const kind of ["name", "string", "literal"]) {
-        const ranges = marks.filter((mark) => mark.kind === kind).map(({ start, end }) => new StaticRange({
-            startContainer: node, startOffset: start, endContainer: node, endOffset: end,
-        }));
-        CSS.highlights.set(`json-${kind}`, new Highlight(...ranges));
+        // One by one: there may be more than a call can have arguments.
+        const highlight = new Highlight();
+        for (const { start, end } of marks.filter((mark) => mark.kind === kind)) {
+            highlight.add(new StaticRange({
+                startContainer: node, startOffset: start, endContainer: node, endOffset: end,
+            }));
+        }
+        CSS.highlights.set(`json-${kind}`, highlight);
     }
     signal.addEventListener("abort", () => CSS.highlights.clear());
 }

@@ -95,13 +95,13 @@ function enter(namespace) {
     api.namespace = namespace;
     activity.follow();
     menu.choose(namespace);
-    listNamespaces(namespace);
+    listNamespaces();
 }
 
-async function listNamespaces(namespace) {
+async function listNamespaces() {
     try {
         const { namespaces } = await api.json("GET", "namespaces");
-        menu.show(namespaces.map((each) => each.name), namespace);
+        menu.show(namespaces.map((each) => each.name), api.namespace);
     } catch {
         // Who may not list them works in the one that is meant all the same.
     }

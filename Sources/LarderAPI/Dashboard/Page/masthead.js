@@ -17,7 +17,7 @@ export function showHealth(element, signal) {
 
 async function readiness() {
     try {
-        const { status } = await (await fetch("readyz", { cache: "no-store" })).json();
+        const { status } = await (await fetch("readyz", { cache: "no-store", signal: AbortSignal.timeout(5000) })).json();
         return Object.hasOwn(WORDS, status) ? status : "unreachable";
     } catch {
         return "unreachable";

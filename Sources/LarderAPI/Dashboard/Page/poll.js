@@ -25,11 +25,13 @@ export function every(milliseconds, task, signal) {
 /** Ends after so many milliseconds, or when the signal says stop. */
 export function pause(milliseconds, signal) {
     return new Promise((resolve) => {
-        const timer = setTimeout(resolve, milliseconds);
-        signal.addEventListener("abort", () => {
+        const end = () => {
             clearTimeout(timer);
+            signal.removeEventListener("abort", end);
             resolve();
-        }, { once: true });
+        };
+        const timer = setTimeout(end, milliseconds);
+        signal.addEventListener("abort", end, { once: true });
     });
 }
 

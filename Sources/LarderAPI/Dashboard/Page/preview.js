@@ -34,6 +34,7 @@ export async function showPreview(element, entry, api, signal) {
         const path = `entries/${encodeURIComponent(entry.key)}/content`;
         const response = await api.open("GET", path, { query: { stale: true }, signal });
         const { data, isWhole } = await readSome(response, MOST[kind]);
+        signal.throwIfAborted();
         const body = { image: imageOf, text: textOf, hex: hexOf }[kind](data, { type, isWhole, entry, signal });
         const rest = isWhole ? null : h(
             "p.muted.small", {}, `These are the first ${bytes(data.length)}`

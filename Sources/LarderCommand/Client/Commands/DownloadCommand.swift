@@ -41,7 +41,7 @@ struct DownloadCommand: AsyncParsableCommand {
                 try await client.save(entry.key, allowsStale: true, to: output)
                 if output == "-" { return }
             }
-            if options.json { return try Console.output.print(answer.json.text) }
+            if options.json { return try Console.output.print(json: answer.json) }
             try report(answer).print()
         }
     }

@@ -19,7 +19,7 @@ struct ExplainCommand: AsyncParsableCommand {
         try await options.perform { client in
             let explanation = try await client.explain(url)
             if options.json {
-                try Console.output.print(explanation.json.text)
+                try Console.output.print(json: explanation.json)
             } else {
                 try explanation.report(now: Date()).print()
             }

@@ -7,7 +7,9 @@ struct GetCommand: AsyncParsableCommand {
         commandName: "get", abstract: "Print the body of what is held.",
         discussion: """
             It never asks an origin: "larder download --output" does, when it has to. With --json the entry's metadata \
-            are printed, and not the body.
+            are printed, and not the body. To a terminal it prints plain text only: it ends with \
+            \(ExitStatus.usage.rawValue) at what is not UTF-8, or is a character that controls the terminal or the \
+            direction of text. With --output - it prints all of it there, too.
             """)
 
     @Argument(help: "The key, or the URL.")
@@ -28,7 +30,7 @@ struct GetCommand: AsyncParsableCommand {
         try await options.perform { client in
             let key = try await client.key(of: EntryReference(entry))
             guard options.json else { return try await client.save(key, allowsStale: stale, to: output) }
-            try Console.output.print(try await client.send(APICall(["entries", key])).json().text)
+            try Console.output.print(json: try await client.send(APICall(["entries", key])).json())
         }
     }
 }

@@ -36,7 +36,7 @@ struct ListCommand: AsyncParsableCommand {
             var isFirst = true
             try await client.list(selection, sort: sort, limit: limit) { entries in
                 if options.json {
-                    for entry in entries { try Console.output.print(entry.json.text) }
+                    for entry in entries { try Console.output.print(json: entry.json) }
                     return
                 }
                 var table = Table(titles: isFirst ? HeldEntry.titles : nil)

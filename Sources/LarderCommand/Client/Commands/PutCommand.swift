@@ -41,9 +41,9 @@ struct PutCommand: AsyncParsableCommand {
             let input = try InputFile(file)
             let answer = try await client.send(call(input)).json()
             withExtendedLifetime(input) {}
-            if options.json { return try Console.output.print(answer.text) }
+            if options.json { return try Console.output.print(json: answer) }
             var report = Report()
-            if let removed = answer["removed"]?.integerValue {
+            if let removed = answer["removed"]?.countValue {
                 report.add("removed", String(removed))
             } else {
                 try HeldEntry(answer).add(to: &report, now: Date())

@@ -35,14 +35,14 @@ struct RemoveCommand: AsyncParsableCommand {
             var isMissing = false
             for entry in entries {
                 let removed = try await remove(EntryReference(entry), client)
-                count += removed
+                count = count.addingClamped(removed)
                 guard removed == 0 else { continue }
                 isMissing = true
                 if !options.json { try Console.error.print("\(LogText.words(entry)): nothing is held") }
             }
             if entries.isEmpty { count = try await client.remove(which.selection, onlyCounts: dryRun) }
             if options.json {
-                try Console.output.print(JSON.object([.init("removed", .number(count))]).text)
+                try Console.output.print(json: ["removed": .number(count)])
             } else {
                 var report = Report()
                 report.add(dryRun ? "would be removed" : "removed", String(count))

@@ -13,7 +13,7 @@ struct StatsCommand: AsyncParsableCommand {
     func run() async throws {
         try await options.perform { client in
             let json = try await client.send(APICall(["stats"])).json()
-            if options.json { return try Console.output.print(json.text) }
+            if options.json { return try Console.output.print(json: json) }
             try Self.report(json).print()
         }
     }
@@ -39,9 +39,9 @@ struct StatsCommand: AsyncParsableCommand {
     private static func cell(_ name: String, _ value: JSON) -> Cell {
         let plain = value.stringValue ?? value.text
         let isBytes = name.hasSuffix("Bytes") || name.hasSuffix("Limit") || name.hasSuffix("Reserve")
-        if isBytes, let bytes = value.integerValue { return Cell(bytes: bytes) }
-        if name.hasSuffix("Seconds"), let seconds = value.doubleValue {
-            return Cell(plain: plain, words: Words.duration(.seconds(seconds)))
+        if isBytes, let bytes = value.countValue { return Cell(bytes: bytes) }
+        if name.hasSuffix("Seconds"), let duration = value.durationValue {
+            return Cell(plain: plain, words: Words.duration(duration))
         }
         return Cell(plain)
     }

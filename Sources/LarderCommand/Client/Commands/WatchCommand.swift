@@ -33,8 +33,8 @@ struct WatchCommand: AsyncParsableCommand {
         watch.namespace = options.namespace == "*" ? "*" : nil
         try await options.perform(silenceLimit: Self.silenceLimit, anyNamespace: true) { client in
             try await watch.run(on: client) { event in
-                let text = options.json ? event.json.text : event.text(forTerminal: Console.output.isTerminal)
-                try Console.output.print(text)
+                guard !options.json else { return try Console.output.print(json: event.json) }
+                try Console.output.print(event.text(forTerminal: Console.output.isTerminal))
             } onPause: { error, delay in
                 try? Console.error.print("\(LogText.words(error.description)); again in \(Words.duration(delay))")
             }

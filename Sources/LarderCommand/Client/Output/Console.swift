@@ -1,4 +1,5 @@
 import Foundation
+import Primitives
 
 /// Standard output or standard error of a command, written at once: whoever reads it through a pipe sees each line when
 /// it comes.
@@ -27,6 +28,11 @@ struct Console: Sendable {
     /// Writes a line. Throws ``CommandFailure``.
     func print(_ line: String) throws(CommandFailure) {
         try write(Array((line + "\n").utf8))
+    }
+
+    /// Writes JSON as a line; to a terminal with escapes for what would speak to it. Throws ``CommandFailure``.
+    func print(json: JSON) throws(CommandFailure) {
+        try print(isTerminal ? LogText.json(json) : json.text)
     }
 
     /// Writes all of the bytes. Throws ``CommandFailure``.

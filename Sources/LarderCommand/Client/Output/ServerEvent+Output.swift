@@ -16,8 +16,8 @@ extension ServerEvent {
     private var details: Cell {
         if let words = data["error"]?["detail"]?.stringValue { return Cell(words) }
         if data["fromCache"] == true { return Cell("from the cache") }
-        guard let received = data["receivedBytes"]?.integerValue else { return Cell("") }
-        guard let total = data["totalBytes"]?.integerValue else { return Cell(bytes: received) }
+        guard let received = data["receivedBytes"]?.countValue else { return Cell("") }
+        guard let total = data["totalBytes"]?.countValue else { return Cell(bytes: received) }
         return Cell(plain: "\(received)/\(total)", words: "\(Words.bytes(received)) of \(Words.bytes(total))")
     }
 }

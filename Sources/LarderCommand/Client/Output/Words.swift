@@ -5,7 +5,7 @@ import Primitives
 enum Words {
     /// `512 B`, `1.5 KiB`, `12.0 MiB`, `345 GiB`.
     static func bytes(_ count: Double) -> String {
-        guard count >= 1024 else { return "\(Int(max(count, 0))) B" }
+        guard count >= 1024 else { return "\(count > 0 ? Int(count) : 0) B" }
         var value = count
         for unit in ["KiB", "MiB", "GiB", "TiB"] {
             value /= 1024
@@ -39,7 +39,7 @@ enum Words {
         formatter.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
         guard let date = formatter.date(from: rfc3339) else { return rfc3339 }
         let distance = date.timeIntervalSince(now)
-        let text = duration(.seconds(abs(distance)), parts: 1)
+        let text = duration(.clamping(seconds: abs(distance)), parts: 1)
         return distance < 0 ? "\(text) ago" : "in \(text)"
     }
 }

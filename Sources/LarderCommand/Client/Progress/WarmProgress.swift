@@ -17,7 +17,7 @@ struct WarmProgress {
 
     private var whole: ProgressLine {
         let fraction = tally.total == 0 ? 1 : Double(tally.ended) / Double(tally.total)
-        let bytes = running.reduce(tally.bytes) { $0 + $1.receivedBytes }
+        let bytes = running.reduce(tally.bytes) { $0.addingClamped($1.receivedBytes) }
         var details = [tally.counts]
         if let left { details.append("\(Words.duration(left)) left") }
         if elapsed > .zero { details.append("\(Words.bytes(Double(bytes) / elapsed.inSeconds))/s") }

@@ -38,8 +38,11 @@ actor WarmSession {
         }
         display.clear()
         let elapsed = ContinuousClock.now - start
-        let summary = printsJSON ? tally.summaryJSON(elapsed: elapsed).text : tally.summary(elapsed: elapsed)
-        try Console.output.print(summary)
+        if printsJSON {
+            try Console.output.print(json: tally.summaryJSON(elapsed: elapsed))
+        } else {
+            try Console.output.print(tally.summary(elapsed: elapsed))
+        }
         if let failure = (outputFailure as (any Error)?) ?? failure { throw failure }
         if tally.failed > 0 { throw ExitStatus.failed.code }
     }
@@ -59,7 +62,7 @@ actor WarmSession {
         tally.add(end)
         if printsJSON {
             do {
-                try Console.output.print(end.json.text)
+                try Console.output.print(json: end.json)
             } catch {
                 outputFailure = outputFailure ?? error
             }
@@ -77,7 +80,7 @@ actor WarmSession {
     private func say(of subject: String, _ words: String) {
         guard !printsJSON else {
             let line: JSON = ["subject": .string(subject), "detail": .string(words)]
-            try? Console.error.print(line.text)
+            try? Console.error.print(json: line)
             return
         }
         display.say("\(LogText.words(subject)): \(LogText.words(words))")

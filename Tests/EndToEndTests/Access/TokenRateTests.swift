@@ -1,0 +1,73 @@
+import HTTPTypes
+import Larder
+import Primitives
+import TestSupport
+import Testing
+
+@Suite("How often a token may ask")
+struct TokenRateTests {
+    @Test("a token's rate holds for answers at hand, too; others are not slowed down by it")
+    func rate() async throws {
+        let start = ContinuousClock.now
+        let passed = Locked(Duration.zero)
+        let tokens = try TestTokens(
+            [.init(name: "me"), .init(name: "slow", rate: 2)], clock: { start + passed.withLock { $0 } })
+        try await TestServer.with(tokens: tokens.store) { (server) async throws in
+            let target = "/entries/a/content"
+            func ask(_ name: String) async throws -> HTTPReply {
+                try await server.client.request("GET", target, fields: tokens.fields(name, for: target))
+            }
+            let put = tokens.fields("me", for: target)
+            #expect(try await server.client.request("PUT", target, fields: put, text: "one").status == 200)
+            for _ in 0..<2 {
+                for _ in 0..<10 { #expect(try await ask("me").status == 200) }
+                for _ in 0..<4 { #expect(try await ask("slow").status == 200) }
+                let reply = try await ask("slow")
+                #expect(reply.status == 429)
+                #expect(reply["Retry-After"] == "1")
+                #expect(try await ask("me").status == 200)
+                passed.withLock { $0 += .seconds(2) }
+            }
+            #expect(server.space.cache.hitsAtHand > 0)
+        }
+    }
+
+    @Test("a batch counts as many requests as it has elements, and what is refused counts, too")
+    func batchRate() async throws {
+        let start = ContinuousClock.now
+        let passed = Locked(Duration.zero)
+        let tokens = try TestTokens([.init(name: "slow", rate: 5)], clock: { start + passed.withLock { $0 } })
+        try await TestServer.with(tokens: tokens.store) { (server) async throws in
+            func ask(_ method: String, _ target: String, _ text: String = "") async throws -> Int {
+                var fields = tokens.fields("slow", for: target)
+                fields[.contentType] = "application/json"
+                return try await server.client.request(method, target, fields: fields, text: text).status
+            }
+            let batch = "[" + Array(repeating: #"{"url": "x"}"#, count: 30).joined(separator: ",") + "]"
+            #expect(try await ask("POST", "/downloads", batch) == 200)
+            #expect(try await ask("GET", "/entries") == 429)
+            // 10 at once, 30 taken: 4 seconds and a little bring it back to one.
+            passed.withLock { $0 = .milliseconds(4100) }
+            #expect(try await ask("GET", "/entries") == 429)
+            passed.withLock { $0 = .milliseconds(4300) }
+            #expect(try await ask("GET", "/entries/none") == 404)
+            #expect(try await ask("GET", "/entries/none") == 429)
+        }
+    }
+
+    @Test("who has used up more than there was is told how long it is until there is some again")
+    func retryAfter() async throws {
+        let start = ContinuousClock.now
+        let tokens = try TestTokens([.init(name: "slow", rate: 0.1)], clock: { start })
+        try await TestServer.with(tokens: tokens.store) { (server) async throws in
+            var fields = tokens.fields("slow", for: "/downloads")
+            fields[.contentType] = "application/json"
+            let batch = "[" + Array(repeating: #"{"url": "x"}"#, count: 30).joined(separator: ",") + "]"
+            _ = try await server.client.request("POST", "/downloads", fields: fields, text: batch)
+            let reply = try await server.client.request("GET", "/entries", fields: fields)
+            #expect(reply.status == 429)
+            // One at once, 30 taken: 29 are owed, and one is wanted.
+            #expect(reply["Retry-After"] == "300")
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import Foundation
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+@Suite("client commands on a terminal")
+struct TerminalOutputTests {
+    /// What a command shows on a terminal, and how it ends.
+    private func show(
+        _ arguments: [String], _ larder: ClientCommands
+    ) async throws -> (exit: ChildProcess.Exit, text: String) {
+        let terminal = try PseudoTerminal(columns: 80)
+        let run = try larder.start(arguments, terminal: terminal)
+        terminal.release()
+        return (try await run.process.wait(), try await terminal.outputToEnd())
+    }
+
+    @Test("get prints to a terminal what is text; anything else only when that is said, and elsewhere as it is")
+    func body() async throws {
+        let hostile = "a\u{1b}]0;x\u{7}b"
+        let server = try ScriptedOrigin { request, connection in
+            try connection.respond(body: request.target == "/entries/text/content" ? "é\n" : hostile)
+        }
+        defer { server.stop() }
+        let larder = ClientCommands(server: server.url(""))
+        let text = try await show(["get", "text"], larder)
+        #expect(text.exit == .status(0) && text.text == "é\r\n", "\(text)")
+        let refused = try await show(["get", "binary"], larder)
+        #expect(refused.exit == .status(64))
+        #expect(refused.text.contains("--output -") && !refused.text.unicodeScalars.contains("\u{1b}"))
+        let meant = try await show(["get", "binary", "--output", "-"], larder)
+        #expect(meant.exit == .status(0) && meant.text == hostile)
+        #expect(try await larder.run(["get", "binary"]).text == hostile)
+    }
+
+    @Test("--json escapes what would speak to a terminal; elsewhere it is as it came")
+    func json() async throws {
+        let json: JSON = ["key": "a\u{9b}2J\u{7f}\u{202e}b"]
+        let server = try ScriptedOrigin { _, connection in
+            try connection.respond(fields: [.contentType: "application/json"], body: json.text)
+        }
+        defer { server.stop() }
+        let larder = ClientCommands(server: server.url(""))
+        let shown = try await show(["get", "a", "--json"], larder)
+        #expect(shown.text == ##"{"key":"a\u009b2J\u007f\u202eb"}"## + "\r\n")
+        #expect(try JSON(parsing: shown.text) == json)
+        #expect(try await larder.run(["get", "a", "--json"]).text == json.text + "\n")
+    }
+}

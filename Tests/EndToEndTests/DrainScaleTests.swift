@@ -1,0 +1,169 @@
+import Foundation
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+/// A stop under load; `scripts/test` runs it after the other tests, with nothing beside it.
+@Suite("SIGTERM during 500 requests and 20 downloads", .serialized)
+struct DrainScaleTests {
+    private static let downloads = 20
+    private static let large = [UInt8](repeating: 0x6c, count: 8 << 20)
+    private static let upload = [UInt8](repeating: 0x75, count: 20_000)
+
+    /// A client in the middle of its request, or of the answer.
+    private struct Pending: Sendable {
+        let connection: RawConnection
+        /// What it waits for, or is told, before it goes on.
+        let what: String
+        /// Reads the rest; whether that is what was asked for.
+        let finish: @Sendable (RawConnection) throws -> Bool
+    }
+
+    /// What it was that clients saw and should not have. Not before all have their answers some connections end, those
+    /// whose answers had begun before anybody knew of the stop; none ends with a reset.
+    private static func finish(_ pending: [Pending]) -> [String] {
+        let answers = failures(of: pending) { client in
+            try client.finish(client.connection) ? nil : "another answer"
+        }
+        let ends = failures(of: pending) { client in
+            try client.connection.readToEnd() == [] ? nil : "something behind the answer"
+        }
+        return answers + ends
+    }
+
+    private static func failures(of pending: [Pending], _ failure: (Pending) throws -> String?) -> [String] {
+        pending.compactMap { client in
+            do {
+                return try failure(client).map { "\(client.what): \($0)" }
+            } catch {
+                return "\(client.what): \(error)"
+            }
+        }
+    }
+
+    /// 200 that wait for a download, 100 that wait for a fetch, 100 in the middle of an upload, and 100 that have read
+    /// no more than the head of a large answer.
+    private static func begin(_ origin: ScriptedOrigin, port: UInt16) throws -> [Pending] {
+        let calls = try (0..<200).map { number in
+            let call: JSON = ["url": .string(origin.url("/d\(number % downloads)"))]
+            let connection = try RawConnection(port: port)
+            try connection.sendRequest("POST", "/download", fields: [.contentType: "application/json"], body: call.utf8)
+            return Pending(connection: connection, what: "download \(number)") { connection in
+                let reply = try connection.readReply()
+                return try reply.status == 200 && reply.member("entry", "contentLength") == 10
+            }
+        }
+        let fetches = try (0..<100).map { number in
+            let connection = try RawConnection(port: port)
+            try connection.sendRequest("GET", "/fetch/\(origin.url("/f"))")
+            return Pending(connection: connection, what: "fetch \(number)") { connection in
+                let reply = try connection.readReply()
+                return reply.status == 200 && reply.text == "0123456789"
+            }
+        }
+        let uploads = try (0..<100).map { number in
+            let connection = try RawConnection(port: port)
+            try connection.send("PUT /entries/u\(number)/content HTTP/1.1\r\nHost: localhost\r\n")
+            try connection.send("Content-Length: \(upload.count)\r\n\r\n")
+            try connection.send(upload.prefix(upload.count / 2))
+            return Pending(connection: connection, what: "upload \(number)") { connection in
+                try connection.send(upload.suffix(upload.count / 2))
+                return try connection.readReply().status == 200
+            }
+        }
+        let reads = try (0..<100).map { number in
+            let connection = try RawConnection(port: port)
+            try connection.sendRequest("GET", "/entries/large/content")
+            guard try connection.readHead().status == 200 else { throw CancellationError() }
+            return Pending(connection: connection, what: "read \(number)") { connection in
+                try connection.read(large.count) == large
+            }
+        }
+        return calls + fetches + uploads + reads
+    }
+
+    @Test("/readyz turns 503 first, no request is lost or reset, everything acknowledged is there, and the exit is 0")
+    func drain() async throws {
+        let mayEnd = Gate("the rest of every body at the origin")
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.sendHead(fields: [.contentLength: "10", .cacheControl: "max-age=1000"])
+            try connection.send("01234")
+            try mayEnd.waitBlocking(limit: .seconds(60))
+            try connection.send("56789")
+        }
+        defer {
+            mayEnd.open()
+            origin.stop()
+        }
+        let directory = try TemporaryDirectory()
+        let larder = try await LarderProcess(
+            directory: directory.path("cache"), arguments: ["--drain-delay", "5", "--drain-timeout", "60"])
+        let (client, port) = (larder.client, larder.port)
+        _ = try await client.request("PUT", "/entries/large/content", body: Self.large)
+        let pending = try await blocking { try Self.begin(origin, port: port) }
+        #expect(pending.count == 500)
+        try await origin.waitForRequests(Self.downloads + 1)
+
+        // Others who ask one thing after another, before and during the delay.
+        let isOver = Locked(false)
+        async let hits = concurrently(4) { _ in try await Self.ask(port: port) { isOver.withLock(\.self) } }
+        #expect(try await client.request("GET", "/readyz").status == 200)
+        let start = ContinuousClock.now
+        larder.process.kill(SIGTERM)
+        var reply = try await client.request("GET", "/readyz")
+        while reply.status == 200 { reply = try await client.request("GET", "/readyz") }
+        #expect(reply.status == 503)
+        #expect(try reply.member("status") == "draining")
+        // Who did not see that yet is served.
+        #expect(try await client.request("GET", "/livez").status == 200)
+        isOver.withLock { $0 = true }
+        for count in try await hits { #expect(count > 0) }
+
+        try await blocking {
+            try pollBlocking("nobody to be accepted any more") { (try? RawConnection(port: port)) == nil }
+        }
+        #expect(larder.process.hasExited == nil)
+        mayEnd.open()
+        let failures = try await blocking { Self.finish(pending) }
+        #expect(failures == [])
+        #expect(try await larder.process.wait() == .status(0))
+        #expect(ContinuousClock.now - start < .seconds(65))
+
+        #expect(try await LarderProcess.verify(directory.path("cache")).exit == .status(0))
+        let again = try await LarderProcess(directory: directory.path("cache"))
+        for number in 0..<100 {
+            let reply = try await again.client.request("GET", "/entries/u\(number)/content")
+            #expect(reply.body == Self.upload, "upload \(number)")
+        }
+        for number in 0..<Self.downloads {
+            let call: JSON = ["url": .string(origin.url("/d\(number)"))]
+            let reply = try await again.client.request(
+                "POST", "/download", fields: [.contentType: "application/json"], body: call.utf8)
+            #expect(try reply.member("outcome") == "cached")
+        }
+        #expect(origin.requestCount == Self.downloads + 1)
+        #expect(try await again.stop() == .status(0))
+    }
+
+    /// Asks for a part of an entry on one connection, or on another when it is told that this one closes; how often it
+    /// was answered. Throws when it was not.
+    private static func ask(port: UInt16, until isOver: @escaping @Sendable () -> Bool) async throws -> Int {
+        try await blocking {
+            var count = 0
+            while !isOver() {
+                let connection = try RawConnection(port: port)
+                var closes = false
+                while !closes, !isOver() {
+                    try connection.sendRequest("GET", "/entries/large/content", fields: [.range: "bytes=0-99"])
+                    let reply = try connection.readReply()
+                    guard reply.status == 206, reply.body == Array(large.prefix(100)) else { throw CancellationError() }
+                    closes = reply["Connection"]?.lowercased() == "close"
+                    count += 1
+                }
+                connection.close()
+            }
+            return count
+        }
+    }
+}

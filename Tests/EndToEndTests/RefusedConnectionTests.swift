@@ -1,0 +1,34 @@
+import TestSupport
+import Testing
+
+@Suite("Connections that are refused")
+struct RefusedConnectionTests {
+    @Test("one more of an address than may be gets 503, and counts on /metrics, as no request does")
+    func perAddress() async throws {
+        try await TestServer.with(configure: { $0.maxConnectionsPerClient = 2 }) { (server) async throws in
+            let port = server.api.port
+            try await blocking {
+                let kept = try (0..<2).map { _ in try RawConnection(port: port) }
+                func get(_ target: String, _ connection: RawConnection) throws -> HTTPReply {
+                    try connection.sendRequest("GET", target)
+                    return try connection.readReply()
+                }
+                func refused(_ reason: String) -> String { "larder_connections_refused_total{reason=\"\(reason)\"}" }
+                #expect(try get("/livez", kept[0]).status == 200)
+                let before = try get("/metrics", kept[1]).text
+                #expect(before.contains(refused("address") + " 0\n") && before.contains(refused("limit") + " 0\n"))
+                for _ in 0..<3 {
+                    let third = try RawConnection(port: port)
+                    let answer = try get("/livez", third)
+                    #expect(answer.status == 503 && answer.text.contains("your address"))
+                    third.close()
+                }
+                let after = try get("/metrics", kept[1]).text
+                #expect(after.contains(refused("address") + " 3\n") && after.contains(refused("limit") + " 0\n"))
+                #expect(after.contains(#"larder_http_requests_total{route="getLiveness",status="200"} 1"# + "\n"))
+                #expect(after.contains(#"larder_http_requests_total{route="getLiveness",status="503"} 0"# + "\n"))
+                for connection in kept { connection.close() }
+            }
+        }
+    }
+}

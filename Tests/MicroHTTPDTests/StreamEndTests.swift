@@ -1,0 +1,119 @@
+import MicroHTTPD
+import TestSupport
+import Testing
+
+@Suite("How streamed responses end before their time")
+struct StreamEndTests {
+    @Test(
+        "a stream that fails breaks the answer off, chunked and of known length alike",
+        arguments: [nil, 1000] as [Int64?])
+    func failure(length: Int64?) async throws {
+        let stream = ResponseStream()
+        stream.write(pattern(100))
+        let closed = Mailbox<Void>()
+        stream.onClose { closed.put(()) }
+        try await withDaemon(Handler.streaming(stream, length: length)) { daemon in
+            let client = try RawClient(port: daemon.port)
+            try client.request("GET", "/")
+            _ = try client.receive()
+            stream.fail()
+            #expect(throws: RawClient.Failure.self) { try client.answer() }
+            _ = try closed.wait()
+        }
+    }
+
+    @Test(
+        "an aborted stream is over at once, though its client reads nothing, and though it was finished",
+        arguments: [false, true])
+    func abort(isFinished: Bool) async throws {
+        let stream = ResponseStream()
+        for _ in 0..<256 { stream.write(pattern(64 << 10)) }
+        if isFinished { stream.finish() }
+        let closed = Mailbox<Void>()
+        stream.onClose { closed.put(()) }
+        try await withDaemon(Handler.streaming(stream)) { daemon in
+            let client = try RawClient(port: daemon.port, receiveBuffer: 32 * 1024)
+            try client.request("GET", "/")
+            #expect(try client.receive(atMost: 1).count == 1)
+            #expect(closed.count == 0)
+            stream.abort()
+            _ = try closed.wait()
+            try pollBlocking("no connection") { daemon.connectionCount == 0 }
+            #expect(stream.bufferedCount == 0)
+            #expect(stream.write("x".utf8) == .closed)
+        }
+    }
+
+    @Test("a stream that waits is aborted, too; one that is over leaves the connection's next answer alone")
+    func abortWaiting() async throws {
+        let streams = Mailbox<ResponseStream>()
+        let handler = Handler.answering { _ in
+            let stream = ResponseStream()
+            stream.write("x".utf8)
+            streams.put(stream)
+            return Response(body: .stream(stream, length: nil))
+        }
+        try await withDaemon(handler) { daemon in
+            let client = try RawClient(port: daemon.port)
+            try client.request("GET", "/first")
+            let first = try streams.wait()[0]
+            first.finish()
+            #expect(try client.answer().text == "x")
+            try client.request("GET", "/second")
+            let second = try streams.wait(for: 2)[1]
+            first.abort()
+            second.write("y".utf8)
+            second.finish()
+            #expect(try client.answer().text == "xy")
+            try client.request("GET", "/third")
+            let third = try streams.wait(for: 3)[2]
+            third.abort()
+            #expect(throws: RawClient.Failure.self) { try client.answer() }
+            try pollBlocking("no connection") { daemon.connectionCount == 0 }
+        }
+    }
+
+    @Test("a stream that ends before its declared length breaks the answer off")
+    func tooShort() async throws {
+        let stream = ResponseStream()
+        stream.write(pattern(100))
+        stream.finish()
+        try await withDaemon(Handler.streaming(stream, length: 1000)) { daemon in
+            let client = try RawClient(port: daemon.port)
+            try client.request("GET", "/")
+            #expect(throws: RawClient.Failure.self) { try client.answer() }
+        }
+    }
+
+    @Test("a client that leaves while its stream has nothing to send is noticed")
+    func clientLeaves() async throws {
+        let stream = ResponseStream()
+        let closed = Mailbox<Void>()
+        stream.onClose { closed.put(()) }
+        try await withDaemon(Handler.streaming(stream)) { daemon in
+            var client: RawClient? = try RawClient(port: daemon.port)
+            try client?.request("GET", "/")
+            _ = try client?.receive()
+            client = nil
+            _ = try closed.wait()
+            #expect(stream.write("x".utf8) == .closed)
+            try pollBlocking("no connection") { daemon.connectionCount == 0 }
+        }
+    }
+
+    @Test("a stream that waits does not keep the daemon from stopping")
+    func stop() async throws {
+        let stream = ResponseStream()
+        let closed = Mailbox<Void>()
+        stream.onClose { closed.put(()) }
+        let client = Mailbox<Connected>()
+        try await withDaemon(Handler.streaming(stream), deadline: .zero) { daemon in
+            let raw = try RawClient(port: daemon.port)
+            try raw.request("GET", "/")
+            _ = try raw.receive()
+            client.put(Connected(raw))
+        }
+        #expect(closed.count == 1)
+        #expect(try await blocking { try client.wait()[0].client.isAtEnd() })
+    }
+}
