@@ -35,6 +35,25 @@ struct PurgeTests {
         }
     }
 
+    @Test("a PUT that is answered with 200 is kept, purged or not while its body came", arguments: ["key", "all"])
+    func upload(way: String) async throws {
+        try await TestServer.with { server in
+            let upload = try RawConnection(port: server.api.port)
+            defer { upload.close() }
+            try upload.send("PUT /entries/k/content HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n")
+            try upload.send("Expect: 100-continue\r\n\r\n")
+            // From then on the server knows of it.
+            let isWanted = try await blocking { try upload.readHead().status }
+            #expect(isWanted == 100)
+            let path = way == "key" ? "/entries/k" : "/entries?all=true"
+            #expect(try await server.client.request("DELETE", path).status == (way == "key" ? 404 : 200))
+            try upload.send("new")
+            let status = try await blocking { try upload.readReply(to: "PUT").status }
+            #expect(status == 200)
+            #expect(try await server.get("/entries/k/content").text == "new")
+        }
+    }
+
     @Test("a refresh is not kept either, though only the entry has the tag", arguments: ways, [200, 304])
     func refresh(way: String, status: Int) async throws {
         let gate = Gate("the origin's second answer")

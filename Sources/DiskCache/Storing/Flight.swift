@@ -16,6 +16,10 @@ struct Flight: Sendable {
     /// Whether a purge matched it meanwhile.
     let purged = PurgeMark()
 
+    /// Whether a purge that comes meanwhile may mean it. What an origin sends is as old as the request for it, and may
+    /// be what the purge is to get rid of; what a caller stores is new, and acknowledged, when it is published.
+    private var isFromOrigin: Bool { kind == .download || kind == .response }
+
     init(key: CacheKey, kind: Entry.Kind, url: String?, tags: [String], isVariantOpen: Bool = false) {
         self.key = key
         self.kind = kind
@@ -30,6 +34,7 @@ struct Flight: Sendable {
         let new = Set(more.map(ExactText.init)).subtracting(tags)
         guard !new.isEmpty else { return }
         tags.formUnion(new)
+        guard isFromOrigin else { return }
         switch latePurges {
         case .ofTags(let purged) where purged.isDisjoint(with: new): break
         case .ofTags, .unknown: self.purged.set()
@@ -74,13 +79,12 @@ struct Flight: Sendable {
     /// A purge began: what it means. What is being received is neither fresh nor stale; tags that come later are held
     /// against those of the purge then.
     mutating func meet(_ scope: PurgeScope) -> Meaning {
-        guard isIn(scope.filter) else { return .nothingOfIt }
+        guard isFromOrigin, isIn(scope.filter) else { return .nothingOfIt }
         if scope.filter.state == nil {
             guard let purgedTags = scope.tags, tags.isDisjoint(with: purgedTags) else { return .it }
             latePurges.add(purgedTags)
         }
-        // Only what comes from an origin brings anything up to date.
-        return kind == .download || kind == .response ? .perhapsHeld : .nothingOfIt
+        return .perhapsHeld
     }
 
     /// Whether a filter matches, whatever it says of tag and state.

@@ -1,6 +1,6 @@
 import Primitives
 
-/// The bodies that are being received, so that a purge reaches them.
+/// The bodies that are being received, so that a purge reaches those that come from an origin.
 ///
 /// Why nothing that was purged comes back: a purge marks the flights that match on the writer's thread, before it
 /// removes the first entry, and publishing asks for the mark on the same thread. So a body was either published before

@@ -54,8 +54,9 @@ public final class Reservation: Sendable {
     /// How many bytes have come.
     public var receivedBytes: Int64 { state.withLock { $0.length } }
 
-    /// Whether a purge has matched meanwhile: what is published will answer who waits for it, and not be kept. It stays
-    /// as it is once the reservation has ended.
+    /// Whether a purge has matched meanwhile: what is published will answer who waits for it, and not be kept. Never so
+    /// of what a caller stores, which counts from when it is published. It stays as it is once the reservation has
+    /// ended.
     public var isPurged: Bool { purged.isSet }
 
     /// Its number among the flights of the cache with those parts; `nil` when it is another cache's.
@@ -72,7 +73,8 @@ public final class Reservation: Sendable {
         parts.flights.decide(key, tags: tags, of: flight)
     }
 
-    /// Adds tags to those that the entry will have. When one of them was purged since the reservation, so is this.
+    /// Adds tags to those that the entry will have. When one of them was purged since the reservation, so is this,
+    /// if it comes from an origin.
     public func addTags(_ tags: [String]) {
         if !tags.isEmpty { parts.flights.add(tags, to: flight) }
     }

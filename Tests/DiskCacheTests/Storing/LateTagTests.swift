@@ -52,7 +52,7 @@ struct LateTagTests {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
             let joined = cache.reserve(.url(canonical: url), kind: .download, url: url, tags: ["a"])
-            let stored = cache.reserve(try .data("k"), kind: .data)
+            let stored = cache.reserve(.url(canonical: url + "/k"), kind: .download, url: url + "/k")
             try await cache.remove(matching: [EntryFilter(tag: "g"), EntryFilter(tag: "h")])
             joined.addTags(["a", "b"])
             #expect(!joined.isPurged)
@@ -65,7 +65,7 @@ struct LateTagTests {
                 Issue.record("it was kept")
                 return
             }
-            #expect(try await cache.text(key: "k") == nil)
+            #expect(try await cache.text(url: url + "/k") == nil)
         }
     }
 

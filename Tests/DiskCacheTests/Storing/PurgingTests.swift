@@ -64,6 +64,31 @@ struct PurgingTests {
         }
     }
 
+    @Test(
+        "what a caller stores is acknowledged when it is published, and kept whatever was purged while it came",
+        arguments: [
+            EntryFilter(key: "k"), EntryFilter(prefix: "k"), EntryFilter(tag: "early"), EntryFilter(tag: "late"),
+            EntryFilter(kind: .data), .all,
+        ])
+    func duringUpload(_ filter: EntryFilter) async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            try await cache.store("old", key: "k", tags: ["early", "late"])
+            let reservation = cache.reserve(try .data("k"), kind: .data, tags: ["early"])
+            try reservation.receive(Array("new".utf8))
+            #expect(try await cache.remove(matching: filter) == 1)
+            #expect(!reservation.isPurged)
+            var metadata = EntryMetadata(ttl: .seconds(9))
+            metadata.tags = ["early", "late"]
+            guard case .stored = try await reservation.publish(metadata) else {
+                Issue.record("it was not kept")
+                return
+            }
+            #expect(try await cache.text(key: "k") == "new")
+            #expect(try await cache.remove(matching: filter) == 1)
+        }
+    }
+
     @Test("a reservation that was made after the purge is kept")
     func afterPurge() async throws {
         let fixture = try CacheFixture()

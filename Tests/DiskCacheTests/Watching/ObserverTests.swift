@@ -78,7 +78,8 @@ struct ObserverTests {
     @Test("what is not kept is not told of, nor what a transaction took back")
     func undone() async throws {
         try await Self.with { (_, cache, watcher) async throws in
-            let reservation = cache.reserve(try .data("purged"), kind: .data)
+            let url = "http://h/purged"
+            let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url)
             try reservation.receive([1])
             try await cache.remove(matching: .all)
             _ = try await reservation.publish(EntryMetadata(ttl: .seconds(9)))
