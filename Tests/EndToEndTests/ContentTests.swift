@@ -57,6 +57,18 @@ struct ContentTests {
         }
     }
 
+    @Test("a part of a body, or one that is encoded, is not stored as the whole (RFC 9110 §14.5, §8.4)")
+    func notTheWhole() async throws {
+        try await TestServer.with { (server) async throws in
+            let part = try await server.put("k", [1], fields: [.contentRange: "bytes 0-0/2"])
+            #expect(part.status == 400)
+            let encoded = try await server.put("k", [1], fields: [.contentEncoding: "gzip"])
+            #expect(encoded.status == 415)
+            #expect(try await server.get("/entries/k").status == 404)
+            #expect(try await server.put("k", [1], fields: [.contentEncoding: "identity"]).status == 200)
+        }
+    }
+
     @Test("conditional requests: RFC 9110 §13")
     func conditions() async throws {
         try await TestServer.with { (server) async throws in

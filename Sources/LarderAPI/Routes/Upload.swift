@@ -29,10 +29,11 @@ final class Upload: BodySink {
 
     /// What becomes of the request whose body this is.
     func plan(_ head: Endpoint.Head, service: LarderService) throws(Problem) -> Endpoint.Plan {
-        // RFC 9110 §14.5: a part must not be stored as the whole.
-        guard head.request.field("Content-Range") == nil else {
+        do throws(Problem) {
+            try Self.check(head.request)
+        } catch {
             reservation.abandon()
-            throw .invalid("a part of a body cannot be stored; leave Content-Range out")
+            throw error
         }
         if metadata.ttl <= .zero {
             reservation.abandon()
@@ -49,6 +50,19 @@ final class Upload: BodySink {
         }
         return Endpoint.Plan(body: .sink(self)) { [self] (call) throws(Problem) in
             try publish(call, length: head.request.declaredLength, clock: service.clock)
+        }
+    }
+
+    /// Throws for a body that is not what is to be stored itself.
+    private static func check(_ request: Request) throws(Problem) {
+        // RFC 9110 §14.5: a part must not be stored as the whole.
+        guard request.field("Content-Range") == nil else {
+            throw .invalid("a part of a body cannot be stored; leave Content-Range out")
+        }
+        // §8.4: whoever reads it is not told that it is encoded.
+        if let coding = request.field("Content-Encoding"), coding.lowercased() != "identity" {
+            throw Problem(
+                status: 415, detail: "a body is stored as it is: send it without the Content-Encoding \"\(coding)\"")
         }
     }
 
