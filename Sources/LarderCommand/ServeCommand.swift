@@ -28,8 +28,8 @@ struct ServeCommand: AsyncParsableCommand {
             throw ExitCode.validationFailure
         }
         ProcessLimits.prepare()
-        // It would end the process before somebody listens to it.
-        if configuration.readsFilesAnew { signal(SIGHUP, SIG_IGN) }
+        // It would end the process, in the middle of its answers.
+        signal(SIGHUP, SIG_IGN)
         let logger = LogOutput.start(configuration)
         do {
             let server = try Server(configuration: configuration, logger: logger)

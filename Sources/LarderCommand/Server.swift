@@ -38,12 +38,10 @@ final class Server: Service {
         }
         trims.resume()
         defer { trims.cancel() }
-        let reloads =
-            service.configuration.readsFilesAnew
-            ? DispatchSource.makeSignalSource(signal: SIGHUP, queue: .global()) : nil
-        reloads?.setEventHandler { [self] in reload() }
-        reloads?.resume()
-        defer { reloads?.cancel() }
+        let reloads = DispatchSource.makeSignalSource(signal: SIGHUP, queue: .global())
+        reloads.setEventHandler { [self] in reload() }
+        reloads.resume()
+        defer { reloads.cancel() }
         do {
             try listen()
         } catch {
@@ -82,6 +80,11 @@ final class Server: Service {
 
     /// What an operator changes while the server runs.
     private func reload() {
+        guard tokens != nil || tls != nil else {
+            logger.notice(
+                "SIGHUP changes nothing", metadata: ["reason": "there are no tokens and no certificate to read anew"])
+            return
+        }
         reloadTokens()
         reloadTLS()
     }
@@ -148,11 +151,6 @@ final class Server: Service {
             }
         }
     }
-}
-
-extension Configuration {
-    /// Whether SIGHUP means something: files that an operator changes while the server runs.
-    var readsFilesAnew: Bool { tokensFile != nil || tlsCertificate != nil }
 }
 
 /// Why the port for probes and metrics could not be listened on.

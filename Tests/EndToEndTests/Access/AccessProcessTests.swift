@@ -42,6 +42,16 @@ struct AccessProcessTests {
         #expect(both.text.contains("contradict"))
     }
 
+    @Test("SIGHUP does not end a server that has nothing to read anew")
+    func hangUp() async throws {
+        let directory = try TemporaryDirectory()
+        let larder = try await LarderProcess(directory: directory.path("cache"))
+        larder.process.kill(SIGHUP)
+        try await poll("what the server says of it") { larder.logLines("SIGHUP changes nothing").count == 1 }
+        #expect(try await larder.client.request("GET", "/livez").status == 200)
+        #expect(try await larder.stop() == .status(0))
+    }
+
     @Test(
         "tokens are made, listed and removed; a running server knows after SIGHUP, and keeps what it has on a mistake")
     func reload() async throws {
