@@ -46,6 +46,17 @@ struct EventStreamParserTests {
         #expect(events("id: 1\n\nid\ndata: y\n\n").first?.id == "")
     }
 
+    @Test("what it keeps is the event that has not ended")
+    func pending() {
+        var parser = EventStreamParser()
+        _ = parser.consume(Array("data: \(String(repeating: "x", count: 1000))\n\n".utf8))
+        #expect(parser.pendingBytes == 0)
+        _ = parser.consume(Array(String(repeating: "data\n", count: 100).utf8))
+        #expect(parser.pendingBytes >= 1000)
+        _ = parser.consume(Array("\nevent".utf8))
+        #expect(parser.pendingBytes == 5)
+    }
+
     @Test("the server may say how long to wait before connecting again")
     func retry() {
         var parser = EventStreamParser()

@@ -69,6 +69,24 @@ struct EventWatchTests {
         #expect(server.requests[0].target == target)
     }
 
+    @Test("an event without an end fills no memory, in one line or in many", arguments: ["x", "data\n"])
+    func endlessEvent(text: String) async throws {
+        let piece = "data: " + String(repeating: text, count: (1 << 20) / text.utf8.count)
+        let server = try ScriptedOrigin { _, connection in
+            try connection.startChunks()
+            while true { try connection.sendChunk(piece) }
+        }
+        defer { server.stop() }
+        let client = try APIClient.of(server)
+        let error = await #expect(throws: ClientError.self) {
+            try await watch().run(on: client) { _ in
+            } onPause: { _, _ in
+            }
+        }
+        let isUnexpected = if case .unexpected? = error { true } else { false }
+        #expect(isUnexpected, "\(String(describing: error))")
+    }
+
     @Test("a server that refuses, or is not there at first, is an end; one that is busy later is not")
     func refusals() async throws {
         let server = try ScriptedOrigin { request, connection in

@@ -120,6 +120,22 @@ struct WarmRunTests {
         }
     }
 
+    @Test("a line without an end fills no memory")
+    func endlessLine() async throws {
+        let piece = String(repeating: "x", count: 1 << 20)
+        let server = try ScriptedOrigin { _, connection in
+            try connection.startChunks()
+            while true { try connection.sendChunk(piece) }
+        }
+        defer { server.stop() }
+        let client = try APIClient.of(server)
+        let error = await #expect(throws: ClientError.self) {
+            try await WarmRun(list(1).items, options: DownloadOptions(), client: client) { _ in }.run()
+        }
+        let isUnexpected = if case .unexpected? = error { true } else { false }
+        #expect(isUnexpected, "\(String(describing: error))")
+    }
+
     @Test("when the server goes away, the run ends; what had ended by then was told")
     func serverGone() async throws {
         let server = try ScriptedOrigin { request, connection in

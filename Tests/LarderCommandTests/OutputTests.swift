@@ -39,6 +39,8 @@ struct OutputTests {
         #expect(Words.instant("2026-01-31T09:05:10.000Z", now: now) == "in 1 h")
         #expect(Words.instant("2026-01-30T08:05:09.000Z", now: now) == "1 d ago")
         #expect(Words.instant("soon", now: now) == "soon")
+        let endless = "2026-01-31T08:05:09.\(String(repeating: "2", count: 60))Z"
+        #expect(Words.instant(endless, now: now) == endless)
     }
 
     @Test("a table has columns and titles on a terminal, and tabs and no titles elsewhere")

@@ -25,6 +25,10 @@ struct EventStreamParser {
     private var isBehindCR = false
     private var type = ""
     private var data: [String] = []
+    private var dataBytes = 0
+
+    /// How many bytes it keeps of an event whose end has not come.
+    var pendingBytes: Int { line.count + dataBytes }
 
     /// Takes the next bytes and returns the events that they complete.
     mutating func consume(_ bytes: [UInt8]) -> [Event] {
@@ -56,7 +60,10 @@ struct EventStreamParser {
         let text = String(decoding: value, as: UTF8.self)
         switch String(decoding: name, as: UTF8.self) {
         case "event": type = text
-        case "data": data.append(text)
+        case "data":
+            data.append(text)
+            // With what an element of the array takes.
+            dataBytes += 16 + text.utf8.count
         case "id" where !value.contains(0): id = text
         case "retry":
             if let milliseconds = Int64(digits: text) { retry = .milliseconds(min(milliseconds, Self.longestRetry)) }
@@ -70,6 +77,7 @@ struct EventStreamParser {
         defer {
             type = ""
             data = []
+            dataBytes = 0
         }
         lastEventID = id
         guard !data.isEmpty else { return nil }

@@ -71,6 +71,7 @@ public struct EventWatch: Sendable {
                         for event in parser.consume(piece) { try onEvent(ServerEvent(event)) }
                         if !parser.lastEventID.isEmpty { lastEventID = parser.lastEventID }
                         retry = parser.retry
+                        try response.check(pendingBytes: parser.pendingBytes)
                     }
                 }
                 loss = .broken("the server ended it")

@@ -48,6 +48,12 @@ public struct APIResponse: Sendable {
         return body
     }
 
+    /// Throws ``ClientError/unexpected(_:)`` when more than 16 MiB are kept of a line, or of an event, without its end:
+    /// no answer of the API has such, and its reader would fill the memory.
+    func check(pendingBytes: Int) throws {
+        guard pendingBytes <= 16 << 20 else { throw ClientError.unexpected("a part of it does not end") }
+    }
+
     /// Throws ``ClientError/refused(_:)`` when the status is no success.
     public func checkStatus() async throws {
         guard !(200..<300).contains(status) else { return }

@@ -122,6 +122,7 @@ public final class WarmRun: Sendable {
                 guard open.remove(index) != nil else { throw ClientError.unexpected("it has a line twice") }
                 await onEnd(end)
             }
+            try response.check(pendingBytes: splitter.pendingBytes)
         }
         guard open.isEmpty else { throw ClientError.broken("\(open.count) downloads have no end") }
     }

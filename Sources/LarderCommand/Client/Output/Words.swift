@@ -37,7 +37,8 @@ enum Words {
     static func instant(_ rfc3339: String, now: Date) -> String {
         let formatter = ISO8601DateFormatter()
         formatter.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
-        guard let date = formatter.date(from: rfc3339) else { return rfc3339 }
+        // Digits of a second without end would trap in the formatter; the API writes three.
+        guard rfc3339.utf8.count <= 35, let date = formatter.date(from: rfc3339) else { return rfc3339 }
         let distance = date.timeIntervalSince(now)
         let text = duration(.clamping(seconds: abs(distance)), parts: 1)
         return distance < 0 ? "\(text) ago" : "in \(text)"
