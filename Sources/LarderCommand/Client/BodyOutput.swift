@@ -32,9 +32,10 @@ final class BodyOutput {
             // In a container every process has the number that one which was killed had.
             let name = "\(target).larder-\(String(UInt64.random(in: .min ... .max), radix: 36))"
             temporary = name
-            descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
-            // What takes the place of a file may be read by those who may read that.
-            if isThere, descriptor >= 0 { fchmod(descriptor, status.st_mode & 0o7777) }
+            // What takes the place of a file may be read by those who may read that, and at no time by others. Who runs
+            // it does not get its owner's rights, whatever was so of the file.
+            descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, isThere ? 0o600 : 0o666)
+            if isThere, descriptor >= 0 { fchmod(descriptor, status.st_mode & 0o777) }
         }
         guard descriptor >= 0 else {
             temporary = nil
