@@ -99,6 +99,8 @@ public final class EventHub: @unchecked Sendable {
     var isStopped = false
     /// Since when nobody listens; `nil` while somebody does, and before the first.
     var emptySince: ContinuousClock.Instant?
+    /// Whether it will be seen to, some time, that nobody has listened for long.
+    private var isRestPlanned = false
 
     /// A hub that nobody listens to.
     ///
@@ -210,17 +212,28 @@ public final class EventHub: @unchecked Sendable {
     func leave(_ address: String) {
         if listeners.isEmpty {
             emptySince = now()
-            // Also when nothing happens.
-            let patience = DispatchTimeInterval.milliseconds(Int(limits.patience.milliseconds) + 1)
-            queue.asyncAfter(deadline: .now() + patience) { [weak self] in
-                if let self, listeners.isEmpty { restIfDue() }
-            }
+            planRest()
         }
         intake.withLock { intake in
             let count = intake.listeners[address, default: 1]
             intake.listeners[address] = count > 1 ? count - 1 : nil
             intake.listenerCount -= 1
             if intake.listenerCount == 0 { heard.store(false, ordering: .relaxed) }
+        }
+    }
+
+    /// Has it rest in time also when nothing happens. One timer, however often the last listener leaves.
+    private func planRest() {
+        guard !isRestPlanned else { return }
+        isRestPlanned = true
+        let patience = DispatchTimeInterval.milliseconds(Int(limits.patience.milliseconds) + 1)
+        queue.asyncAfter(deadline: .now() + patience) { [weak self] in
+            guard let self else { return }
+            isRestPlanned = false
+            guard listeners.isEmpty else { return }
+            restIfDue()
+            // The last one has left later than this was planned.
+            if isWanted { planRest() }
         }
     }
 

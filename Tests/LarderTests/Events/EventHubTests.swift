@@ -189,6 +189,28 @@ struct EventHubTests {
         #expect(third.words == ["gap", "3"])
     }
 
+    @Test("it rests also when nothing happens, and whoever left last counts")
+    func restWithoutEvents() async throws {
+        let hub = EventHub(limits { $0.patience = .milliseconds(30) })
+        for _ in 0..<20 {
+            let sink = TestSink()
+            try await listen(hub, sink)
+            sink.leave()
+            try await poll("nobody listening") { !hub.isHeard }
+        }
+        try await poll("rest") { !hub.isWanted }
+    }
+
+    @Test("what has happened by the stop is told, though it is more than one piece")
+    func stopWithMuch() async throws {
+        let (hub, sink) = (EventHub(), TestSink())
+        try await listen(hub, sink)
+        hub.publish(TestEvents.failures(0..<3000))
+        hub.stop()
+        try await poll("the end") { sink.isFinished }
+        #expect(sink.words == (0..<3000).map { "\($0)" })
+    }
+
     @Test("only so many may listen, in all and from one address, and a place is free again when one leaves")
     func places() async throws {
         let hub = EventHub(
