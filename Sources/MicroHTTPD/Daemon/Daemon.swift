@@ -79,11 +79,10 @@ public final class Daemon: Sendable {
         running?.core.isDraining.store(true, ordering: .relaxed)
     }
 
-    /// Stops: closes the listening socket, waits until the requests of those who had connected by then are answered,
-    /// also where no thread had come to read them, and the clients that were refused had time to see it (at most 5 s of
-    /// silence each), at most `deadline`, then cuts off what is left (each ``Exchange`` that is not answered by then
-    /// hangs up) and ends the threads. Returns when all of that is done. Stopping a daemon that does not run does
-    /// nothing.
+    /// Stops: closes the listening socket, waits until the requests that had arrived by then are answered, also where
+    /// no thread had come to read them, and the clients that were refused had time to see it (at most 5 s of silence
+    /// each), at most `deadline`, then cuts off what is left (each ``Exchange`` that is not answered by then hangs up)
+    /// and ends the threads. Returns when all of that is done. Stopping a daemon that does not run does nothing.
     public func stop(deadline: Duration) async {
         let daemon: RunningDaemon? = lifecycle.withLock { state in
             guard case .running(let daemon) = state else { return nil }

@@ -71,8 +71,9 @@ final class RunningDaemon: @unchecked Sendable {
         socket?.stopListening()
 
         let end = MonotonicClock.milliseconds() + max(0, deadline.milliseconds)
+        // Between reading a request and saying so a thread shows neither; it may be kept from its processor there.
         var quietLooks = 0
-        while quietLooks < 2, MonotonicClock.milliseconds() < end {
+        while quietLooks < 10, MonotonicClock.milliseconds() < end {
             quietLooks = core.registry.isQuiet ? quietLooks + 1 : 0
             usleep(2000)
         }
