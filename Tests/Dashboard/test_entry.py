@@ -113,6 +113,34 @@ def test_refresh_pin_and_delete(page, server, origin):
     assert server.entry(key) is None
 
 
+def test_a_look_that_began_before_a_change_does_not_undo_it(page, server, origin):
+    url = origin.serve("/a", "text/plain", "x")
+    key = server.download(url, ttl=3600)["key"]
+    page.open(server)
+    page.entry(key)
+    # What the page asks for next comes when it is let go, as it was when it was asked for.
+    page.value("""
+        const fetched = window.fetch;
+        window.looks = 0;
+        window.fetch = async (target, options) => {
+            const answer = await fetched(target, options);
+            if ((options.method ?? "GET") === "GET" && String(target).endsWith(arguments[0])) {
+                window.looks += 1;
+                if (window.looks === 1) await new Promise((resolve) => { window.letGo = resolve; });
+            }
+            return answer;
+        };
+        """, key)
+    server.download(url, ttl=3600, refresh=True)
+    page.wait(lambda: page.value("return window.looks") == 1, "the look after the refresh")
+    page.button("Pin").click()
+    page.button("Unpin")
+    page.value("window.letGo()")
+    page.wait(lambda: page.value("return window.looks") == 2, "one more look")
+    page.button("Unpin")
+    assert "pinned" in page.texts(".chip")
+
+
 def test_a_ttl_of_nothing_removes_data_when_it_is_confirmed(page, server):
     server.put("mine", "x", ttl=3600)
     page.open(server)

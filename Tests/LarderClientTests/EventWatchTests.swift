@@ -71,11 +71,8 @@ struct EventWatchTests {
 
     @Test("an event without an end fills no memory, in one line or in many", arguments: ["x", "data\n"])
     func endlessEvent(text: String) async throws {
-        let piece = "data: " + String(repeating: text, count: (1 << 20) / text.utf8.count)
-        let server = try ScriptedOrigin { _, connection in
-            try connection.startChunks()
-            while true { try connection.sendChunk(piece) }
-        }
+        let server = try ScriptedOrigin.endless(
+            "data: " + String(repeating: text, count: (1 << 20) / text.utf8.count))
         defer { server.stop() }
         let client = try APIClient.of(server)
         let error = await #expect(throws: ClientError.self) {
@@ -87,11 +84,13 @@ struct EventWatchTests {
         #expect(isUnexpected, "\(String(describing: error))")
     }
 
-    @Test("a server that refuses, or is not there at first, is an end; one that is busy later is not")
-    func refusals() async throws {
+    @Test(
+        "a server that refuses, or is not there at first, is an end; one that is busy later, or behind a proxy, is not",
+        arguments: [429, 502, 503, 504])
+    func refusals(status: Int) async throws {
         let server = try ScriptedOrigin { request, connection in
-            let problem: JSON = ["status": 503, "detail": "busy"]
-            guard request.index != 1 else { return try connection.respond(503, json: problem) }
+            let problem: JSON = ["status": .number(status), "detail": "busy"]
+            guard request.index != 1 else { return try connection.respond(status, json: problem) }
             guard request.index < 3 else {
                 return try connection.respond(401, json: ["status": 401, "detail": "the token is not good"])
             }

@@ -14,6 +14,16 @@ extension APIClient {
     }
 }
 
+extension ScriptedOrigin {
+    /// Answers with one piece after the other, for as long as somebody reads.
+    static func endless(_ piece: String) throws -> ScriptedOrigin {
+        try ScriptedOrigin { _, connection in
+            try connection.startChunks()
+            while true { try connection.sendChunk(piece) }
+        }
+    }
+}
+
 extension ScriptedOrigin.Connection {
     /// Answers with JSON.
     func respond(_ status: Int = 200, json: JSON, fields: HTTPFields = [:]) throws {

@@ -122,11 +122,7 @@ struct WarmRunTests {
 
     @Test("a line without an end fills no memory")
     func endlessLine() async throws {
-        let piece = String(repeating: "x", count: 1 << 20)
-        let server = try ScriptedOrigin { _, connection in
-            try connection.startChunks()
-            while true { try connection.sendChunk(piece) }
-        }
+        let server = try ScriptedOrigin.endless(String(repeating: "x", count: 1 << 20))
         defer { server.stop() }
         let client = try APIClient.of(server)
         let error = await #expect(throws: ClientError.self) {

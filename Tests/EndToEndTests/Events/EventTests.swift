@@ -20,7 +20,7 @@ struct EventTests {
         try await TestServer.with { (server) async throws in
             let (url, key) = (origin.url("/a?b=c"), md5(origin.url("/a?b=c")))
             let listener = try await server.listen()
-            async let reply = server.download(["url": .string(url), "ttl": 60, "tags": ["one"]])
+            async let first = server.download(["url": .string(url), "ttl": 60, "tags": ["one"]])
             let started = try await listener.wait(for: 1)[0]
             #expect(started.type == "download.started")
             #expect(started.data["state"] == "running")
@@ -32,7 +32,7 @@ struct EventTests {
             #expect(progress.data["receivedBytes"] == 5)
             #expect(progress.data["totalBytes"] == 10)
             gate.open()
-            #expect(try await reply.status == 200)
+            #expect(try await first.status == 200)
             let events = try await listener.wait(for: 4)
             #expect(events.map(\.type).suffix(2) == ["entry.stored", "download.succeeded"])
             #expect(events[2].data["kind"] == "download")
@@ -44,8 +44,12 @@ struct EventTests {
             #expect(ended["entry"]?["contentLength"] == 10)
             #expect(ended["entry"]?["tags"] == ["one"])
             #expect(events.allSatisfy { $0.key == key && $0.data["url"] == .string(url) })
-            #expect(try await server.download(["url": .string(url)]).member("outcome") == "cached")
+            let reply = try await server.download(["url": .string(url), "tags": ["two"]])
+            #expect(try reply.member("outcome") == "cached")
             let again = try await listener.wait(for: 5)[4]
+            // Those that this request added, too.
+            #expect(again.data["tags"] == ["one", "two"])
+            #expect(again.data["entry"]?["tags"] == ["one", "two"])
             #expect(again.type == "download.succeeded")
             #expect(again.data["fromCache"] == true)
             #expect(again.data["entry"]?["key"] == .string(key))

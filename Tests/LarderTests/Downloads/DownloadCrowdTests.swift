@@ -1,4 +1,3 @@
-import DiskCache
 import Foundation
 import Origin
 import Primitives
@@ -9,27 +8,6 @@ import Testing
 
 @Suite("Many callers of one download")
 struct DownloadCrowdTests {
-    /// A manager over a cache and a client of its own.
-    private func withDownloads(_ body: (DownloadManager) async throws -> Void) async throws {
-        let temporary = try TemporaryDirectory("larder-downloads")
-        let cache = try DiskCache(
-            in: try CacheDirectory(path: temporary.path("cache")), configuration: DiskCache.Configuration())
-        defer { cache.close() }
-        var configuration = OriginClient.Configuration()
-        configuration.addressPolicy = AddressPolicy(allowing: [try AddressRule("127.0.0.1")])
-        let client = OriginClient(configuration: configuration)
-        defer { client.shutDown() }
-        let clock = SystemClock()
-        let downloads = DownloadManager(
-            tools: Flight.Tools(
-                cache: cache, origin: client, clock: clock, metrics: ServiceMetrics(), options: NamespaceOptions(),
-                events: NamespaceEvents(hub: EventHub(clock: clock), namespace: "default", clock: clock),
-                entryLimit: 1 << 20),
-            schemes: ["http"], allowances: DownloadManager.Allowances())
-        defer { downloads.stop() }
-        try await body(downloads)
-    }
-
     /// The nanoseconds of processor time this thread has used.
     private func processorTime() -> Int {
         var time = timespec()
@@ -54,7 +32,7 @@ struct DownloadCrowdTests {
         }
         defer { origin.stop() }
         defer { over.open() }
-        try await withDownloads { downloads in
+        try await DownloadManager.withOne { downloads in
             let (answers, unwanted) = (Counter(), Counter())
             /// Has so many come to one download, and all but ten of them leave; when that was purged they wait for the
             /// one that follows.

@@ -15,6 +15,8 @@ export function entryView(context, { key }) {
     /** As it was held last: that it is gone may be said more than once, by whoever removed it and by an event. */
     let last = null;
     let looking = new AbortController();
+    let isLoading = false;
+    let isDue = false;
 
     const name = h("h1.entry-name", { tabindex: -1 }, nameOf(null, key));
     const chips = h("div.chips");
@@ -23,7 +25,11 @@ export function entryView(context, { key }) {
     const freshness = new Freshness(signal, load);
     const actions = entryActions({
         ...context, path,
-        onChange: (changed) => changed === null ? showRemoved() : show(changed),
+        onChange(changed) {
+            // A look that began before it may still show what was so then.
+            if (isLoading) isDue = true;
+            if (changed === null) showRemoved(); else show(changed);
+        },
     });
     const columns = h(
         "div.columns.entry", { hidden: true },
@@ -32,9 +38,6 @@ export function entryView(context, { key }) {
             h("p.muted.small", {}, "To look at it counts as a hit.")), body),
         h("section.panel", {}, h("h2", {}, "Metadata"), facts));
     const trouble = h("div");
-
-    let isLoading = false;
-    let isDue = false;
 
     /** One look at a time, so that an older one does not come last; and one more when something happened meanwhile. */
     async function load() {

@@ -1,0 +1,42 @@
+import DiskCache
+import Origin
+import Primitives
+import TestSupport
+import Testing
+
+@testable import Larder
+
+@Suite("what listeners are told of downloads")
+struct DownloadEventTests {
+    @Test("of a download that has ended no progress is told, also when another of its key runs")
+    func progressAfterTheEnd() async throws {
+        let over = Gate("the end")
+        let origin = try ScriptedOrigin { _, connection in
+            try over.waitBlocking(limit: .seconds(60))
+            try connection.respond(body: "late")
+        }
+        defer { origin.stop() }
+        defer { over.open() }
+        let (hub, sink) = (EventHub(), TestSink())
+        try hub.listen(sink, from: "192.0.2.1", to: EventFilter())
+        try await DownloadManager.withOne(hub: hub) { downloads in
+            let request = DownloadRequest(url: try CanonicalURL(origin.url("/a")))
+            let ended = Gate("the answer")
+            downloads.download(request) { _ in ended.open() }
+            try await sink.wait(for: 1)
+            // What reports come of is on a thread of its own, which may be late.
+            let former = downloads.makeFlight(request, request.key)
+            downloads.tellProgress(of: former)
+            let running = try #require(downloads.state.withLock { $0.running[request.key.text]?.flight })
+            downloads.tellProgress(of: running)
+            try await sink.wait(for: 2)
+            over.open()
+            try await ended.wait()
+            downloads.tellProgress(of: running)
+            hub.publish(TestEvents.failures(0..<1))
+            try await poll("what was told last") { sink.words.last == "0" }
+            let kinds = sink.events.map(\.event.kind).filter { $0 != .entryStored }
+            #expect(kinds == [.downloadStarted, .downloadProgress, .downloadSucceeded, .downloadFailed])
+        }
+    }
+}

@@ -1,0 +1,31 @@
+import DiskCache
+import Origin
+import Primitives
+import TestSupport
+
+@testable import Larder
+
+extension DownloadManager {
+    /// A manager over a cache and a client of its own.
+    static func withOne(
+        hub: EventHub = EventHub(clock: SystemClock()), _ body: (DownloadManager) async throws -> Void
+    ) async throws {
+        let temporary = try TemporaryDirectory("larder-downloads")
+        let cache = try DiskCache(
+            in: try CacheDirectory(path: temporary.path("cache")), configuration: DiskCache.Configuration())
+        defer { cache.close() }
+        var configuration = OriginClient.Configuration()
+        configuration.addressPolicy = AddressPolicy(allowing: [try AddressRule("127.0.0.1")])
+        let client = OriginClient(configuration: configuration)
+        defer { client.shutDown() }
+        let clock = SystemClock()
+        let downloads = DownloadManager(
+            tools: Flight.Tools(
+                cache: cache, origin: client, clock: clock, metrics: ServiceMetrics(), options: NamespaceOptions(),
+                events: NamespaceEvents(hub: hub, namespace: "default", clock: clock),
+                entryLimit: 1 << 20),
+            schemes: ["http"], allowances: DownloadManager.Allowances())
+        defer { downloads.stop() }
+        try await body(downloads)
+    }
+}
