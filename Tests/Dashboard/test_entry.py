@@ -116,7 +116,8 @@ def test_refresh_pin_and_delete(page, server, origin):
 def test_a_look_that_began_before_a_change_does_not_undo_it(page, server, origin):
     url = origin.serve("/a", "text/plain", "x")
     key = server.download(url, ttl=3600)["key"]
-    page.open(server)
+    page.open(server, "#/downloads")
+    page.wait_for_text(".chip", "live")
     page.entry(key)
     # What the page asks for next comes when it is let go, as it was when it was asked for.
     page.value("""
@@ -135,10 +136,18 @@ def test_a_look_that_began_before_a_change_does_not_undo_it(page, server, origin
     page.wait(lambda: page.value("return window.looks") == 1, "the look after the refresh")
     page.button("Pin").click()
     page.button("Unpin")
+    page.value("""
+        window.labels = new Set();
+        const note = () => document.querySelectorAll("button").forEach((each) => window.labels.add(each.textContent));
+        note();
+        new MutationObserver(note).observe(document.body, { subtree: true, childList: true, characterData: true });
+        """)
     page.value("window.letGo()")
     page.wait(lambda: page.value("return window.looks") == 2, "one more look")
     page.button("Unpin")
     assert "pinned" in page.texts(".chip")
+    labels = page.value("return [...window.labels]")
+    assert "Unpin" in labels and "Pin" not in labels
 
 
 def test_a_ttl_of_nothing_removes_data_when_it_is_confirmed(page, server):

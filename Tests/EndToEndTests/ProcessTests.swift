@@ -109,7 +109,8 @@ struct ProcessTests {
         func memoryBytes() async throws -> Int {
             Int(try #require(try await client.request("GET", "/stats").member("memoryBytes")?.doubleValue))
         }
-        try await readAll()
+        // What was read while hits were written down is not kept: the next reader brings it.
+        for _ in 0..<20 where try await memoryBytes() < 50_000_000 { try await readAll() }
         #expect(try await memoryBytes() > 50_000_000)
         let resident = larder.residentBytes
         larder.process.kill(SIGUSR1)

@@ -13,7 +13,7 @@ struct BodyOutputTests {
     }
 
     @Test(
-        "what takes the place of a file is for whom the file was for, from its first byte on, and is run as nobody else",
+        "what takes a file's place is for whom the file was for, from its first byte on, and is run as nobody else",
         arguments: [(0o600, 0o600), (0o640, 0o640), (0o4755, 0o755), (0o2755, 0o755)] as [(UInt16, UInt16)])
     func permissions(of old: UInt16, become new: UInt16) throws {
         let directory = try TemporaryDirectory()

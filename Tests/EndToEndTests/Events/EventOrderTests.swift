@@ -6,13 +6,13 @@ import Testing
 
 @Suite("/events: in the order in which it is so")
 struct EventOrderTests {
-    @Test("of a download that follows another of its key is told when that has ended")
+    @Test("a download's start is told after the end of the one before it")
     func following() async throws {
         try await TestServer.withGatedOrigin { (server, origin, gate) async throws in
             let listener = try await server.listen("type=download.started&type=download.succeeded")
             let call: JSON = ["url": .string(origin.url("/a"))]
             async let first = server.download(call)
-            try await server.waitForWaiters(1)
+            try await origin.waitForRequests(1)
             // Who asks after that must not have what the origin was asked for before.
             #expect(try await server.client.request("DELETE", "/entries?all=true").status == 200)
             async let second = server.download(call)
@@ -21,8 +21,7 @@ struct EventOrderTests {
             #expect(try await first.status == 200)
             #expect(try await second.status == 200)
             let types = try await listener.wait(for: 4).map(\.type)
-            #expect(
-                types == ["download.started", "download.succeeded", "download.started", "download.succeeded"])
+            #expect(types == ["download.started", "download.succeeded", "download.started", "download.succeeded"])
         }
     }
 }

@@ -1,5 +1,4 @@
 import Foundation
-import Origin
 import Primitives
 import TestSupport
 import Testing

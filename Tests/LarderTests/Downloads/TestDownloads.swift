@@ -8,7 +8,7 @@ import TestSupport
 extension DownloadManager {
     /// A manager over a cache and a client of its own.
     static func withOne(
-        hub: EventHub = EventHub(clock: SystemClock()), _ body: (DownloadManager) async throws -> Void
+        hub: EventHub = EventHub(), _ body: (DownloadManager) async throws -> Void
     ) async throws {
         let temporary = try TemporaryDirectory("larder-downloads")
         let cache = try DiskCache(

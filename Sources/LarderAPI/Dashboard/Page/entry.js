@@ -17,6 +17,8 @@ export function entryView(context, { key }) {
     let looking = new AbortController();
     let isLoading = false;
     let isDue = false;
+    /** Something was changed from here after the look under way began: what it finds may be what was so before. */
+    let isOutdated = false;
 
     const name = h("h1.entry-name", { tabindex: -1 }, nameOf(null, key));
     const chips = h("div.chips");
@@ -26,9 +28,13 @@ export function entryView(context, { key }) {
     const actions = entryActions({
         ...context, path,
         onChange(changed) {
-            // A look that began before it may still show what was so then.
+            isOutdated = true;
             if (isLoading) isDue = true;
-            if (changed === null) showRemoved(); else show(changed);
+            if (changed === null) {
+                showRemoved();
+            } else {
+                show(changed);
+            }
         },
     });
     const columns = h(
@@ -46,6 +52,7 @@ export function entryView(context, { key }) {
         isLoading = true;
         while (isDue && !signal.aborted) {
             isDue = false;
+            isOutdated = false;
             await look();
         }
         isLoading = false;
@@ -53,9 +60,10 @@ export function entryView(context, { key }) {
 
     async function look() {
         try {
-            show(await api.json("GET", path, { signal }));
+            const found = await api.json("GET", path, { signal });
+            if (!isOutdated) show(found);
         } catch (error) {
-            if (signal.aborted) return;
+            if (signal.aborted || isOutdated) return;
             if (error.status === 404) showRemoved();
             else fill(trouble, failureNote("The entry cannot be read", error, load));
         }
