@@ -64,7 +64,7 @@ final class Mailbox<Value: Sendable>: @unchecked Sendable {
     func wait(for count: Int = 1) throws -> [Value] {
         condition.lock()
         defer { condition.unlock() }
-        let end = Date(timeIntervalSinceNow: 20)
+        let end = Date(timeIntervalSinceNow: Gate.defaultLimit.inSeconds)
         while values.count < count {
             if !condition.wait(until: end) { throw RawClient.Failure(description: "\(values.count) of \(count) came") }
         }

@@ -71,7 +71,7 @@ struct AccessTests {
             let entry = try await cache.store("1", url: url)
             cache.recordHit(entry)
             #expect(try cache.parts.reader.row(forKey: entry.key)?.entry.hits == 0)
-            try await poll("hits in the index", limit: .seconds(5)) {
+            try await poll("hits in the index") {
                 try cache.parts.reader.row(forKey: entry.key)?.entry.hits == 1
             }
         }

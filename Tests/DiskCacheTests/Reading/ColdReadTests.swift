@@ -61,7 +61,7 @@ struct ColdReadTests {
 
     /// Reads until it need not wait; the kernel may forget at any moment.
     private func becomesCached(_ cache: DiskCache) async throws {
-        try await poll("an entry in memory", limit: .seconds(10)) {
+        try await poll("an entry in memory") {
             #expect(try text(cache.load("k")) == "1")
             return try text(cache.load("k", mayWait: false)) == "1"
         }
@@ -108,7 +108,7 @@ struct ColdReadTests {
         try await fixture.withCache { cache async throws in
             guard try canTell(fixture.namespace + "/index.sqlite") else { return }
             try await forget(of: cache, in: fixture) { try cache.responses(to: url, mayWait: false) == nil }
-            try await poll("an answer out of memory", limit: .seconds(10)) {
+            try await poll("an answer out of memory") {
                 #expect(try cache.responses(to: url).isEmpty)
                 return try cache.responses(to: url, mayWait: false)?.isEmpty == true
             }

@@ -8,7 +8,7 @@ public struct HTTPClient: Sendable {
     public let limit: Duration
 
     /// A client of the server on `port`.
-    public init(port: UInt16, limit: Duration = .seconds(20)) {
+    public init(port: UInt16, limit: Duration = Gate.defaultLimit) {
         self.port = port
         self.limit = limit
     }

@@ -13,7 +13,7 @@ extension RawConnection {
     /// Throws ``SystemError`` when the command cannot be started.
     public convenience init(
         port: UInt16, authority: TestAuthority, certificate: TestAuthority.Certificate? = nil,
-        arguments: [String] = [], limit: Duration = .seconds(20)
+        arguments: [String] = [], limit: Duration = Gate.defaultLimit
     ) throws {
         var pair: [Int32] = [-1, -1]
         let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)

@@ -16,7 +16,7 @@ public final class RawConnection: Sendable {
     private let kept: (any Sendable)?
 
     /// Connects to a port of this machine; reads fail after `limit` without a byte.
-    public init(port: UInt16, limit: Duration = .seconds(20)) throws {
+    public init(port: UInt16, limit: Duration = Gate.defaultLimit) throws {
         stream = try SocketStream(port: port, limit: limit)
         kept = nil
     }

@@ -20,7 +20,7 @@ public final class SocketStream: @unchecked Sendable {
     private var position = 0
 
     /// Takes over a connected descriptor. Reads and writes fail after `limit` without progress.
-    public init(descriptor: Int32, limit: Duration = .seconds(20)) {
+    public init(descriptor: Int32, limit: Duration = Gate.defaultLimit) {
         self.descriptor = descriptor
         var time = timeval(tv_sec: Int(limit.milliseconds / 1000), tv_usec: Int(limit.milliseconds % 1000) * 1000)
         let size = socklen_t(MemoryLayout<timeval>.size)
@@ -31,7 +31,7 @@ public final class SocketStream: @unchecked Sendable {
     }
 
     /// Connects to a port of this machine. Throws ``SystemError`` when nobody listens.
-    public convenience init(port: UInt16, address: String = "127.0.0.1", limit: Duration = .seconds(20)) throws {
+    public convenience init(port: UInt16, address: String = "127.0.0.1", limit: Duration = Gate.defaultLimit) throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw SystemError("socket") }
         var target = sockaddr_in(port: port, address: address)

@@ -60,7 +60,7 @@ public final class TLSFront: Sendable {
             throw error
         }
         do {
-            try await poll("nginx starting", limit: .seconds(10)) { try self.isAnswering() }
+            try await poll("nginx starting") { try self.isAnswering() }
         } catch {
             stop()
             let log = (try? directory.read("error.log")).map { String(decoding: $0, as: UTF8.self) } ?? ""

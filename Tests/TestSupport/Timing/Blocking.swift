@@ -37,7 +37,7 @@ public func concurrently<Result: Sendable>(
 /// Asks `condition` every few milliseconds until it holds: only for what cannot be waited for, such as another
 /// process. Throws ``Gate/TimedOut`` after `limit`.
 public func poll(
-    _ what: String, limit: Duration = .seconds(20), every pause: Duration = .milliseconds(10),
+    _ what: String, limit: Duration = Gate.defaultLimit, every pause: Duration = .milliseconds(10),
     until condition: () throws -> Bool
 ) async throws {
     let deadline = ContinuousClock.now + limit
@@ -50,7 +50,7 @@ public func poll(
 
 /// ``poll(_:limit:every:until:)`` for a thread that may block, such as one of ``blocking(_:)``.
 public func pollBlocking(
-    _ what: String, limit: Duration = .seconds(20), until condition: () throws -> Bool
+    _ what: String, limit: Duration = Gate.defaultLimit, until condition: () throws -> Bool
 ) throws {
     let deadline = ContinuousClock.now + limit
     while try !condition() {

@@ -11,8 +11,8 @@ public final class Gate: Sendable {
         public let description: String
     }
 
-    /// The limit of every wait that does not give its own.
-    public static let defaultLimit: Duration = .seconds(30)
+    /// The limit of every wait that does not give its own: long enough for a machine that does much besides.
+    public static let defaultLimit: Duration = .seconds(60)
 
     private struct State {
         var isOpen = false
