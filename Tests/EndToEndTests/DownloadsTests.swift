@@ -132,13 +132,18 @@ struct DownloadsTests {
                 #expect(try list.member("more") == .bool(downloads.count < ended + 1), "\(query)")
                 return downloads.compactMap { $0["url"]?.stringValue?.split(separator: "/").last.map(String.init) }
             }
-            // Nobody waits for it: on a busy machine those below take longer than a client has patience.
+            func download(_ numbers: Range<Int>) async throws {
+                for number in numbers { _ = try await server.download(["url": .string(origin.url("/\(number)"))]) }
+            }
+            // The one that is held begins before the last of the others, and not with the first: on a busy machine they
+            // take longer than anybody waits for an origin.
+            try await download(0..<ended - 2)
             _ = try await server.client.request(
                 "POST", "/download",
                 fields: [.contentType: "application/json", HTTPField.Name("Prefer")!: "respond-async"],
                 text: #"{"url": "\#(origin.url("/slow"))"}"#)
-            try await origin.waitForRequests(1)
-            for number in 0..<ended { _ = try await server.download(["url": .string(origin.url("/\(number)"))]) }
+            try await origin.waitForRequests(ended - 1)
+            try await download(ended - 2..<ended)
             #expect(try await listed("?limit=3") == ["slow", "100", "99"])
             #expect(try await listed("?limit=1") == ["slow"])
             #expect(try await listed("").count == 100)
