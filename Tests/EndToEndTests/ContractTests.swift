@@ -66,6 +66,7 @@ struct ContractTests {
                 (200, "DELETE", "/entries/note", [:], ""), (200, "DELETE", "/entries?all=true&dryRun=true", [:], ""),
                 (200, "GET", "/fetch?\(query)&ttl=60&updateExpiry=true&tags=a,b", [:], ""),
                 (200, "HEAD", "/fetch?\(query)&ttl=60", [:], ""), (400, "GET", "/fetch", [:], ""),
+                (431, "GET", "/fetch?url=" + String(repeating: "x", count: 20_000), [:], ""),
                 (200, "GET", "/fetch/\(url)?a=b", [.larderTTL: "60"], ""), (400, "GET", "/fetch/x", [:], ""),
                 (200, "HEAD", "/fetch/\(url)?a=b", [.larderTTL: "60"], ""), (200, "POST", "/fetch/\(url)", json, "[1]"),
                 (200, "PUT", "/fetch/\(url)", [.contentType: "text/plain"], "x"),

@@ -1,4 +1,6 @@
 import Foundation
+import Primitives
+import TestSupport
 
 /// A client that speaks bytes over a blocking TCP socket. Not to be used on the concurrency pool: see ``blocking(_:)``.
 final class RawClient {
@@ -32,7 +34,7 @@ final class RawClient {
         descriptor = socket(AF_INET, 1, 0)
         guard descriptor >= 0 else { throw Failure(description: "socket: \(errno)") }
         // Whatever goes wrong, a test ends.
-        var limit = timeval(tv_sec: 20, tv_usec: 0)
+        var limit = timeval(tv_sec: Int(Gate.defaultLimit.milliseconds / 1000), tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         if var receiveBuffer {
@@ -105,10 +107,11 @@ final class RawClient {
         return Array(space.prefix(count))
     }
 
-    /// Waits for a reset and reads nothing meanwhile: what came before it stays in the kernel. `Failure` after 20 s.
+    /// Waits for a reset and reads nothing meanwhile: what came before it stays in the kernel. `Failure`
+    /// after ``Gate/defaultLimit``.
     func waitForReset() throws {
         var polled = pollfd(fd: descriptor, events: 0, revents: 0)
-        guard poll(&polled, 1, 20_000) == 1, polled.revents & Int16(POLLERR) != 0 else {
+        guard poll(&polled, 1, Int32(Gate.defaultLimit.milliseconds)) == 1, polled.revents & Int16(POLLERR) != 0 else {
             throw Failure(description: "no reset")
         }
     }

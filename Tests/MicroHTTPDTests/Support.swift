@@ -60,7 +60,7 @@ final class Mailbox<Value: Sendable>: @unchecked Sendable {
         condition.unlock()
     }
 
-    /// Waits until there are that many, and returns them all. An error after 20 s.
+    /// Waits until there are that many, and returns them all. An error after ``Gate/defaultLimit``.
     func wait(for count: Int = 1) throws -> [Value] {
         condition.lock()
         defer { condition.unlock() }
