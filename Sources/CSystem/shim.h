@@ -16,10 +16,9 @@ static inline void csystem_return_free_memory(void) {
 
 /// Reads at `offset` what is in memory of a file, without waiting for the disk: the number of bytes, or -1, also when
 /// the file system cannot tell. It is preadv2 with RWF_NOWAIT, which glibc shows to GNU C only.
-static inline long csystem_read_cached(int descriptor, void *target, size_t count, long offset) {
-    struct iovec vector = { target, count };
+static inline long csystem_read_cached(int descriptor, const struct iovec *targets, long count, long offset) {
     const int nowait = 8;
-    return syscall(SYS_preadv2, descriptor, &vector, 1L, offset, 0L, nowait);
+    return syscall(SYS_preadv2, descriptor, targets, count, offset, 0L, nowait);
 }
 
 /// Opens a path if that needs no directory and no inode from the disk: the descriptor, or -1, with EAGAIN when it does;
@@ -35,6 +34,13 @@ static inline int csystem_open_cached(const char *path, int flags) {
 static inline void csystem_begin_writing(int descriptor) {
     const unsigned write = 2;
     syscall(SYS_sync_file_range, descriptor, 0L, 0L, write);
+}
+
+/// Gives the blocks of a part of a file back, which reads as zeros then; nothing happens where the file system cannot.
+/// It is fallocate with FALLOC_FL_PUNCH_HOLE and FALLOC_FL_KEEP_SIZE, which glibc shows to GNU C only.
+static inline void csystem_erase(int descriptor, long offset, long length) {
+    const int keep_size = 1, punch_hole = 2;
+    syscall(SYS_fallocate, descriptor, (long)(keep_size | punch_hole), offset, length);
 }
 
 /// Has the processor bring memory nearer that will be read soon. Any address will do. Swift has no word for it.

@@ -12,6 +12,9 @@ final class CacheParts: Sendable {
     let lock: CacheDirectory
     let bodies: BodyStore
     let index: Index
+    let slab: Slab
+    /// Where bodies are in the slab.
+    let slotTable: SlotTable
     let memory: MemoryTier<HeldEntry>
     /// By the MD5 of the URL that responses are of.
     let responseChanges = ChangeCounters()
@@ -42,8 +45,12 @@ final class CacheParts: Sendable {
         bodies = try BodyStore(
             directory: lock.path(of: configuration.place), writeBuffers: lock.writeBuffers,
             footprint: configuration.footprint)
+        slab = try Slab(path: bodies.slabPath)
+        slotTable = SlotTable(memoryLimit: Self.slotTableLimit(ofMemory: configuration.memoryLimit))
         index = try Index(
-            path: bodies.directory + "/index.sqlite", configuration: configuration, clock: clock, log: log)
+            path: bodies.directory + "/index.sqlite", beside: slab.path, configuration: configuration, clock: clock,
+            log: log)
+        if index.startedEmpty { try slab.empty() }
         if configuration.durability == .power { try sync.path(to: bodies.directory) }
         accessClock = AccessClock(clock, notBefore: try index.latestAccess() ?? clock.now())
         memory = MemoryTier(
@@ -56,6 +63,9 @@ final class CacheParts: Sendable {
             limit: configuration.diskLimit,
             freeSpace: FreeSpace(reserve: configuration.diskReserve, directory: bodies.directory))
     }
+
+    /// Where bodies are is worth a quarter of the memory limit, in which it counts.
+    static func slotTableLimit(ofMemory limit: Int) -> Int { limit / 4 }
 
     /// The statements that read.
     var reader: IndexReader {
@@ -70,7 +80,7 @@ final class CacheParts: Sendable {
         if !changes.isEmpty { observer?.entriesChanged(changes) }
     }
 
-    /// A body longer than this is not kept in the index; negative: none is.
+    /// A body longer than this is not kept in the slab; negative: none is.
     var inlineLimit: Int64 {
         configuration.layout == .hashed && configuration.inlineLimit > 0 ? configuration.inlineLimit : -1
     }

@@ -15,6 +15,8 @@ enum CrashPoint: String, CaseIterable, Sendable {
     case directoryMade
     /// The body of an entry that goes is in `incoming/`.
     case bodySetAside
+    /// A body is in its slot.
+    case slotWritten
     /// All of the group is done.
     case beforeCommit
     /// All of the group is durable; what it replaced is still in `incoming/`.

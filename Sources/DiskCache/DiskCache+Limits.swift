@@ -29,6 +29,7 @@ extension DiskCache {
     /// One thread calls it, the same that calls ``setCurrentMemoryLimit(_:)``.
     public func setMemoryLimit(_ bytes: Int) {
         parts.memory.setLimit(bytes)
+        parts.slotTable.empty(memoryLimit: CacheParts.slotTableLimit(ofMemory: bytes))
     }
 
     /// Forgets what is in memory; all of it is on disk. What was kept at hand has ended when this returns.
@@ -53,10 +54,12 @@ extension DiskCache {
         parts.memory.trim(toBytes: target)
     }
 
-    /// Has the index give back the memory of its page caches, and the body store that of its buffers. Waits until
+    /// Has the index give back the memory of its page caches, the body store that of its buffers, and forgets where
+    /// small bodies are. Waits until
     /// nobody uses a connection, and never for the writer from a completion.
     public func releaseWorkingMemory() {
         parts.bodies.writeBuffers.trim()
+        parts.slotTable.empty()
         parts.index.releaseReadersMemory()
         try? writer.perform { context in context.index.db.releaseMemory() }
     }

@@ -4,7 +4,7 @@ import Primitives
 extension DiskCache {
     /// The entry of that key with its body, fresh or stale: from the memory tier, or by one look-up in the index.
     ///
-    /// A small body's digest is checked when it is read from the index; a file's size, times and inode are held against
+    /// A small body's digest is checked when it is read from the slab; a file's size, times and inode are held against
     /// the index when it is opened. What does not agree is never served: ``LoadResult/needsVerification``.
     ///
     /// - Parameters:
@@ -31,13 +31,19 @@ extension DiskCache {
             return .hit(StoredEntry(entry: current(held.entry), body: held.body, hot: mark))
         }
         let ticket = parts.memory.ticket(for: key)
+        let hash = ExactText(key).hashValue
+        let slotTicket = parts.slotTable.ticket(for: hash)
         // A body that does not agree may have been replaced since the row was read. Then the row has changed too.
         for _ in 0..<2 {
-            guard case .found(let row) = try parts.reader.find(key, mayWait: mayWait) else { return .onDisk }
-            guard let found = row, found.row.entry.isOf(url) else { return .absent }
-            guard case .found(let content) = try body(of: found, mayWait: mayWait) else { return .onDisk }
-            guard let body = content else { continue }
-            let entry = found.row.entry
+            guard case .found(let found) = try parts.reader.row(forKey: key, mayWait: mayWait) else { return .onDisk }
+            guard let row = found, row.entry.isOf(url) else { return .absent }
+            guard case .found(let content) = try body(of: row, mayWait: mayWait) else { return .onDisk }
+            guard let (body, isPassable) = content else { continue }
+            let entry = row.entry
+            let shown = current(entry)
+            if isPassable, shown.expiryDate == entry.expiryDate, let slot = row.slot {
+                parts.slotTable.insert(hash, at: slot, ticket: slotTicket)
+            }
             if case .bytes(let bytes) = body {
                 let cost = bytes.count + Self.memoryCost + Int(entry.textLength)
                 let hot = HotEntry(
@@ -47,7 +53,7 @@ extension DiskCache {
                     HeldEntry(entry: entry, body: body, hot: hot), for: key, cost: cost, ticket: ticket,
                     tally: hot)
             }
-            return .hit(StoredEntry(entry: current(entry), body: body))
+            return .hit(StoredEntry(entry: shown, body: body))
         }
         return .needsVerification
     }
@@ -151,6 +157,7 @@ extension DiskCache {
         let slide = PendingAccess.Slide(ttl: ttl, expiryDate: parts.clock.now() + ttl)
         note(PendingAccess(version: entry.version, slide: slide), for: entry.key)
         parts.memory.peek(entry.key)?.hot.change()
+        parts.slotTable.remove(ExactText(entry.key).hashValue)
         var entry = entry
         entry.ttl = slide.ttl
         entry.expiryDate = slide.expiryDate
@@ -208,24 +215,31 @@ extension DiskCache {
         return entry.expiryDate > parts.clock.now() + entry.ttl + Self.clockTolerance ? slide(entry) : entry
     }
 
-    private func note(_ access: PendingAccess, for key: String) {
+    func note(_ access: PendingAccess, for key: String) {
         if parts.access.note(access, for: key) { writer.flushSoon() }
     }
 
-    /// The body, if it is what the row says; `nil` when that would have to be found out.
-    private func body(of found: FoundRow, mayWait: Bool) throws(DiskCacheError) -> Lookup<StoredBody?> {
-        let entry = found.row.entry
-        guard let path = found.row.path else {
-            guard let bytes = found.inlineBody, digest(of: bytes) == entry.digest else { return .found(nil) }
-            return .found(.bytes(bytes))
+    /// The body, if it is what the row says; `nil` when that would have to be found out. And whether the slab alone is
+    /// enough to answer with it.
+    private func body(
+        of row: EntryRow, mayWait: Bool
+    ) throws(DiskCacheError) -> Lookup<(body: StoredBody, isPassable: Bool)?> {
+        guard let path = row.path else {
+            guard let slot = row.slot else { return .found(nil) }
+            switch try parts.slab.body(of: row.entry, in: slot, mayWait: mayWait) {
+            case .found(let found):
+                // How the body of a response is encoded stands in the index alone.
+                return .found(found.map { (.bytes($0.bytes), $0.agrees && row.entry.kind != .response) })
+            case .onDisk: return .onDisk
+            }
         }
         let (file, status): (BodyFile, FileStatus?)
         do {
             let lookup =
                 if mayWait {
-                    Lookup.found(try parts.bodies.open(found.row, path: path))
+                    Lookup.found(try parts.bodies.open(row, path: path))
                 } else {
-                    try parts.bodies.openCached(found.row, path: path)
+                    try parts.bodies.openCached(row, path: path)
                 }
             guard case .found(let opened) = lookup else { return .onDisk }
             (file, status) = (opened.file, opened.status)
@@ -233,9 +247,9 @@ extension DiskCache {
             if error.isMissingFile { return .found(nil) }
             throw error
         }
-        guard status?.identity == found.row.identity else { return .found(nil) }
-        if mayWait { return .found(try file.stored(upTo: parts.wholeReadLimit)) }
-        return file.cached(upTo: parts.wholeReadLimit).map { .found($0) } ?? .onDisk
+        guard status?.identity == row.identity else { return .found(nil) }
+        if mayWait { return .found((try file.stored(upTo: parts.wholeReadLimit), false)) }
+        return file.cached(upTo: parts.wholeReadLimit).map { .found(($0, false)) } ?? .onDisk
     }
 }
 

@@ -58,6 +58,7 @@ public final class DiskCache: Sendable {
             observer: observer)
         let loop = try WriterLoop(parts)
         try Recovery.run(parts, loop)
+        try MovedBodies.run(parts, loop)
         writer = Writer(parts, loop: loop)
         verifier = Verifier(parts, writer: writer)
         scrubber = Scrubber(parts, writer: writer, verifier: verifier)

@@ -6,7 +6,15 @@ public enum CachedFile {
     /// Reads at `offset` without waiting for a disk: the number of bytes from there on that are in memory, at most
     /// `target.count`; -1 when there are none, or when the file system cannot tell (those of FUSE, some overlays).
     public static func read(_ descriptor: Int32, into target: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
-        csystem_read_cached(descriptor, target.baseAddress, target.count, Int(offset))
+        read(descriptor, into: [target], at: offset)
+    }
+
+    /// The same into several places, one after the other.
+    public static func read(
+        _ descriptor: Int32, into targets: [UnsafeMutableRawBufferPointer], at offset: Int64
+    ) -> Int {
+        let vectors = targets.map { iovec(iov_base: $0.baseAddress, iov_len: $0.count) }
+        return csystem_read_cached(descriptor, vectors, vectors.count, Int(offset))
     }
 
     /// Opens a path without waiting for a disk: the descriptor; -1 when it would have to wait; `nil` when there is

@@ -34,6 +34,9 @@ final class BodyStore: Sendable {
         ballast = try Ballast(path: directory + "/ballast", size: footprint.ballastBytes)
     }
 
+    /// Where the small bodies are.
+    var slabPath: String { directory + "/bodies.slab" }
+
     /// The absolute path of a body.
     func absolute(_ path: String) -> String { directory + "/" + path }
 

@@ -17,8 +17,8 @@ final class ByteBudget: Sendable {
         var pinned: Int64 = 0
         /// What the file system had left above the reserve after the last commit, without what was promised since.
         var room = FreeSpace.unlimited
-        /// How many pages of the index were free then.
-        var freePages: Int64 = 0
+        /// How many bytes on disk were free then to be used again.
+        var reusable: Int64 = 0
         /// What the file system had left when it was last asked, and when that was.
         var measured: (room: Int64, instant: ContinuousClock.Instant)?
 
@@ -85,13 +85,13 @@ final class ByteBudget: Sendable {
         state.withLock { $0.reserved -= bytes }
     }
 
-    /// Says what committed entries take now, and those of them that are pinned, and how many pages of the index are
-    /// free. What was promised to them is still counted too, until it is released.
-    func commit(used: Int64, pinned: Int64, freePages: Int64) {
-        let room = freeSpace.room(freePages: freePages)
+    /// Says what committed entries take now, and those of them that are pinned, and how many bytes of free pages and
+    /// slots are on disk. What was promised to them is still counted too, until it is released.
+    func commit(used: Int64, pinned: Int64, reusable: Int64) {
+        let room = freeSpace.room(reusable: reusable)
         let now = ContinuousClock.now
         state.withLock {
-            ($0.used, $0.pinned, $0.room, $0.freePages, $0.measured) = (used, pinned, room, freePages, (room, now))
+            ($0.used, $0.pinned, $0.room, $0.reusable, $0.measured) = (used, pinned, room, reusable, (room, now))
         }
     }
 
@@ -101,12 +101,12 @@ final class ByteBudget: Sendable {
 
     /// What the file system has left above the reserve, now.
     var room: Int64 {
-        let (measured, freePages) = state.withLock { ($0.measured, $0.freePages) }
+        let (measured, reusable) = state.withLock { ($0.measured, $0.reusable) }
         let now = ContinuousClock.now
         if let measured, measured.room > Self.plentyOfRoom, now - measured.instant < Self.measuringInterval {
             return measured.room
         }
-        let room = freeSpace.room(freePages: freePages)
+        let room = freeSpace.room(reusable: reusable)
         state.withLock { $0.measured = (room, now) }
         return room
     }

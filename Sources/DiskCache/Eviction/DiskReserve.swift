@@ -26,10 +26,11 @@ struct FreeSpace: Sendable {
 
     /// How many bytes may be taken before fewer are free than the reserve; negative: so many too few are.
     ///
-    /// - Parameter freePages: how many pages of the index are free: rows take them before the file grows.
-    func room(freePages: Int64) -> Int64 {
+    /// - Parameter reusable: how many bytes of pages of the index and of slots are free: what comes takes them before
+    ///   files grow.
+    func room(reusable: Int64) -> Int64 {
         if reserve == .bytes(0) { return Self.unlimited }
         guard let space = FileSystem.space(at: directory) else { return Self.unlimited }
-        return space.free + freePages * 4096 - reserve.floor(ofSize: space.size)
+        return space.free + reusable - reserve.floor(ofSize: space.size)
     }
 }

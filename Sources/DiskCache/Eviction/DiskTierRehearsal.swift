@@ -53,7 +53,7 @@ package final class DiskTierRehearsal {
     package func ask(for requests: [Request]) throws -> [Bool] {
         var found: [Bool] = []
         totals = try parts.index.writing.writeWithoutTransaction { db in
-            let context = WriteContext(parts, db: db, totals: totals, eviction: eviction)
+            let context = WriteContext(parts, db: db, totals: totals, slots: try SlabMap(db), eviction: eviction)
             try db.inTransaction(.immediate) {
                 for request in requests { found.append(try ask(for: request, context)) }
                 try context.flushAccess(limit: .periodic)
@@ -86,9 +86,9 @@ package final class DiskTierRehearsal {
         let version = context.totals.nextSequence()
         let place = eviction.place(forKey: request.key, cost: cost, replacing: nil, among: context.totals.queues)
         let row = EntryRow(
-            id: version, entry: entry(request, version: version, context), cost: cost, path: nil, identity: nil,
-            place: place, turn: version)
-        try context.index.put(row, body: nil, replacing: nil)
+            id: version, entry: entry(request, version: version, context), cost: cost, path: nil, slot: nil,
+            identity: nil, place: place, turn: version)
+        try context.index.put(row, replacing: nil)
         context.totals.add(row)
         return false
     }

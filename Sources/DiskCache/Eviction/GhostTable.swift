@@ -35,6 +35,9 @@ struct GhostTable: Sendable {
         return true
     }
 
+    /// Whether a hash is there.
+    func contains(_ hash: Int) -> Bool { find(Self.mark(hash)) != nil }
+
     /// Adds a hash, and forgets the oldest, so that no more than `limit` are left.
     mutating func insert(_ hash: Int, limit: Int) {
         guard limit > 0 else { return }

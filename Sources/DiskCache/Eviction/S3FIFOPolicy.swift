@@ -73,6 +73,12 @@ struct S3FIFOPolicy: EvictionPolicy {
         }
     }
 
+    mutating func pass(hash: Int, totals: QueueTotals) -> Bool {
+        guard !ghosts.contains(hash) else { return false }
+        remember(hash, totals)
+        return true
+    }
+
     mutating func remember(hash: Int, place: QueuePlace, totals: QueueTotals) {
         if place.queue == .main || place.frequency > 0 { remember(hash, totals) }
     }

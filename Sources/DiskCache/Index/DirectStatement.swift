@@ -67,16 +67,6 @@ struct DirectStatement {
         }
     }
 
-    /// Binds the next value, which the caller keeps until the statement was run.
-    mutating func bind(borrowing blob: SharedBytes) {
-        bound += 1
-        if blob.count == 0 {
-            sqlite3_bind_zeroblob(handle, bound, 0)
-        } else {
-            sqlite3_bind_blob64(handle, bound, blob.bytes.baseAddress, UInt64(blob.count), nil)
-        }
-    }
-
     // MARK: - Running
 
     /// Runs the statement, which returns no rows, and forgets the values.

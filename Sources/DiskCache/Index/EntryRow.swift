@@ -9,8 +9,10 @@ struct EntryRow: Sendable {
     var entry: Entry
     /// What the entry counts against the disk limit.
     var cost: Int64
-    /// The body's file, relative to the namespace's directory; `nil` when the body is in the index.
+    /// The body's file, relative to the namespace's directory; `nil` when the body is in the slab.
     var path: String?
+    /// Where in the slab the body is; `nil` when it is in a file.
+    var slot: Slot?
     /// Where the entry stands in the order of eviction; of no meaning while it is pinned.
     var place: QueuePlace
     /// When it came to its queue: the lowest number is the oldest. Never given twice.
@@ -21,32 +23,34 @@ struct EntryRow: Sendable {
     /// What a row of `entries` is fixed to cost on top of its body, in bytes; about what it takes in table and indexes.
     private static let rowCost: Int64 = 512
 
-    /// What an entry counts against the disk limit: a file in whole blocks of 4,096 bytes or a body's pages of the
-    /// index, and the row with its texts.
-    static func cost(of entry: Entry, isFile: Bool) -> Int64 {
+    /// What an entry counts against the disk limit: a file in whole blocks of 4,096 bytes or a slot, and the row with
+    /// its texts.
+    ///
+    /// - Parameter slot: where its body is; `nil`: in a file.
+    static func cost(of entry: Entry, in slot: Slot?) -> Int64 {
         // Key, URL and host stand in the row and in an index.
         let repeated = entry.key.utf8.count + (entry.url?.utf8.count ?? 0) + (entry.record.host?.utf8.count ?? 0)
-        return bodyCost(entry.contentLength, isFile: isFile) + rowCost + entry.textLength + Int64(repeated)
+        let bodyCost = slot.map { Int64($0.slotClass.size) } ?? fileCost(entry.contentLength)
+        return bodyCost + rowCost + entry.textLength + Int64(repeated)
     }
 
     /// The same of an entry of which only the body's length and the URL are known yet.
     static func cost(bodyLength: Int64, isFile: Bool, url: String?) -> Int64 {
-        bodyCost(bodyLength, isFile: isFile) + rowCost + 2 * Int64(url?.utf8.count ?? 0)
+        let bodyCost =
+            isFile
+            ? fileCost(bodyLength) : Int64(SlotClass(holding: SlabRecord.length(ofBody: bodyLength)).size)
+        return bodyCost + rowCost + 2 * Int64(url?.utf8.count ?? 0)
     }
 
-    private static func bodyCost(_ length: Int64, isFile: Bool) -> Int64 {
-        isFile ? (length + 4095) / 4096 * 4096 : BodyPages.bytes(forLength: length)
-    }
+    private static func fileCost(_ length: Int64) -> Int64 { (length + 4095) / 4096 * 4096 }
 
     /// The columns that ``init(_:namespace:directory:)`` reads, in its order.
     static let columns = """
         entries.id, key, kind, url, host, params, status, contentType, contentLength, etag, lastModified, digest, \
         isJSON, downloadStart, downloadEnd, created, ttl, expiry, staleAllowance, pinned, hits, lastAccess, cost, \
-        version, tagList, fields, path, inode, modified, changed, queue, frequency, turn
+        version, tagList, fields, path, inode, modified, changed, queue, frequency, turn, \
+        slot
         """
-
-    /// How many columns there are: what is selected behind them starts at this index.
-    static let columnCount = 33
 
     /// Reads a row that selected ``columns``.
     init(_ row: StatementRow, namespace: String, directory: String) throws {
@@ -76,6 +80,7 @@ struct EntryRow: Sendable {
         }
         place = QueuePlace(queue: queue, frequency: UInt8(clamping: row[31] as Int64))
         turn = row[32]
+        slot = (row[33] as Int64?).flatMap(Slot.init)
         identity = path.map { _ in
             FileIdentity(inode: row[27] ?? 0, size: entry.contentLength, modified: row[28] ?? 0, changed: row[29] ?? 0)
         }
@@ -83,8 +88,10 @@ struct EntryRow: Sendable {
 
     /// A row to be written.
     init(
-        id: Int64, entry: Entry, cost: Int64, path: String?, identity: FileIdentity?, place: QueuePlace, turn: Int64
+        id: Int64, entry: Entry, cost: Int64, path: String?, slot: Slot?, identity: FileIdentity?, place: QueuePlace,
+        turn: Int64
     ) {
+        self.slot = slot
         self.place = place
         self.turn = turn
         self.id = id
@@ -136,6 +143,7 @@ struct EntryRow: Sendable {
         statement.bind(Int(place.queue.rawValue))
         statement.bind(Int(place.frequency))
         statement.bind(turn)
+        statement.bind(slot?.code)
         statement.bind(isSweepable)
     }
 

@@ -27,9 +27,10 @@ final class Index: Sendable {
 
     /// Opens the index, creates it, migrates it, or sets aside one that cannot be read.
     ///
+    /// - Parameter other: a file that is open and without which the index is of no use.
     /// Throws ``DiskCacheError/newerFormat(found:supported:)`` and leaves such an index as it is.
     init(
-        path: String, configuration: DiskCache.Configuration, clock: any WallClock,
+        path: String, beside other: String, configuration: DiskCache.Configuration, clock: any WallClock,
         log: @escaping @Sendable (DiskCacheNotice) -> Void
     ) throws(DiskCacheError) {
         self.path = path
@@ -46,7 +47,7 @@ final class Index: Sendable {
         }
         startedEmpty = isNew
         // Made by now, both: opening it for writing reads it, and so opens the log.
-        files = [path, path + "-wal"].map { ($0, FileNumber(of: $0)) }
+        files = [path, path + "-wal", other].map { ($0, FileNumber(of: $0)) }
         listing = try mappingErrors { try Self.openForReading(path) }
         // Without one of them nothing is known to be in memory.
         let (database, log) = (Self.descriptor(of: path), Self.descriptor(of: path + "-wal"))

@@ -1,12 +1,6 @@
 import GRDB
 import Primitives
 
-/// What a point look-up brings: a row, and the body when it is kept in the index.
-struct FoundRow: Sendable {
-    var row: EntryRow
-    var inlineBody: SharedBytes?
-}
-
 /// What was found of what was looked for.
 enum Lookup<Value: Sendable>: Sendable {
     case found(Value)
@@ -21,28 +15,9 @@ struct IndexReader {
     /// The namespace's directory.
     let directory: String
 
-    /// The entry of that key, with an inline body: one look-up.
+    /// The entry of that key: one look-up.
     ///
     /// - Parameter mayWait: whether to wait for the disk; otherwise it may be ``Lookup/onDisk``.
-    func find(_ key: String, mayWait: Bool) throws(DiskCacheError) -> Lookup<FoundRow?> {
-        try index.lookUp(mayWait: mayWait) { connection in
-            var found: FoundRow?
-            try connection.rows(.entryWithBody, [key]) { row in
-                found = FoundRow(row: try entryRow(row), inlineBody: row.sharedBytes(EntryRow.columnCount))
-            }
-            return found
-        }
-    }
-
-    /// ``find(_:mayWait:)``, and waits.
-    func find(_ key: String) throws(DiskCacheError) -> FoundRow? {
-        guard case .found(let found) = try find(key, mayWait: true) else { return nil }
-        return found
-    }
-
-    /// The entry of that key, without its body.
-    ///
-    /// - Parameter mayWait: see ``find(_:mayWait:)``.
     func row(forKey key: String, mayWait: Bool) throws(DiskCacheError) -> Lookup<EntryRow?> {
         try index.lookUp(mayWait: mayWait) { connection in
             var found: EntryRow?
@@ -59,7 +34,7 @@ struct IndexReader {
 
     /// The responses whose keys begin with that MD5, at most `limit`.
     ///
-    /// - Parameter mayWait: see ``find(_:mayWait:)``.
+    /// - Parameter mayWait: see ``row(forKey:mayWait:)``.
     func variants(ofMD5 md5: String, limit: Int, mayWait: Bool) throws(DiskCacheError) -> Lookup<[EntryRow]> {
         try index.lookUp(mayWait: mayWait) { connection in
             var found: [EntryRow] = []

@@ -36,12 +36,6 @@ struct IndexWriter {
         try row(where: "path = ?", [path])
     }
 
-    /// The body of an entry that has no file.
-    func inlineBody(forID id: Int64) throws -> SharedBytes? {
-        let statement = try db.cachedStatement(sql: "SELECT body FROM bodies WHERE id = ?")
-        return try statement.first([id]) { $0.sharedBytes(0) } ?? nil
-    }
-
     /// Rows that `query` selects, at most `limit`. Purges, sweep and eviction make a few hundred different statements
     /// at most, and repeat them.
     func rows(_ query: EntryQuery, limit: Int) throws -> [EntryRow] {
@@ -75,22 +69,14 @@ struct IndexWriter {
 
     // MARK: - Changing
 
-    /// Writes a row and its body, in place of `old`, the row of the same key and number.
-    func put(_ row: EntryRow, body: SharedBytes?, replacing old: EntryRow?) throws {
+    /// Writes a row, in place of `old`, the row of the same key and number.
+    func put(_ row: EntryRow, replacing old: EntryRow?) throws {
         if old == nil {
             var statement = try statements.insert
             row.bind(to: &statement)
             try statement.run()
         } else {
             try write(row)
-        }
-        if let body {
-            var statement = try statements.body
-            statement.bind(row.id)
-            statement.bind(borrowing: body)
-            try withExtendedLifetime(body) { try statement.run() }
-        } else if let old, old.path == nil {
-            try execute("DELETE FROM bodies WHERE id = ?", [row.id])
         }
         try replaceTags(of: row.id, old?.entry.tags ?? [], with: row.entry.tags)
     }
@@ -101,10 +87,9 @@ struct IndexWriter {
         try replaceTags(of: row.id, old.entry.tags, with: row.entry.tags)
     }
 
-    /// Removes a row, its body and its tags.
+    /// Removes a row and its tags.
     func delete(_ row: EntryRow) throws {
         try execute("DELETE FROM entries WHERE id = ?", [row.id])
-        if row.path == nil { try execute("DELETE FROM bodies WHERE id = ?", [row.id]) }
         try replaceTags(of: row.id, row.entry.tags, with: [])
     }
 
@@ -113,6 +98,11 @@ struct IndexWriter {
         try execute(
             "UPDATE entries SET path = ?, inode = ?, modified = ?, changed = ? WHERE id = ?",
             [path, identity.inode, identity.modified, identity.changed, id])
+    }
+
+    /// Says in which slot a body is now.
+    func setSlot(of id: Int64, _ slot: Slot) throws {
+        try execute("UPDATE entries SET slot = ? WHERE id = ?", [slot.code, id])
     }
 
     /// Writes hits, last access and slide of an entry, if it is still the same version: then how many hits it has now.

@@ -4,8 +4,6 @@ import Primitives
 
 /// What is looked up all the time, each a statement that is prepared once.
 enum LookupQuery: Int, CaseIterable {
-    /// An entry by its key, with the body when it is in the index.
-    case entryWithBody
     /// An entry by its key.
     case entry
     /// Responses by the keys that theirs are between, and how many at most.
@@ -14,8 +12,6 @@ enum LookupQuery: Int, CaseIterable {
     /// What it begins with are ``EntryRow/columns``.
     fileprivate var sql: String {
         switch self {
-        case .entryWithBody:
-            "SELECT \(EntryRow.columns), body FROM entries LEFT JOIN bodies ON bodies.id = entries.id WHERE key = ?"
         case .entry: "SELECT \(EntryRow.columns) FROM entries WHERE key = ?"
         case .responses: "SELECT \(EntryRow.columns) FROM entries WHERE \(ResponseKeys.condition()) LIMIT ?"
         }

@@ -5,7 +5,7 @@ import GRDB
 /// | table | a row is |
 /// |---|---|
 /// | `entries` | all that is known about one entry but its body. `id` is the sequence number of its first publish and is never used again |
-/// | `bodies` | the body of an entry that has no file; apart, so that listing and purging never read bodies |
+/// | `extents` | which slots of one part of the slab are used (``SlabMap``) |
 /// | `tags` | that one entry has one tag |
 /// | `totals` | what there is of one kind, kept in the transactions that change it |
 /// | `counters` | `sequence`: the last number given to a publish or a turn; `smallBytes`: what is in the small queue |
@@ -34,6 +34,7 @@ enum Schema {
     private static let steps: [@Sendable (Database) throws -> Void] = [
         { try $0.execute(sql: initialTables) },
         { try $0.execute(sql: queues) },
+        { try $0.execute(sql: slots) },
     ]
 
     /// Brings the index to ``format``, in one transaction.
@@ -120,6 +121,12 @@ enum Schema {
         CREATE INDEX entriesByAccess ON entries(lastAccess);
         CREATE INDEX entriesToEvict ON entries(queue, turn) WHERE pinned = 0;
         INSERT INTO counters VALUES ('smallBytes', 0);
+        """
+
+    /// The bodies that are in `bodies` go into the slab afterwards (``MovedBodies``).
+    private static let slots = """
+        ALTER TABLE entries ADD COLUMN slot INTEGER;
+        CREATE TABLE extents (number INTEGER PRIMARY KEY, class INTEGER NOT NULL, used BLOB NOT NULL);
         """
 }
 

@@ -4,7 +4,7 @@ import GRDB
 /// it has prepared by the whole text, which must be hashed to find it.
 final class StoreStatements {
     private let db: Database
-    private var heldStatement, insertStatement, bodyStatement, fullVariantsStatement: DirectStatement?
+    private var heldStatement, insertStatement, fullVariantsStatement: DirectStatement?
     private var longFieldsStatement: DirectStatement?
 
     init(_ db: Database) {
@@ -19,11 +19,6 @@ final class StoreStatements {
     /// Adds a row of ``EntryRow/bind(to:)``.
     var insert: DirectStatement {
         get throws { try prepared(&insertStatement, Self.insertion) }
-    }
-
-    /// Sets the body of a number.
-    var body: DirectStatement {
-        get throws { try prepared(&bodyStatement, "REPLACE INTO bodies VALUES (?, ?)") }
     }
 
     /// Whether there are ``Entry/variantLimit`` responses or more with keys between two.

@@ -36,6 +36,13 @@ struct MemoryShard<Value: Sendable, Policy: EvictionPolicy>: Sendable {
 
     func peek(_ key: ExactText) -> Value? { items[key]?.value }
 
+    /// See ``MemoryTier/letsPass(_:)``.
+    mutating func letsPass(_ key: ExactText) -> Bool {
+        guard items[key] == nil, policy.pass(hash: key.hashValue, totals: queues.totals) else { return false }
+        misses += 1
+        return true
+    }
+
     /// Puts a value in, and returns the one that it replaces.
     mutating func insert(_ value: Value, for key: ExactText, cost: Int, tally: (any HitTally)?) -> Item? {
         let replaced = items[key]

@@ -119,6 +119,15 @@ public final class MemoryTier<Value: Sendable>: Sendable {
         return isKept
     }
 
+    /// Whether a value that was asked for may be read past the tier: it is not here, would take the place of others,
+    /// and was not asked for a short time ago. The next time it was. Counts as a miss then.
+    func letsPass(_ key: String) -> Bool {
+        // Others come and go: with a little room left it is full.
+        guard used.load(ordering: .relaxed) >= currentLimit - currentLimit / 64 else { return false }
+        let key = ExactText(key)
+        return shards[shardIndex(of: key)].state.withLock { $0.letsPass(key) }
+    }
+
     /// Makes a value that is there cost more, for what is kept beside it, and evicts others for that.
     ///
     /// - Returns: false when there is no value, or no room.
@@ -287,30 +296,4 @@ public final class MemoryTier<Value: Sendable>: Sendable {
 /// What a reader holds from before it reads until it inserts; see ``MemoryTier/insert(_:for:cost:ticket:)``.
 public struct MemoryTicket: Sendable {
     let invalidations: UInt64
-}
-
-/// What a ``MemoryTier`` holds and what it did.
-public struct MemoryStatistics: Hashable, Sendable {
-    /// How many values there are.
-    public var count = 0
-    /// What they cost, in bytes.
-    public var bytes = 0
-    /// How often a value was found.
-    public var hits: UInt64 = 0
-    /// How often none was.
-    public var misses: UInt64 = 0
-    /// How many values had to go for room.
-    public var evictions: UInt64 = 0
-
-    /// Nothing held, nothing done.
-    public init() {}
-
-    /// Adds what another tier holds and did.
-    public mutating func add(_ other: MemoryStatistics) {
-        count += other.count
-        bytes += other.bytes
-        hits += other.hits
-        misses += other.misses
-        evictions += other.evictions
-    }
 }

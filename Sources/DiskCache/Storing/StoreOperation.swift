@@ -23,26 +23,26 @@ struct StoreOperation: Sendable {
 
         let version = context.totals.nextSequence()
         let id = old?.id ?? version
-        var inline: SharedBytes?
         var file: (path: String, identity: FileIdentity)?
-        switch body.content {
-        case .bytes(let bytes):
-            inline = bytes
-            if let path = old?.path { try context.setAside(path, id: id) }
-        case .file(let open, let part):
+        if case .file(let open, let part) = body.content {
             file = try context.place(open, part: part, id: id, key: key, url: url, replacing: old)
+        } else if let path = old?.path {
+            try context.setAside(path, id: id)
         }
-
         let entry = entry(version: version, path: file?.path, tags: flight.tags, replacing: old?.entry, context)
         try context.checkTags(of: entry)
-        let cost = EntryRow.cost(of: entry, isFile: file != nil)
+        var slot: Slot?
+        if case .bytes(let bytes) = body.content { slot = try context.keep(bytes, of: entry) }
+        if let slot = old?.slot { context.free(slot) }
+
+        let cost = EntryRow.cost(of: entry, in: slot)
         if let old { context.totals.remove(old) }
         let place = context.eviction.place(
             forKey: key.text, cost: cost, replacing: old, among: context.totals.queues)
         let row = EntryRow(
-            id: id, entry: entry, cost: cost, path: file?.path, identity: file?.identity, place: place,
+            id: id, entry: entry, cost: cost, path: file?.path, slot: slot, identity: file?.identity, place: place,
             turn: old?.turn ?? version)
-        try context.index.put(row, body: inline, replacing: old)
+        try context.index.put(row, replacing: old)
         context.totals.add(row)
         context.invalidate(key.text)
         context.tell(.stored, entry)

@@ -19,6 +19,7 @@ extension DiskCache {
         var checked = 0
         var smallBytes: Int64 = 0
         var lastID: Int64 = 0
+        var slots = Set<Slot>()
         while true {
             var query = EntryQuery(.all, now: parts.clock.now())
             query.restrict("entries.id > ?", [lastID])
@@ -28,6 +29,9 @@ extension DiskCache {
             lastID = last.id
             for row in rows {
                 checked += 1
+                if let slot = row.slot, !slots.insert(slot).inserted {
+                    report(.damagedIndex(reason: "two entries have the slot \(slot.code)"))
+                }
                 if let finding = try finding(row) { report(finding) }
                 var sum = sums[row.entry.kind] ?? Totals.Kind()
                 sum.entries += 1
@@ -39,17 +43,27 @@ extension DiskCache {
             }
         }
         try verifyTotals(sums, smallBytes: smallBytes, report)
+        try verify(slots, report)
         try verifyTree(report)
         return checked
+    }
+
+    /// Holds the slots that rows name against those that the index says are used.
+    private func verify(
+        _ slots: Set<Slot>, _ report: (VerificationFinding) -> Void
+    ) throws(DiskCacheError) {
+        let map = try parts.index.list { try SlabMap($0) }
+        let unknown = slots.filter { !map.isUsed($0) }.count
+        if unknown > 0 { report(.damagedIndex(reason: "\(unknown) slots of entries are not marked as used")) }
+        let strangers = map.usedCount - (slots.count - unknown)
+        if strangers > 0 { report(.orphanSlots(count: strangers)) }
     }
 
     private func finding(_ row: EntryRow) throws(DiskCacheError) -> VerificationFinding? {
         let entry = row.entry
         guard let path = row.path else {
-            guard let body = try parts.reader.find(entry.key)?.inlineBody else {
-                return .missing(key: entry.key, path: nil)
-            }
-            return digest(of: body) == entry.digest ? nil : .corrupt(key: entry.key, path: nil)
+            guard let slot = row.slot else { return .missing(key: entry.key, path: nil) }
+            return try parts.slab.body(of: entry, in: slot) != nil ? nil : .corrupt(key: entry.key, path: nil)
         }
         do throws(DiskCacheError) {
             let (file, status) = try parts.bodies.open(row, path: path)
@@ -69,10 +83,7 @@ extension DiskCache {
         let (stated, strangers) = try parts.index.list { db in
             let strangers = try Int.fetchOne(
                 db,
-                sql: """
-                    SELECT (SELECT COUNT(*) FROM bodies WHERE id NOT IN (SELECT id FROM entries WHERE path IS NULL))
-                      + (SELECT COUNT(*) FROM tags WHERE id NOT IN (SELECT id FROM entries))
-                    """)
+                sql: "SELECT COUNT(*) FROM tags WHERE id NOT IN (SELECT id FROM entries)")
             return (try Totals(db), strangers ?? 0)
         }
         if strangers > 0 { report(.orphanInIndex(count: strangers)) }

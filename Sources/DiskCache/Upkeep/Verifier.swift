@@ -62,7 +62,7 @@ final class Verifier: Sendable {
                 parts.log(
                     DiskCacheNotice(
                         .warning, "a body was damaged or missing, and its entry is removed",
-                        ["key": entry.key, "path": entry.localPath ?? "(in the index)"]))
+                        ["key": entry.key, "path": entry.localPath ?? "(in the slab)"]))
                 return nil
             case .suspect(var found):
                 let isWhole = found.status.identity.size == found.row.entry.contentLength
@@ -105,7 +105,7 @@ final class Verifier: Sendable {
     ) throws -> Finding {
         guard let row = try context.index.row(forKey: key) else { return .absent }
         guard let path = row.path else {
-            if let bytes = try context.index.inlineBody(forID: row.id), digest(of: bytes) == row.entry.digest {
+            if let slot = row.slot, let bytes = try parts.slab.body(of: row.entry, in: slot) {
                 return .intact(current(row, parts), .bytes(bytes))
             }
             try context.remove(row)

@@ -7,8 +7,10 @@ struct UnsyncedBodies {
     private let sync: FileSync
     private let isWanted: Bool
     private let incoming: String
+    private let slab: Slab
     private var files: [(body: BodyFile, path: String)] = []
     private var directories: Set<String> = []
+    private var holdsSlots = false
     /// Whether a body that a row still names may have its only name in `incoming/`.
     private var holdsOld = false
 
@@ -16,6 +18,7 @@ struct UnsyncedBodies {
         sync = parts.sync
         isWanted = parts.configuration.durability == .power
         incoming = parts.bodies.incoming
+        slab = parts.slab
     }
 
     /// A body is at that place now.
@@ -24,6 +27,9 @@ struct UnsyncedBodies {
         if let body { files.append((body, place)) }
         named(place)
     }
+
+    /// A body is in a slot now.
+    mutating func wroteSlot() { holdsSlots = isWanted }
 
     /// A name that must last is in its directory now.
     mutating func named(_ place: String) {
@@ -43,9 +49,10 @@ struct UnsyncedBodies {
 
     /// Has the disk keep all of it.
     mutating func finish() throws(DiskCacheError) {
+        if holdsSlots { try check(slab.file.sync(by: sync.file), slab.path) }
         for (body, path) in files { try check(body.sync(by: sync.file), path) }
         for directory in directories { try check(sync.directory(directory), directory) }
-        (files, directories) = ([], [])
+        (files, directories, holdsSlots) = ([], [], false)
     }
 
     private func check(_ code: Int32, _ path: String) throws(DiskCacheError) {

@@ -10,13 +10,15 @@ final class WriteContext {
     let journal = Journal()
     var unsynced: UnsyncedBodies
     var totals: Totals
+    let slots: SlabMap
     let eviction: Eviction
     /// One instant for the whole transaction.
     let now: Timestamp
 
-    init(_ parts: CacheParts, db: Database, totals: Totals, eviction: Eviction) {
+    init(_ parts: CacheParts, db: Database, totals: Totals, slots: SlabMap, eviction: Eviction) {
         self.parts = parts
         self.totals = totals
+        self.slots = slots
         self.eviction = eviction
         unsynced = UnsyncedBodies(parts)
         index = IndexWriter(db: db, namespace: parts.configuration.namespace, directory: parts.bodies.directory)
@@ -30,6 +32,7 @@ final class WriteContext {
     func invalidate(_ key: String) {
         journal.onCommit { [parts] in
             parts.memory.remove(key)
+            parts.slotTable.remove(ExactText(key).hashValue)
             if let key = CacheKey(key), key.form == .response { parts.responseChanges.change(key.md5Hex) }
         }
     }
@@ -41,6 +44,7 @@ final class WriteContext {
     /// - Parameter verb: how that is told to who watches; `nil`: not by itself, see ``BulkRemoval``.
     func remove(_ row: EntryRow, as verb: EntryChange.Verb? = .removed) throws {
         if let path = row.path { try setAside(path, id: row.id) }
+        if let slot = row.slot { free(slot) }
         try index.delete(row)
         totals.remove(row)
         invalidate(row.entry.key)
@@ -64,10 +68,11 @@ final class WriteContext {
 
     /// Writes what changed of an entry whose body stays.
     func change(_ old: EntryRow, to entry: Entry) throws -> Entry {
+        try checkTags(of: entry)
         var row = old
         row.entry = entry
-        row.cost = EntryRow.cost(of: entry, isFile: old.path != nil)
-        try checkTags(of: entry)
+        row.slot = try slot(of: entry, as: old)
+        row.cost = EntryRow.cost(of: entry, in: row.slot)
         try index.change(row, from: old)
         totals.remove(old)
         totals.add(row)

@@ -17,8 +17,10 @@ final class WriterLoop: @unchecked Sendable {
 
     private let parts: CacheParts
     private var totals: Totals
+    private let slots: SlabMap
     private let eviction: Eviction
     private let shrinking: IndexShrinking
+    private let compaction: SlabCompaction
     /// A test stopped everything; see ``CrashPoint``.
     private(set) var isCrashed = false
     /// Whether the last transaction failed because the index is not at its place any more.
@@ -29,11 +31,13 @@ final class WriterLoop: @unchecked Sendable {
         self.parts = parts
         eviction = Eviction(parts.configuration)
         let headRoom = Eviction.headRoom(ofLimit: parts.configuration.diskLimit)
-        let (totals, shrinking) = try mappingErrors {
+        let (totals, slots, shrinking) = try mappingErrors {
             try parts.index.writing.writeWithoutTransaction {
-                (try Totals($0), try IndexShrinking($0, headRoom: headRoom))
+                (try Totals($0), try SlabMap($0), try IndexShrinking($0, headRoom: headRoom))
             }
         }
+        compaction = SlabCompaction(headRoom: headRoom)
+        self.slots = slots
         self.shrinking = shrinking
         self.totals = totals
         measureRoom()
@@ -52,6 +56,7 @@ final class WriterLoop: @unchecked Sendable {
             for (job, failure) in zip(jobs, failures) { job.finish(failure) }
             context.journal.cleanUp()
             parts.bodies.clearIntents()
+            for range in slots.takeEmptied() { parts.slab.erase(range) }
             parts.index.keepLogShort()
             parts.bodies.ballast.restore()
             // Now that files are gone and the log is short.
@@ -107,7 +112,7 @@ final class WriterLoop: @unchecked Sendable {
     ) throws -> WriteContext {
         try parts.index.writing.writeWithoutTransaction { db in
             try db.beginTransaction(.immediate)
-            let context = WriteContext(parts, db: db, totals: totals, eviction: eviction)
+            let context = WriteContext(parts, db: db, totals: totals, slots: slots, eviction: eviction)
             let freePages: Int64
             do {
                 for (number, job) in jobs.enumerated() {
@@ -117,6 +122,7 @@ final class WriterLoop: @unchecked Sendable {
                 try context.unsynced.finish()
                 try context.reach(.beforeCommit)
                 try context.totals.save(db)
+                try slots.save(db)
                 freePages = try IndexShrinking.freePages(db)
                 // What is acknowledged must be there after a restart. Last, to leave a removal little time to slip
                 // through.
@@ -126,16 +132,18 @@ final class WriterLoop: @unchecked Sendable {
                 if db.isInsideTransaction { try? db.rollback() }
                 if !(error is SimulatedCrash) {
                     context.journal.undoAll()
+                    slots.rolledBack()
                     parts.bodies.clearIntents()
                 }
                 throw error
             }
             try context.reach(.afterCommit)
             totals = context.totals
+            slots.committed()
             shrinking.committed(freePages: freePages)
             measureRoom()
             eviction.fit(memoryLimit: parts.memory.limit)
-            parts.memory.setHeldByOthers(eviction.memoryBytes)
+            parts.memory.setHeldByOthers(eviction.memoryBytes + parts.slotTable.memoryBytes)
             parts.totals.withLock { $0 = totals.snapshot }
             return context
         }
@@ -199,16 +207,18 @@ final class WriterLoop: @unchecked Sendable {
 
     private func measureRoom() {
         parts.budget.commit(
-            used: totals.diskBytes, pinned: totals.pinnedBytes, freePages: shrinking.freePages)
+            used: totals.diskBytes, pinned: totals.pinnedBytes,
+            reusable: shrinking.freePages * 4096 + slots.slackBytes)
     }
 
     /// Whether there is something to do when nobody wants anything.
-    var hasUpkeep: Bool { bytesToEvict > 0 || wantsShrinking }
+    var hasUpkeep: Bool { bytesToEvict > 0 || wantsCompaction || wantsShrinking }
 
     /// Does some of it.
     func upkeep() {
         let bytes = bytesToEvict
         if bytes > 0 { evictSome(bytes) }
+        if wantsCompaction { compactSome() }
         if wantsShrinking { shrinkSome() }
     }
 
@@ -231,6 +241,19 @@ final class WriterLoop: @unchecked Sendable {
                 finish: { error in if error != nil { freed = Eviction.Freed() } }, makesRoom: true)
         ])
         eviction.stepEnded(freed, used: parts.budget.used)
+    }
+
+    /// Whether free slots take more room than the next bodies need.
+    private var wantsCompaction: Bool { !isCrashed && compaction.isWanted(slots, room: parts.budget.roomAtCommit) }
+
+    /// Gives some of it back.
+    private func compactSome() {
+        run([
+            Job(
+                work: { [compaction] context in try compaction.step(context) },
+                finish: { [compaction, slots] error in if error != nil { compaction.stepFailed(slots) } },
+                makesRoom: true)
+        ])
     }
 
     /// Whether the index has more free pages than the next entries need.

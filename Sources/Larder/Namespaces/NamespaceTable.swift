@@ -111,6 +111,15 @@ public final class NamespaceTable: Sendable {
     /// The one of that name; `nil` when there is none.
     public func find(_ name: String) -> Namespace? { state.withLock { $0.running[name] } }
 
+    /// The one with that ``Namespace/id``; `nil` when there is none (any more).
+    public func find(id: Int) -> Namespace? {
+        if id == defaultID {
+            let space = `default`
+            if space.id == id { return space }
+        }
+        return state.withLock { state in state.running.values.first { $0.id == id } }
+    }
+
     /// All of them, by name.
     public var all: [Namespace] { state.withLock { Array($0.running.values) }.sorted { $0.name < $1.name } }
 

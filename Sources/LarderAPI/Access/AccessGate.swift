@@ -112,10 +112,12 @@ final class AccessGate: Sendable {
     }
 
     /// The fields of a request that choose its namespace, for `Vary`.
-    func vary(of request: Request) -> String {
+    func vary(of request: Request) -> String { vary(isFetch: request.withTarget(Self.isFetch)) }
+
+    /// The same of a target that is, or is not, one of the gateway's.
+    func vary(isFetch: Bool) -> String {
         if tokens == nil { return "Larder-Namespace" }
-        return request.withTarget(Self.isFetch)
-            ? "Larder-Namespace, Larder-Authorization" : "Larder-Namespace, Authorization"
+        return isFetch ? "Larder-Namespace, Larder-Authorization" : "Larder-Namespace, Authorization"
     }
 
     // MARK: Answers at hand

@@ -33,8 +33,10 @@ final class ReadyAnswers: Sendable {
         table.expect(target, namespace: namespaces.defaultID)
     }
 
-    /// The answer to a request, where it is at hand.
-    func answer(to head: borrowing RawHead) -> Response? {
+    /// The answer to a request, where it is at hand, or where it can be made of what lies in the slab.
+    ///
+    /// - Parameter passing: makes those; `nil`: nobody does.
+    func answer(to head: borrowing RawHead, passing: PassingAnswers? = nil) -> Response? {
         guard head.length <= Self.headLimit else { return nil }
         let isFetch = AccessGate.isFetch(head.target)
         var ttl, credentials, host, name: UnsafeRawBufferPointer?
@@ -76,7 +78,9 @@ final class ReadyAnswers: Sendable {
             renewed.validity.entry.entry.recordHit(at: now)
             return renewed.response
         case .outdated(let answer): return forget(answer)
-        case nil: return nil
+        case nil:
+            guard let passing, ttl == nil, !isFetch, let space = namespaces.find(id: namespace) else { return nil }
+            return passing.answer(head.target, in: space.cache, at: now)
         }
     }
 

@@ -39,16 +39,11 @@ struct ContentResponse {
         case .preconditionFailed:
             throw Problem(status: 412, detail: "the body is not the one that the request wants")
         case .notModified:
-            return Response(status: 304, fields: validatorFields(current), body: .withheld(length: body.length))
+            return Response(status: 304, fields: Self.validatorFields(current), body: .withheld(length: body.length))
         case .proceed: break
         }
-        // Each is there once: to look for others first, as setting one does, costs more than the rest.
-        var fields = validatorFields(current)
-        fields.append(
-            HTTPField(name: .contentType, value: type ?? entry.contentType ?? "application/octet-stream"))
         // A body that /fetch stored is as its origin sent it.
-        fields.append(contentsOf: entry.contentEncoding)
-        fields.append(contentsOf: Self.commonFields)
+        var fields = Self.fields(current, type: type ?? entry.contentType, encoding: entry.contentEncoding)
         guard let ranges = ByteRangeSet(requestFields, method: method),
             conditions.allowsRange(of: current, now: now)
         else { return try whole(body, fields) }
@@ -70,7 +65,23 @@ struct ContentResponse {
         Response(status: 200, fields: fields, body: try body.part(0..<body.length))
     }
 
-    private func validatorFields(_ current: SelectedRepresentation) -> HTTPFields {
+    /// What an answer with a body says of it.
+    ///
+    /// - Parameters:
+    ///   - type: the media type; `nil`: nobody knows.
+    ///   - encoding: how it is encoded.
+    static func fields(
+        _ current: SelectedRepresentation, type: String?, encoding: [HTTPField] = []
+    ) -> HTTPFields {
+        // Each is there once: to look for others first, as setting one does, costs more than the rest.
+        var fields = validatorFields(current)
+        fields.append(HTTPField(name: .contentType, value: type ?? "application/octet-stream"))
+        fields.append(contentsOf: encoding)
+        fields.append(contentsOf: commonFields)
+        return fields
+    }
+
+    private static func validatorFields(_ current: SelectedRepresentation) -> HTTPFields {
         var fields = HTTPFields()
         if let etag = current.etag { fields.append(HTTPField(name: .eTag, value: etag.text)) }
         if let date = current.lastModified { fields.append(HTTPField(name: .lastModified, value: date.httpDate)) }
@@ -88,8 +99,15 @@ extension Entry {
     /// The validators of the body as this server hands it out: a strong tag made from the digest, whatever the origin's
     /// is, since the body may have been decoded.
     func representation(now: Timestamp) -> SelectedRepresentation {
-        SelectedRepresentation(
-            etag: EntityTag(strong: digest.prefix(16).hex),
+        SelectedRepresentation(digestPrefix: digest.prefix(16), lastModified: lastModified, now: now)
+    }
+}
+
+extension SelectedRepresentation {
+    /// What has a body of that digest, of which the origin said when it was last changed.
+    init(digestPrefix: some Sequence<UInt8>, lastModified: String?, now: Timestamp) {
+        self.init(
+            etag: EntityTag(strong: digestPrefix.hex),
             lastModified: lastModified.flatMap { Timestamp(httpDate: $0, now: now) })
     }
 }

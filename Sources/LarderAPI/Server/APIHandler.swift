@@ -9,21 +9,25 @@ final class APIHandler: RequestHandler {
     private let router: Router<Route>
     private let metrics: RequestMetrics
     private let ready: ReadyAnswers?
+    private let passing: PassingAnswers?
     private let gate: AccessGate
     private let namespaces: NamespaceTable
     private let logger: Logger
     private let logsRequests: Bool
 
-    /// - Parameter ready: answers at hand; `nil` when nothing is asked for often enough.
+    /// - Parameters:
+    ///   - ready: answers at hand; `nil` when nothing is asked for often enough.
+    ///   - passing: makes others of what lies in the slab; `nil` when nothing is asked for.
     init(
-        routes: [Route], metrics: RequestMetrics, ready: ReadyAnswers?, gate: AccessGate, namespaces: NamespaceTable,
-        logger: Logger
+        routes: [Route], metrics: RequestMetrics, ready: ReadyAnswers?, passing: PassingAnswers?, gate: AccessGate,
+        namespaces: NamespaceTable, logger: Logger
     ) {
         var router = Router<Route>()
         for route in routes { router.add(route.method, route.pattern, route) }
         self.router = router
         self.metrics = metrics
         self.ready = ready
+        self.passing = passing
         self.gate = gate
         self.namespaces = namespaces
         self.logger = logger
@@ -34,7 +38,7 @@ final class APIHandler: RequestHandler {
 
     func readyResponse(to head: borrowing RawHead) -> Response? {
         // A line for each request is made by ``receive(_:)``.
-        logsRequests ? nil : ready?.answer(to: head)
+        logsRequests ? nil : ready?.answer(to: head, passing: passing)
     }
 
     func receive(_ request: Request) -> Reception {

@@ -76,8 +76,9 @@ public final class APIServer: Sendable {
         daemon = Daemon(
             configuration: configuration,
             handler: APIHandler(
-                routes: allRoutes, metrics: metrics, ready: ready, gate: gate, namespaces: service.namespaces,
-                logger: logger))
+                routes: allRoutes, metrics: metrics, ready: ready,
+                passing: PassingAnswers(hits: service.metrics.hits, metrics: metrics, gate: gate), gate: gate,
+                namespaces: service.namespaces, logger: logger))
         adminDaemon = service.configuration.adminPort.map { port in
             var configuration = configuration
             configuration.port = port
@@ -90,7 +91,7 @@ public final class APIServer: Sendable {
             return Daemon(
                 configuration: configuration,
                 handler: APIHandler(
-                    routes: routes, metrics: metrics, ready: nil,
+                    routes: routes, metrics: metrics, ready: nil, passing: nil,
                     gate: AccessGate(tokens: nil, web: WebGuard(of: service.configuration)),
                     namespaces: service.namespaces, logger: logger))
         }

@@ -90,6 +90,7 @@ struct DiskEvictionTests {
     func olderFormat() async throws {
         let fixture = try CacheFixture { $0.diskLimit = Self.limit }
         try await fixture.withCache { cache async throws in try await Self.scan(cache, 50, "old") }
+        try fixture.goBackToFormat2()
         let index = try DatabaseQueue(path: fixture.namespace + "/index.sqlite")
         try await index.write { db in
             try db.execute(

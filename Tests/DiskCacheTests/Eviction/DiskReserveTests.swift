@@ -145,7 +145,7 @@ struct DiskReserveTests {
     func floors() {
         #expect(DiskReserve.percent(5).floor(ofSize: 1000) == 50)
         #expect(DiskReserve.bytes(70).floor(ofSize: 1000) == 70)
-        #expect(FreeSpace(reserve: .bytes(0), directory: "/").room(freePages: 0) > 1 << 50)
-        #expect(FreeSpace(reserve: .percent(100), directory: "/").room(freePages: 0) < 0)
+        #expect(FreeSpace(reserve: .bytes(0), directory: "/").room(reusable: 0) > 1 << 50)
+        #expect(FreeSpace(reserve: .percent(100), directory: "/").room(reusable: 0) < 0)
     }
 }

@@ -122,7 +122,7 @@ struct IndexTests {
         try await fixture.withCache { cache async throws in
             try await fill(cache, 100)
             try FileSystem.makeDirectories(copy)
-            for name in ["index.sqlite", "index.sqlite-wal"] {
+            for name in ["index.sqlite", "index.sqlite-wal", "bodies.slab"] {
                 try FileManager.default.copyItem(atPath: cache.directory + "/" + name, toPath: copy + "/" + name)
             }
         }

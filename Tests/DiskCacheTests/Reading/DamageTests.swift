@@ -84,7 +84,7 @@ struct DamageTests {
         }
     }
 
-    @Test("a flipped byte of a body in the index is noticed")
+    @Test("a flipped byte of a body in the slab is noticed")
     func inline() async throws {
         let fixture = try CacheFixture()
         let text = "a body that can be found in the file"
@@ -92,7 +92,7 @@ struct DamageTests {
             try await cache.store(text, url: Self.url)
             try await cache.store("another", key: "other")
         }
-        try edit(fixture.namespace + "/index.sqlite") { data in
+        try edit(fixture.namespace + "/bodies.slab") { data in
             let range = try #require(data.range(of: Data(text.utf8)))
             data[range.lowerBound + 3] ^= 1
         }

@@ -37,14 +37,8 @@ struct ScrubTests {
         try await fixture.withCache { cache async throws in
             try await fill(cache, 450)
             for number in [0, 449] {
-                let key = fillKey(number)
-                try await blocking {
-                    try cache.writer.perform { context in
-                        let row = try #require(try context.index.row(forKey: key))
-                        try context.index.db.execute(
-                            sql: "UPDATE bodies SET body = 'rotten' WHERE id = ?", arguments: [row.id])
-                    }
-                }
+                let row = try #require(try cache.parts.reader.row(forKey: fillKey(number)))
+                try fixture.spoil(try #require(row.slot))
             }
             var left: [Int64] = []
             for _ in 0..<3 {

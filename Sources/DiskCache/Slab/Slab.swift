@@ -1,0 +1,135 @@
+import Foundation
+import Primitives
+
+/// The file `bodies.slab`: small bodies, each in a slot (``Slot``) behind a head that says whose it is
+/// (``SlabRecord``).
+///
+/// A slot is written before the row that names it is committed, and only when no committed row names it. Whoever reads
+/// one has its place from a row that may have been replaced since: what is there is held against the digest, always.
+///
+/// The file is as long as the last slot that was ever used, and what is in no use has no blocks: parts that have become
+/// empty are holes.
+final class Slab: Sendable {
+    /// The open file, as something that the disk can be made to keep.
+    let file: BodyFile
+    /// Where it is.
+    let path: String
+    private let descriptor: FileDescriptor
+
+    /// Opens the file, and creates it when it is missing.
+    init(path: String) throws(DiskCacheError) {
+        self.path = path
+        descriptor = try FileDescriptor(opening: path, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
+        file = BodyFile(descriptor, length: 0, path: path)
+    }
+
+    /// Forgets all that is in it: the index knows of nothing there.
+    func empty() throws(DiskCacheError) {
+        if ftruncate(descriptor.number, 0) != 0 { throw .system("ftruncate", path, errno) }
+    }
+
+    // MARK: - Reading, on any thread
+
+    /// The body of an entry.
+    ///
+    /// - Parameter mayWait: whether to wait for the disk; otherwise it may be ``Lookup/onDisk``.
+    /// - Returns: `nil` when it is not there whole, or another; and whether the record says the same as the entry.
+    /// - Throws: ``DiskCacheError/fileSystem(operation:path:errno:)``.
+    func body(
+        of entry: Entry, in slot: Slot, mayWait: Bool
+    ) throws(DiskCacheError) -> Lookup<(bytes: SharedBytes, agrees: Bool)?> {
+        let length = Int(entry.contentLength)
+        let tailLength = slot.slotClass.size - SlabRecord.headLength - length
+        guard tailLength >= 0 else { return .found(nil) }
+        let frame = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: SlabRecord.headLength + tailLength, alignment: 16)
+        defer { frame.deallocate() }
+        let (head, tail) = (
+            UnsafeMutableRawBufferPointer(rebasing: frame[..<SlabRecord.headLength]),
+            UnsafeMutableRawBufferPointer(rebasing: frame[SlabRecord.headLength...])
+        )
+        var (count, code) = (0, Int32(0))
+        let bytes = SharedBytes(count: length) { body in
+            count = read([head, body, tail], at: slot.offset, mayWait: mayWait)
+            if count < 0 { code = errno }
+        }
+        // The last slot of the file may end before its size.
+        guard count >= SlabRecord.headLength + length else {
+            if !mayWait { return .onDisk }
+            let error = DiskCacheError.fileSystem(operation: "read", path: path, errno: code)
+            if count < 0, !error.isMissingFile { throw error }
+            return .found(nil)
+        }
+        guard digest(of: bytes) == entry.digest else { return .found(nil) }
+        let view = SlabRecordView(
+            head: UnsafeRawBufferPointer(head),
+            tail: UnsafeRawBufferPointer(rebasing: tail[..<(count - SlabRecord.headLength - length)]))
+        return .found((bytes, view?.agrees(with: entry) == true))
+    }
+
+    /// ``body(of:in:mayWait:)``, and waits.
+    func body(of entry: Entry, in slot: Slot) throws(DiskCacheError) -> SharedBytes? {
+        guard case .found(let body) = try body(of: entry, in: slot, mayWait: true) else { return nil }
+        return body?.bytes
+    }
+
+    /// Reads what is in a slot, as far as it is in memory; `nil` when nothing is.
+    func cachedContent(of slot: Slot) -> (bytes: SharedBytes, count: Int)? {
+        var count = 0
+        let bytes = SharedBytes(count: slot.slotClass.size) { target in
+            count = CachedFile.read(descriptor.number, into: target, at: slot.offset)
+        }
+        return count > 0 ? (bytes, count) : nil
+    }
+
+    private func read(_ targets: [UnsafeMutableRawBufferPointer], at offset: Int64, mayWait: Bool) -> Int {
+        if !mayWait { return CachedFile.read(descriptor.number, into: targets, at: offset) }
+        var vectors = targets.map { iovec(iov_base: $0.baseAddress, iov_len: $0.count) }
+        return retryingInterrupts { preadv(descriptor.number, &vectors, Int32(vectors.count), off_t(offset)) }
+    }
+
+    /// All that is in a slot; waits for the disk. Throws ``DiskCacheError/fileSystem(operation:path:errno:)``.
+    func content(of slot: Slot) throws(DiskCacheError) -> SharedBytes {
+        try SharedBytes(count: slot.slotClass.size) { target throws(DiskCacheError) in
+            let count = try descriptor.read(into: target, at: slot.offset, path: path)
+            // What is behind the end of the file is as a hole.
+            UnsafeMutableRawBufferPointer(rebasing: target[count...]).initializeMemory(as: UInt8.self, repeating: 0)
+        }
+    }
+
+    // MARK: - Writing, on the writer's thread
+
+    /// Puts a record and its body into a slot that holds them.
+    ///
+    /// Throws ``DiskCacheError/noSpace`` and ``DiskCacheError/fileSystem(operation:path:errno:)``.
+    func write(_ record: SlabRecord, _ body: SharedBytes, in slot: Slot) throws(DiskCacheError) {
+        let length = record.bytes.count + body.count
+        precondition(length <= slot.slotClass.size, "a record is longer than its slot")
+        let written = record.bytes.withUnsafeBytes { record in
+            body.withUnsafeBytes { body in
+                let head = UnsafeRawBufferPointer(rebasing: record[..<SlabRecord.headLength])
+                let texts = UnsafeRawBufferPointer(rebasing: record[SlabRecord.headLength...])
+                var pieces = [head, body, texts].map {
+                    iovec(iov_base: UnsafeMutableRawPointer(mutating: $0.baseAddress), iov_len: $0.count)
+                }
+                return retryingInterrupts {
+                    pwritev(descriptor.number, &pieces, Int32(pieces.count), off_t(slot.offset))
+                }
+            }
+        }
+        guard written == length else { throw .system("write", path, written < 0 ? errno : ENOSPC) }
+    }
+
+    /// Puts what ``content(of:)`` another of the same size is into a slot. Throws as ``write(_:_:in:)`` does.
+    func write(_ content: SharedBytes, in slot: Slot) throws(DiskCacheError) {
+        let written = content.withUnsafeBytes { bytes in
+            retryingInterrupts { pwrite(descriptor.number, bytes.baseAddress, bytes.count, off_t(slot.offset)) }
+        }
+        guard written == content.count else { throw .system("write", path, written < 0 ? errno : ENOSPC) }
+    }
+
+    /// Gives the blocks of a part of the file back, where the file system can; what is read there is 0 then.
+    func erase(_ range: Range<Int64>) {
+        FileHole.make(in: descriptor.number, range)
+    }
+}

@@ -1,0 +1,65 @@
+import DiskCache
+import HTTPCaching
+import HTTPTypes
+import Larder
+import MicroHTTPD
+import Primitives
+
+/// Answers to plain GETs of `/entries/:key/content` made of nothing but what lies in the slab: of bodies that a full
+/// memory tier would not keep. They are made for one request.
+struct PassingAnswers: Sendable {
+    private let hits: Counter
+    private let meter: RequestMetrics.Meter?
+    /// What the answer depends on, for `Vary`.
+    private let vary: [HTTPField]
+
+    init(hits: Counter, metrics: RequestMetrics, gate: AccessGate) {
+        self.hits = hits
+        meter = metrics.meter(operation: "getContent", status: 200)
+        let names = [gate.vary(isFetch: false)] + (gate.allowsPages ? ["Origin"] : [])
+        vary = names.map { HTTPField(name: .vary, value: $0) }
+    }
+
+    /// The answer to a request that has no field which asks for anything else; `nil`: somebody else has it.
+    ///
+    /// - Parameter cache: that of the namespace that is meant.
+    func answer(_ target: UnsafeRawBufferPointer, in cache: DiskCache, at now: Timestamp) -> Response? {
+        guard let key = Self.key(in: target), let body = cache.passing(key, at: now) else { return nil }
+        meter?.count()
+        hits.increment()
+        let current = SelectedRepresentation(
+            digestPrefix: body.digestPrefix, lastModified: body.lastModified, now: now)
+        var fields = ContentResponse.fields(current, type: body.contentType)
+        fields.append(contentsOf: vary)
+        return Response(fields: fields, body: .slice(body.bytes, body.range))
+    }
+
+    /// The key in a target of this kind, when it says what it means without a percent-escape and there is no query.
+    static func key(in target: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+        let (prefix, suffix): (StaticString, StaticString) = ("/entries/", "/content")
+        let count = target.count - prefix.utf8CodeUnitCount - suffix.utf8CodeUnitCount
+        guard count > 0, target.starts(with: UnsafeRawBufferPointer(prefix)),
+            target[(target.count - suffix.utf8CodeUnitCount)...].elementsEqual(UnsafeRawBufferPointer(suffix))
+        else { return nil }
+        let start = prefix.utf8CodeUnitCount
+        let key = UnsafeRawBufferPointer(rebasing: target[start..<start + count])
+        return key.allSatisfy(isPlain) ? key : nil
+    }
+
+    /// RFC 3986 §2.3.
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+            UInt8(ascii: "~"):
+            true
+        default: false
+        }
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    fileprivate init(_ text: StaticString) {
+        self.init(start: text.utf8Start, count: text.utf8CodeUnitCount)
+    }
+}

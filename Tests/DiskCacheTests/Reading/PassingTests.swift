@@ -1,0 +1,209 @@
+import Foundation
+import Primitives
+import TestSupport
+import Testing
+
+@testable import DiskCache
+
+@Suite("Bodies that pass the memory tier by")
+struct PassingTests {
+    private static let body = longText(1000)
+
+    private static func fixture(memoryLimit: Int = 64 << 10) throws -> CacheFixture {
+        try CacheFixture { $0.memoryLimit = memoryLimit }
+    }
+
+    private static func passing(_ key: String, in cache: DiskCache, _ fixture: CacheFixture) -> PassingBody? {
+        var key = key
+        return key.withUTF8 { cache.passing(UnsafeRawBufferPointer($0), at: fixture.clock.now()) }
+    }
+
+    private static func text(_ body: PassingBody?) -> String? {
+        body.map { body in body.bytes.withUnsafeBytes { String(decoding: $0[body.range], as: UTF8.self) } }
+    }
+
+    /// Stores entries, and has all of them read once: so it is known where they are, and the memory tier is full.
+    private static func fill(_ cache: DiskCache, _ keys: [String]) async throws {
+        for key in keys {
+            try await cache.store(body + key, key: key) {
+                $0.contentType = "text/\(key)"
+                $0.lastModified = "Sat, 21 Nov 2026 10:00:00 GMT"
+            }
+        }
+        try await cache.flush()
+        for key in keys { _ = try cache.load(key) }
+    }
+
+    private static let keys = (0..<300).map { "k\($0)" }
+
+    @Test("are what was stored, with what it was stored with, and count as hits")
+    func whole() async throws {
+        let fixture = try Self.fixture()
+        try await fixture.withCache { cache async throws in
+            try await Self.fill(cache, Self.keys)
+            var passed = 0
+            for key in Self.keys {
+                guard let found = Self.passing(key, in: cache, fixture) else { continue }
+                passed += 1
+                #expect(Self.text(found) == Self.body + key)
+                #expect(found.contentType == "text/\(key)")
+                #expect(found.lastModified == "Sat, 21 Nov 2026 10:00:00 GMT")
+                let entry = try #require(try cache.entry(for: key))
+                #expect(Array(entry.digest.prefix(16)) == found.digestPrefix)
+                #expect(entry.hits == 1)
+            }
+            #expect(passed > 100)
+        }
+    }
+
+    @Test("come into the memory tier when they are asked for again soon")
+    func admitted() async throws {
+        let fixture = try Self.fixture()
+        try await fixture.withCache { cache async throws in
+            try await Self.fill(cache, Self.keys)
+            let key = try #require(Self.keys.first { Self.passing($0, in: cache, fixture) != nil })
+            #expect(Self.passing(key, in: cache, fixture) == nil)
+            guard case .hit = try cache.load(key) else { throw TestFailure() }
+            #expect(cache.parts.memory.peek(key) != nil)
+            #expect(Self.passing(key, in: cache, fixture) == nil)
+        }
+    }
+
+    private struct TestFailure: Error {}
+
+    @Test("do not as long as there is room for them in memory, and all do where there is none")
+    func room() async throws {
+        let keys = Array(Self.keys.prefix(10))
+        let large = try Self.fixture(memoryLimit: 16 << 20)
+        try await large.withCache { cache async throws in
+            try await Self.fill(cache, keys)
+            cache.emptyMemory()
+            for key in keys { #expect(Self.passing(key, in: cache, large) == nil) }
+        }
+    }
+
+    enum Change: CaseIterable, Sendable {
+        case removed, purged, replaced, expired, slid, clockSetBack, retagged, shortened, spoiled, spoiledHead
+    }
+
+    @Test("are nobody's once something has changed about their entry that they do not say", arguments: Change.allCases)
+    func changed(_ change: Change) async throws {
+        let fixture = try Self.fixture()
+        try await fixture.withCache { cache async throws in
+            try await Self.fill(cache, Self.keys)
+            // What was asked for first was forgotten since; what is asked for a second time does not pass.
+            let key = Self.keys[0]
+            #expect(Self.text(Self.passing(Self.keys[1], in: cache, fixture)) == Self.body + Self.keys[1])
+            let entry = try #require(try cache.entry(for: key))
+            let slot = try #require(try cache.parts.reader.row(forKey: key)?.slot)
+            var expected: String? = Self.body + key
+            switch change {
+            case .removed:
+                try await cache.remove(key)
+                expected = nil
+            case .purged:
+                try await cache.remove(matching: .all)
+                expected = nil
+            case .replaced:
+                try await cache.store("new", key: key)
+                expected = "new"
+            case .expired: fixture.clock.advance(by: .seconds(101))
+            case .slid: _ = cache.slide(entry, ttl: .seconds(5))
+            case .clockSetBack: fixture.clock.advance(by: .seconds(-1000))
+            case .retagged: _ = try await cache.update(key, tags: ["new"])
+            case .shortened: _ = try await cache.update(key, ttl: .seconds(5))
+            case .spoiled:
+                try fixture.spoil(slot)
+                expected = nil
+            case .spoiledHead:
+                let file = try FileHandle(forWritingTo: URL(fileURLWithPath: fixture.namespace + "/bodies.slab"))
+                try file.seek(toOffset: UInt64(slot.offset) + 24)
+                try file.write(contentsOf: Data(repeating: 0x7F, count: 4))
+                try file.close()
+            }
+            if change != .retagged { #expect(Self.passing(key, in: cache, fixture) == nil) }
+            let read = try await cache.text(key: key)
+            #expect(read == expected)
+            if change == .slid || change == .shortened {
+                #expect(try cache.entry(for: key)?.expiryDate == fixture.clock.now() + .seconds(5))
+                try await cache.flush()
+                // It may be known again where it is, but not with what is no longer so.
+                cache.emptyMemory()
+                _ = try cache.load(key)
+                fixture.clock.advance(by: .seconds(6))
+                #expect(Self.passing(key, in: cache, fixture) == nil)
+            }
+        }
+    }
+
+    @Test("follow their entry: where it is is known again once its expiry, but not when it slid, is another")
+    func followed() async throws {
+        let fixture = try Self.fixture()
+        try await fixture.withCache { cache async throws in
+            try await Self.fill(cache, Self.keys)
+            func isKnown(_ key: String) -> Bool { cache.parts.slotTable.find(ExactText(key).hashValue) != nil }
+            for (key, isSlid) in [(Self.keys[0], false), (Self.keys[1], true)] {
+                #expect(isKnown(key))
+                let slot = try #require(try cache.parts.reader.row(forKey: key)?.slot)
+                if isSlid {
+                    _ = cache.slide(try #require(try cache.entry(for: key)), ttl: .seconds(50))
+                    try await cache.flush()
+                } else {
+                    _ = try await cache.update(key, ttl: .seconds(50))
+                }
+                #expect(!isKnown(key))
+                guard case .hit = try cache.load(key) else { throw TestFailure() }
+                #expect(isKnown(key) == !isSlid)
+                #expect((try cache.parts.reader.row(forKey: key)?.slot == slot) == isSlid)
+            }
+            #expect(try cache.findings() == [])
+        }
+    }
+
+    @Test("do not from a cache without a memory limit: it has no room to know where they are")
+    func nothing() async throws {
+        let fixture = try Self.fixture(memoryLimit: 0)
+        try await fixture.withCache { cache async throws in
+            try await Self.fill(cache, ["k"])
+            #expect(Self.passing("k", in: cache, fixture) == nil)
+        }
+    }
+
+    @Test("are whole, or none, while entries are stored, replaced and removed beside them")
+    func beside() async throws {
+        let fixture = try Self.fixture()
+        try await fixture.withCache { cache async throws in
+            let keys = Array(Self.keys.prefix(150))
+            try await Self.fill(cache, keys)
+            let isOver = Locked(false)
+            async let passed: Int = blocking {
+                var passed = 0
+                while !isOver.withLock({ $0 }) {
+                    for key in keys {
+                        if case .hit(let stored) = try cache.load(key) {
+                            #expect(try stored.text().hasPrefix(Self.body))
+                            #expect(try stored.text().hasSuffix("|" + key) || stored.text() == Self.body + key)
+                        }
+                        guard let text = Self.text(Self.passing(key, in: cache, fixture)) else { continue }
+                        passed += 1
+                        #expect(text.hasPrefix(Self.body))
+                        #expect(text.hasSuffix("|" + key) || text == Self.body + key)
+                    }
+                }
+                return passed
+            }
+            for round in 0..<20 {
+                for (number, key) in keys.enumerated() where (number + round) % 3 == 0 {
+                    if (number + round) % 2 == 0 {
+                        try await cache.remove(key)
+                    } else {
+                        try await cache.store(Self.body + "\(round)|" + key, key: key)
+                    }
+                }
+            }
+            isOver.withLock { $0 = true }
+            #expect(try await passed > 0)
+            #expect(try cache.findings() == [])
+        }
+    }
+}

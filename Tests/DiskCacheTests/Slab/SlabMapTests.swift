@@ -1,0 +1,144 @@
+import GRDB
+import Testing
+
+@testable import DiskCache
+
+@Suite("The map of the slab")
+struct SlabMapTests {
+    private let queue: DatabaseQueue
+
+    init() throws {
+        queue = try DatabaseQueue()
+        try queue.write {
+            try $0.execute(
+                sql: "CREATE TABLE extents (number INTEGER PRIMARY KEY, class INTEGER NOT NULL, used BLOB NOT NULL)")
+        }
+    }
+
+    private func load() throws -> SlabMap { try queue.read { try SlabMap($0) } }
+
+    private func commit(_ map: SlabMap) throws {
+        try queue.write { try map.save($0) }
+        map.committed()
+    }
+
+    @Test("gives each slot to one, and what is freed to another once that is committed")
+    func reuse() throws {
+        let map = try load()
+        let slots = (0..<5000).map { _ in map.take(for: 1000) }
+        #expect(Set(slots).count == 5000)
+        #expect(Set(slots.map(\.extent)).count == 3)
+        try commit(map)
+        map.free(slots[7])
+        #expect(map.take(for: 1000) != slots[7])
+        try commit(map)
+        #expect(map.take(for: 2000).extent != slots[7].extent)
+        #expect(map.take(for: 1000) == slots[7])
+    }
+
+    @Test("is the same after a restart, as of the last commit")
+    func restart() throws {
+        let map = try load()
+        var slots: [Slot] = []
+        for _ in 0..<3000 { for length in [300, 1000, 16_000] { slots.append(map.take(for: length)) } }
+        for slot in slots[..<100] { map.free(slot) }
+        try commit(map)
+        let lost = map.take(for: 1000)
+        map.free(slots[200])
+        let again = try load()
+        #expect(again.usedCount == 8900)
+        // Some slots more count as used before: the bits are bytes.
+        #expect(again.slackBytes >= map.slackBytes && again.slackBytes <= map.slackBytes + 8 * (320 + 1024 + 16_384))
+        #expect(slots[100...].allSatisfy(again.isUsed))
+        #expect(!slots[..<100].contains(where: again.isUsed))
+        #expect(!again.isUsed(lost) || slots.contains(lost))
+        // A part of the slab that none of the extents is in.
+        try queue.write { try $0.execute(sql: "DELETE FROM extents WHERE number = 1") }
+        let other = try load()
+        #expect(other.take(for: 70_000).extent == 1)
+    }
+
+    @Test("takes back what was undone, last first")
+    func undo() throws {
+        let map = try load()
+        let first = map.take(for: 1000)
+        try commit(map)
+        let second = map.take(for: 1000)
+        map.free(first)
+        map.keep(first)
+        map.takeBack(second)
+        map.rolledBack()
+        #expect(map.isUsed(first) && !map.isUsed(second))
+        #expect(map.usedCount == 1)
+        try commit(map)
+        #expect(map.isUsed(first))
+        #expect(try load().usedCount == 1)
+    }
+
+    @Test("an extent that becomes empty is told of once, and anybody's then")
+    func emptied() throws {
+        let map = try load()
+        let slots = (0..<10).map { _ in map.take(for: 100_000) }
+        try commit(map)
+        #expect(map.takeEmptied().isEmpty)
+        for slot in slots { map.free(slot) }
+        #expect(map.takeEmptied().isEmpty)
+        #expect(map.slackBytes == 0)
+        try commit(map)
+        #expect(map.takeEmptied() == [0..<Int64(Slot.extentBytes)])
+        #expect(map.takeEmptied().isEmpty)
+        #expect(map.slackBytes == 0)
+        #expect(map.take(for: 500).extent == 0)
+        #expect(try load().usedCount == 0)
+    }
+
+    @Test("counts what free slots take that were used before")
+    func slack() throws {
+        let map = try load()
+        let size = Int64(SlotClass(holding: 1000).size)
+        let slots = (0..<100).map { _ in map.take(for: 1000) }
+        #expect(map.slackBytes == 0)
+        // The last ones, too: nobody gives their blocks back.
+        for slot in slots[40..<50] + slots[90...] { map.free(slot) }
+        try commit(map)
+        #expect(map.slackBytes == 20 * size)
+        #expect(try load().slackBytes >= 20 * size)
+        _ = map.take(for: 1000)
+        #expect(map.slackBytes == 19 * size)
+    }
+
+    @Test("empties the extent with the fewest bytes, when others have room for them, and fills it no more meanwhile")
+    func draining() throws {
+        let map = try load()
+        let perExtent = SlotClass(holding: 1000).slotsPerExtent
+        let slots = (0..<3 * perExtent).map { _ in map.take(for: 1000) }
+        try commit(map)
+        #expect(map.beginDraining(except: []) == nil)
+        for slot in slots where slot.extent == 1 ? slot.index % 3 > 0 : slot.index % 2 > 0 { map.free(slot) }
+        try commit(map)
+        #expect(map.beginDraining(except: [1]) != 1)
+        map.endDraining()
+        #expect(map.beginDraining(except: []) == 1)
+        let rest = map.used(in: 1, limit: .max)
+        #expect(rest.count == slots.filter { $0.extent == 1 && $0.index % 3 == 0 }.count)
+        for slot in rest {
+            #expect(map.take(for: 1000).extent != 1)
+            map.free(slot)
+        }
+        #expect(map.used(in: 1, limit: .max).isEmpty)
+        try commit(map)
+        #expect(map.draining == nil)
+        #expect(map.takeEmptied() == [Int64(Slot.extentBytes)..<Int64(2 * Slot.extentBytes)])
+    }
+
+    @Test("refuses what it has not written: classes and slots that there are not")
+    func foreign() throws {
+        for (number, code, used) in [(0, 128, "01"), (0, -1, "01"), (1 << 30, 3, "01"), (0, 96, "0f")] {
+            try queue.write {
+                try $0.execute(sql: "DELETE FROM extents")
+                try $0.execute(sql: "INSERT INTO extents VALUES (\(number), \(code), x'\(used)')")
+            }
+            #expect(throws: DiskCacheError.self) { try load() }
+        }
+    }
+}

@@ -1,0 +1,33 @@
+import Foundation
+import GRDB
+import Testing
+
+@testable import DiskCache
+
+extension CacheFixture {
+    /// Has the index of the cache, which is closed, be as format 2 had it: small bodies are rows of a table.
+    func goBackToFormat2() throws {
+        let slab = try Slab(path: namespace + "/bodies.slab")
+        let index = try DatabaseQueue(path: namespace + "/index.sqlite")
+        try index.write { db in
+            try db.execute(sql: "CREATE TABLE bodies (id INTEGER PRIMARY KEY, body BLOB NOT NULL)")
+            for row in try Row.fetchAll(db, sql: "SELECT id, slot, contentLength FROM entries WHERE slot IS NOT NULL") {
+                let content = try slab.content(of: try #require(Slot(code: row[1])))
+                let start = SlabRecord.headLength
+                let body = content.withUnsafeBytes { Data($0[start..<start + (row[2] as Int)]) }
+                try db.execute(sql: "INSERT INTO bodies VALUES (?, ?)", arguments: [row[0] as Int64, body])
+            }
+            try db.execute(sql: "ALTER TABLE entries DROP COLUMN slot; DROP TABLE extents; PRAGMA user_version = 2")
+        }
+        try index.close()
+        FileSystem.unlink(namespace + "/bodies.slab")
+    }
+
+    /// Writes other bytes over the body in a slot.
+    func spoil(_ slot: Slot) throws {
+        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: namespace + "/bodies.slab"))
+        try file.seek(toOffset: UInt64(slot.offset) + UInt64(SlabRecord.headLength))
+        try file.write(contentsOf: Data("rotten".utf8))
+        try file.close()
+    }
+}

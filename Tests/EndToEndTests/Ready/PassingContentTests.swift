@@ -1,0 +1,102 @@
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+@testable import DiskCache
+
+/// Bodies that are answered from where they lie on disk. Every test makes sure that they are: whoever takes the other
+/// way comes into the memory tier.
+@Suite("answers past the memory tier")
+struct PassingContentTests {
+    private static let namespaceField = HTTPField.Name("Larder-Namespace")!
+    private static let keys = (0..<400).map { "entry-\($0)" }
+
+    private static func body(_ key: String) -> [UInt8] { Array(String(repeating: key + ";", count: 90).utf8) }
+
+    private static func path(_ key: String) -> String { "/entries/\(key)/content" }
+
+    /// A server with a small memory tier that is full, of which all entries were asked for once.
+    private func withEntries(
+        namespace: String? = nil, _ body: (TestServer, HTTPFields) async throws -> Void
+    ) async throws {
+        try await TestServer.with(configure: { $0.memoryLimit = 256 << 10 }) { (server) async throws in
+            var fields = HTTPFields()
+            if let namespace {
+                _ = try await server.client.request("PUT", "/namespaces/\(namespace)", body: Array("{}".utf8))
+                fields[Self.namespaceField] = namespace
+            }
+            var stored = fields
+            stored[.contentType] = "text/plain"
+            for key in Self.keys {
+                try await server.put(key, Self.body(key), query: "ttl=60", fields: stored)
+            }
+            for key in Self.keys { _ = try await server.get(Self.path(key), fields: fields) }
+            try await body(server, fields)
+        }
+    }
+
+    private func isInMemory(_ key: String, _ server: TestServer, _ fields: HTTPFields) throws -> Bool {
+        let name = fields[Self.namespaceField] ?? "default"
+        let space = try #require(server.service.namespaces.find(name))
+        return space.cache.parts.memory.peek(key) != nil
+    }
+
+    @Test("they are the same, field by field, as what the other way answers", arguments: [nil, "other"])
+    func same(namespace: String?) async throws {
+        try await withEntries(namespace: namespace) { (server, fields) async throws in
+            for method in ["GET", "HEAD"] {
+                let key = Self.keys[method == "GET" ? 0 : 1]
+                let hits = server.service.metrics.hits.value
+                let passing = try await server.client.request(method, Self.path(key), fields: fields)
+                #expect(try !isInMemory(key, server, fields))
+                #expect(server.service.metrics.hits.value == hits + 1)
+                let other = try await server.client.request(method, Self.path(key) + "?stale=true", fields: fields)
+                #expect(try isInMemory(key, server, fields))
+                #expect(passing.status == 200)
+                #expect(passing.body == (method == "GET" ? Self.body(key) : []))
+                #expect(passing.body == other.body)
+                #expect(passing.fields.filter { $0.name != .date } == other.fields.filter { $0.name != .date })
+            }
+        }
+    }
+
+    @Test("a request that asks for anything else goes the other way")
+    func others() async throws {
+        try await withEntries { (server, _) async throws in
+            let etag = try #require(try await server.get(Self.path(Self.keys[0])).fields[.eTag])
+            #expect(try !isInMemory(Self.keys[0], server, [:]))
+            let cases: [(HTTPFields, Int)] = [
+                ([.ifNoneMatch: etag], 304), ([.range: "bytes=0-4"], 206), ([.ifMatch: "\"other\""], 412),
+            ]
+            for (fields, status) in cases {
+                #expect(try await server.get(Self.path(Self.keys[0]), fields: fields).status == status)
+            }
+            let escaped = try await server.get("/entries/%65ntry-1/content")
+            #expect(escaped.status == 200 && escaped.body == Self.body(Self.keys[1]))
+            #expect(try isInMemory(Self.keys[1], server, [:]))
+            #expect(try await server.get("/entries/entry-2/content?unknown=1").status == 400)
+            #expect(try await server.get("/entries//content").status == 404)
+            #expect(try await server.get("/entries/entry-2/content/").status == 404)
+            #expect(try await server.get("/entries/entry-2/content").body == Self.body(Self.keys[2]))
+        }
+    }
+
+    @Test("they count in the metrics and in the entry as other hits do")
+    func counted() async throws {
+        try await withEntries { (server, _) async throws in
+            func requests() async throws -> String? {
+                let text = try await server.get("/metrics").text
+                let name = "larder_http_requests_total{route=\"getContent\",status=\"200\"}"
+                return text.split(separator: "\n").first { $0.hasPrefix(name) }.map(String.init)
+            }
+            let before = try await requests()
+            #expect(before?.hasSuffix(" 400") == true)
+            _ = try await server.get(Self.path(Self.keys[0]))
+            #expect(try !isInMemory(Self.keys[0], server, [:]))
+            #expect(try await requests()?.hasSuffix(" 401") == true)
+            let entry = try await server.get("/entries/\(Self.keys[0])").text
+            #expect(entry.contains("\"hits\":2"), "\(entry)")
+        }
+    }
+}
