@@ -14,7 +14,7 @@ struct StorageBenchmark: ParsableCommand {
     @Option(help: "The length of each body.")
     var bodyBytes = 1024
 
-    @Option(help: "The longest body that is kept in the index; 0 makes every body a file.")
+    @Option(help: "The longest body that is kept in the slab; 0 makes every body a file.")
     var inlineLimit: Int64 = 16 << 10
 
     @Option(help: "The size of the index's pages.")

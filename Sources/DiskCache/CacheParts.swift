@@ -50,7 +50,6 @@ final class CacheParts: Sendable {
         index = try Index(
             path: bodies.directory + "/index.sqlite", beside: slab.path, configuration: configuration, clock: clock,
             log: log)
-        if index.startedEmpty { try slab.empty() }
         if configuration.durability == .power { try sync.path(to: bodies.directory) }
         accessClock = AccessClock(clock, notBefore: try index.latestAccess() ?? clock.now())
         memory = MemoryTier(

@@ -10,7 +10,7 @@ extension DiskCache {
         public var generation = 0
         /// How new bodies are kept; what is there already is read whatever layout it was written with.
         public var layout = Layout.hashed
-        /// The longest body, in bytes, that is kept inside the index in the hashed layout; 0: every body is a file.
+        /// The longest body, in bytes, that is kept in the slab in the hashed layout; 0: every body is a file.
         public var inlineLimit: Int64 = 16 << 10
         /// The size of the pages of a new index, in bytes; one that is there keeps its own. Others than the default are
         /// for measuring: what entries cost on disk is counted for it.
@@ -20,9 +20,11 @@ extension DiskCache {
         /// After how many pages the index's log is written into its file.
         package var checkpointPages = 4000
         /// The most bytes that entries may take on disk, with their rows, until
-        /// ``DiskCache/setDiskLimit(_:completion:)`` says otherwise. On top of it come the index's log, and 4 MiB that
-        /// are kept for removing something when the disk is full. The log is begun anew once it has 16 MiB, but neither
-        /// within a transaction nor while somebody still reads from it: mostly it stays below 32 MiB.
+        /// ``DiskCache/setDiskLimit(_:completion:)`` says otherwise. On top of it come the index's log, 4 MiB that are
+        /// kept for removing something when the disk is full, and what an extent has of free slots that nothing of
+        /// their size fills: less than 2 MiB for each size of slot that is in use. The log is begun anew once it has
+        /// 16 MiB, but neither within a transaction nor while somebody still reads from it: mostly it stays below
+        /// 32 MiB.
         public var diskLimit: Int64 = 10 << 30
         /// How much of the file system stays free, whatever ``diskLimit`` says: entries go when there is less, and what
         /// would go below it is refused when nothing can go.

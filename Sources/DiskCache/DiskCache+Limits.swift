@@ -28,8 +28,11 @@ extension DiskCache {
     /// Changes ``memoryLimit``, and ``currentMemoryLimit`` to the same. What is too much is evicted, and nothing lost.
     /// One thread calls it, the same that calls ``setCurrentMemoryLimit(_:)``.
     public func setMemoryLimit(_ bytes: Int) {
+        let hasChanged = bytes != memoryLimit
         parts.memory.setLimit(bytes)
-        parts.slotTable.empty(memoryLimit: CacheParts.slotTableLimit(ofMemory: bytes))
+        if hasChanged {
+            parts.slotTable.empty(memoryLimit: CacheParts.slotTableLimit(ofMemory: bytes))
+        }
     }
 
     /// Forgets what is in memory; all of it is on disk. What was kept at hand has ended when this returns.

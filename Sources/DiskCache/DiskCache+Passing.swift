@@ -45,6 +45,7 @@ extension DiskCache {
         }
         // What was read may have been written meanwhile by something that is not committed.
         guard let (body, version) = found, parts.slotTable.isCurrent(ticket, for: hash) else { return nil }
+        parts.memory.hasPassed(key)
         note(PendingAccess(version: version, hits: 1, lastAccess: parts.accessClock.now()), for: key)
         return body
     }

@@ -86,7 +86,7 @@ public final class DiskCache: Sendable {
     public var directory: String { parts.bodies.directory }
 
     /// Where the body of an entry that is not there yet would be, if nothing else is in its place; `nil` in the hashed
-    /// layout, where a small one comes into the index, unless every body is a file.
+    /// layout, where a small one comes into the slab, unless every body is a file.
     ///
     /// - Parameter url: the canonical URL; `nil` for a caller's own key.
     public func expectedPath(of key: CacheKey, url: String?) -> String? {

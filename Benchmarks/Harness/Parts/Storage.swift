@@ -4,7 +4,7 @@ import Foundation
 struct Storage: BenchmarkPart {
     static let name = "storage"
     static let summary = """
-        Entries stored by 64 at once and read by one, without HTTP and without the memory tier: bodies in the index and \
+        Entries stored by 64 at once and read by one, without HTTP and without the memory tier: bodies in the slab and \
         as files, by their size; pages of the index; how long its log may grow before a checkpoint; and what waiting \
         for the disk costs. Each turn begins with an empty cache. The ratios are to the row that is Larder's default.
         """
@@ -19,8 +19,8 @@ struct Storage: BenchmarkPart {
         for size in Self.sizes {
             let group = "bodies of \(ByteText.of(size))"
             contenders += [
-                contender(bench, group, "in the index", size, Self.inline),
-                contender(bench, group, "as files", size, Self.file, baseline: "in the index"),
+                contender(bench, group, "in the slab", size, Self.inline),
+                contender(bench, group, "as files", size, Self.file, baseline: "in the slab"),
             ]
         }
         for size in [1 << 10, 16 << 10] {
@@ -37,7 +37,7 @@ struct Storage: BenchmarkPart {
                     baseline: pages == 4000 ? nil : "4000")
             }
         }
-        for (name, kind) in [("in the index", Self.inline), ("as files", Self.file)] {
+        for (name, kind) in [("in the slab", Self.inline), ("as files", Self.file)] {
             let group = "durability, bodies of \(ByteText.of(16 << 10)) \(name)"
             contenders += [
                 contender(bench, group, "process", 16 << 10, kind),

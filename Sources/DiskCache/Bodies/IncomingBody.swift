@@ -89,7 +89,7 @@ final class IncomingBody: @unchecked Sendable {
 /// A body that was received whole and is not published yet.
 struct SealedBody: Sendable {
     enum Content: Sendable {
-        /// Short enough to be kept in the index.
+        /// Short enough for a slot of the slab.
         case bytes(SharedBytes)
         /// In its file in `incoming/`.
         case file(BodyFile, part: String)

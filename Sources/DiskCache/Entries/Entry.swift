@@ -121,7 +121,7 @@ public struct Entry: Sendable {
     public var downloadEndDate: Timestamp? { storage.record.downloadEndDate }
     /// When this body was published.
     public var createdDate: Timestamp { storage.record.createdDate }
-    /// The absolute path of the body's file; `nil` when the body is in the index.
+    /// The absolute path of the body's file; `nil` when the body is in the slab.
     public var localPath: String? { storage.record.localPath }
     /// The tags, sorted.
     public var tags: [String] { storage.tags }

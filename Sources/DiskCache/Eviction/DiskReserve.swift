@@ -27,7 +27,7 @@ struct FreeSpace: Sendable {
     /// How many bytes may be taken before fewer are free than the reserve; negative: so many too few are.
     ///
     /// - Parameter reusable: how many bytes of pages of the index and of slots are free: what comes takes them before
-    ///   files grow.
+    ///   files grow, or, slots of another size, they are given back.
     func room(reusable: Int64) -> Int64 {
         if reserve == .bytes(0) { return Self.unlimited }
         guard let space = FileSystem.space(at: directory) else { return Self.unlimited }

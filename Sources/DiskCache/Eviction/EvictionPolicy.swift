@@ -19,9 +19,11 @@ protocol EvictionPolicy: Sendable {
         of queues: inout Queues
     ) throws(Queues.Failure) -> QueuedEntry<Queues.ID>?
 
-    /// Something that is not held was asked for: whether it need not be held, for all that is known of it; then it is
-    /// as if it had come and gone.
-    mutating func pass(hash: Int, totals: QueueTotals) -> Bool
+    /// Whether something that is not held was asked for a short time ago.
+    func isKnown(hash: Int) -> Bool
+
+    /// Something that is not held was asked for, and is not to be held: it is as if it had come and gone.
+    mutating func pass(hash: Int, totals: QueueTotals)
 
     /// An entry goes for another reason than eviction, and may be back soon: it was replaced by another version.
     mutating func remember(hash: Int, place: QueuePlace, totals: QueueTotals)

@@ -1,7 +1,7 @@
 import GRDB
 
 /// Gives back the pages of the index that removed entries have left free. SQLite keeps them for rows to come; but when
-/// files take the place of bodies in the index none may come, and what is free would take the disk beside the limit.
+/// large bodies take the place of many small ones none may come, and what is free would take the disk beside the limit.
 /// Touched by the writer's thread alone.
 final class IndexShrinking {
     /// How many pages may stay free, to be filled again: as much as eviction keeps free below the limit.

@@ -73,11 +73,9 @@ struct S3FIFOPolicy: EvictionPolicy {
         }
     }
 
-    mutating func pass(hash: Int, totals: QueueTotals) -> Bool {
-        guard !ghosts.contains(hash) else { return false }
-        remember(hash, totals)
-        return true
-    }
+    func isKnown(hash: Int) -> Bool { ghosts.contains(hash) }
+
+    mutating func pass(hash: Int, totals: QueueTotals) { remember(hash, totals) }
 
     mutating func remember(hash: Int, place: QueuePlace, totals: QueueTotals) {
         if place.queue == .main || place.frequency > 0 { remember(hash, totals) }

@@ -126,7 +126,12 @@ enum Schema {
     /// The bodies that are in `bodies` go into the slab afterwards (``MovedBodies``).
     private static let slots = """
         ALTER TABLE entries ADD COLUMN slot INTEGER;
-        CREATE TABLE extents (number INTEGER PRIMARY KEY, class INTEGER NOT NULL, used BLOB NOT NULL);
+        CREATE TABLE extents (
+          number INTEGER PRIMARY KEY,
+          class INTEGER NOT NULL,
+          written INTEGER NOT NULL,
+          used BLOB NOT NULL
+        );
         """
 }
 

@@ -1,6 +1,6 @@
 /// How bodies are kept. The index stores each body's path, so what was written with one layout is read with the other.
 public enum Layout: String, Hashable, Sendable, CaseIterable {
-    /// By MD5: small bodies in the index, larger ones as `ab/cd/<md5>`; see ``HashedPath``.
+    /// By MD5: small bodies in the slab, larger ones as `ab/cd/<md5>`; see ``HashedPath``.
     case hashed
     /// Every body a file in a tree that mirrors the URL; see ``ReadablePath``.
     case readable

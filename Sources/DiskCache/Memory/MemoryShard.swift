@@ -37,10 +37,12 @@ struct MemoryShard<Value: Sendable, Policy: EvictionPolicy>: Sendable {
     func peek(_ key: ExactText) -> Value? { items[key]?.value }
 
     /// See ``MemoryTier/letsPass(_:)``.
-    mutating func letsPass(_ key: ExactText) -> Bool {
-        guard items[key] == nil, policy.pass(hash: key.hashValue, totals: queues.totals) else { return false }
+    func letsPass(_ key: ExactText) -> Bool { items[key] == nil && !policy.isKnown(hash: key.hashValue) }
+
+    /// See ``MemoryTier/hasPassed(_:)``.
+    mutating func hasPassed(_ key: ExactText) {
         misses += 1
-        return true
+        policy.pass(hash: key.hashValue, totals: queues.totals)
     }
 
     /// Puts a value in, and returns the one that it replaces.

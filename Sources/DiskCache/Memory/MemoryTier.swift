@@ -120,12 +120,18 @@ public final class MemoryTier<Value: Sendable>: Sendable {
     }
 
     /// Whether a value that was asked for may be read past the tier: it is not here, would take the place of others,
-    /// and was not asked for a short time ago. The next time it was. Counts as a miss then.
+    /// and was not asked for a short time ago.
     func letsPass(_ key: String) -> Bool {
         // Others come and go: with a little room left it is full.
         guard used.load(ordering: .relaxed) >= currentLimit - currentLimit / 64 else { return false }
         let key = ExactText(key)
         return shards[shardIndex(of: key)].state.withLock { $0.letsPass(key) }
+    }
+
+    /// A value was read past the tier: it counts as a miss, and was asked for.
+    func hasPassed(_ key: String) {
+        let key = ExactText(key)
+        shards[shardIndex(of: key)].state.withLock { $0.hasPassed(key) }
     }
 
     /// Makes a value that is there cost more, for what is kept beside it, and evicts others for that.

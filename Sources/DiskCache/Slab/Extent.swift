@@ -21,20 +21,19 @@ struct Extent {
         words = [UInt64](repeating: 0, count: ((slotClass?.slotsPerExtent ?? 0) + 63) / 64)
     }
 
-    /// The one that ``image`` was made of; throws when there are more slots than an extent has.
-    init(_ slotClass: SlotClass, used image: Data) throws {
+    /// The one that ``image`` was made of; `nil` when there are more slots than an extent has.
+    init?(_ slotClass: SlotClass, writtenCount: Int, used image: Data) {
         self.init(slotClass)
+        guard 0...capacity ~= writtenCount else { return nil }
+        self.writtenCount = writtenCount
         for (position, byte) in image.enumerated() where byte != 0 {
             for bit in 0..<8 where byte & 1 << bit != 0 {
                 let index = position * 8 + bit
-                guard index < capacity else {
-                    throw DiskCacheError.index(code: 11, message: "an extent with more slots than there can be")
-                }
+                guard index < writtenCount else { return nil }
                 words[index / 64] |= 1 << UInt64(index % 64)
                 count += 1
             }
         }
-        writtenCount = min(image.count * 8, capacity)
     }
 
     /// The bits, as they stand in the index: the lowest bit of the first byte is the first slot. What was never used is
@@ -64,11 +63,18 @@ struct Extent {
     mutating func takeFirst() -> Int {
         while words[firstOpenWord] == .max { firstOpenWord += 1 }
         let index = firstOpenWord * 64 + (~words[firstOpenWord]).trailingZeroBitCount
-        precondition(index < capacity, "no slot of the extent is free")
-        words[firstOpenWord] |= 1 << UInt64(index % 64)
+        let isTaken = take(index)
+        precondition(isTaken, "no slot of the extent is free")
+        return index
+    }
+
+    /// Takes a slot; whether it was free.
+    mutating func take(_ index: Int) -> Bool {
+        guard index < capacity, !isUsed(index) else { return false }
+        words[index / 64] |= 1 << UInt64(index % 64)
         count += 1
         writtenCount = max(writtenCount, index + 1)
-        return index
+        return true
     }
 
     /// Frees a slot, if it is used.

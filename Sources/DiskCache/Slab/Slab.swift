@@ -7,8 +7,7 @@ import Primitives
 /// A slot is written before the row that names it is committed, and only when no committed row names it. Whoever reads
 /// one has its place from a row that may have been replaced since: what is there is held against the digest, always.
 ///
-/// The file is as long as the last slot that was ever used, and what is in no use has no blocks: parts that have become
-/// empty are holes.
+/// The file has holes: extents that have become empty have no blocks.
 final class Slab: Sendable {
     /// The open file, as something that the disk can be made to keep.
     let file: BodyFile
@@ -23,11 +22,6 @@ final class Slab: Sendable {
         file = BodyFile(descriptor, length: 0, path: path)
     }
 
-    /// Forgets all that is in it: the index knows of nothing there.
-    func empty() throws(DiskCacheError) {
-        if ftruncate(descriptor.number, 0) != 0 { throw .system("ftruncate", path, errno) }
-    }
-
     // MARK: - Reading, on any thread
 
     /// The body of an entry.
@@ -38,9 +32,11 @@ final class Slab: Sendable {
     func body(
         of entry: Entry, in slot: Slot, mayWait: Bool
     ) throws(DiskCacheError) -> Lookup<(bytes: SharedBytes, agrees: Bool)?> {
-        let length = Int(entry.contentLength)
+        // A damaged index may say anything.
+        guard let length = Int(exactly: entry.contentLength),
+            0...slot.slotClass.size - SlabRecord.headLength ~= length
+        else { return .found(nil) }
         let tailLength = slot.slotClass.size - SlabRecord.headLength - length
-        guard tailLength >= 0 else { return .found(nil) }
         let frame = UnsafeMutableRawBufferPointer.allocate(
             byteCount: SlabRecord.headLength + tailLength, alignment: 16)
         defer { frame.deallocate() }
@@ -126,6 +122,11 @@ final class Slab: Sendable {
             retryingInterrupts { pwrite(descriptor.number, bytes.baseAddress, bytes.count, off_t(slot.offset)) }
         }
         guard written == content.count else { throw .system("write", path, written < 0 ? errno : ENOSPC) }
+    }
+
+    /// Cuts off what is behind `end`, which nothing names. Before anybody reads.
+    func cut(at end: Int64) {
+        if let length = descriptor.status()?.identity.size, length > end { ftruncate(descriptor.number, off_t(end)) }
     }
 
     /// Gives the blocks of a part of the file back, where the file system can; what is read there is 0 then.

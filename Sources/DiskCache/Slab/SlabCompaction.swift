@@ -26,17 +26,22 @@ final class SlabCompaction {
         return slack > (room - slack < 0 ? 0 : allowance) && slack != futileSlack
     }
 
+    /// Chooses what to empty; whether there is anything that can be.
+    func begins(_ slots: SlabMap) -> Bool {
+        if slots.beginDraining(except: stuck) != nil { return true }
+        futileSlack = slots.slackBytes
+        return false
+    }
+
     /// Moves some bodies.
     func step(_ context: WriteContext) throws {
-        guard let number = context.slots.beginDraining(except: stuck) else {
-            futileSlack = context.slots.slackBytes
-            return
-        }
+        guard let number = context.slots.draining else { return }
         for slot in context.slots.used(in: number, limit: Self.stepLimit) {
-            let content = try context.parts.slab.content(of: slot)
-            let key = content.withUnsafeBytes { SlabRecordView($0).map { String(decoding: $0.key, as: UTF8.self) } }
-            guard let key, let row = try context.index.row(forKey: key), row.slot == slot else {
-                // The scrub finds it sooner or later.
+            let content = try? context.parts.slab.content(of: slot)
+            let key = content?.withUnsafeBytes { SlabRecordView($0).map { String(decoding: $0.key, as: UTF8.self) } }
+            guard let content, let key = key ?? nil, let row = try? context.index.row(forKey: key), row.slot == slot
+            else {
+                // The scrub writes such a record anew, or removes its entry.
                 stuck.insert(number)
                 context.slots.endDraining()
                 return

@@ -28,19 +28,20 @@ final class SlabMap {
     /// How many bytes the free slots take on disk that were used before: only bodies of their sizes can have them.
     private(set) var slackBytes: Int64 = 0
 
-    /// What the index says.
+    /// What the index says. Throws when it says what cannot be.
     init(_ db: Database) throws {
-        for row in try Row.fetchAll(db, sql: "SELECT number, class, used FROM extents ORDER BY number") {
+        for row in try Row.fetchAll(db, sql: "SELECT number, class, written, used FROM extents ORDER BY number") {
             let (number, code): (Int, Int) = (row[0], row[1])
-            guard number >= extents.count, number < 1 << 24, let slotClass = SlotClass(number: code) else {
-                throw DiskCacheError.index(code: 11, message: "an extent of an unknown class")
-            }
+            guard number >= extents.count, number < 1 << 24, let slotClass = SlotClass(number: code),
+                let extent = Extent(slotClass, writtenCount: row[2], used: row[3])
+            else { throw DiskCacheError.index(code: 11, message: "an extent that cannot be") }
             while extents.count < number { addUnused() }
-            let extent = try (row[2] as Data?).map { try Extent(slotClass, used: $0) } ?? Extent(slotClass)
             extents.append(extent)
             slackBytes += extent.slackBytes
             list(number)
         }
+        // A process that was killed may not have come to give back what it had emptied.
+        emptied = unused
     }
 
     // MARK: - Taking and freeing
@@ -56,10 +57,12 @@ final class SlabMap {
     /// Undoes ``take(for:)``.
     func takeBack(_ slot: Slot) { remove(slot) }
 
-    /// Frees a slot, once this is committed.
-    func free(_ slot: Slot) {
+    /// Frees a slot, once this is committed; whether it was used, which a slot that a sound row names always is.
+    func free(_ slot: Slot) -> Bool {
+        guard isUsed(slot) else { return false }
         freed.append(slot)
         changed.insert(slot.extent)
+        return true
     }
 
     /// Undoes ``free(_:)``, of the last one that was freed.
@@ -74,12 +77,17 @@ final class SlabMap {
         for number in changed where extents.indices.contains(number) { images[number] = extents[number] }
         for slot in freed { images[slot.extent]?.remove(slot.index) }
         for (number, extent) in images {
-            if let slotClass = extent.slotClass, extent.count > 0 {
-                try db.cachedStatement(sql: "REPLACE INTO extents VALUES (?, ?, ?)").execute(
-                    arguments: [number, slotClass.number, extent.image])
-            } else {
-                try db.cachedStatement(sql: "DELETE FROM extents WHERE number = ?").execute(arguments: [number])
-            }
+            try Self.save(extent, number: number, db)
+        }
+    }
+
+    /// Writes what an extent is.
+    static func save(_ extent: Extent, number: Int, _ db: Database) throws {
+        if let slotClass = extent.slotClass, extent.count > 0 {
+            try db.cachedStatement(sql: "REPLACE INTO extents VALUES (?, ?, ?, ?)").execute(
+                arguments: [number, slotClass.number, extent.writtenCount, extent.image])
+        } else {
+            try db.cachedStatement(sql: "DELETE FROM extents WHERE number = ?").execute(arguments: [number])
         }
     }
 
@@ -105,6 +113,9 @@ final class SlabMap {
 
     // MARK: - Looking
 
+    /// Where the last extent ends, in bytes: nothing behind it is of use.
+    var end: Int64 { Int64(extents.count) * Int64(Slot.extentBytes) }
+
     /// How many slots are used.
     var usedCount: Int { extents.reduce(0) { $0 + $1.count } }
 
@@ -129,6 +140,7 @@ final class SlabMap {
     /// with the fewest bytes. `nil` when there is none.
     ///
     /// - Parameter stuck: extents that cannot be emptied.
+    @discardableResult
     func beginDraining(except stuck: Set<Int>) -> Int? {
         if let draining { return draining }
         var room = [Int](repeating: 0, count: SlotClass.count)

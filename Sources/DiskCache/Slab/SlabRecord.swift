@@ -5,8 +5,8 @@ import Primitives
 /// | bytes | of the head |
 /// |---|---|
 /// | 0 ..< 16 | the beginning of the SHA-256 of the rest of the head and of the texts |
-/// | 16 ..< 24 | the entry's version |
-/// | 24 ..< 32 | its expiry when it was stored, in milliseconds since 1970 |
+/// | 16 ..< 24 | the entry's version when it was written |
+/// | 24 ..< 32 | its expiry then, in milliseconds since 1970 |
 /// | 32 ..< 36 | the length of the body |
 /// | 36 ..< 38, 38 ..< 40, 40 ..< 42 | the lengths of the texts: key, Content-Type, Last-Modified |
 /// | 42 ..< 48 | when it was stored or last changed, in milliseconds since 1970 |
@@ -42,7 +42,7 @@ struct SlabRecord {
         bytes.append(contentsOf: repeatElement(0, count: Self.checkLength))
         bytes.append(littleEndian: entry.version)
         bytes.append(littleEndian: entry.expiryDate.milliseconds)
-        bytes.append(littleEndian: UInt32(entry.contentLength))
+        bytes.append(littleEndian: UInt32(clamping: entry.contentLength))
         for text in texts { bytes.append(littleEndian: UInt16(text.utf8.count)) }
         bytes.append(contentsOf: withUnsafeBytes(of: now.milliseconds.littleEndian) { Array($0.prefix(6)) })
         bytes.append(contentsOf: entry.digest.prefix(Self.digestLength))

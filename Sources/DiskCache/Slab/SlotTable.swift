@@ -81,7 +81,7 @@ private struct Shard {
     /// In a bucket.
     private static let cellCount = 8
     /// The fewest buckets: 2 to this power. Of a hash these are the lowest bits, and a cell has those above them.
-    private static let leastBits = 6
+    private static let leastBits = 4
     /// In a cell, beside the slot.
     private static let markBits = 24
     private static let slotBits = 40

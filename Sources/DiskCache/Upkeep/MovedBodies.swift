@@ -5,7 +5,7 @@ import Primitives
 /// Once, at the first start; what was moved when the process is killed need not be moved again.
 enum MovedBodies {
     /// How many are moved in one transaction.
-    private static let stepLimit = 500
+    private static let stepLimit = 64
 
     /// Moves all that are there. Runs before the writer's thread does.
     static func run(_ parts: CacheParts, _ loop: WriterLoop) throws(DiskCacheError) {
@@ -18,11 +18,12 @@ enum MovedBodies {
             loop.run([
                 WriterLoop.Job(
                     work: { context in count = try step(context) },
-                    finish: { error in outcome.set(error.map { .failure($0) } ?? .success(count)) })
+                    finish: { error in outcome.set(error.map { .failure($0) } ?? .success(count)) }, makesRoom: true)
             ])
             let rows = try (outcome.take() ?? .failure(.closed)).get()
             if rows == 0 { break }
             moved += rows
+            parts.index.checkpoint()
         }
         if moved > 0 {
             parts.log(DiskCacheNotice(.info, "bodies were moved from the index to the slab", ["count": "\(moved)"]))
@@ -48,6 +49,8 @@ enum MovedBodies {
             try context.index.setSlot(of: id, try context.keep(body, of: row.entry))
         }
         try db.execute(sql: "DELETE FROM bodies WHERE id <= ?", arguments: [last.id])
+        // So that all of it takes no more room on disk than a few bodies do.
+        try IndexShrinking.step(db)
         return found.count
     }
 }

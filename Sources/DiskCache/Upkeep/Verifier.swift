@@ -105,7 +105,10 @@ final class Verifier: Sendable {
     ) throws -> Finding {
         guard let row = try context.index.row(forKey: key) else { return .absent }
         guard let path = row.path else {
-            if let slot = row.slot, let bytes = try parts.slab.body(of: row.entry, in: slot) {
+            if let slot = row.slot,
+                case .found((let bytes, let agrees)?) = try parts.slab.body(of: row.entry, in: slot, mayWait: true)
+            {
+                if evenIfUntouched, !agrees { try context.rewrite(row, bytes) }
                 return .intact(current(row, parts), .bytes(bytes))
             }
             try context.remove(row)

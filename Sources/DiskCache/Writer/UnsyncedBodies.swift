@@ -49,7 +49,8 @@ struct UnsyncedBodies {
 
     /// Has the disk keep all of it.
     mutating func finish() throws(DiskCacheError) {
-        if holdsSlots { try check(slab.file.sync(by: sync.file), slab.path) }
+        // Asked again after a failure: what failed is written again, for the transaction is undone.
+        if holdsSlots { try check(sync.file(slab.file), slab.path) }
         for (body, path) in files { try check(body.sync(by: sync.file), path) }
         for directory in directories { try check(sync.directory(directory), directory) }
         (files, directories, holdsSlots) = ([], [], false)

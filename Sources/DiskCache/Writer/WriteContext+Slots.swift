@@ -19,6 +19,15 @@ extension WriteContext {
         return slot
     }
 
+    /// Has the record of a body say again what the index says, in another slot.
+    func rewrite(_ row: EntryRow, _ body: SharedBytes) throws {
+        guard let old = row.slot else { return }
+        let slot = try keep(body, of: row.entry)
+        free(old)
+        try index.setSlot(of: row.id, slot)
+        journal.onCommit { [slotTable = parts.slotTable] in slotTable.remove(ExactText(row.entry.key).hashValue) }
+    }
+
     /// The slot of an entry that is changed while its body stays: another, when what its record says is another now.
     func slot(of entry: Entry, as old: EntryRow) throws -> Slot? {
         guard let slot = old.slot, !SlabRecord.isSame(of: entry, old.entry),
@@ -31,8 +40,7 @@ extension WriteContext {
 
     /// Gives up a slot; another may have it once this is durable.
     func free(_ slot: Slot) {
-        slots.free(slot)
-        journal.onUndo { [slots] in slots.keep(slot) }
+        if slots.free(slot) { journal.onUndo { [slots] in slots.keep(slot) } }
     }
 
     /// Puts a body into another slot of the same size.
@@ -45,7 +53,7 @@ extension WriteContext {
         unsynced.wroteSlot()
         free(old)
         try index.setSlot(of: row.id, slot)
-        invalidate(row.entry.key)
+        journal.onCommit { [slotTable = parts.slotTable] in slotTable.remove(ExactText(row.entry.key).hashValue) }
         try reach(.slotWritten)
     }
 

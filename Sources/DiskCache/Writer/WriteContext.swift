@@ -115,8 +115,10 @@ final class WriteContext {
         }
         parts.access.wrote(flush, hits: hits)
         // The memory tier first: until it knows, the log still tells.
-        journal.onCommit { [memory = parts.memory, log = parts.access, flush] in
+        journal.onCommit { [memory = parts.memory, slotTable = parts.slotTable, log = parts.access, flush] in
             for (key, access) in flush.items {
+                // Whoever read the row before this knows nothing of the slide, once the log has forgotten it.
+                if access.slide != nil { slotTable.remove(ExactText(key).hashValue) }
                 guard let count = hits[key] else { continue }
                 memory.update(key) { $0.entry = $0.entry.applying(access.written(hits: count)) }
             }

@@ -45,7 +45,7 @@ final class Writer: Sendable {
 
     /// The most operations in one transaction.
     private static let groupLimit = 256
-    /// The most bytes of bodies that one transaction puts into the index, and so into its log.
+    /// The most bytes of bodies that one transaction puts into the slab.
     private static let groupBodyBytes: Int64 = 8 << 20
     /// How long hits and slides may stay in memory.
     private static let flushInterval: DispatchTimeInterval = .milliseconds(800)
@@ -78,7 +78,7 @@ final class Writer: Sendable {
     ///
     /// - Parameters:
     ///   - makesRoom: whether the work removes something, so that on a full disk it may have the ballast.
-    ///   - bodyBytes: the length of the body that the work puts into the index, in bytes.
+    ///   - bodyBytes: the length of the body that the work puts into the slab, in bytes.
     func submit<Value: Sendable>(
         makesRoom: Bool = false, bodyBytes: Int64 = 0,
         _ work: @escaping @Sendable (WriteContext) throws -> Value,

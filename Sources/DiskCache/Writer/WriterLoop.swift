@@ -33,11 +33,15 @@ final class WriterLoop: @unchecked Sendable {
         let headRoom = Eviction.headRoom(ofLimit: parts.configuration.diskLimit)
         let (totals, slots, shrinking) = try mappingErrors {
             try parts.index.writing.writeWithoutTransaction {
-                (try Totals($0), try SlabMap($0), try IndexShrinking($0, headRoom: headRoom))
+                let slots = try SlabMap.load($0) {
+                    parts.log(DiskCacheNotice(.error, "which slots are used is made anew of the rows", [:]))
+                }
+                return (try Totals($0), slots, try IndexShrinking($0, headRoom: headRoom))
             }
         }
         compaction = SlabCompaction(headRoom: headRoom)
         self.slots = slots
+        parts.slab.cut(at: slots.end)
         self.shrinking = shrinking
         self.totals = totals
         measureRoom()
@@ -248,6 +252,7 @@ final class WriterLoop: @unchecked Sendable {
 
     /// Gives some of it back.
     private func compactSome() {
+        guard compaction.begins(slots) else { return }
         run([
             Job(
                 work: { [compaction] context in try compaction.step(context) },

@@ -49,7 +49,7 @@ public struct Configuration: Equatable, Sendable {
     public var diskReserve = DiskReserve.percent(5)
     /// Bytes that one body may have. Default: 1 GiB.
     public var entryLimit = 1 << 30
-    /// Bodies up to this many bytes are rows of the index (hashed layout). Default: 16 KiB.
+    /// Bodies up to this many bytes share one file, the slab (hashed layout). Default: 16 KiB.
     public var inlineLimit = 16 << 10
     /// What of all that was acknowledged survives what. Default: `process`.
     public var durability = Durability.process

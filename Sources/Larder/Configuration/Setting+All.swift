@@ -37,7 +37,7 @@ extension Setting {
     /// See ``Configuration/layout``.
     public static let layout = Setting(
         "layout", "LAYOUT", default: "\(Configuration.defaultLayout)",
-        "How bodies are kept: hashed (by MD5; small ones in the index) or readable (a directory tree that mirrors the URL)."
+        "How bodies are kept: hashed (by MD5; small ones in one file, the slab) or readable (a directory tree that mirrors the URL)."
     ) { (text, configuration) throws(SettingValueError) in
         guard let layout = Layout(rawValue: text) else { throw SettingValueError("hashed or readable") }
         configuration.layout = layout
@@ -83,7 +83,7 @@ extension Setting {
     /// See ``Configuration/inlineLimit``.
     public static let inlineLimit = Setting(
         "inline-limit", "BYTES", default: "16KiB",
-        "Bodies up to this size are rows of the index (hashed layout); 0 makes every body a file."
+        "Bodies up to this size share one file, the slab (hashed layout); 0 makes every body a file of its own."
     ) { (text, configuration) throws(SettingValueError) in
         configuration.inlineLimit = try bytes(text, atMost: 1 << 20)
     }

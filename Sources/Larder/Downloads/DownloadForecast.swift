@@ -30,7 +30,7 @@ public struct DownloadForecast: Sendable {
     public let entry: Entry?
     /// The download that runs; `nil` when none does.
     public let download: DownloadStatus?
-    /// Where the body is, or, when nothing is held, would be; `nil` when that is, or may be, in the index.
+    /// Where the body is, or, when nothing is held, would be; `nil` when that is, or may be, in the slab.
     public let localPath: String?
 
     /// Whether the cache would answer, and the origin not be asked.

@@ -5,8 +5,8 @@ import Larder
 import MicroHTTPD
 import Primitives
 
-/// Answers to plain GETs of `/entries/:key/content` made of nothing but what lies in the slab: of bodies that a full
-/// memory tier would not keep. They are made for one request.
+/// Answers to plain GETs and HEADs of `/entries/:key/content` made of nothing but what lies in the slab: of bodies that
+/// a full memory tier would not keep. They are made for one request.
 struct PassingAnswers: Sendable {
     private let hits: Counter
     private let meter: RequestMetrics.Meter?

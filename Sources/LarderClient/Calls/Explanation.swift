@@ -8,7 +8,7 @@ public struct Explanation: Sendable {
     public let key: String
     /// The namespace that was looked into.
     public let namespace: String
-    /// Where the body is, or would be; `nil` when that is, or may be, in the index.
+    /// Where the body is, or would be; `nil` when that is, or may be, in the slab.
     public let localPath: String?
     /// Whether the cache would answer.
     public let isHit: Bool

@@ -16,7 +16,7 @@ public struct HeldEntry: Hashable, Sendable {
     public let contentLength: Int64
     /// When it stops being fresh, in RFC 3339.
     public let expiryDate: String
-    /// The body's file; `nil` when the body is in the index.
+    /// The body's file; `nil` when the body is in the slab.
     public let localPath: String?
     /// Its labels.
     public let tags: [String]

@@ -46,7 +46,7 @@ struct DiskUseTests {
         #expect(size <= Self.limit * 11 / 10)
     }
 
-    @Test("stays under the limit when files take the place of bodies in the index")
+    @Test("stays under the limit when files take the place of small bodies")
     func inlineThenFiles() async throws {
         let limit: Int64 = 32 << 20
         let fixture = try CacheFixture { $0.diskLimit = limit }

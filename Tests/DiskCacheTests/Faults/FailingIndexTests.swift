@@ -27,7 +27,7 @@ struct FailingIndexTests {
 
     private static let (long, short) = (longText(30_000), "short")
 
-    /// A cache whose disk can fail, with a body in a file and one in the index.
+    /// A cache whose disk can fail, with a body in a file and one in the slab.
     private static func open(_ layout: Layout) async throws -> (CacheFixture, FailingVFS.Faults, DiskCache) {
         let fixture = try CacheFixture(layout) { $0.durability = .power }
         let faults = FailingVFS.faults(below: fixture.directory.path)

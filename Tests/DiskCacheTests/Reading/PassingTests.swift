@@ -9,7 +9,7 @@ import Testing
 struct PassingTests {
     private static let body = longText(1000)
 
-    private static func fixture(memoryLimit: Int = 64 << 10) throws -> CacheFixture {
+    private static func fixture(memoryLimit: Int = 256 << 10) throws -> CacheFixture {
         try CacheFixture { $0.memoryLimit = memoryLimit }
     }
 
@@ -34,7 +34,7 @@ struct PassingTests {
         for key in keys { _ = try cache.load(key) }
     }
 
-    private static let keys = (0..<300).map { "k\($0)" }
+    private static let keys = (0..<600).map { "k\($0)" }
 
     @Test("are what was stored, with what it was stored with, and count as hits")
     func whole() async throws {
@@ -157,6 +157,38 @@ struct PassingTests {
                 #expect((try cache.parts.reader.row(forKey: key)?.slot == slot) == isSlid)
             }
             #expect(try cache.findings() == [])
+        }
+    }
+
+    @Test("are not believed again by who read their entry before a slide of it was written down")
+    func slideWritten() async throws {
+        let fixture = try Self.fixture()
+        try await fixture.withCache { cache async throws in
+            try await Self.fill(cache, Self.keys)
+            let key = Self.keys[0]
+            let hash = ExactText(key).hashValue
+            let slot = try #require(try cache.parts.reader.row(forKey: key)?.slot)
+            _ = cache.slide(try #require(try cache.entry(for: key)), ttl: .seconds(5))
+            let ticket = cache.parts.slotTable.ticket(for: hash)
+            try await cache.flush()
+            cache.parts.slotTable.insert(hash, at: slot, ticket: ticket)
+            fixture.clock.advance(by: .seconds(6))
+            #expect(Self.passing(key, in: cache, fixture) == nil)
+        }
+    }
+
+    @Test("count as asked for only when they could be read")
+    func unread() async throws {
+        let fixture = try Self.fixture()
+        try await fixture.withCache { cache async throws in
+            try await Self.fill(cache, Self.keys)
+            let (key, misses) = (Self.keys[0], cache.memoryStatistics.misses)
+            fixture.clock.advance(by: .seconds(-1000))
+            for _ in 0..<2 { #expect(Self.passing(key, in: cache, fixture) == nil) }
+            #expect(cache.memoryStatistics.misses == misses)
+            fixture.clock.advance(by: .seconds(1000))
+            #expect(Self.passing(key, in: cache, fixture) != nil)
+            #expect(cache.memoryStatistics.misses == misses + 1)
         }
     }
 

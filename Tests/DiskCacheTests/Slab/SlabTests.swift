@@ -109,7 +109,7 @@ struct SlabTests {
             for number in 0..<3 { try await cache.store("\(number)", key: "\(number)") }
         }
         let index = try DatabaseQueue(path: fixture.namespace + "/index.sqlite")
-        try await index.write { try $0.execute(sql: "UPDATE extents SET used = x'1d'") }
+        try await index.write { try $0.execute(sql: "UPDATE extents SET used = x'1d', written = 5") }
         try index.close()
         try await fixture.withCache { cache async throws in
             #expect(

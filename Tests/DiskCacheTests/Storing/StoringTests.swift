@@ -47,7 +47,7 @@ struct StoringTests {
         }
     }
 
-    @Test("a body at the inline limit is in the index, one byte more makes a file named by the MD5 of the URL")
+    @Test("a body at the inline limit is in the slab, one byte more makes a file named by the MD5 of the URL")
     func inlineLimit() async throws {
         let fixture = try CacheFixture { $0.inlineLimit = 100 }
         try await fixture.withCache { cache async throws in

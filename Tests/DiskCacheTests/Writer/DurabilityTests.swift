@@ -153,6 +153,18 @@ struct DurabilityTests {
         #expect(steps == ["slotWritten", "body of 0"] + removal + removal + removal)
     }
 
+    @Test("small bodies that the disk did not keep are an error, and the next ones are kept again")
+    func failingSlab() async throws {
+        let (_, log, cache) = try Self.open(.power)
+        defer { cache.close() }
+        log.fail("body of 0")
+        await #expect(throws: DiskCacheError.self) { try await cache.store("small", key: "small") }
+        #expect(try cache.findings() == [])
+        log.fail(nil)
+        try await cache.store("small", key: "small")
+        #expect(try await cache.text(key: "small") == "small")
+    }
+
     @Test("the namespace's own directory and all above it are on the disk when it is opened")
     func opening() async throws {
         let (fixture, log, cache) = try Self.open(.power)

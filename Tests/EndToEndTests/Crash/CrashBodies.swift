@@ -2,7 +2,7 @@ import TestSupport
 
 /// Bodies that tell what they are: a name and a version fix every byte, so that half of one, or a mix of two, shows.
 enum CrashBody {
-    /// The body of a name in a version: from a few bytes to some 200 KiB, so that it lands in the index or in a file.
+    /// The body of a name in a version: from a few bytes to some 200 KiB, so that it lands in the slab or in a file.
     static func make(name: String, version: Int) -> [UInt8] {
         var random = SplitMix64(
             seed: UInt64(version) &* 0x9E37_79B9 ^ UInt64(name.utf8.reduce(7) { $0 &* 31 &+ Int($1) }))

@@ -60,7 +60,7 @@ struct FetchCrashTests {
         #expect(verified.exit == .status(0), "\(verified.text)")
     }
 
-    /// Some end up in the index, some in files.
+    /// Some end up in the slab, some in files.
     private static func body(_ number: Int) -> [UInt8] {
         pattern(number % 4 == 1 ? 4_000 : 40_000, seed: number)
     }

@@ -38,7 +38,7 @@ struct SoakPlan: Sendable {
     /// The most that may be resident at any moment of the run, in MiB; not judged with a sanitizer.
     static let residentLimit = 300
 
-    /// Bodies by MD5 and in the index, or a tree of files.
+    /// Bodies by MD5 and in the slab, or a tree of files.
     var layout: String { seed.isMultiple(of: 2) ? "hashed" : "readable" }
 
     /// Everything is small, so that eviction never rests.

@@ -128,6 +128,6 @@ function factsOf(entry) {
         ["Last hit", time(entry.lastAccessDate)],
         ["Expires", time(entry.expiryDate)],
         ["Tags", entry.tags.join(", ") || null],
-        ["File", entry.localPath === null ? "in the index" : code(entry.localPath)],
+        ["File", entry.localPath === null ? "in the slab" : code(entry.localPath)],
     ].filter(([, value]) => value !== null);
 }

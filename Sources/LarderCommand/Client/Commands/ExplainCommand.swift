@@ -35,7 +35,7 @@ extension Explanation {
         report.add("url", url)
         report.add("key", key)
         report.add("namespace", namespace)
-        let place = entry == nil ? "in the index, or, when it is large, a file named by the key" : "in the index"
+        let place = entry == nil ? "in the slab, or, when it is large, a file named by the key" : "in the slab"
         report.add("file", Cell(plain: localPath ?? "", words: localPath ?? place))
         report.add("hit", isHit ? "yes" : "no")
         report.add("why", detail)

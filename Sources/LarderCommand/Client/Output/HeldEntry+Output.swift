@@ -22,7 +22,7 @@ extension HeldEntry {
         report.add("expires", Cell(instant: expiryDate, now: now))
         report.add("size", Cell(bytes: contentLength))
         if let contentType { report.add("type", contentType) }
-        report.add("file", Cell(plain: localPath ?? "", words: localPath ?? "in the index"))
+        report.add("file", Cell(plain: localPath ?? "", words: localPath ?? "in the slab"))
         if !tags.isEmpty { report.add("tags", tags.joined(separator: ",")) }
         if isPinned { report.add("pinned", "yes") }
     }
