@@ -1,3 +1,4 @@
+import CSQLite
 import GRDBSQLite
 import Glibc
 import Primitives
@@ -46,7 +47,11 @@ enum ProcessVFS {
     /// SQLite never frees it; `nil`: then the default stays what it was, slower, and as right. No Unix lacks it.
     ///
     /// `nonisolated(unsafe)` is safe here: nobody changes it, and its functions may be called on any thread.
-    private nonisolated(unsafe) static let standard = sqlite3_vfs_find(standardName)
+    private nonisolated(unsafe) static let standard: UnsafeMutablePointer<sqlite3_vfs>? = {
+        // The first that is asked of SQLite in this process. Where it is not, memory is counted, and all is as right.
+        _ = csqlite_count_no_memory()
+        return sqlite3_vfs_find(standardName)
+    }()
 
     /// Where the tail starts in an open file.
     private static let tailOffset: Int = {

@@ -43,18 +43,7 @@ struct PassingAnswers: Sendable {
         else { return nil }
         let start = prefix.utf8CodeUnitCount
         let key = UnsafeRawBufferPointer(rebasing: target[start..<start + count])
-        return key.allSatisfy(isPlain) ? key : nil
-    }
-
-    /// RFC 3986 §2.3.
-    private static func isPlain(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-            UInt8(ascii: "~"):
-            true
-        default: false
-        }
+        return key.allSatisfy(URLPath.isUnreserved) ? key : nil
     }
 }
 

@@ -69,8 +69,8 @@ public enum URLPath {
         return String(decoding: output, as: UTF8.self)
     }
 
-    /// RFC 3986 §2.3.
-    static func isUnreserved(_ byte: UInt8) -> Bool {
+    /// Whether a byte means itself wherever it stands in a URL (RFC 3986 §2.3).
+    public static func isUnreserved(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
             UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
