@@ -122,8 +122,8 @@ public final class MemoryTier<Value: Sendable>: Sendable {
     /// Whether a value that was asked for may be read past the tier: it is not here, would take the place of others,
     /// and was not asked for a short time ago.
     func letsPass(_ key: String) -> Bool {
-        // Others come and go: with a little room left it is full.
-        guard used.load(ordering: .relaxed) >= currentLimit - currentLimit / 64 else { return false }
+        // Others come and go: with a little room left, of about a value, it is full.
+        guard used.load(ordering: .relaxed) >= currentLimit - max(currentLimit / 64, 16 << 10) else { return false }
         let key = ExactText(key)
         return shards[shardIndex(of: key)].state.withLock { $0.letsPass(key) }
     }
