@@ -23,7 +23,10 @@ struct PassingContentTests {
         try await TestServer.with(configure: { $0.memoryLimit = 256 << 10 }) { (server) async throws in
             var fields = HTTPFields()
             if let namespace {
-                _ = try await server.client.request("PUT", "/namespaces/\(namespace)", body: Array("{}".utf8))
+                let reply = try await server.client.request(
+                    "PUT", "/namespaces/\(namespace)", fields: [.contentType: "application/json"],
+                    body: Array(#"{"memoryLimit": 131072}"#.utf8))
+                try #require(reply.status == 200, "\(reply.text)")
                 fields[Self.namespaceField] = namespace
             }
             var stored = fields
