@@ -14,23 +14,34 @@ public struct PassingBody: Sendable {
     public let lastModified: String?
 }
 
+/// What ``DiskCache/passing(_:at:mayWait:)`` finds.
+public enum PassingResult: Sendable {
+    /// It, and the hit is recorded.
+    case body(PassingBody)
+    /// It cannot be done, for whatever reason: ``DiskCache/load(_:expectingURL:mayWait:)`` can.
+    case none
+    /// It is known where to read, but the disk has to be waited for, and the caller may not: ask again on
+    /// ``DiskCache/onDiskThread(_:)``. The kernel has begun to read.
+    case onDisk
+}
+
 extension DiskCache {
     /// A small body that is fresh, read from where it lies by one read and no look-up in the index: when a full memory
     /// tier would not keep it, and as long as it is known where it lies, which ``load(_:expectingURL:mayWait:)`` finds
-    /// out. The hit is recorded. Never waits for the disk.
+    /// out. The hit is recorded.
     ///
     /// What is asked for a second time before long is left to `load`, and so comes into the memory tier.
     ///
     /// - Parameters:
-    ///   - key: of the entry, as its bytes.
+    ///   - key: of the entry.
     ///   - now: decides what is fresh.
-    /// - Returns: `nil` when that cannot be done, for whatever reason.
-    public func passing(_ key: UnsafeRawBufferPointer, at now: Timestamp) -> PassingBody? {
-        let key = String(decoding: key, as: UTF8.self)
+    ///   - mayWait: whether this thread may wait for the disk.
+    public func passing(_ key: String, at now: Timestamp, mayWait: Bool = false) -> PassingResult {
         let hash = ExactText(key).hashValue
-        guard let (slot, ticket) = parts.slotTable.find(hash), parts.memory.letsPass(key),
-            let (bytes, count) = parts.slab.cachedContent(of: slot)
-        else { return nil }
+        guard let (slot, ticket) = parts.slotTable.find(hash), parts.memory.letsPass(key) else { return .none }
+        guard let (bytes, count) = parts.slab.content(of: slot, mayWait: mayWait) else {
+            return mayWait ? .none : .onDisk
+        }
         let content = UnsafeRawBufferPointer(rebasing: bytes.bytes[..<count])
         let found = withExtendedLifetime(bytes) { () -> (PassingBody, version: Int64)? in
             guard let range = SlabRecordView.body(in: content), let record = SlabRecordView(content),
@@ -43,10 +54,14 @@ extension DiskCache {
                 lastModified: record.lastModified)
             return (body, record.version)
         }
+        guard let (body, version) = found else {
+            // Its end may be on another page than its beginning.
+            return !mayWait && count < slot.slotClass.size ? .onDisk : .none
+        }
         // What was read may have been written meanwhile by something that is not committed.
-        guard let (body, version) = found, parts.slotTable.isCurrent(ticket, for: hash) else { return nil }
+        guard parts.slotTable.isCurrent(ticket, for: hash) else { return .none }
         parts.memory.hasPassed(key)
         note(PendingAccess(version: version, hits: 1, lastAccess: parts.accessClock.now()), for: key)
-        return body
+        return .body(body)
     }
 }

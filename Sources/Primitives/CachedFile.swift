@@ -6,7 +6,8 @@ public enum CachedFile {
     /// Reads at `offset` without waiting for a disk: the number of bytes from there on that are in memory, at most
     /// `target.count`; -1 when there are none, or when the file system cannot tell (those of FUSE, some overlays).
     public static func read(_ descriptor: Int32, into target: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
-        read(descriptor, into: [target], at: offset)
+        var vector = iovec(iov_base: target.baseAddress, iov_len: target.count)
+        return csystem_read_cached(descriptor, &vector, 1, Int(offset))
     }
 
     /// The same into several places, one after the other.

@@ -4,36 +4,36 @@ extension Timestamp {
     /// RFC 3339 in UTC with milliseconds, as every time in the API is written: `2026-01-31T08:05:09.250Z`.
     public var rfc3339: String {
         let (day, millisecond) = split()
-        var text = ""
-        text.reserveCapacity(24)
-        text.append(padded: day.year, to: 4)
-        text += "-"
-        text.append(padded: Int64(day.month), to: 2)
-        text += "-"
-        text.append(padded: Int64(day.day), to: 2)
-        text += "T"
-        text.append(timeOfDay: millisecond / 1000)
-        text += "."
-        text.append(padded: millisecond % 1000, to: 3)
-        text += "Z"
-        return text
+        return String.ofTime { text in
+            text.append(day.year, digits: 4)
+            text.append("-")
+            text.append(Int64(day.month), digits: 2)
+            text.append("-")
+            text.append(Int64(day.day), digits: 2)
+            text.append("T")
+            text.append(timeOfDay: millisecond / 1000)
+            text.append(".")
+            text.append(millisecond % 1000, digits: 3)
+            text.append("Z")
+        }
     }
 
     /// An HTTP date in the preferred form, IMF-fixdate (RFC 9110 §5.6.7): `Sat, 31 Jan 2026 08:05:09 GMT`. Cut to the
     /// second.
     public var httpDate: String {
         let (day, millisecond) = split()
-        var text = Self.weekdays[Int((day.daysSinceEpoch % 7 + 11) % 7)]
-        text += ", "
-        text.append(padded: Int64(day.day), to: 2)
-        text += " "
-        text += Self.months[day.month - 1]
-        text += " "
-        text.append(padded: day.year, to: 4)
-        text += " "
-        text.append(timeOfDay: millisecond / 1000)
-        text += " GMT"
-        return text
+        return String.ofTime { text in
+            text.append(Self.weekdays[Int((day.daysSinceEpoch % 7 + 11) % 7)])
+            text.append(", ")
+            text.append(Int64(day.day), digits: 2)
+            text.append(" ")
+            text.append(Self.months[day.month - 1])
+            text.append(" ")
+            text.append(day.year, digits: 4)
+            text.append(" ")
+            text.append(timeOfDay: millisecond / 1000)
+            text.append(" GMT")
+        }
     }
 
     /// Reads an HTTP date in any of the three forms that RFC 9110 §5.6.7 has a recipient accept: IMF-fixdate, RFC 850
@@ -146,17 +146,56 @@ extension Int64 {
 }
 
 extension String {
-    fileprivate mutating func append(padded number: Int64, to width: Int) {
-        let digits = String(number)
-        for _ in digits.utf8.count..<Swift.max(width, digits.utf8.count) { self += "0" }
-        self += digits
+    /// A text of a time, written in place: each answer has some, and strings that are put together one digit after the
+    /// other cost many times as much.
+    fileprivate static func ofTime(_ write: (inout TimeText) -> Void) -> String {
+        String(unsafeUninitializedCapacity: TimeText.capacity) { buffer in
+            var text = TimeText(buffer: buffer)
+            write(&text)
+            return text.count
+        }
+    }
+}
+
+/// The bytes of a text of a time.
+private struct TimeText {
+    /// Enough for any year that a timestamp can be in.
+    static let capacity = 48
+
+    let buffer: UnsafeMutableBufferPointer<UInt8>
+    var count = 0
+
+    mutating func append(_ text: String) {
+        for byte in text.utf8 { append(byte) }
     }
 
-    fileprivate mutating func append(timeOfDay second: Int64) {
-        append(padded: second / 3600, to: 2)
-        self += ":"
-        append(padded: second / 60 % 60, to: 2)
-        self += ":"
-        append(padded: second % 60, to: 2)
+    /// A number with zeros in front; a longer or a negative one as it is.
+    mutating func append(_ number: Int64, digits: Int) {
+        var divisor: Int64 = 1
+        for _ in 1..<digits { divisor *= 10 }
+        guard 0..<divisor * 10 ~= number else {
+            let text = String(number)
+            for _ in text.utf8.count..<max(digits, text.utf8.count) { append(UInt8(ascii: "0")) }
+            return append(text)
+        }
+        var rest = number
+        while divisor > 0 {
+            append(UInt8(ascii: "0") + UInt8(rest / divisor))
+            rest %= divisor
+            divisor /= 10
+        }
+    }
+
+    mutating func append(timeOfDay second: Int64) {
+        append(second / 3600, digits: 2)
+        append(":")
+        append(second / 60 % 60, digits: 2)
+        append(":")
+        append(second % 60, digits: 2)
+    }
+
+    private mutating func append(_ byte: UInt8) {
+        buffer[count] = byte
+        count += 1
     }
 }

@@ -25,8 +25,8 @@ struct RouterTests {
     private func describe(_ match: Router<Int>.Match) -> String {
         switch match {
         case .found(let value, let parameters, let rest, _):
-            let list = (parameters.map { "\($0.key)=\($0.value)" }.sorted() + (rest.map { ["*=\($0)"] } ?? []))
-                .joined(separator: ",")
+            let pairs = zip(parameters.names, parameters.values).map { "\($0)=\($1)" }
+            let list = (pairs.sorted() + (rest.map { ["*=\($0)"] } ?? [])).joined(separator: ",")
             return list.isEmpty ? "\(value)" : "\(value) \(list)"
         case .methodNotAllowed(let allow): return "405 " + allow.joined(separator: ",")
         case .notFound: return "404"

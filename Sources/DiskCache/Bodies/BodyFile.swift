@@ -73,7 +73,7 @@ public final class BodyFile: Sendable {
             let count = try file.read(into: buffer, at: offset, path: path)
             hasher.update(bufferPointer: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             offset += Int64(count)
-            if count < buffer.count { return Array(hasher.finalize()) }
+            if count < buffer.count { return hasher.finalize().bytes }
         }
     }
 
@@ -89,5 +89,10 @@ func digest(of body: SharedBytes) -> [UInt8] {
 func digest(of bytes: UnsafeRawBufferPointer) -> [UInt8] {
     var hasher = SHA256()
     hasher.update(bufferPointer: bytes)
-    return Array(hasher.finalize())
+    return hasher.finalize().bytes
+}
+
+extension SHA256Digest {
+    /// All of it. (As a sequence it would be copied byte by byte.)
+    var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
 }

@@ -58,7 +58,7 @@ final class IncomingBody: @unchecked Sendable {
                 preconditionFailure("a body is in memory or in a file")
             }
         return SealedBody(
-            content: content, length: length, digest: Array(hasher.finalize()), isJSON: validator.finish())
+            content: content, length: length, digest: hasher.finalize().bytes, isJSON: validator.finish())
     }
 
     /// Whether what came may be stored as an entry of that kind: what a caller stores must be something.

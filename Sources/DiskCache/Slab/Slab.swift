@@ -69,11 +69,15 @@ final class Slab: Sendable {
         return body?.bytes
     }
 
-    /// Reads what is in a slot, as far as it is in memory; `nil` when nothing is.
-    func cachedContent(of slot: Slot) -> (bytes: SharedBytes, count: Int)? {
+    /// What is in a slot, and how much of it could be read: as far as it is in memory, unless this thread may wait for
+    /// the disk. `nil` when nothing could.
+    func content(of slot: Slot, mayWait: Bool) -> (bytes: SharedBytes, count: Int)? {
         var count = 0
         let bytes = SharedBytes(count: slot.slotClass.size) { target in
-            count = CachedFile.read(descriptor.number, into: target, at: slot.offset)
+            count =
+                mayWait
+                ? read([target], at: slot.offset, mayWait: true)
+                : CachedFile.read(descriptor.number, into: target, at: slot.offset)
         }
         return count > 0 ? (bytes, count) : nil
     }

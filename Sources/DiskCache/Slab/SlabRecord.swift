@@ -37,19 +37,30 @@ struct SlabRecord {
     /// - Parameter now: when it is written.
     init(of entry: Entry, at now: Timestamp) {
         let texts = Self.texts(of: entry)
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(Self.headLength + 128)
-        bytes.append(contentsOf: repeatElement(0, count: Self.checkLength))
-        bytes.append(littleEndian: entry.version)
-        bytes.append(littleEndian: entry.expiryDate.milliseconds)
-        bytes.append(littleEndian: UInt32(clamping: entry.contentLength))
-        for text in texts { bytes.append(littleEndian: UInt16(text.utf8.count)) }
-        bytes.append(contentsOf: withUnsafeBytes(of: now.milliseconds.littleEndian) { Array($0.prefix(6)) })
-        bytes.append(contentsOf: entry.digest.prefix(Self.digestLength))
-        for text in texts { bytes.append(contentsOf: text.utf8) }
-        let check = bytes.withUnsafeBytes { digest(of: UnsafeRawBufferPointer(rebasing: $0[Self.checkLength...])) }
-        bytes.replaceSubrange(0..<Self.checkLength, with: check.prefix(Self.checkLength))
-        self.bytes = bytes
+        let length = Self.headLength + texts.reduce(0) { $0 + $1.utf8.count }
+        bytes = [UInt8](unsafeUninitializedCapacity: length) { buffer, count in
+            let record = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[..<length])
+            func store(_ number: some FixedWidthInteger, at offset: Int) {
+                record.storeBytes(of: number.littleEndian, toByteOffset: offset, as: type(of: number))
+            }
+            store(entry.version, at: 16)
+            store(entry.expiryDate.milliseconds, at: 24)
+            // Six bytes; of the two before them the length that is stored after this takes the place.
+            store(now.milliseconds << 16, at: 40)
+            store(UInt32(clamping: entry.contentLength), at: 32)
+            for (index, text) in texts.enumerated() { store(UInt16(text.utf8.count), at: 36 + 2 * index) }
+            UnsafeMutableRawBufferPointer(rebasing: record[48..<Self.headLength])
+                .copyBytes(from: entry.digest.prefix(Self.digestLength))
+            var offset = Self.headLength
+            for text in texts {
+                UnsafeMutableRawBufferPointer(rebasing: record[offset...]).copyBytes(from: text.utf8)
+                offset += text.utf8.count
+            }
+            record.copyBytes(
+                from: digest(of: UnsafeRawBufferPointer(rebasing: record[Self.checkLength...]))
+                    .prefix(Self.checkLength))
+            count = length
+        }
     }
 
     /// Whether the records of two entries with the same body are the same.
@@ -63,11 +74,5 @@ struct SlabRecord {
 
     private static func bounded(_ text: String?) -> String {
         text.flatMap { $0.utf8.count <= textLimit ? $0 : nil } ?? ""
-    }
-}
-
-extension [UInt8] {
-    fileprivate mutating func append(littleEndian number: some FixedWidthInteger) {
-        Swift.withUnsafeBytes(of: number.littleEndian) { append(contentsOf: $0) }
     }
 }

@@ -26,9 +26,10 @@ struct SlabRecordView {
         var hasher = SHA256()
         hasher.update(bufferPointer: UnsafeRawBufferPointer(rebasing: head[SlabRecord.checkLength...]))
         hasher.update(bufferPointer: self.tail)
-        guard hasher.finalize().prefix(SlabRecord.checkLength).elementsEqual(head[..<SlabRecord.checkLength]) else {
-            return nil
+        let isWhole = hasher.finalize().withUnsafeBytes { digest in
+            digest[..<SlabRecord.checkLength].elementsEqual(head[..<SlabRecord.checkLength])
         }
+        guard isWhole else { return nil }
     }
 
     /// The same of all that is in a slot.

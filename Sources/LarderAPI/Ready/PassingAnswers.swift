@@ -24,13 +24,20 @@ struct PassingAnswers: Sendable {
     ///
     /// - Parameter cache: that of the namespace that is meant.
     func answer(_ target: UnsafeRawBufferPointer, in cache: DiskCache, at now: Timestamp) -> Response? {
-        guard let key = Self.key(in: target), let body = cache.passing(key, at: now) else { return nil }
+        guard let key = Self.key(in: target),
+            case .body(let body) = cache.passing(String(decoding: key, as: UTF8.self), at: now)
+        else { return nil }
         meter?.count()
         hits.increment()
+        return Self.response(body, at: now, also: vary)
+    }
+
+    /// The answer to a request that asks for all of a body and nothing else; with more fields than those of the body.
+    static func response(_ body: PassingBody, at now: Timestamp, also others: [HTTPField] = []) -> Response {
         let current = SelectedRepresentation(
             digestPrefix: body.digestPrefix, lastModified: body.lastModified, now: now)
         var fields = ContentResponse.fields(current, type: body.contentType)
-        fields.append(contentsOf: vary)
+        fields.append(contentsOf: others)
         return Response(fields: fields, body: .slice(body.bytes, body.range))
     }
 

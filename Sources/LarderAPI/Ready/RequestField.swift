@@ -32,6 +32,15 @@ enum RequestField {
         return isStandard || field.hasPrefix("larder-")
     }
 
+    /// Whether no field of a request changes the answer, but those that say who asks, and in which namespace.
+    static func isPlain(_ request: Request) -> Bool {
+        var isPlain = request.declaredLength == nil
+        request.forEachFieldLine { field in
+            if !isCredentials(field, isFetch: false), !isNamespace(field), changesAnswer(field) { isPlain = false }
+        }
+        return isPlain
+    }
+
     /// Whether it is the field of Larder's own that selects among the answers of a namespace.
     static func isTTL(_ field: RawField) -> Bool {
         field.name.count == 10 && field.isNamed("larder-ttl")

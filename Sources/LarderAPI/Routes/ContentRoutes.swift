@@ -24,11 +24,32 @@ struct ContentRoutes: Sendable {
     private func getContent(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
         let query = try head.query(["stale"])
         let allowsStale = try query.bool("stale") ?? false
-        load(head.parameter("key"), in: head.cache, url: nil, allowsStale: allowsStale, call) {
-            (stored) throws(Problem) in
-            try ContentResponse(stored.entry, allowsStale: allowsStale, clock: service.clock)
-                .response(stored.body, to: head.request)
+        let (key, cache) = (head.parameter("key"), head.cache)
+        let find: @Sendable (_ mayWait: Bool) -> Void = { mayWait in
+            load(key, in: cache, url: nil, allowsStale: allowsStale, call, mayWait: mayWait) {
+                (stored) throws(Problem) in
+                try ContentResponse(stored.entry, allowsStale: allowsStale, clock: service.clock)
+                    .response(stored.body, to: head.request)
+            }
         }
+        guard head.request.query == nil, RequestField.isPlain(head.request) else { return find(false) }
+        // Where it is known what to read, one read is enough, also of the disk; else the index has to be read, too.
+        switch cache.passing(key, at: service.clock.now()) {
+        case .body(let body): respond(body, call)
+        case .none: find(false)
+        case .onDisk:
+            cache.onDiskThread {
+                guard case .body(let body) = cache.passing(key, at: service.clock.now(), mayWait: true) else {
+                    return find(true)
+                }
+                respond(body, call)
+            }
+        }
+    }
+
+    private func respond(_ body: PassingBody, _ call: Call) {
+        service.metrics.hits.increment()
+        call.respond(PassingAnswers.response(body, at: service.clock.now()))
     }
 
     private func getJSON(_ head: Endpoint.Head, _ call: Call) throws(Problem) {

@@ -70,7 +70,8 @@ final class APIHandler: RequestHandler {
             let namespace = try namespace(of: request, route, visitor)
             let parameters = try Self.decode(rawParameters)
             let context = context(
-                of: request, visitor, namespace, named: route.space == .inPath ? parameters["name"] : nil,
+                of: request, visitor, namespace,
+                named: route.space == .inPath ? parameters.first { $0.name == "name" }?.value : nil,
                 varies: varies, operation: operation, since: start)
             let head = Endpoint.Head(
                 request: request, parameters: parameters, namespace: namespace, visitor: visitor)
@@ -210,13 +211,13 @@ final class APIHandler: RequestHandler {
 
     private static let namespaceField = HTTPField.Name("Larder-Namespace")!
 
-    private static func decode(_ raw: [Substring: Substring]) throws(Problem) -> [String: String] {
-        var parameters: [String: String] = [:]
-        for (name, value) in raw {
+    private static func decode(_ raw: PathParameters) throws(Problem) -> [(name: Substring, value: String)] {
+        var parameters: [(name: Substring, value: String)] = []
+        for (name, value) in zip(raw.names, raw.values) {
             guard let text = FormDecoding.decode(value.utf8, plusIsSpace: false) else {
                 throw .invalid("the path has a broken percent-escape or is not UTF-8", pointer: "/" + name)
             }
-            parameters[String(name)] = text
+            parameters.append((name, text))
         }
         return parameters
     }

@@ -14,8 +14,8 @@ struct Endpoint: Sendable {
     /// What is known of a request before its body.
     struct Head: Sendable {
         let request: Request
-        /// The path's parameters, percent-decoded.
-        let parameters: [String: String]
+        /// The path's parameters, percent-decoded, with their names.
+        let parameters: [(name: Substring, value: String)]
         /// The one that is meant.
         let namespace: Namespace
         let visitor: AccessGate.Visitor
@@ -24,7 +24,7 @@ struct Endpoint: Sendable {
         var cache: DiskCache { namespace.cache }
 
         /// The value of the parameter `:name` of the path.
-        func parameter(_ name: String) -> String { parameters[name] ?? "" }
+        func parameter(_ name: String) -> String { parameters.first { $0.name == name }?.value ?? "" }
 
         func query(_ known: Set<String> = []) throws(Problem) -> Query {
             try Query(request.query, known: known)

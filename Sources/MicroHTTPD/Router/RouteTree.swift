@@ -3,7 +3,7 @@
 struct RouteTree: Sendable {
     /// What a look-up finds; see ``Router/Match``.
     enum Match {
-        case found(number: Int, parameters: [Substring: Substring], rest: Substring?)
+        case found(number: Int, parameters: PathParameters, rest: Substring?)
         case methodNotAllowed(allow: [String])
         case notFound
     }
@@ -16,7 +16,8 @@ struct RouteTree: Sendable {
 
     /// A place in the tree.
     private struct Node {
-        var literals: [Substring: Int] = [:]
+        /// Few enough to be looked through.
+        var literals: [(text: Substring, next: Int)] = []
         var parameter: Int?
         var rest: Int?
         var routes: [Route] = []
@@ -53,9 +54,7 @@ struct RouteTree: Sendable {
             ?? (method == "HEAD" ? routes.first { $0.method == "GET" } : nil)
             ?? routes.first { $0.method == Router<Never>.anyMethod }
         guard let found else { return .methodNotAllowed(allow: Self.allowed(routes.map(\.method))) }
-        let parameters =
-            found.parameterNames.isEmpty
-            ? [:] : Dictionary(uniqueKeysWithValues: zip(found.parameterNames, captures.values))
+        let parameters = PathParameters(names: found.parameterNames, values: captures.values)
         return .found(number: found.number, parameters: parameters, rest: captures.rest)
     }
 
@@ -68,9 +67,9 @@ struct RouteTree: Sendable {
     private mutating func descend(from place: Int, by segment: RoutePattern.Segment) -> Int {
         switch segment {
         case .literal(let text):
-            if let next = nodes[place].literals[text] { return next }
+            if let next = literal(text.utf8, at: place) { return next }
             nodes.append(Node())
-            nodes[place].literals[text] = nodes.count - 1
+            nodes[place].literals.append((text, nodes.count - 1))
         case .parameter:
             if let next = nodes[place].parameter { return next }
             nodes.append(Node())
@@ -94,15 +93,15 @@ struct RouteTree: Sendable {
         let isOnlyRest = nodes[place].literals.isEmpty && nodes[place].parameter == nil
         if !isOnlyRest {
             let end = path.firstIndex(of: UInt8(ascii: "/"))
-            let segment = Substring(path[..<(end ?? path.endIndex)])
+            let segment = path[..<(end ?? path.endIndex)]
             let following = end.map { path[path.index(after: $0)...] }
-            if let next = nodes[place].literals[segment],
+            if let next = literal(segment, at: place),
                 let found = find(following, of: target, from: next, captures: &captures)
             {
                 return found
             }
             if let next = nodes[place].parameter, !segment.isEmpty {
-                captures.values.append(segment)
+                captures.values.append(Substring(segment))
                 if let found = find(following, of: target, from: next, captures: &captures) { return found }
                 captures.values.removeLast()
             }
@@ -110,5 +109,9 @@ struct RouteTree: Sendable {
         guard let next = nodes[place].rest, path.startIndex < target.endIndex else { return nil }
         captures.rest = target[path.startIndex...]
         return next
+    }
+    /// Where a literal segment leads.
+    private func literal(_ segment: Substring.UTF8View, at place: Int) -> Int? {
+        nodes[place].literals.first { $0.text.utf8.elementsEqual(segment) }?.next
     }
 }

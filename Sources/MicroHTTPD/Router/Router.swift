@@ -20,7 +20,7 @@ public struct Router<Value: Sendable>: Sendable {
         /// The route's value, the parameters by name, and what `*` stands for (`nil` without one), and the
         /// pattern that matched. All of it as it stands in the text that was looked up: in a ``Request/target`` bytes
         /// that are not UTF-8 are U+FFFD, and only ``Request/withTarget(_:)`` shows those.
-        case found(Value, parameters: [Substring: Substring], rest: Substring?, pattern: String)
+        case found(Value, parameters: PathParameters, rest: Substring?, pattern: String)
         /// The path is known, but not with this method; `allow` are those that it has, sorted, as `Allow` lists them.
         case methodNotAllowed(allow: [String])
         /// No pattern has this path.

@@ -67,6 +67,41 @@ struct ColdReadTests {
         }
     }
 
+    @Test("reads a body without the index where it is known where it lies; and is told so when it is not in memory")
+    func slab() async throws {
+        let fixture = try CacheFixture { $0.memoryLimit = 256 << 10 }
+        try await fixture.withCache { cache async throws in
+            let slab = fixture.namespace + "/bodies.slab"
+            let keys = (0..<600).map { "k\($0)" }
+            for key in keys { try await cache.store(longText(1000) + key, key: key) }
+            for key in keys { _ = try cache.load(key) }
+            guard try canTell(slab) else { return }
+            let file = try FileDescriptor(opening: slab, O_RDONLY)
+            // The kernel may begin to read with the first who asks, though that one does not wait: so each is asked for
+            // once.
+            var cold = 0
+            for key in keys.prefix(20) {
+                #expect(fsync(file.number) == 0 && posix_fadvise(file.number, 0, 0, POSIX_FADV_DONTNEED) == 0)
+                let misses = cache.memoryStatistics.misses
+                var found = cache.passing(key, at: fixture.clock.now())
+                if case .onDisk = found {
+                    cold += 1
+                    #expect(cache.memoryStatistics.misses == misses)
+                    found = cache.passing(key, at: fixture.clock.now(), mayWait: true)
+                }
+                guard case .body(let body) = found else {
+                    Issue.record("\(key) does not pass: \(found)")
+                    continue
+                }
+                let text = body.bytes.withUnsafeBytes { String(decoding: $0[body.range], as: UTF8.self) }
+                #expect(text == longText(1000) + key)
+                #expect(cache.parts.memory.peek(key) == nil)
+                #expect(cache.memoryStatistics.misses == misses + 1)
+            }
+            #expect(cold > 0)
+        }
+    }
+
     @Test("sees what was stored or removed a moment ago")
     func log() async throws {
         let fixture = try CacheFixture { $0.memoryLimit = 0 }

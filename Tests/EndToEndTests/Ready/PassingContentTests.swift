@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import Primitives
 import TestSupport
@@ -64,6 +65,27 @@ struct PassingContentTests {
         }
     }
 
+    @Test("they are the same when the disk has to be read, and then, too, they are nobody's who asks for anything else")
+    func cold() async throws {
+        try await withEntries { (server, _) async throws in
+            let cache = try #require(server.service.namespaces.find("default")).cache
+            let slab = cache.parts.slab.file.descriptor
+            for (number, key) in Self.keys.prefix(20).enumerated() {
+                let isPlain = number % 4 != 3
+                #expect(fsync(slab) == 0 && posix_fadvise(slab, 0, 0, POSIX_FADV_DONTNEED) == 0)
+                let hits = server.service.metrics.hits.value
+                let first = try await server.get(Self.path(key) + (isPlain ? "" : "?stale=false"))
+                #expect(try isInMemory(key, server, [:]) == !isPlain)
+                #expect(server.service.metrics.hits.value == hits + 1)
+                let other = try await server.get(Self.path(key) + "?stale=true")
+                #expect(first.status == 200 && first.body == Self.body(key))
+                #expect(first.fields.filter { $0.name != .date } == other.fields.filter { $0.name != .date })
+                let entry = try await server.get("/entries/\(key)").text
+                #expect(entry.contains("\"hits\":3"), "\(entry)")
+            }
+        }
+    }
+
     @Test("a request that asks for anything else goes the other way")
     func others() async throws {
         try await withEntries { (server, _) async throws in
@@ -77,7 +99,6 @@ struct PassingContentTests {
             }
             let escaped = try await server.get("/entries/%65ntry-1/content")
             #expect(escaped.status == 200 && escaped.body == Self.body(Self.keys[1]))
-            #expect(try isInMemory(Self.keys[1], server, [:]))
             #expect(try await server.get("/entries/entry-2/content?unknown=1").status == 400)
             #expect(try await server.get("/entries//content").status == 404)
             #expect(try await server.get("/entries/entry-2/content/").status == 404)

@@ -1,0 +1,18 @@
+/// What the parameters of a route's pattern stand for in a target, in the order of the pattern.
+public struct PathParameters: Sendable {
+    /// The names, without their colons.
+    public let names: [Substring]
+    /// What each stands for, as it was sent.
+    public let values: [Substring]
+
+    init(names: [Substring], values: [Substring]) {
+        precondition(names.count == values.count, "each parameter has a name")
+        self.names = names
+        self.values = values
+    }
+
+    /// What the parameter of that name stands for; `nil` when the pattern has none.
+    public subscript(name: String) -> Substring? {
+        names.firstIndex { $0 == name }.map { values[$0] }
+    }
+}
