@@ -239,9 +239,7 @@ final class Index: Sendable {
         return try DatabaseQueue(path: path, configuration: configuration)
     }
 
-    private static func isUnreadable(_ error: any Error) -> Bool {
-        error is Schema.Unreadable || DiskCacheError(error).isIndexDamage
-    }
+    private static func isUnreadable(_ error: any Error) -> Bool { DiskCacheError(error).isIndexDamage }
 
     /// Names the mark of an index that was found damaged while it was used.
     private static func mark(_ path: String) -> String { path + ".damaged" }

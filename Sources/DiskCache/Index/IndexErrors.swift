@@ -5,6 +5,10 @@ extension DiskCacheError {
     init(_ error: any Error) {
         switch error {
         case let error as DiskCacheError: self = error
+        case is Schema.Unreadable:
+            self = .index(
+                code: ResultCode.SQLITE_CORRUPT.rawValue,
+                message: "the index is damaged, or none of Larder's; a server that starts sets it aside")
         case let error as DatabaseError where error.resultCode == .SQLITE_FULL: self = .noSpace
         case let error as DatabaseError where error.resultCode == .SQLITE_MISUSE: self = .closed
         case let error as DatabaseError:

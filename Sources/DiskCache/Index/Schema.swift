@@ -52,7 +52,7 @@ enum Schema {
         }
     }
 
-    /// The database is one, but not ours.
+    /// The database is one, but not ours, or damaged.
     struct Unreadable: Error {}
 
     /// Changed without a new format until now, for none was released: an index of a build before may lack what is here.

@@ -60,6 +60,22 @@ struct IndexTests {
         }
     }
 
+    @Test("that is none of Larder's is left where it is for who only looks, and is told so in words")
+    func unreadableForLooking() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in try await cache.store("1", key: "k") }
+        let index = fixture.namespace + "/index.sqlite"
+        try Self.inflict(.notOurs, on: index)
+        let damaged = try Data(contentsOf: URL(fileURLWithPath: index))
+        do {
+            try await fixture.withCache({ $0.setsAsideUnreadableIndex = false }) { _ in }
+            Issue.record("it was opened")
+        } catch {
+            #expect("\(error)".contains("the index is damaged, or none of Larder's"), "\(error)")
+        }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: index)) == damaged)
+    }
+
     @Test("keeps the pages that it began with, and can give them back whatever their size")
     func pageSize() async throws {
         let fixture = try CacheFixture()
