@@ -198,10 +198,12 @@ final class Index: Sendable {
         configuration.busyMode = .timeout(5)
         configuration.prepareDatabase { db in
             // These can be chosen only as long as nothing is in the file, and WAL mode writes there. Later they would
-            // only write. The page size first: the other one settles it.
+            // only write. The page size first: the other one settles it. Nothing is written to what is not ours.
             if try Int.fetchOne(db, sql: "PRAGMA page_count") == 0 {
                 try db.execute(
                     sql: "PRAGMA page_size = \(chosen.indexPageSize); PRAGMA auto_vacuum = INCREMENTAL;")
+            } else {
+                _ = try Schema.format(of: db)
             }
             try db.execute(
                 sql: """

@@ -37,13 +37,19 @@ enum Schema {
         { try $0.execute(sql: slots) },
     ]
 
-    /// Brings the index to ``format``, in one transaction.
+    /// The format that the index has, without a change to it; 0 is that of an empty database.
     ///
     /// Throws ``DiskCacheError/newerFormat(found:supported:)``, and ``Unreadable`` when there are tables but no format.
-    static func migrate(_ db: Database) throws {
+    static func format(of db: Database) throws -> Int {
         let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         guard found <= format else { throw DiskCacheError.newerFormat(found: found, supported: format) }
         if found == 0, try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM sqlite_master") != 0 { throw Unreadable() }
+        return found
+    }
+
+    /// Brings the index to ``format``, in one transaction. Throws as ``format(of:)`` does.
+    static func migrate(_ db: Database) throws {
+        let found = try format(of: db)
         guard found < format else { return }
         try db.inTransaction(.immediate) {
             for step in steps[found...] { try step(db) }

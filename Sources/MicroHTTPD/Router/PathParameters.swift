@@ -10,9 +10,4 @@ public struct PathParameters: Sendable {
         self.names = names
         self.values = values
     }
-
-    /// What the parameter of that name stands for; `nil` when the pattern has none.
-    public subscript(name: String) -> Substring? {
-        names.firstIndex { $0 == name }.map { values[$0] }
-    }
 }

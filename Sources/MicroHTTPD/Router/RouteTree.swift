@@ -110,6 +110,7 @@ struct RouteTree: Sendable {
         captures.rest = target[path.startIndex...]
         return next
     }
+
     /// Where a literal segment leads.
     private func literal(_ segment: Substring.UTF8View, at place: Int) -> Int? {
         nodes[place].literals.first { $0.text.utf8.elementsEqual(segment) }?.next

@@ -60,12 +60,21 @@ struct IndexTests {
         }
     }
 
-    @Test("that is none of Larder's is left where it is for who only looks, and is told so in words")
-    func unreadableForLooking() async throws {
+    @Test(
+        "that is none of Larder's is left as it is for who only looks, and is told so in words",
+        arguments: [true, false])
+    func unreadableForLooking(wasOurs: Bool) async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in try await cache.store("1", key: "k") }
         let index = fixture.namespace + "/index.sqlite"
-        try Self.inflict(.notOurs, on: index)
+        if wasOurs {
+            try Self.inflict(.notOurs, on: index)
+        } else {
+            for name in [index, index + "-wal"] { FileSystem.unlink(name) }
+            let other = try DatabaseQueue(path: index)
+            try await other.write { try $0.execute(sql: "CREATE TABLE entries (id INTEGER)") }
+            try other.close()
+        }
         let damaged = try Data(contentsOf: URL(fileURLWithPath: index))
         do {
             try await fixture.withCache({ $0.setsAsideUnreadableIndex = false }) { _ in }

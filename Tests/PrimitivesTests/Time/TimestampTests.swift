@@ -30,6 +30,17 @@ struct TimestampTests {
         #expect(Timestamp(milliseconds: milliseconds).httpDate == text)
     }
 
+    @Test("a year of more or fewer digits than four is written as it is")
+    func strangeYears() {
+        let next = Timestamp(milliseconds: 253_402_300_800_000)
+        #expect(next.rfc3339 == "10000-01-01T00:00:00.000Z")
+        #expect(next.httpDate == "Sat, 01 Jan 10000 00:00:00 GMT")
+        for end in [Int64.min, .max] {
+            let instant = Timestamp(milliseconds: end)
+            #expect(instant.rfc3339.hasSuffix("Z") && instant.httpDate.hasSuffix(" GMT"))
+        }
+    }
+
     @Test("both texts agree with Foundation's, and HTTP dates come back, from 1600 to 9999")
     func agreesWithFoundation() {
         let rfc3339 = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
