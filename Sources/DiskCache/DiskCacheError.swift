@@ -32,8 +32,8 @@ public enum DiskCacheError: Error, Hashable, Sendable {
     case closed
     /// A system call failed.
     case fileSystem(operation: String, path: String, errno: Int32)
-    /// The index at that path, or a directory above it, was removed or replaced while it was open: what would be
-    /// written now would be gone at the next start.
+    /// The file at that path, the index's or the one of the small bodies, or a directory above it, was removed or
+    /// replaced while it was open: what would be written now would be gone at the next start.
     case indexLost(path: String)
     /// SQLite failed, with its extended result code and words.
     case index(code: Int32, message: String)
@@ -61,7 +61,10 @@ extension DiskCacheError: CustomStringConvertible {
         case .closed: "the cache is closed"
         case .fileSystem(let operation, let path, let errno): "\(operation) \(path): \(errorText(errno))"
         case .indexLost(let path):
-            "\(path), or a directory above it, was removed or replaced while it was in use; restart to begin anew"
+            """
+            \(path), or a directory above it, was removed or replaced while it was in use: nothing is stored until it \
+            is back, or Larder was started again, with what is left then
+            """
         case .index(let code, let message): "SQLite error \(code): \(message)"
         }
     }

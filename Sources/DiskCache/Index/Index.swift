@@ -68,12 +68,15 @@ final class Index: Sendable {
         }
     }
 
-    /// Whether the files that are open are those that the next start would find. Two `stat` calls; any thread.
-    var isInPlace: Bool { files.allSatisfy { FileNumber(of: $0.path) == $0.number } }
+    /// Whether the files that are open are those that the next start would find. A `stat` call each; any thread.
+    var isInPlace: Bool { missed == nil }
 
-    /// Throws ``DiskCacheError/indexLost(path:)`` unless ``isInPlace``.
+    /// The first file that is open and that the next start would not find.
+    private var missed: String? { files.first { FileNumber(of: $0.path) != $0.number }?.path }
+
+    /// Throws ``DiskCacheError/indexLost(path:)`` with the first file that is missed, unless ``isInPlace``.
     func checkPlace() throws(DiskCacheError) {
-        if !isInPlace { throw .indexLost(path: path) }
+        if let missed { throw .indexLost(path: missed) }
     }
 
     // MARK: - The log

@@ -33,7 +33,8 @@ struct LostIndexTests {
             #expect(cache.isInPlace)
             try Self.inflict(loss, on: fixture.namespace)
             #expect(!cache.isInPlace)
-            let error = DiskCacheError.indexLost(path: fixture.namespace + "/index.sqlite")
+            let index = fixture.namespace + "/index.sqlite"
+            let error = DiskCacheError.indexLost(path: loss == .logRemoved ? index + "-wal" : index)
             let results = Recorder<DiskCacheError?>()
             let done = Counter()
             let gate = Gate("group")

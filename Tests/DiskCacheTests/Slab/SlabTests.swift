@@ -99,7 +99,7 @@ struct SlabTests {
             try await cache.store("held", key: "held")
             FileSystem.unlink(fixture.namespace + "/bodies.slab")
             #expect(!cache.isInPlace)
-            await #expect(throws: DiskCacheError.indexLost(path: fixture.namespace + "/index.sqlite")) {
+            await #expect(throws: DiskCacheError.indexLost(path: fixture.namespace + "/bodies.slab")) {
                 try await cache.store("new", key: "new")
             }
             #expect(try await cache.text(key: "held") == "held")
