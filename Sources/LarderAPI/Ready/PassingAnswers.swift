@@ -20,16 +20,20 @@ struct PassingAnswers: Sendable {
         vary = names.map { HTTPField(name: .vary, value: $0) }
     }
 
-    /// The answer to a request that has no field which asks for anything else; `nil`: somebody else has it.
+    /// The answer to a request that has no field which asks for anything else, where somebody else does not have it.
     ///
     /// - Parameter cache: that of the namespace that is meant.
-    func answer(_ target: UnsafeRawBufferPointer, in cache: DiskCache, at now: Timestamp) -> Response? {
-        guard let key = Self.key(in: target),
-            case .body(let body) = cache.passing(String(decoding: key, as: UTF8.self), at: now)
-        else { return nil }
-        meter?.count()
-        hits.increment()
-        return Self.response(body, at: now, also: vary)
+    func answer(_ target: UnsafeRawBufferPointer, in cache: DiskCache, at now: Timestamp) -> ReadyResponse {
+        guard let key = Self.key(in: target) else { return .none }
+        switch cache.passing(String(decoding: key, as: UTF8.self), at: now) {
+        case .body(let body):
+            meter?.count()
+            hits.increment()
+            return .response(Self.response(body, at: now, also: vary))
+        // The kernel has begun to read it.
+        case .onDisk: return .soon
+        case .none: return .none
+        }
     }
 
     /// The answer to a request that asks for all of a body and nothing else; with more fields than those of the body.

@@ -36,8 +36,8 @@ final class ReadyAnswers: Sendable {
     /// The answer to a request, where it is at hand, or where it can be made of what lies in the slab.
     ///
     /// - Parameter passing: makes those; `nil`: nobody does.
-    func answer(to head: borrowing RawHead, passing: PassingAnswers? = nil) -> Response? {
-        guard head.length <= Self.headLimit else { return nil }
+    func answer(to head: borrowing RawHead, passing: PassingAnswers? = nil) -> ReadyResponse {
+        guard head.length <= Self.headLimit else { return .none }
         let isFetch = AccessGate.isFetch(head.target)
         var ttl, credentials, host, name: UnsafeRawBufferPointer?
         for index in 0..<head.fieldCount {
@@ -51,12 +51,12 @@ final class ReadyAnswers: Sendable {
             } else if RequestField.isNamespace(field), name == nil {
                 name = field.value
             } else if RequestField.changesAnswer(field) {
-                return nil
+                return .none
             }
         }
         guard let pass = gate.pass(credentials, host: host, isFetch: isFetch),
             let namespace = namespaceID(named: name, pass)
-        else { return nil }
+        else { return .none }
         let now = now
         let found: Found? = table.find(head, namespace: namespace, ttl: ttl) { answer in
             let validity = answer.validity
@@ -68,7 +68,7 @@ final class ReadyAnswers: Sendable {
         switch found {
         case .right(let response, let entry):
             entry.recordHit(at: now)
-            return response
+            return .response(response)
         case .due(let answer):
             guard let renewed = answer.renewed(at: now) else { return forget(answer) }
             table.replace(answer, by: renewed)
@@ -76,10 +76,10 @@ final class ReadyAnswers: Sendable {
             guard renewed.validity.isCurrent else { return forget(renewed) }
             renewed.meter?.count()
             renewed.validity.entry.entry.recordHit(at: now)
-            return renewed.response
+            return .response(renewed.response)
         case .outdated(let answer): return forget(answer)
         case nil:
-            guard let passing, ttl == nil, !isFetch, let space = namespaces.find(id: namespace) else { return nil }
+            guard let passing, ttl == nil, !isFetch, let space = namespaces.find(id: namespace) else { return .none }
             return passing.answer(head.target, in: space.cache, at: now)
         }
     }
@@ -101,9 +101,9 @@ final class ReadyAnswers: Sendable {
         case outdated(ReadyAnswer)
     }
 
-    private func forget(_ answer: ReadyAnswer) -> Response? {
+    private func forget(_ answer: ReadyAnswer) -> ReadyResponse {
         table.remove(answer.requests, madeOf: ObjectIdentifier(answer.validity.entry.entry))
-        return nil
+        return .none
     }
 
     /// Keeps the answer to a request, when it is one that others will get as well. It is made only then.

@@ -36,9 +36,9 @@ final class APIHandler: RequestHandler {
 
     func expect(_ target: UnsafeRawBufferPointer) -> Int { ready?.expect(target) ?? 0 }
 
-    func readyResponse(to head: borrowing RawHead) -> Response? {
+    func readyResponse(to head: borrowing RawHead) -> ReadyResponse {
         // A line for each request is made by ``receive(_:)``.
-        logsRequests ? nil : ready?.answer(to: head, passing: passing)
+        logsRequests ? .none : ready?.answer(to: head, passing: passing) ?? .none
     }
 
     func receive(_ request: Request) -> Reception {

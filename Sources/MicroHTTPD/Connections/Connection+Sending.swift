@@ -31,4 +31,37 @@ extension Connection {
             _ = setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
         }
     }
+
+    /// Has libmicrohttpd see that the client has closed its sending side. Its epoll is edge-triggered, and what it read
+    /// last ends its interest until the next edge: a hang-up that came together with the last bytes is never seen, and
+    /// the rest of an unfinished request waited for until a deadline. Closing the receiving side, too, changes nothing
+    /// for either party (a complete request is answered as ever), but it makes a new edge.
+    ///
+    /// False, and nothing done, while there is something to read: the edge would be lost as the first one was.
+    func showEnd() -> Bool {
+        openDescriptor.withLock { descriptor in
+            var byte: UInt8 = 0
+            if descriptor < 0 { return true }
+            if recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) > 0 { return false }
+            _ = shutdown(descriptor, Int32(SHUT_RD))
+            return true
+        }
+    }
+}
+
+// For the exchange.
+
+extension Connection {
+    /// Writes to the socket past libmicrohttpd, or, when there is no room in it, does nothing and says so. Not for a
+    /// connection that ``isSecure``, where it would be no TLS. To be called where the connection cannot be closed
+    /// meanwhile, and while libmicrohttpd has a request and no answer to it: then it writes nothing itself, and all
+    /// that it wrote before is in the socket already.
+    func sendWhole(_ bytes: [UInt8]) -> Bool {
+        let count = bytes.withUnsafeBytes {
+            send(descriptor, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
+        }
+        // Whatever came behind a part of a message would be taken for the rest of it.
+        if count > 0, count < bytes.count { shutDown() }
+        return count == bytes.count
+    }
 }

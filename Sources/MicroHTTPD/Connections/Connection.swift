@@ -52,9 +52,19 @@ final class Connection: @unchecked Sendable {
     private var exchange: Exchange?
     /// The answer that was at hand when the head was complete, until it is queued.
     private var ready: Response?
+    private var patience = Patience.untried
     /// `nil` when the body may take as long as it likes. While the connection is suspended, of whoever is about to
     /// resume it.
     private var bodyClock: BodyClock?
+
+    /// How often the handler was asked for an answer at hand: see ``ReadyResponse/soon``.
+    private enum Patience {
+        case untried
+        /// Once; it will be soon. A connection can only be suspended in libmicrohttpd's second call.
+        case toldSoon
+        /// The connection has waited for its turn.
+        case tried
+    }
 
     init(handle: OpaquePointer, core: DaemonCore) {
         self.handle = handle
@@ -104,7 +114,7 @@ final class Connection: @unchecked Sendable {
     func proceed(_ line: RequestLine) -> Bool {
         if let ready {
             self.ready = nil
-            return queue(ready.prepared(closing: core.isDraining.load(ordering: .relaxed)))
+            return queueReady(ready)
         }
         if let exchange {
             deadline.store(.max, ordering: .relaxed)
@@ -112,6 +122,10 @@ final class Connection: @unchecked Sendable {
             // It comes here unread, too, when the answer took a while.
             isBodyIncomplete = isBodyIncomplete && exchange.isRefusedUnread
             return exchange.proceed()
+        }
+        if patience == .toldSoon {
+            patience = .tried
+            if comeAgain() { return true }
         }
         isAwaited.store(false, ordering: .relaxed)
         let recordCount = Int(cmhd_record_count(handle))
@@ -126,15 +140,21 @@ final class Connection: @unchecked Sendable {
         let check = HeadCheck(
             line, target: target, fields: fields, wireLength: cmhd_head_size(handle), recordCount: recordCount,
             configuration: core.configuration)
-        if check.isPlain, let isHead = line.isHead,
-            let ready = core.handler.readyResponse(
-                to: RawHead(
-                    target: target, expectation: expectation, length: check.wireLength, isHead: isHead, lines: fields))
-        {
-            // Not at once: an answer to the first call closes the connection.
-            self.ready = ready
-            deadline.store(.max, ordering: .relaxed)
-            return true
+        let isFirstCall = patience == .untried
+        if check.isPlain, let isHead = line.isHead {
+            let head = RawHead(
+                target: target, expectation: expectation, length: check.wireLength, isHead: isHead, lines: fields)
+            switch core.handler.readyResponse(to: head) {
+            case .response(let response):
+                deadline.store(.max, ordering: .relaxed)
+                // Not at once: an answer to the first call closes the connection.
+                if isFirstCall { ready = response } else { return queueReady(response) }
+                return true
+            case .soon where isFirstCall:
+                patience = .toldSoon
+                return true
+            case .soon, .none: break
+            }
         }
         let request = Request(line, target: target, fields: fields, check: check, remoteAddress: remoteAddress)
         // With a defect nobody knows where the request ends.
@@ -155,8 +175,9 @@ final class Connection: @unchecked Sendable {
         case .accept(let policy, let action):
             let exchange = Exchange(request: request, connection: self, policy: policy, action: action)
             self.exchange = exchange
-            guard exchange.isRefusedUnread else { return true }
-            // As with a refusal, the connection closes after the answer.
+            // Nobody calls again for one that has waited.
+            guard exchange.isRefusedUnread || !isFirstCall else { return true }
+            // As with a refusal, the connection closes after the answer to the first call.
             deadline.store(.max, ordering: .relaxed)
             isAwaited.store(false, ordering: .relaxed)
             return exchange.proceed()
@@ -168,6 +189,7 @@ final class Connection: @unchecked Sendable {
         let ended = exchange
         exchange = nil
         ready = nil
+        patience = .untried
         isBusy.store(false, ordering: .relaxed)
         isAnswering.store(false, ordering: .relaxed)
         isAwaited.store(false, ordering: .relaxed)
@@ -223,36 +245,7 @@ final class Connection: @unchecked Sendable {
         shutDown()
     }
 
-    /// Has libmicrohttpd see that the client has closed its sending side. Its epoll is edge-triggered, and what it read
-    /// last ends its interest until the next edge: a hang-up that came together with the last bytes is never seen, and
-    /// the rest of an unfinished request waited for until a deadline. Closing the receiving side, too, changes nothing
-    /// for either party (a complete request is answered as ever), but it makes a new edge.
-    ///
-    /// False, and nothing done, while there is something to read: the edge would be lost as the first one was.
-    func showEnd() -> Bool {
-        openDescriptor.withLock { descriptor in
-            var byte: UInt8 = 0
-            if descriptor < 0 { return true }
-            if recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) > 0 { return false }
-            _ = shutdown(descriptor, Int32(SHUT_RD))
-            return true
-        }
-    }
-
     // MARK: For the exchange
-
-    /// Writes to the socket past libmicrohttpd, or, when there is no room in it, does nothing and says so. Not for a
-    /// connection that ``isSecure``, where it would be no TLS. To be called where the connection cannot be closed
-    /// meanwhile, and while libmicrohttpd has a request and no answer to it: then it writes nothing itself, and all
-    /// that it wrote before is in the socket already.
-    func sendWhole(_ bytes: [UInt8]) -> Bool {
-        let count = bytes.withUnsafeBytes {
-            send(descriptor, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
-        }
-        // Whatever came behind a part of a message would be taken for the rest of it.
-        if count > 0, count < bytes.count { shutDown() }
-        return count == bytes.count
-    }
 
     /// Hands an answer to libmicrohttpd. False when it does not take it.
     func queue(_ prepared: PreparedResponse) -> Bool {
@@ -260,6 +253,18 @@ final class Connection: @unchecked Sendable {
         guard let response = prepared.handle else { return false }
         isAnswering.store(true, ordering: .relaxed)
         return cmhd_queue(handle, prepared.status, response)
+    }
+
+    private func queueReady(_ response: Response) -> Bool {
+        queue(response.prepared(closing: core.isDraining.load(ordering: .relaxed)))
+    }
+
+    /// Has libmicrohttpd call for this request once more, after it has seen to every connection that has something for
+    /// it. False, and nothing done, when the daemon is stopping.
+    private func comeAgain() -> Bool {
+        guard let suspension = core.suspensions.suspend(self, owner: self) else { return false }
+        core.suspensions.resume(suspension)
+        return true
     }
 
     /// Nothing of the body is read any more.
@@ -287,4 +292,9 @@ final class Connection: @unchecked Sendable {
         isAwaited.store(bodyClock != nil, ordering: .relaxed)
         deadline.store(bodyClock?.deadline ?? .max, ordering: .relaxed)
     }
+}
+
+extension Connection: SuspensionOwner {
+    /// Nothing: it is resumed at once, whoever leaves.
+    func clientLeft() {}
 }

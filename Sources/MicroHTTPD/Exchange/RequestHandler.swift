@@ -12,11 +12,10 @@ public protocol RequestHandler: Sendable {
     /// The answer to a request, where it is at hand and nothing needs to be done for it: asked before ``receive(_:)``,
     /// which is called when there is none, and saves all that is made for that. Only asked about GET and HEAD without a
     /// body and without a defect, on libmicrohttpd's thread, which must not be kept waiting. To HEAD the same answer is
-    /// given as to GET; libmicrohttpd leaves out the body. `nil` unless implemented.
+    /// given as to GET; libmicrohttpd leaves out the body. ``ReadyResponse/none`` unless implemented.
     ///
     /// - Parameter head: valid during the call only.
-    /// - Returns: an answer whose body can be sent more than once: neither a file nor a stream.
-    func readyResponse(to head: borrowing RawHead) -> Response?
+    func readyResponse(to head: borrowing RawHead) -> ReadyResponse
 
     /// Called when the head of a request is complete and nothing of its body was read, on libmicrohttpd's thread, which
     /// serves many other connections: it must not wait for anything.
@@ -27,8 +26,20 @@ extension RequestHandler {
     /// 0: nothing is fetched.
     public func expect(_ target: UnsafeRawBufferPointer) -> Int { 0 }
 
-    /// `nil`: nothing is at hand.
-    public func readyResponse(to head: borrowing RawHead) -> Response? { nil }
+    /// Nothing is at hand.
+    public func readyResponse(to head: borrowing RawHead) -> ReadyResponse { .none }
+}
+
+/// What a ``RequestHandler`` has at hand.
+public enum ReadyResponse: Sendable {
+    /// An answer whose body can be sent more than once: neither a file nor a stream.
+    case response(Response)
+    /// Nothing yet, but what it takes is on its way from the disk, and is probably there when the thread has served the
+    /// other connections that have something for it: it is asked once more then. To ask the disk's threads costs as
+    /// much as to answer; a thread that has nothing else to do is back at once, though, and too early.
+    case soon
+    /// Nothing; ``RequestHandler/receive(_:)`` is called.
+    case none
 }
 
 /// What a ``RequestHandler`` wants to be done with a request.

@@ -26,7 +26,7 @@ struct ReadyKeepingTests {
 
         func expect(_ target: UnsafeRawBufferPointer) -> Int { ready.expect(target) }
 
-        func readyResponse(to head: borrowing RawHead) -> Response? { ready.answer(to: head) }
+        func readyResponse(to head: borrowing RawHead) -> ReadyResponse { ready.answer(to: head) }
 
         func receive(_ request: Request) -> Reception {
             .accept(.none) { [run, namespace] exchange in
