@@ -63,7 +63,7 @@ extension DiskCacheError: CustomStringConvertible {
         case .indexLost(let path):
             """
             \(path), or a directory above it, was removed or replaced while it was in use: nothing is stored until it \
-            is back, or Larder was started again, with what is left then
+            is back, or until a restart goes on with what is left
             """
         case .index(let code, let message): "SQLite error \(code): \(message)"
         }

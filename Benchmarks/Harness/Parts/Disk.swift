@@ -4,8 +4,9 @@ import Foundation
 struct Disk: BenchmarkPart {
     static let name = "disk"
     static let summary = """
-        Hits on entries of 1 KiB that take many times the memory tier of 64 MiB, beside nginx with the same entries; \
-        both have the machine's page cache behind them. And hits that come from memory, with few entries (of \
+        Hits on entries of 1 KiB that take many times the memory tier of 64 MiB, beside nginx with the same entries. \
+        Both have the machine's page cache behind them: before each turn everything that the server keeps is read, \
+        or, in the group that says so, dropped. And hits that come from memory, with few entries (of \
         two servers that are the same) and with many on disk: there the ratios are of times.
         """
 
@@ -14,41 +15,61 @@ struct Disk: BenchmarkPart {
     func run(_ bench: Bench) throws -> [Row] {
         let large = try bench.dataset(Dataset.large(bench))
         let larder = try Larder.start(bench, directory: large.directory, Self.memory)
-        let nginx = try Nginx.start(bench)
+        let folder = try bench.folder("nginx")
+        let nginx = try Nginx.start(bench, directory: folder)
         bench.note("filling nginx with \(large.count) entries, and asking Larder for each")
         try askForAll(of: [(nginx, Self.nginxTarget), (larder, Dataset.target)], large.count)
         // What filling wrote must not be on its way to the disk while hits are measured.
         sync()
-
-        var contenders: [Contender] = []
-        for order in KeySequence.allCases {
-            let file = try order.file(large.count, bench)
-            let group = "\(order.rawValue), \(large.count) entries"
-            contenders += [
-                contender(bench, group, nginx, file, "/\(Dataset.bodyBytes)/entry-", ""),
-                contender(bench, group, larder, file, "/entries/entry-", "/content", baseline: nginx.name),
-            ]
-        }
-        let rows = try bench.run(contenders)
+        let rivals = [
+            Rival(
+                server: nginx, prefix: "/\(Dataset.bodyBytes)/entry-", suffix: "", baseline: nil,
+                files: try PageCache.files(in: folder)),
+            Rival(
+                server: larder, prefix: "/entries/entry-", suffix: "/content", baseline: nginx.name,
+                files: try PageCache.files(in: large.directory)),
+        ]
+        let entries = "\(large.count) entries"
+        var rows = try bench.run(
+            KeySequence.allCases.flatMap { order in
+                try contenders(bench, rivals, "\(order.rawValue), \(entries)", order.file(large.count, bench), .full)
+            })
+        // Apart from those, which would have to read it all again.
+        rows += try bench.run(
+            contenders(
+                bench, rivals, "uniform, \(entries), none in the page cache",
+                KeySequence.uniform.file(large.count, bench), .empty))
         bench.stopServers()
         return try rows + memoryHits(bench, large)
     }
 
-    private func contender(
-        _ bench: Bench, _ group: String, _ server: Server, _ file: URL, _ prefix: String, _ suffix: String,
-        baseline: String? = nil
-    ) -> Contender {
-        Contender(group: group, name: server.name, baseline: baseline) { round in
-            // Each round goes on where the last one is sure to have ended, and everybody at the same place.
-            try bench.measure(
-                server, "sequence", [file.path, String(Wrk.threads), String(round * 200_000), prefix, suffix])
+    /// Who answers from the disk, and where what it answers with lies.
+    private struct Rival {
+        var server: Server
+        /// What stands before and after an entry's number in its target.
+        var (prefix, suffix): (String, String)
+        var baseline: String?
+        var files: [String]
+    }
+
+    private func contenders(
+        _ bench: Bench, _ rivals: [Rival], _ group: String, _ order: URL, _ pageCache: PageCache
+    ) -> [Contender] {
+        rivals.map { rival in
+            Contender(group: group, name: rival.server.name, baseline: rival.baseline) { round in
+                try pageCache.prepare(rival.files)
+                // Each round goes on where the last one is sure to have ended, and everybody at the same place.
+                let start = String(round * 200_000)
+                return try bench.measure(
+                    rival.server, "sequence", [order.path, String(Wrk.threads), start, rival.prefix, rival.suffix])
+            }
         }
     }
 
     private static func nginxTarget(_ number: Int) -> String { "/\(Dataset.bodyBytes)/entry-\(number)" }
 
-    /// Asks every server for every entry, one after the other: a proxy holds them then, and nobody's files have been
-    /// idle for longer than another's. Some machines drop from memory within a minute what nobody reads.
+    /// Asks every server for every entry, one after the other: a proxy holds them then, and nobody has started later
+    /// than another.
     private func askForAll(of servers: [(server: Server, target: @Sendable (Int) -> String)], _ count: Int) throws {
         let places = servers.map { ($0.server.port, $0.target) }
         try inParallel(64, Array(0..<count)) { numbers in

@@ -2,9 +2,10 @@ import Foundation
 
 /// nginx with `proxy_cache`: `Benchmarks/peers/nginx.conf`.
 enum Nginx {
-    static func start(_ bench: Bench) throws -> Server {
+    /// Starts one that keeps what it caches in a folder; `nil` is a new one.
+    static func start(_ bench: Bench, directory: URL? = nil) throws -> Server {
         let (port, origin) = (try unusedPort(), try bench.origin.port)
-        let directory = try bench.folder("nginx")
+        let directory = try directory ?? bench.folder("nginx")
         let configuration = directory.appendingPathComponent("nginx.conf")
         // Only root can give it another user, and "user" is refused from anyone else.
         try Template(
