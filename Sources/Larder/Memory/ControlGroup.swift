@@ -93,6 +93,14 @@ struct ControlGroupUse: Equatable, Sendable {
         files = (counts["active_file"] ?? 0) + (counts["inactive_file"] ?? 0)
     }
 
+    /// What the files in a group's directory say; `nil` when they are not there, as in the root's.
+    init?(of directory: String) {
+        let file = { (name: String) in try? String(contentsOfFile: directory + "/" + name, encoding: .utf8) }
+        self.init(
+            high: file("memory.high"), max: file("memory.max"), current: file("memory.current"),
+            statistics: file("memory.stat"))
+    }
+
     /// Whether so much is taken that dropping pages of files will soon not help any more: seven eighths.
     var isHigh: Bool {
         guard let limit else { return false }

@@ -4,6 +4,9 @@ import Foundation
 public struct MemoryPressureFiles: Sendable {
     /// Files as `/proc/pressure/memory`: <https://docs.kernel.org/accounting/psi.html>.
     public var stalls: [String] = []
+    /// The file that says how much memory there is and how much of it can be had, as `/proc/meminfo`; `nil`: nobody
+    /// says.
+    public var memory: String?
     /// The directory of a control group of version 2.
     public var controlGroup: String?
     /// Whether a program can be told of changes: the kernel's files can do that, plain ones are read now and then.
@@ -18,6 +21,7 @@ public struct MemoryPressureFiles: Sendable {
     public static var ofThisProcess: MemoryPressureFiles {
         var files = MemoryPressureFiles()
         files.stalls = ["/proc/pressure/memory"]
+        files.memory = "/proc/meminfo"
         let read = { (path: String) in (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
         if let group = ControlGroup(membership: read("/proc/self/cgroup"), mounts: read("/proc/self/mountinfo")) {
             files.stalls.append(group.directory + "/memory.pressure")

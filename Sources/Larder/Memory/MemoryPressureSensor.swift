@@ -24,6 +24,7 @@ struct MemoryPressureSensor: ~Copyable {
     }
 
     private let group: String?
+    private let memory: String?
     private var sources: [Source] = []
     private var events = ControlGroupEvents("")
     /// What is not to be had here, for the log.
@@ -31,6 +32,7 @@ struct MemoryPressureSensor: ~Copyable {
 
     init(_ files: MemoryPressureFiles) {
         group = files.controlGroup
+        memory = files.memory
         for path in files.stalls { openStalls(path, notify: files.notify) }
         guard let group else { return }
         let path = group + "/memory.events"
@@ -64,9 +66,10 @@ struct MemoryPressureSensor: ~Copyable {
             let found = polled.first { $0.fd == source.descriptor }?.revents ?? 0
             let sign: MemoryPressurePolicy.Sign? =
                 switch source.content {
-                case .stalls where source.notifies: found & Int16(POLLPRI) != 0 ? .short : nil
+                case .stalls where source.notifies: found & Int16(POLLPRI) != 0 && isMuchTaken ? .short : nil
                 case .stalls:
-                    (Self.read(source.descriptor).flatMap(KernelText.someAverage) ?? 0) >= Self.share ? .short : nil
+                    (Self.read(source.descriptor).flatMap(KernelText.someAverage) ?? 0) >= Self.share && isMuchTaken
+                        ? .short : nil
                 case .events: eventSign(source.descriptor)
                 }
             if let sign { worst = max(worst ?? sign, sign) }
@@ -109,11 +112,26 @@ struct MemoryPressureSensor: ~Copyable {
         events = new
         if new.exhausted > old.exhausted { return .exhausted }
         guard new.limits > old.limits, let group else { return nil }
-        let file = { (name: String) in try? String(contentsOfFile: group + "/" + name, encoding: .utf8) }
-        let use = ControlGroupUse(
-            high: file("memory.high"), max: file("memory.max"), current: file("memory.current"),
-            statistics: file("memory.stat"))
-        return use?.isHigh ?? true ? .short : nil
+        return ControlGroupUse(of: group)?.isHigh ?? true ? .short : nil
+    }
+
+    /// Whether the machine, the group or one that it is in has little left besides pages of files; true, too, when
+    /// nothing says so.
+    ///
+    /// Who reads a page again that was dropped a while ago is counted as waiting for memory, whyever it was dropped:
+    /// because a disk cache reads more files than there is memory, or because somebody drops what is idle. The memory
+    /// tier spares such reads, and giving it up would make more of them.
+    private var isMuchTaken: Bool {
+        let machine = memory.flatMap { try? String(contentsOfFile: $0, encoding: .utf8) }.flatMap(MachineMemory.init)
+        var uses: [ControlGroupUse] = []
+        var place = group
+        // Only the root says nothing of its own use.
+        while let directory = place, let use = ControlGroupUse(of: directory) {
+            uses.append(use)
+            place = (directory as NSString).deletingLastPathComponent
+        }
+        if machine == nil, uses.isEmpty { return true }
+        return machine?.isHigh ?? false || uses.contains(where: \.isHigh)
     }
 
     /// All of a short file, from its beginning; `nil` when it cannot be read.

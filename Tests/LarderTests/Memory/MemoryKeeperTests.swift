@@ -27,6 +27,7 @@ struct MemoryKeeperTests {
         for (name, text) in texts { try directory.write(text, to: "group/" + name) }
         var files = MemoryPressureFiles()
         files.stalls = [directory.path("group/memory.pressure")]
+        files.memory = directory.path("group/meminfo")
         files.controlGroup = directory.path("group")
         files.notify = false
         files.readInterval = .milliseconds(1)
@@ -69,6 +70,45 @@ struct MemoryKeeperTests {
             try await poll("the full limit") { cache.currentMemoryLimit == Self.limit }
             try await Self.expectAllHeld(cache)
             #expect(cache.memoryStatistics.count == 60)
+        }
+    }
+
+    @Test("processes that only read files once more are no sign while there is memory enough")
+    func stallsWithMemoryEnough() async throws {
+        let files = [
+            "meminfo": "MemTotal:       1000000 kB\nMemFree:        10000 kB\nMemAvailable:   125001 kB\n",
+            "memory.pressure": "some avg10=40.00 avg60=0.00 avg300=0.00 total=9\n",
+        ]
+        try await Self.withKeeper(files: files) { keeper, cache, directory in
+            try await keeper.waitForRounds()
+            #expect(keeper.signs == 0)
+            #expect(cache.currentMemoryLimit == Self.limit)
+            let taken = "MemTotal: 1000000 kB\nMemFree: 10000 kB\nMemAvailable: 125000 kB\n"
+            try directory.write(taken, to: "group/meminfo")
+            try await poll("a sign") { keeper.signs > 0 }
+        }
+    }
+
+    @Test("a machine with memory enough says nothing of a group, or one around it, whose limit is used up")
+    func stallsInGroups() async throws {
+        let taken = ["memory.max": "1000000\n", "memory.current": "999000\n", "memory.stat": "anon 990000\n"]
+        let free = ["memory.max": "max\n", "memory.current": "999000\n", "memory.stat": "anon 990000\n"]
+        for (own, around, isSign) in [(free, free, false), (taken, free, true), (free, taken, true)] {
+            let directory = try TemporaryDirectory()
+            try FileManager.default.createDirectory(
+                atPath: directory.path("around/own"), withIntermediateDirectories: true)
+            for (name, text) in own { try directory.write(text, to: "around/own/" + name) }
+            for (name, text) in around { try directory.write(text, to: "around/" + name) }
+            try directory.write("some avg10=40.00 avg60=0.00 avg300=0.00 total=9\n", to: "around/own/memory.pressure")
+            try directory.write("MemTotal: 1000000 kB\nMemAvailable: 900000 kB\n", to: "meminfo")
+            var files = MemoryPressureFiles()
+            files.stalls = [directory.path("around/own/memory.pressure")]
+            files.memory = directory.path("meminfo")
+            files.controlGroup = directory.path("around/own")
+            files.notify = false
+            var sensor = MemoryPressureSensor(files)
+            let sign = sensor.sign()
+            #expect((sign == .short) == isSign)
         }
     }
 
