@@ -1,9 +1,15 @@
 import Foundation
 
-/// A memory control group of version 2, as the kernel shows it:
-/// <https://docs.kernel.org/admin-guide/cgroup-v2.html#memory>. (Of version 1, which reports pressure in another way,
-/// nothing is read.)
+/// A memory control group, as the kernel shows it: <https://docs.kernel.org/admin-guide/cgroup-v2.html#memory>,
+/// <https://docs.kernel.org/admin-guide/cgroup-v1/memory.html>. (Version 1 reports pressure in another way, of which
+/// nothing is read: only how much is taken.)
 struct ControlGroup: Equatable, Sendable {
+    enum Version: Sendable {
+        /// The hierarchy of the memory controller.
+        case one
+        case two
+    }
+
     /// Where its files are.
     var directory: String
 
@@ -11,27 +17,51 @@ struct ControlGroup: Equatable, Sendable {
         self.directory = directory
     }
 
-    /// The group of a process; `nil` when it is in none of version 2, or its files are not to be seen from here.
+    /// The group of a process; `nil` when it is in none of that version, or its files are not to be seen from here.
     ///
     /// - Parameters:
+    ///   - version: in which hierarchy.
     ///   - membership: the text of `/proc/self/cgroup`.
     ///   - mounts: the text of `/proc/self/mountinfo`.
-    init?(membership: String, mounts: String) {
-        guard let path = membership.split(separator: "\n").first(where: { $0.hasPrefix("0::") })?.dropFirst(3)
-        else { return nil }
+    init?(_ version: Version = .two, membership: String, mounts: String) {
+        guard let path = Self.path(version, in: membership) else { return nil }
         for line in mounts.split(separator: "\n") {
-            // 41 31 0:38 ROOT PLACE rw,relatime … - cgroup2 …
+            // 41 31 0:38 ROOT PLACE rw,relatime … - cgroup2 SOURCE rw,…
             let fields = line.split(separator: " ")
-            guard let dash = fields.firstIndex(of: "-"), dash >= 6, fields.count > dash + 1,
-                fields[dash + 1] == "cgroup2"
+            guard let dash = fields.firstIndex(of: "-"), dash >= 6, Self.isMount(version, of: fields[(dash + 1)...])
             else { continue }
             let (root, place) = (Self.unescape(fields[3]), Self.unescape(fields[4]))
             // In a namespace of control groups both are `/`: then the process's group is the one that is mounted.
-            guard let relative = Self.path(String(path), below: root) else { continue }
+            guard let relative = Self.path(path, below: root) else { continue }
             directory = place + relative
             return
         }
         return nil
+    }
+
+    /// The path of a process's group in the hierarchy of that version; `nil` when it is in none. `/` is the topmost one
+    /// that it may know of.
+    static func path(_ version: Version, in membership: String) -> String? {
+        for line in membership.split(separator: "\n") {
+            // 4:memory:/PATH or 0::/PATH
+            let fields = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+            guard fields.count == 3 else { continue }
+            switch version {
+            case .one: if fields[1].split(separator: ",").contains("memory") { return String(fields[2]) }
+            case .two: if fields[0] == "0", fields[1].isEmpty { return String(fields[2]) }
+            }
+        }
+        return nil
+    }
+
+    /// - Parameter fields: of a line of mounts, behind the dash.
+    private static func isMount(_ version: Version, of fields: ArraySlice<Substring>) -> Bool {
+        switch version {
+        case .one:
+            fields.first == "cgroup" && fields.count > 2
+                && fields[fields.startIndex + 2].split(separator: ",").contains("memory")
+        case .two: fields.first == "cgroup2"
+        }
     }
 
     /// `path` without the prefix `root`; `nil` when it is not below it.
@@ -69,42 +99,6 @@ struct ControlGroupEvents: Equatable, Sendable {
         let counts = KernelText.numbers(text)
         limits = (counts["high"] ?? 0) + (counts["max"] ?? 0)
         exhausted = (counts["oom"] ?? 0) + (counts["oom_kill"] ?? 0)
-    }
-}
-
-/// How much of a group's memory is taken by what cannot be read from files once more.
-///
-/// A group that reads and writes files fills its limit with their pages, and the kernel counts each time that it has
-/// to drop some: that is how it should be, and no pressure.
-struct ControlGroupUse: Equatable, Sendable {
-    /// The lower of the limits, in bytes; `nil`: there is none.
-    var limit: Int?
-    /// All that is counted against it.
-    var current: Int
-    /// The part of it that are pages of files.
-    var files: Int
-
-    /// - Parameters: the texts of `memory.high`, `memory.max`, `memory.current` and `memory.stat`.
-    init?(high: String?, max: String?, current: String?, statistics: String?) {
-        guard let current = KernelText.number(current), let statistics else { return nil }
-        let counts = KernelText.numbers(statistics)
-        limit = [high, max].compactMap(KernelText.number).min()
-        self.current = current
-        files = (counts["active_file"] ?? 0) + (counts["inactive_file"] ?? 0)
-    }
-
-    /// What the files in a group's directory say; `nil` when they are not there, as in the root's.
-    init?(of directory: String) {
-        let file = { (name: String) in try? String(contentsOfFile: directory + "/" + name, encoding: .utf8) }
-        self.init(
-            high: file("memory.high"), max: file("memory.max"), current: file("memory.current"),
-            statistics: file("memory.stat"))
-    }
-
-    /// Whether so much is taken that dropping pages of files will soon not help any more: seven eighths.
-    var isHigh: Bool {
-        guard let limit else { return false }
-        return current - files >= limit / 8 * 7
     }
 }
 

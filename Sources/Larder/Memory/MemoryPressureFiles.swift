@@ -9,6 +9,8 @@ public struct MemoryPressureFiles: Sendable {
     public var memory: String?
     /// The directory of a control group of version 2.
     public var controlGroup: String?
+    /// The directory of a control group of version 1, that of the memory controller.
+    public var oldControlGroup: String?
     /// Whether a program can be told of changes: the kernel's files can do that, plain ones are read now and then.
     public var notify = true
     /// How often files are read that do not tell.
@@ -21,11 +23,19 @@ public struct MemoryPressureFiles: Sendable {
     public static var ofThisProcess: MemoryPressureFiles {
         var files = MemoryPressureFiles()
         files.stalls = ["/proc/pressure/memory"]
-        files.memory = "/proc/meminfo"
         let read = { (path: String) in (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
-        if let group = ControlGroup(membership: read("/proc/self/cgroup"), mounts: read("/proc/self/mountinfo")) {
+        let (membership, mounts) = (read("/proc/self/cgroup"), read("/proc/self/mountinfo"))
+        if let group = ControlGroup(.two, membership: membership, mounts: mounts) {
             files.stalls.append(group.directory + "/memory.pressure")
             files.controlGroup = group.directory
+        }
+        files.oldControlGroup = ControlGroup(.one, membership: membership, mounts: mounts)?.directory
+        // What the machine has says nothing of a group that cannot be seen.
+        let isHidden = { (version: ControlGroup.Version, found: String?) in
+            found == nil && ControlGroup.path(version, in: membership) ?? "/" != "/"
+        }
+        if !isHidden(.one, files.oldControlGroup), !isHidden(.two, files.controlGroup) {
+            files.memory = "/proc/meminfo"
         }
         return files
     }

@@ -11,8 +11,8 @@ struct MemoryPressureSensor: ~Copyable {
     /// A file that is kept open: what was written to it, and what is told of it, ends when it is closed.
     private struct Source {
         enum Content {
-            /// `/proc/pressure/memory`, or as that.
-            case stalls
+            /// `/proc/pressure/memory`, or as that: of the machine, or of the group.
+            case stalls(ofGroup: Bool)
             /// `memory.events`.
             case events
         }
@@ -23,18 +23,16 @@ struct MemoryPressureSensor: ~Copyable {
         var notifies: Bool
     }
 
-    private let group: String?
-    private let memory: String?
+    private let files: MemoryPressureFiles
     private var sources: [Source] = []
     private var events = ControlGroupEvents("")
     /// What is not to be had here, for the log.
     private(set) var missing: [String] = []
 
     init(_ files: MemoryPressureFiles) {
-        group = files.controlGroup
-        memory = files.memory
+        self.files = files
         for path in files.stalls { openStalls(path, notify: files.notify) }
-        guard let group else { return }
+        guard let group = files.controlGroup else { return }
         let path = group + "/memory.events"
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -66,10 +64,8 @@ struct MemoryPressureSensor: ~Copyable {
             let found = polled.first { $0.fd == source.descriptor }?.revents ?? 0
             let sign: MemoryPressurePolicy.Sign? =
                 switch source.content {
-                case .stalls where source.notifies: found & Int16(POLLPRI) != 0 && isMuchTaken ? .short : nil
-                case .stalls:
-                    (Self.read(source.descriptor).flatMap(KernelText.someAverage) ?? 0) >= Self.share && isMuchTaken
-                        ? .short : nil
+                case .stalls(let ofGroup):
+                    isStalled(source, found) && isMuchTaken(ofGroup: ofGroup) ? .short : nil
                 case .events: eventSign(source.descriptor)
                 }
             if let sign { worst = max(worst ?? sign, sign) }
@@ -83,13 +79,20 @@ struct MemoryPressureSensor: ~Copyable {
         return worst
     }
 
+    /// - Parameter found: what `poll` found of it.
+    private func isStalled(_ source: Source, _ found: Int16) -> Bool {
+        if source.notifies { return found & Int16(POLLPRI) != 0 }
+        return (Self.read(source.descriptor).flatMap(KernelText.someAverage) ?? 0) >= Self.share
+    }
+
     private mutating func openStalls(_ path: String, notify: Bool) {
+        let content = Source.Content.stalls(ofGroup: files.controlGroup.map { path.hasPrefix($0 + "/") } ?? false)
         if notify {
             let descriptor = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
             if descriptor >= 0 {
                 // With the zero at its end, as the documentation has it.
                 if write(descriptor, Self.trigger, Self.trigger.utf8.count + 1) > 0 {
-                    sources.append(Source(content: .stalls, descriptor: descriptor, notifies: true))
+                    sources.append(Source(content: content, descriptor: descriptor, notifies: true))
                     return
                 }
                 close(descriptor)
@@ -102,7 +105,7 @@ struct MemoryPressureSensor: ~Copyable {
             missing.append(path)
             return
         }
-        sources.append(Source(content: .stalls, descriptor: descriptor, notifies: false))
+        sources.append(Source(content: content, descriptor: descriptor, notifies: false))
     }
 
     /// What the counters of the group say now. Reading them is also what makes the kernel tell of the next change.
@@ -111,27 +114,35 @@ struct MemoryPressureSensor: ~Copyable {
         let (old, new) = (events, ControlGroupEvents(text))
         events = new
         if new.exhausted > old.exhausted { return .exhausted }
-        guard new.limits > old.limits, let group else { return nil }
+        guard new.limits > old.limits, let group = files.controlGroup else { return nil }
         return ControlGroupUse(of: group)?.isHigh ?? true ? .short : nil
     }
 
     /// Whether the machine, the group or one that it is in has little left besides pages of files; true, too, when
-    /// nothing says so.
+    /// nothing says so, and when what waits is a group that has no such pages.
     ///
     /// Who reads a page again that was dropped a while ago is counted as waiting for memory, whyever it was dropped:
     /// because a disk cache reads more files than there is memory, or because somebody drops what is idle. The memory
     /// tier spares such reads, and giving it up would make more of them.
-    private var isMuchTaken: Bool {
-        let machine = memory.flatMap { try? String(contentsOfFile: $0, encoding: .utf8) }.flatMap(MachineMemory.init)
-        var uses: [ControlGroupUse] = []
-        var place = group
-        // Only the root says nothing of its own use.
-        while let directory = place, let use = ControlGroupUse(of: directory) {
-            uses.append(use)
-            place = (directory as NSString).deletingLastPathComponent
+    private func isMuchTaken(ofGroup: Bool) -> Bool {
+        let machine = files.memory.flatMap { try? String(contentsOfFile: $0, encoding: .utf8) }
+            .flatMap(MachineMemory.init)
+        let groups = [files.controlGroup, files.oldControlGroup].compactMap { $0 }
+        let uses = groups.flatMap(Self.withAncestors).compactMap(ControlGroupUse.init(of:))
+        if machine?.isHigh ?? false || uses.contains(where: \.isHigh) { return true }
+        if ofGroup, let group = files.controlGroup, ControlGroupUse(of: group)?.hasFewFiles ?? false { return true }
+        return machine == nil && !uses.contains { $0.limit != nil }
+    }
+
+    /// A group's directory and all that it is in. Where the groups end does not matter: what is further up has none of
+    /// their files.
+    private static func withAncestors(_ directory: String) -> [String] {
+        var (all, place) = ([directory], directory)
+        while place.count > 1 {
+            place = (place as NSString).deletingLastPathComponent
+            all.append(place)
         }
-        if machine == nil, uses.isEmpty { return true }
-        return machine?.isHigh ?? false || uses.contains(where: \.isHigh)
+        return all
     }
 
     /// All of a short file, from its beginning; `nil` when it cannot be read.

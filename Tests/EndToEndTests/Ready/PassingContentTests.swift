@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import DiskCache
+@testable import LarderAPI
 
 /// Bodies that are answered from where they lie on disk. Every test makes sure that they are: whoever takes the other
 /// way comes into the memory tier.
@@ -90,6 +91,33 @@ struct PassingContentTests {
                 #expect(entry.contains("\"hits\":3"), "\(entry)")
             }
             #expect(coldCount > 0)
+        }
+    }
+
+    @Test("what the disk has to be read for will be at hand soon, and counts once")
+    func soon() async throws {
+        try await withEntries { (server, _) async throws in
+            let cache = server.space.cache
+            let answers = PassingAnswers(
+                hits: server.service.metrics.hits, metrics: RequestMetrics(operations: ["getContent"]),
+                gate: AccessGate(tokens: nil, web: WebGuard(hosts: nil, origins: [])))
+            let hits = server.service.metrics.hits.value
+            var soonCount = 0
+            for key in Self.keys.prefix(40) {
+                let target = Array(Self.path(key).utf8)
+                #expect(cache.parts.slab.forget())
+                try await poll("\(key) to be read") {
+                    switch target.withUnsafeBytes({ answers.answer($0, in: cache, at: server.clock.now()) }) {
+                    case .response: return true
+                    case .soon: soonCount += 1
+                    case .none: Issue.record("it takes the other way")
+                    }
+                    return false
+                }
+            }
+            // What lies beside another is read with it.
+            #expect(soonCount > 0)
+            #expect(server.service.metrics.hits.value == hits + 40)
         }
     }
 

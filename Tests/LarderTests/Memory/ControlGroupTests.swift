@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Larder
@@ -5,7 +6,13 @@ import Testing
 @Suite("Control groups")
 struct ControlGroupTests {
     private static func mount(_ root: String, _ place: String, _ type: String = "cgroup2") -> String {
-        "41 31 0:38 \(root) \(place) rw,nosuid,relatime shared:9 - \(type) cgroup2 rw,nsdelegate"
+        mount(root, place, type, options: "rw,nsdelegate")
+    }
+
+    private static func mount(
+        _ root: String, _ place: String, _ type: String = "cgroup", options: String
+    ) -> String {
+        "41 31 0:38 \(root) \(place) rw,nosuid,relatime shared:9 - \(type) cgroup \(options)"
     }
 
     private static let other = "23 1 254:0 / / rw,relatime - ext4 /dev/vda rw"
@@ -44,18 +51,81 @@ struct ControlGroupTests {
         #expect(ControlGroup(membership: membership, mounts: mount) == nil)
     }
 
+    @Test(
+        "the group of version 1 is that of the memory controller",
+        arguments: [
+            ("4:memory:/docker/1f\n0::/", mount("/docker/1f", "/old", options: "rw,memory"), ""),
+            ("5:cpu,cpuacct:/a\n4:memory,hugetlb:/b:c\n", mount("/", "/old", options: "rw,memory"), "/b:c"),
+            ("4:memory:/x", mount("/", "/old", options: "rw,cpu"), nil),
+            ("4:cpu:/x\n0::/y", mount("/", "/old", options: "rw,memory"), nil),
+            ("4:memory:/x", mount("/", "/old", "cgroup2", options: "rw,memory"), nil),
+        ])
+    func foundOfVersionOne(membership: String, mount: String, below: String?) {
+        let group = ControlGroup(.one, membership: membership, mounts: Self.other + "\n" + mount + "\n")
+        #expect(group?.directory == below.map { "/old" + $0 })
+    }
+
+    private static func use(_ files: [String: String]) throws -> ControlGroupUse? {
+        let directory = try TemporaryDirectory()
+        for (name, text) in files { try directory.write(text, to: name) }
+        return ControlGroupUse(of: directory.path)
+    }
+
     @Test("pages of files are not held against a group that is at its limit")
-    func use() {
-        func isHigh(high: String, max: String, current: Int, files: Int) -> Bool? {
-            ControlGroupUse(
-                high: high, max: max, current: "\(current)\n",
-                statistics: "anon 5\nactive_file \(files - 10)\ninactive_file 10\n")?.isHigh
+    func use() throws {
+        func isHigh(high: String, max: String, current: Int, files: Int, swap: String? = nil) throws -> Bool? {
+            var texts = [
+                "memory.high": high, "memory.max": max, "memory.current": "\(current)\n",
+                "memory.stat": "anon 5\nactive_file \(files - 10)\ninactive_file 10\n",
+            ]
+            texts["memory.swap.current"] = swap
+            return try Self.use(texts)?.isHigh
         }
-        #expect(isHigh(high: "max\n", max: "1000\n", current: 1000, files: 800) == false)
-        #expect(isHigh(high: "max\n", max: "1000\n", current: 1000, files: 100) == true)
-        #expect(isHigh(high: "500\n", max: "1000\n", current: 600, files: 100) == true)
-        #expect(isHigh(high: "max\n", max: "max\n", current: 1000, files: 0) == false)
-        #expect(ControlGroupUse(high: nil, max: "1", current: nil, statistics: "") == nil)
+        #expect(try isHigh(high: "max\n", max: "1000\n", current: 1000, files: 800) == false)
+        #expect(try isHigh(high: "max\n", max: "1000\n", current: 1000, files: 100) == true)
+        #expect(try isHigh(high: "500\n", max: "1000\n", current: 600, files: 100) == true)
+        #expect(try isHigh(high: "max\n", max: "max\n", current: 1000, files: 10) == false)
+        #expect(try isHigh(high: "max\n", max: "1000\n", current: 1000, files: 800, swap: "700\n") == true)
+        #expect(try Self.use(["memory.max": "1\n", "memory.stat": ""]) == nil)
+        #expect(try Self.use(["memory.max": "1\n", "memory.current": "1\n"]) == nil)
+    }
+
+    @Test("a group of version 1 is read too, with the limits of those that it is in")
+    func useOfVersionOne() throws {
+        func isHigh(limit: String, current: Int, files: Int, lowest: String = "", swap: Int = 0) throws -> Bool? {
+            try Self.use([
+                "memory.limit_in_bytes": limit, "memory.usage_in_bytes": "\(current)\n",
+                "memory.stat": """
+                active_file 0
+                inactive_file 0
+                total_swap \(swap)
+                total_active_file \(files - 10)
+                total_inactive_file 10
+                \(lowest)
+
+                """,
+            ])?.isHigh
+        }
+        #expect(try isHigh(limit: "1000\n", current: 1000, files: 800) == false)
+        #expect(try isHigh(limit: "1000\n", current: 1000, files: 100) == true)
+        #expect(try isHigh(limit: "1000\n", current: 1000, files: 800, swap: 700) == true)
+        #expect(try isHigh(limit: "9223372036854771712\n", current: 1000, files: 10) == false)
+        #expect(try isHigh(limit: "9000\n", current: 1000, files: 10, lowest: "hierarchical_memory_limit 1100") == true)
+    }
+
+    @Test("the machine's memory that can be had is what is neither taken nor swapped out")
+    func machine() {
+        func isHigh(_ lines: String...) -> Bool? {
+            let all = ["MemTotal:       1000000 kB", "MemFree:  10000 kB"] + lines
+            return MachineMemory(all.joined(separator: "\n"))?.isHigh
+        }
+        #expect(isHigh("MemAvailable:   125001 kB") == false)
+        #expect(isHigh("MemAvailable:   125000 kB") == true)
+        #expect(isHigh("MemAvailable:   225000 kB", "SwapTotal: 900000 kB", "SwapFree: 800001 kB") == false)
+        #expect(isHigh("MemAvailable:   225000 kB", "SwapTotal: 900000 kB", "SwapFree: 800000 kB") == true)
+        #expect(isHigh() == nil)
+        #expect(isHigh("MemAvailable: what") == nil)
+        #expect(MachineMemory("") == nil)
     }
 
     @Test("the kernel's texts are read, and what is none of them is nothing")

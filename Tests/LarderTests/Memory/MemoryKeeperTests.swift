@@ -84,32 +84,88 @@ struct MemoryKeeperTests {
             #expect(keeper.signs == 0)
             #expect(cache.currentMemoryLimit == Self.limit)
             let taken = "MemTotal: 1000000 kB\nMemFree: 10000 kB\nMemAvailable: 125000 kB\n"
-            try directory.write(taken, to: "group/meminfo")
+            try directory.write(taken, to: "taken")
+            // At once: half a file would be a sign too.
+            try #require(rename(directory.path("taken"), directory.path("group/meminfo")) == 0)
             try await poll("a sign") { keeper.signs > 0 }
         }
     }
 
-    @Test("a machine with memory enough says nothing of a group, or one around it, whose limit is used up")
-    func stallsInGroups() async throws {
-        let taken = ["memory.max": "1000000\n", "memory.current": "999000\n", "memory.stat": "anon 990000\n"]
-        let free = ["memory.max": "max\n", "memory.current": "999000\n", "memory.stat": "anon 990000\n"]
-        for (own, around, isSign) in [(free, free, false), (taken, free, true), (free, taken, true)] {
-            let directory = try TemporaryDirectory()
-            try FileManager.default.createDirectory(
-                atPath: directory.path("around/own"), withIntermediateDirectories: true)
-            for (name, text) in own { try directory.write(text, to: "around/own/" + name) }
-            for (name, text) in around { try directory.write(text, to: "around/" + name) }
-            try directory.write("some avg10=40.00 avg60=0.00 avg300=0.00 total=9\n", to: "around/own/memory.pressure")
-            try directory.write("MemTotal: 1000000 kB\nMemAvailable: 900000 kB\n", to: "meminfo")
-            var files = MemoryPressureFiles()
-            files.stalls = [directory.path("around/own/memory.pressure")]
-            files.memory = directory.path("meminfo")
-            files.controlGroup = directory.path("around/own")
-            files.notify = false
-            var sensor = MemoryPressureSensor(files)
-            let sign = sensor.sign()
-            #expect((sign == .short) == isSign)
+    /// Whether a group that waits for memory is a sign.
+    ///
+    /// - Parameters:
+    ///   - own: the group's files.
+    ///   - around: those of the group that it is in.
+    ///   - machine: the text of `/proc/meminfo`; `nil`: there is none.
+    ///   - old: the files of the group of version 1.
+    ///   - ofMachine: whether it is the machine that waits.
+    private static func isSign(
+        own: [String: String] = [:], around: [String: String] = [:], old: [String: String]? = nil,
+        machine: String? = "MemTotal: 1000000 kB\nMemAvailable: 900000 kB\n", ofMachine: Bool = false
+    ) throws -> Bool {
+        let directory = try TemporaryDirectory()
+        for (place, texts) in [("around", around), ("around/own", own), ("old", old ?? [:])] {
+            try FileManager.default.createDirectory(atPath: directory.path(place), withIntermediateDirectories: true)
+            for (name, text) in texts { try directory.write(text, to: place + "/" + name) }
         }
+        let stalls = (ofMachine ? "" : "around/own/") + "memory.pressure"
+        try directory.write("some avg10=40.00 avg60=0.00 avg300=0.00 total=9\n", to: stalls)
+        if let machine { try directory.write(machine, to: "meminfo") }
+        var files = MemoryPressureFiles()
+        files.stalls = [directory.path(stalls)]
+        files.memory = directory.path("meminfo")
+        files.controlGroup = directory.path("around/own")
+        if old != nil { files.oldControlGroup = directory.path("old") }
+        files.notify = false
+        var sensor = MemoryPressureSensor(files)
+        return sensor.sign() == .short
+    }
+
+    @Test("a machine with memory enough says nothing of a group, or one around it, whose limit is used up")
+    func stallsInGroups() throws {
+        let stat = "anon 900000\ninactive_file 90000\n"
+        let taken = ["memory.max": "1000000\n", "memory.current": "999000\n", "memory.stat": stat]
+        let free = taken.merging(["memory.max": "max\n"]) { $1 }
+        #expect(try !Self.isSign(own: free, around: free))
+        #expect(try Self.isSign(own: taken, around: free))
+        #expect(try Self.isSign(own: free, around: taken))
+        // A group for which nobody turned the memory controller on has only `memory.pressure`.
+        #expect(try Self.isSign(own: [:], around: taken))
+        #expect(try !Self.isSign(own: [:], around: free))
+        #expect(try Self.isSign(own: taken, ofMachine: true))
+    }
+
+    @Test("a group that waits and has no pages of files is at a limit, be it one that cannot be seen")
+    func stallsInGroupsWithoutFiles() throws {
+        let group = ["memory.max": "max\n", "memory.current": "999000\n", "memory.stat": "anon 990000\n"]
+        #expect(try Self.isSign(own: group))
+        // It is not the group that waits.
+        #expect(try !Self.isSign(own: group, ofMachine: true))
+    }
+
+    @Test("a group of version 1 whose limit is used up makes the machine's stalls a sign")
+    func stallsInOldGroups() throws {
+        let free = [
+            "memory.limit_in_bytes": "1000000\n", "memory.usage_in_bytes": "990000\n",
+            "memory.stat": "total_rss 90000\ntotal_inactive_file 900000\n",
+        ]
+        let taken = free.merging(["memory.stat": "total_rss 980000\ntotal_inactive_file 9000\n"]) { $1 }
+        #expect(try !Self.isSign(old: free, ofMachine: true))
+        #expect(try Self.isSign(old: taken, ofMachine: true))
+    }
+
+    @Test("where nothing says how much is taken, who waits is a sign")
+    func stallsOfUnknownCause() throws {
+        let stat = "anon 900000\ninactive_file 90000\n"
+        let free = ["memory.max": "max\n", "memory.current": "999000\n", "memory.stat": stat]
+        for isOfMachine in [false, true] {
+            #expect(try Self.isSign(machine: nil, ofMachine: isOfMachine))
+            #expect(try Self.isSign(own: free, machine: nil, ofMachine: isOfMachine))
+            #expect(try Self.isSign(machine: "what is this", ofMachine: isOfMachine))
+            #expect(try !Self.isSign(ofMachine: isOfMachine))
+        }
+        let limited = free.merging(["memory.max": "9000000\n"]) { $1 }
+        #expect(try !Self.isSign(own: limited, machine: nil))
     }
 
     @Test("a group at its limit is a sign, unless it is full of pages of files; a killed process is the last one")
