@@ -26,11 +26,12 @@ public enum PassingResult: Sendable {
 }
 
 extension DiskCache {
-    /// A small body that is fresh, read from where it lies by one read and no look-up in the index: when a full memory
-    /// tier would not keep it, and as long as it is known where it lies, which ``load(_:expectingURL:mayWait:)`` finds
-    /// out. The hit is recorded.
+    /// A small body that is fresh, read from where it lies by one read and no look-up in the index: when it is not in
+    /// the memory tier, which is full, and as long as it is known where it lies, which
+    /// ``load(_:expectingURL:mayWait:)`` finds out. The hit is recorded.
     ///
-    /// What is asked for a second time before long is left to `load`, and so comes into the memory tier.
+    /// What is asked for a second time before long comes into the memory tier, too. That needs the index, and this
+    /// answer does not wait for it.
     ///
     /// - Parameters:
     ///   - key: of the entry.
@@ -38,7 +39,9 @@ extension DiskCache {
     ///   - mayWait: whether this thread may wait for the disk.
     public func passing(_ key: String, at now: Timestamp, mayWait: Bool = false) -> PassingResult {
         let hash = ExactText(key).hashValue
-        guard let (slot, ticket) = parts.slotTable.find(hash), parts.memory.letsPass(key) else { return .none }
+        guard let (slot, ticket) = parts.slotTable.find(hash) else { return .none }
+        let way = parts.memory.way(of: key)
+        guard way != .in else { return .none }
         guard let (bytes, count) = parts.slab.content(of: slot, mayWait: mayWait) else {
             return mayWait ? .none : .onDisk
         }
@@ -60,8 +63,15 @@ extension DiskCache {
         }
         // What was read may have been written meanwhile by something that is not committed.
         guard parts.slotTable.isCurrent(ticket, for: hash) else { return .none }
-        parts.memory.hasPassed(key)
+        if way == .past { parts.memory.hasPassed(key) } else { admit(key, mayWait: mayWait) }
         note(PendingAccess(version: version, hits: 1, lastAccess: parts.accessClock.now()), for: key)
         return .body(body)
+    }
+
+    /// Has something come into the memory tier, if nothing is in the way of that: else whoever asks next will find out
+    /// what it is. It is no hit.
+    private func admit(_ key: String, mayWait: Bool) {
+        guard case .onDisk? = try? load(key, mayWait: mayWait) else { return }
+        diskThreads.runUnlessBusy { [weak self] in _ = try? self?.load(key) }
     }
 }

@@ -19,7 +19,7 @@ public final class DiskCache: Sendable {
     let writer: Writer
     let verifier: Verifier
     let scrubber: Scrubber
-    private let diskThreads: DiskThreads
+    let diskThreads: DiskThreads
 
     /// Opens the namespace's directory, and creates it when it is missing.
     ///

@@ -52,7 +52,7 @@ struct AccessTable {
     /// Adds what happened later.
     mutating func add(_ access: PendingAccess, for key: ExactText) -> Forgotten {
         if access.slide == nil, younger[key]?.merge(access) != nil { return [:] }
-        if marked[key]?.merge(access) != nil { return [:] }
+        if !marked.isEmpty, marked[key]?.merge(access) != nil { return [:] }
         var sum = remove(key)
         if sum?.merge(access) == nil { sum = access }
         return insert(sum ?? access, for: key)
@@ -70,8 +70,12 @@ struct AccessTable {
 
     /// Takes away what is pending about a key.
     mutating func remove(_ key: ExactText) -> PendingAccess? {
-        younger.removeValue(forKey: key) ?? older.removeValue(forKey: key) ?? slid.removeValue(forKey: key)
-            ?? marked.removeValue(forKey: key)
+        Self.remove(key, &younger) ?? Self.remove(key, &older) ?? Self.remove(key, &slid) ?? Self.remove(key, &marked)
+    }
+
+    /// Hashes nothing for a table that is empty, as most are on the way of a hit.
+    private static func remove(_ key: ExactText, _ table: inout [ExactText: PendingAccess]) -> PendingAccess? {
+        table.isEmpty ? nil : table.removeValue(forKey: key)
     }
 
     /// The keys of some entries that have a slide: those first that had it at the last mark, or only those.
@@ -93,7 +97,7 @@ struct AccessTable {
         }
         younger[key] = access
         guard younger.count >= Self.generationLimit else { return [:] }
-        defer { (older, younger) = (younger, [:]) }
+        defer { (older, younger) = (younger, Dictionary(minimumCapacity: Self.generationLimit)) }
         return older
     }
 }

@@ -35,6 +35,12 @@ final class DiskThreads: Sendable {
         ready.signal()
     }
 
+    /// ``run(_:)`` for what nobody waits for, and what can be left out: when so much waits already that it would have
+    /// to, too.
+    func runUnlessBusy(_ work: @escaping @Sendable () -> Void) {
+        if state.withLock({ !$0.isStopped && $0.works.count - $0.next < count }) { run(work) }
+    }
+
     /// Ends the threads once all works have been done.
     func stop() {
         state.withLock { $0.isStopped = true }

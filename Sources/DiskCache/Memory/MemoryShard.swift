@@ -36,8 +36,11 @@ struct MemoryShard<Value: Sendable, Policy: EvictionPolicy>: Sendable {
 
     func peek(_ key: ExactText) -> Value? { items[key]?.value }
 
-    /// See ``MemoryTier/letsPass(_:)``.
-    func letsPass(_ key: ExactText) -> Bool { items[key] == nil && !policy.isKnown(hash: key.hashValue) }
+    /// See ``MemoryTier/way(of:)``, when the tier is full.
+    func way(of key: ExactText) -> MemoryWay {
+        if items[key] != nil { return .in }
+        return policy.isKnown(hash: key.hashValue) ? .pastAndIn : .past
+    }
 
     /// See ``MemoryTier/hasPassed(_:)``.
     mutating func hasPassed(_ key: ExactText) {

@@ -119,13 +119,12 @@ public final class MemoryTier<Value: Sendable>: Sendable {
         return isKept
     }
 
-    /// Whether a value that was asked for may be read past the tier: it is not here, would take the place of others,
-    /// and was not asked for a short time ago.
-    func letsPass(_ key: String) -> Bool {
+    /// Which way a value goes that is asked for. It does not count as a hit.
+    func way(of key: String) -> MemoryWay {
         // Others come and go: with a little room left, of about a value, it is full.
-        guard used.load(ordering: .relaxed) >= currentLimit - max(currentLimit / 64, 16 << 10) else { return false }
+        guard used.load(ordering: .relaxed) >= currentLimit - max(currentLimit / 64, 16 << 10) else { return .in }
         let key = ExactText(key)
-        return shards[shardIndex(of: key)].state.withLock { $0.letsPass(key) }
+        return shards[shardIndex(of: key)].state.withLock { $0.way(of: key) }
     }
 
     /// A value was read past the tier: it counts as a miss, and was asked for.

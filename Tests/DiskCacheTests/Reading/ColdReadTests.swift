@@ -102,6 +102,30 @@ struct ColdReadTests {
         }
     }
 
+    @Test("does not wait for the index to answer with what comes into memory because it was asked for again")
+    func admitted() async throws {
+        let fixture = try CacheFixture { $0.memoryLimit = 256 << 10 }
+        try await fixture.withCache { cache async throws in
+            let index = fixture.namespace + "/index.sqlite"
+            let keys = (0..<600).map { "k\($0)" }
+            for key in keys { try await cache.store(longText(1000) + key, key: key) }
+            try await cache.flush()
+            for key in keys { _ = try cache.load(key) }
+            guard try canTell(index) else { return }
+            let file = try FileDescriptor(opening: index, O_RDONLY)
+            var answers = 0
+            for key in keys.prefix(20) {
+                guard case .body = cache.passing(key, at: fixture.clock.now(), mayWait: true) else { continue }
+                #expect(fsync(file.number) == 0 && posix_fadvise(file.number, 0, 0, POSIX_FADV_DONTNEED) == 0)
+                // The kernel may have dropped the body, too.
+                guard case .body = cache.passing(key, at: fixture.clock.now()) else { continue }
+                answers += 1
+                try await poll("\(key) in memory") { cache.parts.memory.peek(key) != nil }
+            }
+            #expect(answers > 0)
+        }
+    }
+
     @Test("sees what was stored or removed a moment ago")
     func log() async throws {
         let fixture = try CacheFixture { $0.memoryLimit = 0 }

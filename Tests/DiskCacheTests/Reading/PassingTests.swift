@@ -63,10 +63,15 @@ struct PassingTests {
         try await fixture.withCache { cache async throws in
             try await Self.fill(cache, Self.keys)
             let key = try #require(Self.keys.first { Self.passing($0, in: cache, fixture) != nil })
-            #expect(Self.passing(key, in: cache, fixture) == nil)
-            guard case .hit = try cache.load(key) else { throw TestFailure() }
+            #expect(cache.parts.memory.peek(key) == nil)
+            let misses = cache.memoryStatistics.misses
+            #expect(Self.text(Self.passing(key, in: cache, fixture)) == Self.body + key)
             #expect(cache.parts.memory.peek(key) != nil)
+            #expect(cache.memoryStatistics.misses == misses + 1)
             #expect(Self.passing(key, in: cache, fixture) == nil)
+            guard case .hit(let stored) = try cache.load(key) else { throw TestFailure() }
+            #expect(try stored.text() == Self.body + key)
+            #expect(stored.entry.hits == 2)
         }
     }
 
