@@ -40,7 +40,7 @@ extension DiskCache {
     public func passing(_ key: String, at now: Timestamp, mayWait: Bool = false) -> PassingResult {
         let hash = ExactText(key).hashValue
         guard let (slot, ticket) = parts.slotTable.find(hash) else { return .none }
-        let way = parts.memory.way(of: key)
+        let way = parts.memory.way(of: key, cost: slot.slotClass.size)
         guard way != .in else { return .none }
         guard let (bytes, count) = parts.slab.content(of: slot, mayWait: mayWait) else {
             return mayWait ? .none : .onDisk
@@ -63,15 +63,16 @@ extension DiskCache {
         }
         // What was read may have been written meanwhile by something that is not committed.
         guard parts.slotTable.isCurrent(ticket, for: hash) else { return .none }
-        if way == .past { parts.memory.hasPassed(key) } else { admit(key, mayWait: mayWait) }
+        parts.memory.hasPassed(key, remembered: way == .past)
+        if way == .pastAndIn { admit(key) }
         note(PendingAccess(version: version, hits: 1, lastAccess: parts.accessClock.now()), for: key)
         return .body(body)
     }
 
     /// Has something come into the memory tier, if nothing is in the way of that: else whoever asks next will find out
-    /// what it is. It is no hit.
-    private func admit(_ key: String, mayWait: Bool) {
-        guard case .onDisk? = try? load(key, mayWait: mayWait) else { return }
-        diskThreads.runUnlessBusy { [weak self] in _ = try? self?.load(key) }
+    /// what it is. It is no hit, and nobody waits for it.
+    private func admit(_ key: String) {
+        guard case .onDisk? = try? bring(key, mayWait: false) else { return }
+        diskThreads.runUnlessBusy { [weak self] in _ = try? self?.bring(key, mayWait: true) }
     }
 }

@@ -30,6 +30,21 @@ extension DiskCache {
             let mark = held.hot.mark
             return .hit(StoredEntry(entry: current(held.entry), body: held.body, hot: mark))
         }
+        return try read(key, expectingURL: url, mayWait: mayWait)
+    }
+
+    /// Brings something into the memory tier that was asked for and answered in another way; nothing is counted.
+    func bring(_ key: String, mayWait: Bool) throws(DiskCacheError) -> LoadResult? {
+        try parts.access.settled { () throws(DiskCacheError) in
+            guard parts.memory.peek(key) == nil else { return nil }
+            return try read(key, expectingURL: nil, mayWait: mayWait)
+        }
+    }
+
+    /// ``load(_:expectingURL:mayWait:)`` of what was not in the memory tier a moment ago.
+    private func read(
+        _ key: String, expectingURL url: String?, mayWait: Bool
+    ) throws(DiskCacheError) -> LoadResult {
         let ticket = parts.memory.ticket(for: key)
         let hash = ExactText(key).hashValue
         let slotTicket = parts.slotTable.ticket(for: hash)

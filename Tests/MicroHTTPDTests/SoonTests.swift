@@ -114,7 +114,7 @@ struct SoonTests {
     }
 
     @Test(
-        "are given before the daemon has stopped, and hold it up no longer than it waits",
+        "are given, or their clients hung up on, before the daemon has stopped",
         arguments: [.seconds(20), .zero] as [Duration])
     func stopped(deadline: Duration) async throws {
         let handler = Handler()

@@ -36,16 +36,16 @@ struct MemoryShard<Value: Sendable, Policy: EvictionPolicy>: Sendable {
 
     func peek(_ key: ExactText) -> Value? { items[key]?.value }
 
-    /// See ``MemoryTier/way(of:)``, when the tier is full.
-    func way(of key: ExactText) -> MemoryWay {
+    /// See ``MemoryTier/way(of:cost:)``, when the tier is full.
+    func way(of key: ExactText, canKeep: Bool) -> MemoryWay {
         if items[key] != nil { return .in }
-        return policy.isKnown(hash: key.hashValue) ? .pastAndIn : .past
+        return canKeep && policy.isKnown(hash: key.hashValue) ? .pastAndIn : .past
     }
 
-    /// See ``MemoryTier/hasPassed(_:)``.
-    mutating func hasPassed(_ key: ExactText) {
+    /// See ``MemoryTier/hasPassed(_:remembered:)``.
+    mutating func hasPassed(_ key: ExactText, remembered: Bool) {
         misses += 1
-        policy.pass(hash: key.hashValue, totals: queues.totals)
+        if remembered { policy.pass(hash: key.hashValue, totals: queues.totals) }
     }
 
     /// Puts a value in, and returns the one that it replaces.

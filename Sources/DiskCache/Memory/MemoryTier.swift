@@ -119,18 +119,20 @@ public final class MemoryTier<Value: Sendable>: Sendable {
         return isKept
     }
 
-    /// Which way a value goes that is asked for. It does not count as a hit.
-    func way(of key: String) -> MemoryWay {
+    /// Which way a value goes that is asked for, and would cost so much at least. It does not count as a hit.
+    func way(of key: String, cost: Int) -> MemoryWay {
         // Others come and go: with a little room left, of about a value, it is full.
         guard used.load(ordering: .relaxed) >= currentLimit - max(currentLimit / 64, 16 << 10) else { return .in }
         let key = ExactText(key)
-        return shards[shardIndex(of: key)].state.withLock { $0.way(of: key) }
+        return shards[shardIndex(of: key)].state.withLock { $0.way(of: key, canKeep: cost <= valueLimit) }
     }
 
-    /// A value was read past the tier: it counts as a miss, and was asked for.
-    func hasPassed(_ key: String) {
+    /// A value was read past the tier: it counts as a miss.
+    ///
+    /// - Parameter remembered: whether it is to be known that it was asked for.
+    func hasPassed(_ key: String, remembered: Bool) {
         let key = ExactText(key)
-        shards[shardIndex(of: key)].state.withLock { $0.hasPassed(key) }
+        shards[shardIndex(of: key)].state.withLock { $0.hasPassed(key, remembered: remembered) }
     }
 
     /// Makes a value that is there cost more, for what is kept beside it, and evicts others for that.

@@ -119,6 +119,12 @@ enum KernelText {
         return numbers
     }
 
+    /// How many pages were read back that had been swapped out a short time before: of them, but not of files, it is
+    /// sure that memory was too short for them. Of `memory.stat` or `/proc/vmstat`; 0 where the kernel does not count.
+    static func swapReads(_ counts: [String: Int]) -> Int {
+        counts["total_workingset_refault_anon"] ?? counts["workingset_refault_anon"] ?? 0
+    }
+
     /// The share of the last ten seconds, in percent, in which some process waited for memory, in a file as
     /// `/proc/pressure/memory`.
     static func someAverage(_ text: String) -> Double? {

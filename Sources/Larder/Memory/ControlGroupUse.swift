@@ -7,10 +7,12 @@ import Foundation
 struct ControlGroupUse: Equatable, Sendable {
     /// The lowest of the limits that its files tell of, in bytes; `nil`: there is none.
     var limit: Int?
-    /// All that is counted against it, and what of it was swapped out.
+    /// All that is counted against it.
     var current: Int
     /// The part of it that are pages of files.
     var files: Int
+    /// See ``KernelText/swapReads(_:)``.
+    var swapReads: Int
 
     /// What the files in a group's directory say; `nil` when they are not there: the root's of version 2, or a group
     /// for which nobody turned the memory controller on.
@@ -18,16 +20,17 @@ struct ControlGroupUse: Equatable, Sendable {
         let file = { (name: String) in try? String(contentsOfFile: directory + "/" + name, encoding: .utf8) }
         guard let statistics = file("memory.stat") else { return nil }
         let counts = KernelText.numbers(statistics)
+        swapReads = KernelText.swapReads(counts)
         if let current = KernelText.number(file("memory.current")) {
             limit = [file("memory.high"), file("memory.max")].compactMap(KernelText.number).min()
-            self.current = current + (KernelText.number(file("memory.swap.current")) ?? 0)
+            self.current = current
             files = (counts["active_file"] ?? 0) + (counts["inactive_file"] ?? 0)
         } else if let current = KernelText.number(file("memory.usage_in_bytes")) {
             // Version 1, where no limit is the greatest number of whole pages, and the lowest is that of the groups
             // that it is in, too.
             let lowest = counts["hierarchical_memory_limit"] ?? KernelText.number(file("memory.limit_in_bytes"))
             limit = lowest.flatMap { $0 > Int.max / 2 ? nil : $0 }
-            self.current = current + (counts["total_swap"] ?? 0)
+            self.current = current
             files = (counts["total_active_file"] ?? 0) + (counts["total_inactive_file"] ?? 0)
         } else {
             return nil
@@ -41,6 +44,7 @@ struct ControlGroupUse: Equatable, Sendable {
     }
 
     /// Whether there are hardly pages of files that could be dropped. A group in which processes wait has come to a
-    /// limit then, though it may be one that cannot be seen from here.
+    /// limit then, though it may be one that cannot be seen from here. (Or the machine has dropped the few that it had:
+    /// of the two mistakes, a smaller memory tier is better than a process that is killed.)
     var hasFewFiles: Bool { files < current / 16 }
 }

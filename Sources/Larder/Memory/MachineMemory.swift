@@ -5,8 +5,6 @@ struct MachineMemory: Equatable, Sendable {
     var total: Int
     /// What can be had without swapping, in KiB; most pages of files are part of it.
     var available: Int
-    /// What is on the swap device, in KiB; also where that is compressed memory.
-    var swapped: Int
 
     init?(_ text: String) {
         var found: [Substring: Int] = [:]
@@ -16,10 +14,8 @@ struct MachineMemory: Equatable, Sendable {
         }
         guard let total = found["MemTotal"], let available = found["MemAvailable"] else { return nil }
         (self.total, self.available) = (total, available)
-        swapped = max(0, (found["SwapTotal"] ?? 0) - (found["SwapFree"] ?? 0))
     }
 
-    /// Whether so much is taken that dropping pages of files will soon not help any more: seven eighths. What was
-    /// swapped out is taken too: memory looks free because of it.
-    var isHigh: Bool { available - swapped <= total / 8 }
+    /// Whether so much is taken that dropping pages of files will soon not help any more: seven eighths.
+    var isHigh: Bool { available <= total / 8 }
 }

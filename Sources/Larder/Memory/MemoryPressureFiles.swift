@@ -7,6 +7,11 @@ public struct MemoryPressureFiles: Sendable {
     /// The file that says how much memory there is and how much of it can be had, as `/proc/meminfo`; `nil`: nobody
     /// says.
     public var memory: String?
+    /// The file that counts what happens to the machine's memory, as `/proc/vmstat`; `nil`: nobody counts.
+    public var machineCounts: String?
+    /// Whether there may be a group with a limit of which nothing can be seen, so that what is known of the machine
+    /// says little.
+    public var mayHideLimit = false
     /// The directory of a control group of version 2.
     public var controlGroup: String?
     /// The directory of a control group of version 1, that of the memory controller.
@@ -30,13 +35,17 @@ public struct MemoryPressureFiles: Sendable {
             files.controlGroup = group.directory
         }
         files.oldControlGroup = ControlGroup(.one, membership: membership, mounts: mounts)?.directory
-        // What the machine has says nothing of a group that cannot be seen.
-        let isHidden = { (version: ControlGroup.Version, found: String?) in
-            found == nil && ControlGroup.path(version, in: membership) ?? "/" != "/"
-        }
-        if !isHidden(.one, files.oldControlGroup), !isHidden(.two, files.controlGroup) {
-            files.memory = "/proc/meminfo"
-        }
+        files.memory = "/proc/meminfo"
+        files.machineCounts = "/proc/vmstat"
+        files.mayHideLimit = mayHideLimit(membership: membership, mounts: mounts)
         return files
+    }
+
+    /// Whether the group that has the memory controller is none of the topmost that can be known of, and its files are
+    /// not to be seen. Beside version 1 that is never a group of version 2.
+    static func mayHideLimit(membership: String, mounts: String) -> Bool {
+        let version: ControlGroup.Version = ControlGroup.path(.one, in: membership) == nil ? .two : .one
+        return ControlGroup.path(version, in: membership) ?? "/" != "/"
+            && ControlGroup(version, membership: membership, mounts: mounts) == nil
     }
 }

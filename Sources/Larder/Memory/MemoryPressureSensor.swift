@@ -8,6 +8,9 @@ struct MemoryPressureSensor: ~Copyable {
     /// The same share, where the averages have to be read.
     private static let share = 15.0
 
+    /// Pages that are nothing to speak of: 1 MiB.
+    private static let fewPages = 256
+
     /// A file that is kept open: what was written to it, and what is told of it, ends when it is closed.
     private struct Source {
         enum Content {
@@ -26,12 +29,15 @@ struct MemoryPressureSensor: ~Copyable {
     private let files: MemoryPressureFiles
     private var sources: [Source] = []
     private var events = ControlGroupEvents("")
+    /// What was last known of ``KernelText/swapReads(_:)``, of the machine and the groups together.
+    private var swapReads = 0
     /// What is not to be had here, for the log.
     private(set) var missing: [String] = []
 
     init(_ files: MemoryPressureFiles) {
         self.files = files
         for path in files.stalls { openStalls(path, notify: files.notify) }
+        _ = hasReadSwap(groupUses)
         guard let group = files.controlGroup else { return }
         let path = group + "/memory.events"
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
@@ -118,20 +124,33 @@ struct MemoryPressureSensor: ~Copyable {
         return ControlGroupUse(of: group)?.isHigh ?? true ? .short : nil
     }
 
-    /// Whether the machine, the group or one that it is in has little left besides pages of files; true, too, when
-    /// nothing says so, and when what waits is a group that has no such pages.
+    /// Whether the machine, the group or one that it is in has little left besides pages of files, or reads back what
+    /// was swapped out; true, too, when nothing says so, and when what waits is a group that has no such pages.
     ///
     /// Who reads a page again that was dropped a while ago is counted as waiting for memory, whyever it was dropped:
     /// because a disk cache reads more files than there is memory, or because somebody drops what is idle. The memory
     /// tier spares such reads, and giving it up would make more of them.
-    private func isMuchTaken(ofGroup: Bool) -> Bool {
+    private mutating func isMuchTaken(ofGroup: Bool) -> Bool {
         let machine = files.memory.flatMap { try? String(contentsOfFile: $0, encoding: .utf8) }
             .flatMap(MachineMemory.init)
-        let groups = [files.controlGroup, files.oldControlGroup].compactMap { $0 }
-        let uses = groups.flatMap(Self.withAncestors).compactMap(ControlGroupUse.init(of:))
-        if machine?.isHigh ?? false || uses.contains(where: \.isHigh) { return true }
+        let uses = groupUses
+        if hasReadSwap(uses) || machine?.isHigh ?? false || uses.contains(where: \.isHigh) { return true }
         if ofGroup, let group = files.controlGroup, ControlGroupUse(of: group)?.hasFewFiles ?? false { return true }
-        return machine == nil && !uses.contains { $0.limit != nil }
+        return (machine == nil || files.mayHideLimit) && !uses.contains { $0.limit != nil }
+    }
+
+    /// Of all groups that the process is in, as far as they can be seen.
+    private var groupUses: [ControlGroupUse] {
+        [files.controlGroup, files.oldControlGroup].compactMap { $0 }.flatMap(Self.withAncestors)
+            .compactMap(ControlGroupUse.init(of:))
+    }
+
+    /// Whether more than a few pages were read back from swap since this was last asked.
+    private mutating func hasReadSwap(_ uses: [ControlGroupUse]) -> Bool {
+        let counts = files.machineCounts.flatMap { try? String(contentsOfFile: $0, encoding: .utf8) } ?? ""
+        let before = swapReads
+        swapReads = uses.reduce(KernelText.swapReads(KernelText.numbers(counts))) { $0 + $1.swapReads }
+        return swapReads - before > Self.fewPages
     }
 
     /// A group's directory and all that it is in. Where the groups end does not matter: what is further up has none of

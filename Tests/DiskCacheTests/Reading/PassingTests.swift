@@ -66,7 +66,8 @@ struct PassingTests {
             #expect(cache.parts.memory.peek(key) == nil)
             let misses = cache.memoryStatistics.misses
             #expect(Self.text(Self.passing(key, in: cache, fixture)) == Self.body + key)
-            #expect(cache.parts.memory.peek(key) != nil)
+            // The kernel may have to read the index again, which is done on another thread.
+            try await poll("it in memory") { cache.parts.memory.peek(key) != nil }
             #expect(cache.memoryStatistics.misses == misses + 1)
             #expect(Self.passing(key, in: cache, fixture) == nil)
             guard case .hit(let stored) = try cache.load(key) else { throw TestFailure() }
@@ -97,7 +98,7 @@ struct PassingTests {
         let fixture = try Self.fixture()
         try await fixture.withCache { cache async throws in
             try await Self.fill(cache, Self.keys)
-            // What was asked for first was forgotten since; what is asked for a second time does not pass.
+            // What was asked for first was forgotten since; what is asked for a second time comes into memory.
             let key = Self.keys[0]
             #expect(Self.text(Self.passing(Self.keys[1], in: cache, fixture)) == Self.body + Self.keys[1])
             let entry = try #require(try cache.entry(for: key))

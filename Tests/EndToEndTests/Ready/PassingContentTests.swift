@@ -7,8 +7,8 @@ import Testing
 @testable import DiskCache
 @testable import LarderAPI
 
-/// Bodies that are answered from where they lie on disk. Every test makes sure that they are: whoever takes the other
-/// way comes into the memory tier.
+/// Bodies that are answered from where they lie on disk. Every test makes sure that they are: what takes the other way
+/// comes into the memory tier, and what passes does not when it was not asked for a short time before.
 @Suite("answers past the memory tier")
 struct PassingContentTests {
     private static let namespaceField = HTTPField.Name("Larder-Namespace")!

@@ -73,32 +73,28 @@ struct ControlGroupTests {
 
     @Test("pages of files are not held against a group that is at its limit")
     func use() throws {
-        func isHigh(high: String, max: String, current: Int, files: Int, swap: String? = nil) throws -> Bool? {
-            var texts = [
+        func isHigh(high: String, max: String, current: Int, files: Int) throws -> Bool? {
+            try Self.use([
                 "memory.high": high, "memory.max": max, "memory.current": "\(current)\n",
                 "memory.stat": "anon 5\nactive_file \(files - 10)\ninactive_file 10\n",
-            ]
-            texts["memory.swap.current"] = swap
-            return try Self.use(texts)?.isHigh
+            ])?.isHigh
         }
         #expect(try isHigh(high: "max\n", max: "1000\n", current: 1000, files: 800) == false)
         #expect(try isHigh(high: "max\n", max: "1000\n", current: 1000, files: 100) == true)
         #expect(try isHigh(high: "500\n", max: "1000\n", current: 600, files: 100) == true)
         #expect(try isHigh(high: "max\n", max: "max\n", current: 1000, files: 10) == false)
-        #expect(try isHigh(high: "max\n", max: "1000\n", current: 1000, files: 800, swap: "700\n") == true)
         #expect(try Self.use(["memory.max": "1\n", "memory.stat": ""]) == nil)
         #expect(try Self.use(["memory.max": "1\n", "memory.current": "1\n"]) == nil)
     }
 
     @Test("a group of version 1 is read too, with the limits of those that it is in")
     func useOfVersionOne() throws {
-        func isHigh(limit: String, current: Int, files: Int, lowest: String = "", swap: Int = 0) throws -> Bool? {
+        func isHigh(limit: String, current: Int, files: Int, lowest: String = "") throws -> Bool? {
             try Self.use([
                 "memory.limit_in_bytes": limit, "memory.usage_in_bytes": "\(current)\n",
                 "memory.stat": """
                 active_file 0
                 inactive_file 0
-                total_swap \(swap)
                 total_active_file \(files - 10)
                 total_inactive_file 10
                 \(lowest)
@@ -108,12 +104,11 @@ struct ControlGroupTests {
         }
         #expect(try isHigh(limit: "1000\n", current: 1000, files: 800) == false)
         #expect(try isHigh(limit: "1000\n", current: 1000, files: 100) == true)
-        #expect(try isHigh(limit: "1000\n", current: 1000, files: 800, swap: 700) == true)
         #expect(try isHigh(limit: "9223372036854771712\n", current: 1000, files: 10) == false)
         #expect(try isHigh(limit: "9000\n", current: 1000, files: 10, lowest: "hierarchical_memory_limit 1100") == true)
     }
 
-    @Test("the machine's memory that can be had is what is neither taken nor swapped out")
+    @Test("a machine has little memory left when an eighth of it, or less, can be had")
     func machine() {
         func isHigh(_ lines: String...) -> Bool? {
             let all = ["MemTotal:       1000000 kB", "MemFree:  10000 kB"] + lines
@@ -121,11 +116,22 @@ struct ControlGroupTests {
         }
         #expect(isHigh("MemAvailable:   125001 kB") == false)
         #expect(isHigh("MemAvailable:   125000 kB") == true)
-        #expect(isHigh("MemAvailable:   225000 kB", "SwapTotal: 900000 kB", "SwapFree: 800001 kB") == false)
-        #expect(isHigh("MemAvailable:   225000 kB", "SwapTotal: 900000 kB", "SwapFree: 800000 kB") == true)
         #expect(isHigh() == nil)
         #expect(isHigh("MemAvailable: what") == nil)
         #expect(MachineMemory("") == nil)
+    }
+
+    @Test(
+        "a limit may be hidden where the group that has the memory controller cannot be seen",
+        arguments: [
+            ("0::/", mount("/", "/sys/fs/cgroup"), false), ("0::/", other, false), ("", other, false),
+            ("0::/a", mount("/", "/sys/fs/cgroup"), false), ("0::/a", other, true),
+            ("4:memory:/a\n0::/a", mount("/", "/old", options: "rw,memory"), false),
+            ("4:memory:/a\n0::/a", mount("/", "/sys/fs/cgroup/unified"), true),
+            ("4:memory:/\n0::/a", other, false),
+        ])
+    func hidden(membership: String, mount: String, mayHide: Bool) {
+        #expect(MemoryPressureFiles.mayHideLimit(membership: membership, mounts: mount) == mayHide)
     }
 
     @Test("the kernel's texts are read, and what is none of them is nothing")

@@ -99,9 +99,11 @@ struct MemoryKeeperTests {
     ///   - machine: the text of `/proc/meminfo`; `nil`: there is none.
     ///   - old: the files of the group of version 1.
     ///   - ofMachine: whether it is the machine that waits.
+    ///   - mayHideLimit: see ``MemoryPressureFiles/mayHideLimit``.
     private static func isSign(
         own: [String: String] = [:], around: [String: String] = [:], old: [String: String]? = nil,
-        machine: String? = "MemTotal: 1000000 kB\nMemAvailable: 900000 kB\n", ofMachine: Bool = false
+        machine: String? = "MemTotal: 1000000 kB\nMemAvailable: 900000 kB\n", ofMachine: Bool = false,
+        mayHideLimit: Bool = false
     ) throws -> Bool {
         let directory = try TemporaryDirectory()
         for (place, texts) in [("around", around), ("around/own", own), ("old", old ?? [:])] {
@@ -116,6 +118,7 @@ struct MemoryKeeperTests {
         files.memory = directory.path("meminfo")
         files.controlGroup = directory.path("around/own")
         if old != nil { files.oldControlGroup = directory.path("old") }
+        files.mayHideLimit = mayHideLimit
         files.notify = false
         var sensor = MemoryPressureSensor(files)
         return sensor.sign() == .short
@@ -154,6 +157,36 @@ struct MemoryKeeperTests {
         #expect(try Self.isSign(old: taken, ofMachine: true))
     }
 
+    @Test("who waits for what was swapped out is a sign, once for each time that it had to be read")
+    func stallsOfSwap() throws {
+        let directory = try TemporaryDirectory()
+        func write(_ count: Int, to name: String) throws {
+            let counts = "inactive_file 900\nworkingset_refault_anon \(count)\nworkingset_refault_file 9\n"
+            try directory.write(counts, to: name)
+        }
+        try directory.write("some avg10=40.00 avg60=0.00 avg300=0.00 total=9\n", to: "stalls")
+        try directory.write("MemTotal: 1000000 kB\nMemAvailable: 900000 kB\n", to: "meminfo")
+        try directory.write("1000\n", to: "memory.current")
+        try write(5000, to: "memory.stat")
+        try write(7000, to: "vmstat")
+        var files = MemoryPressureFiles()
+        files.stalls = [directory.path("stalls")]
+        files.memory = directory.path("meminfo")
+        files.machineCounts = directory.path("vmstat")
+        files.controlGroup = directory.path
+        files.notify = false
+        var sensor = MemoryPressureSensor(files)
+        // What was counted before the start is none.
+        #expect(sensor.sign() == nil)
+        for name in ["memory.stat", "vmstat"] {
+            try write(8000, to: name)
+            #expect(sensor.sign() == .short)
+            #expect(sensor.sign() == nil)
+            try write(8200, to: name)
+            #expect(sensor.sign() == nil)
+        }
+    }
+
     @Test("where nothing says how much is taken, who waits is a sign")
     func stallsOfUnknownCause() throws {
         let stat = "anon 900000\ninactive_file 90000\n"
@@ -162,6 +195,7 @@ struct MemoryKeeperTests {
             #expect(try Self.isSign(machine: nil, ofMachine: isOfMachine))
             #expect(try Self.isSign(own: free, machine: nil, ofMachine: isOfMachine))
             #expect(try Self.isSign(machine: "what is this", ofMachine: isOfMachine))
+            #expect(try Self.isSign(ofMachine: isOfMachine, mayHideLimit: true))
             #expect(try !Self.isSign(ofMachine: isOfMachine))
         }
         let limited = free.merging(["memory.max": "9000000\n"]) { $1 }
