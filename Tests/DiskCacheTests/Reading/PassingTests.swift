@@ -76,6 +76,22 @@ struct PassingTests {
         }
     }
 
+    @Test("are no more than that when they cost more than the memory tier keeps, however often they are asked for")
+    func large() async throws {
+        let fixture = try Self.fixture(memoryLimit: 64 << 10)
+        try await fixture.withCache { cache async throws in
+            let (key, body) = ("large", String(repeating: Self.body, count: 10))
+            try await cache.store(body, key: key)
+            _ = try cache.load(key)
+            try await Self.fill(cache, Self.keys)
+            for _ in 0..<3 { #expect(Self.text(Self.passing(key, in: cache, fixture)) == body) }
+            #expect(cache.parts.memory.peek(key) == nil)
+            // It is known that it was asked for; the index is not asked in vain.
+            #expect(cache.parts.memory.way(of: key, cost: body.utf8.count) == .past)
+            #expect(cache.parts.memory.way(of: key, cost: 1) == .pastAndIn)
+        }
+    }
+
     private struct TestFailure: Error {}
 
     @Test("do not as long as there is room for them in memory, and all do where there is none")
