@@ -44,6 +44,6 @@ int main(int argc, char **argv)
         *colon = 0;
         for (size_t k = 0; k < bodies; k++) add_field(prepared[k], argv[i], colon + 1 + strspn(colon + 1, " "));
     }
-    serve((uint16_t)number(argv[1]), (unsigned)number(argv[2]), answer);
+    serve((uint16_t)number(argv[1]), (unsigned)number(argv[2]), 0, answer);
     return 0;
 }

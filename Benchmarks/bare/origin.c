@@ -98,6 +98,6 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: origin PORT THREADS\n");
         return 2;
     }
-    serve((uint16_t)number(argv[1]), (unsigned)number(argv[2]), answer);
+    serve((uint16_t)number(argv[1]), (unsigned)number(argv[2]), 0, answer);
     return 0;
 }

@@ -1,4 +1,4 @@
-/* What bare.c and origin.c share: a daemon on 127.0.0.1 as Larder starts it, and its end on SIGTERM. */
+/* What bare.c, origin.c and proxy.c share: a daemon on 127.0.0.1 as Larder starts it, and its end on SIGTERM. */
 #ifndef LARDER_BENCH_SERVE_H
 #define LARDER_BENCH_SERVE_H
 
@@ -40,7 +40,7 @@ static long number(const char *text)
 
 /* A response that sends `size` bytes of text from one buffer, which lives as long as the process. `head` and `tail`
    are put at its ends: with quotation marks the text is a JSON string. */
-static struct MHD_Response *prepare(size_t size, const char *head, const char *tail)
+static inline struct MHD_Response *prepare(size_t size, const char *head, const char *tail)
 {
     char *body = allocate(size);
     for (size_t i = 0; i < size; i++) body[i] = (char)('a' + i % 26);
@@ -62,8 +62,8 @@ static void add_field(struct MHD_Response *response, const char *name, const cha
 }
 
 /* Serves until SIGTERM or SIGINT. Epoll and one thread a core are what Larder uses; the rest are the library's own
-   settings, and a connection limit that leaves 10,000 idle connections room. */
-static void serve(uint16_t port, unsigned threads, MHD_AccessHandlerCallback handler)
+   settings, and a connection limit that leaves 10,000 idle connections room. `flags` are more of MHD_FLAG. */
+static void serve(uint16_t port, unsigned threads, unsigned flags, MHD_AccessHandlerCallback handler)
 {
     sigset_t ends;
     sigemptyset(&ends);
@@ -75,7 +75,7 @@ static void serve(uint16_t port, unsigned threads, MHD_AccessHandlerCallback han
     struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(port) };
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     struct MHD_Daemon *daemon = MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ERROR_LOG, port, NULL, NULL, handler, NULL,
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ERROR_LOG | flags, port, NULL, NULL, handler, NULL,
         MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address,
         MHD_OPTION_THREAD_POOL_SIZE, threads > 1 ? threads : 0u,
         MHD_OPTION_CONNECTION_LIMIT, 16000u,

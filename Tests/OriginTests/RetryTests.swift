@@ -71,7 +71,7 @@ import Testing
                 control: OriginTransfer(id: 1, inbox: inbox), request: OriginRequest(url: "http://127.0.0.1/"),
                 receiver: Collector(),
                 url: try OriginURL("http://127.0.0.1/"), configuration: .local,
-                timer: LoopTimer { ContinuousClock.now })
+                timer: LoopTimer { ContinuousClock.now }, answered: AnsweredTransfers())
             transfer.begin()
             #expect(transfer.willSendRequest(to: "127.0.0.1", port: 80, localPort: 1))
             #expect(line.isEmpty || Array(line.utf8).withUnsafeBytes { transfer.receiveLine($0) })

@@ -46,7 +46,10 @@ public final class GrowingBody: Sendable {
             let count = Int(max(0, min(Int64(count), state.length - offset)))
             switch state.content {
             case .memory(let buffer):
-                return .bytes(SharedBytes(buffer[Int(offset)..<Int(offset) + count]))
+                return buffer.withUnsafeBytes { bytes in
+                    let part = UnsafeRawBufferPointer(rebasing: bytes[Int(offset)..<Int(offset) + count])
+                    return .bytes(SharedBytes(copying: part))
+                }
             case .file(let file, let path):
                 guard offset >= state.written, let buffer = state.buffer else {
                     return .file(file, path: path, count: min(count, Int(max(0, state.written - offset))))

@@ -12,6 +12,8 @@ import Primitives
 /// A follower is called by the one thread that set its phase to `served`. `tail` begins at `tailStart`, is never behind
 /// what the slowest follower has, and is empty as long as everything is kept.
 final class BodyFlow: Sendable {
+    /// Up to what length, in bytes, a body that comes with its head is sent with it: as much as is read at once.
+    static let lengthAtOnce = 64 << 10
     /// How many bytes that are not kept may wait in memory for the slowest client.
     static let window = 256 << 10
 
@@ -115,6 +117,33 @@ final class BodyFlow: Sendable {
         }
         consumer.onClose { [weak self] in self?.leave(number) }
         serve(number, next: nil)
+    }
+
+    /// A part of the body for a client, in place of ``feed(_:from:to:)``: when all of the part is there, in one piece
+    /// and no longer than ``lengthAtOnce``.
+    func take(_ part: Range<Int64>) -> SharedBytes? {
+        enum Source {
+            case kept(GrowingBody)
+            case piece(SharedBytes)
+        }
+        let source: Source? = state.withLock { state in
+            guard !part.isEmpty, part.count <= Self.lengthAtOnce, part.upperBound <= state.received else { return nil }
+            if let kept = state.kept, part.upperBound <= state.keptEnd ?? state.received { return .kept(kept) }
+            guard state.tail.count == 1, state.tailStart == part.lowerBound, state.tail[0].count == part.count else {
+                return nil
+            }
+            return .piece(state.tail[0])
+        }
+        let bytes: SharedBytes? =
+            switch source {
+            case .kept(let body): try? body.read(at: part.lowerBound, upTo: part.count)
+            case .piece(let piece): piece
+            case nil: nil
+            }
+        guard let bytes, bytes.count == part.count else { return nil }
+        // It was read; all of it has come, so there is nothing to be said of its pace.
+        state.withLock { $0.followersSoFar += 1 }
+        return bytes
     }
 
     /// Somebody whom it was meant for does not read it.

@@ -29,7 +29,7 @@ extension FetchFlight: OriginReceiver {
             if leader.request.method == .head { gateway.compare(held, with: answer, answer.with(head.fields), leader) }
         }
         let urls = Invalidation.urls(method: leader.request.method, url: url, answer: answer)
-        guard !urls.isEmpty else { return begin(answer, head) }
+        guard !urls.isEmpty else { return begin(answer, head, isOnItsWay: true) }
         // Before its answer is seen, so that who asks after it gets nothing older.
         state.withLock { $0.phase = .answered(nil) }
         let groups = CacheGroups(invalidatedBy: answer.fields, method: leader.request.method)
@@ -63,13 +63,20 @@ extension FetchFlight: OriginReceiver {
                 stopKeeping()
                 flow.stopKeeping()
             }
-            let length = state.withLock { $0.head?.declaredLength }
-            if let length, flow.receivedCount + Int64(bytes.count) >= length { noteWholeAnswer() }
         }
+        let (length, isUnsent) = state.withLock { ($0.head?.declaredLength, $0.unsent != nil) }
+        let isWhole = length.map { flow.receivedCount + Int64(bytes.count) >= $0 } ?? false
+        if isWhole, !isUnsent, reservation != nil { noteWholeAnswer() }
         flow.receive(bytes)
+        if isWhole { passOn() }
+    }
+
+    func originDidPause() {
+        passOn()
     }
 
     func originDidFinish(_ result: Result<OriginSummary, OriginError>) {
+        passOn()
         let (phase, flow, isEarly) = state.withLock { state in
             // What is being invalidated comes first.
             guard case .answered = state.phase, state.flow == nil else { return (state.phase, state.flow, false) }
@@ -96,7 +103,9 @@ extension FetchFlight: OriginReceiver {
     // MARK: - The head
 
     /// It is known what becomes of the answer: whoever waits gets it.
-    private func begin(_ answer: OriginAnswer, _ head: OriginHead) {
+    ///
+    /// - Parameter isOnItsWay: whether the origin will say what comes of the body, or ``originDidPause()``, after this.
+    private func begin(_ answer: OriginAnswer, _ head: OriginHead, isOnItsWay: Bool = false) {
         let (stored, pass) = keep(answer, head)
         let reservation = state.withLock(\.reservation)
         let flow = BodyFlow(kept: stored == nil ? nil : reservation?.body) { [weak self] demand in
@@ -119,8 +128,21 @@ extension FetchFlight: OriginReceiver {
             guard let early else { break }
             early.withUnsafeBytes { take($0, stored == nil ? nil : reservation, flow) }
         }
-        answerAll(answer, head, stored == nil ? nil : state.withLock(\.stored), pass, flow: flow)
+        state.withLock { $0.unsent = Unsent(answer: answer, head: head, pass: pass) }
+        // A short body mostly comes with its head, and is sent with it: one packet instead of two, and one wake-up.
+        let isShort = head.declaredLength.map { (1...Int64(BodyFlow.lengthAtOnce)).contains($0) } ?? false
+        if !isOnItsWay || !isShort || head.framing != .length { passOn() }
         if let end { originDidFinish(end) }
+    }
+
+    /// Whoever waits gets the answer, if it is known and they do not have it.
+    private func passOn() {
+        let (unsent, stored, flow) = state.withLock { state in
+            // It may have been given up meanwhile, and is not kept then.
+            (state.unsent.take(), state.stored, state.flow)
+        }
+        guard let unsent, let flow else { return }
+        answerAll(unsent.answer, unsent.head, stored, unsent.pass, flow: flow)
     }
 
     /// libmicrohttpd sends no answer before it has the whole request. So an origin that answers as it reads, at length,
@@ -185,6 +207,7 @@ extension FetchFlight: OriginReceiver {
         }
         // Before anybody has it: who asks after that finds it, and gets nothing older.
         if isOpen { gateway.noteHead(shared?.head, of: self) }
+        if shared != nil, flow.hasAll(of: head.declaredLength) { noteWholeAnswer() }
         let waiters = state.withLock { state in
             defer { state.waiters = [] }
             return state.waiters

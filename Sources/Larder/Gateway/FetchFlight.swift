@@ -51,6 +51,14 @@ final class FetchFlight: Sendable {
         case refused(StoredResponse?)
     }
 
+    /// An answer that nobody has yet.
+    struct Unsent {
+        let answer: OriginAnswer
+        let head: OriginHead
+        /// Why it is not kept.
+        let pass: PassReason?
+    }
+
     enum Phase {
         case waiting
         /// A 304 said that what is held is still right; the new head is being stored.
@@ -81,6 +89,8 @@ final class FetchFlight: Sendable {
         var isPatienceOver = false
         /// How the transfer ended, when it did before it was known where its body goes.
         var end: Result<OriginSummary, OriginError>?
+        /// The answer, when it is known and nobody has it yet: its body is about to be there, and goes with it.
+        var unsent: Unsent?
         /// See ``FetchFlight/noteWholeAnswer()``.
         var isWholeNoted = false
         /// What came of the body before it was known where it goes.

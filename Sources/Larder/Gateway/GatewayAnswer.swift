@@ -51,6 +51,11 @@ public struct LiveBody: Sendable {
         flow.feed(consumer, from: range?.lowerBound ?? 0, to: range?.upperBound)
     }
 
+    /// All of it, when it has come by now and is not long; in place of ``feed(_:)``, and once. `nil`: it is to be fed.
+    public func takeWhole() -> SharedBytes? {
+        length.flatMap { flow.take(range ?? 0..<$0) }
+    }
+
     /// Nobody will read it; in place of ``feed(_:)``.
     public func dismiss() {
         flow.dismiss()

@@ -168,6 +168,8 @@ extension GatewayAnswer {
             PieceFeed(pieces, to: stream).goOn()
             return .stream(stream, length: pieces.reduce(0) { $0 + $1.length })
         case .live(let live):
+            // One buffer goes out together with the head.
+            if let bytes = live.takeWhole() { return .bytes(bytes) }
             let stream = ResponseStream(highWaterMark: 128 << 10)
             live.feed(stream)
             return .stream(stream, length: live.length)

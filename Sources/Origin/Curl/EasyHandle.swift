@@ -2,11 +2,11 @@ import CCurl
 import HTTPTypes
 import Primitives
 
-/// One of libcurl's easy handles, with the options every transfer has; for one try.
+/// One of libcurl's easy handles, with the options every transfer has; for one try at a time.
 ///
-/// It is not used again: after a failed look-up, and after a transfer that shared its HTTP/2 connection, 7.88 leaves a
-/// buffer on the handle, which then refuses options for ever after. Connections and look-ups belong to the multi
-/// handle.
+/// It is used again only by ``IdleHandles``: after a failed look-up, and after a transfer that shared its HTTP/2
+/// connection, 7.88 leaves a buffer on the handle, which then refuses options for ever after. Connections and look-ups
+/// belong to the multi handle.
 ///
 /// Confined to one of the client's threads. The user data of its callbacks is not retained: whoever it is lives as long
 /// as the handle.
@@ -28,6 +28,16 @@ final class EasyHandle {
         curl_slist_free_all(fieldLines)
         curl_slist_free_all(lookUps)
         words.deallocate()
+    }
+
+    /// Forgets what a plain request has set (``Transfer/isPlain``): the handle is as it was with its common options.
+    func forgetRequest() {
+        words.pointee = 0
+        set(CURLOPT_USERAGENT, nil)
+        set(CURLOPT_REQUEST_TARGET, nil)
+        check(larder_curl_setopt_slist(pointer, CURLOPT_HTTPHEADER, nil), CURLOPT_HTTPHEADER)
+        curl_slist_free_all(fieldLines)
+        fieldLines = nil
     }
 
     /// What libcurl says about the error, empty when it says nothing.

@@ -1,7 +1,7 @@
 import CCurl
 
 extension Transfer {
-    /// Gives the handle the options of the current hop, and its callbacks this transfer.
+    /// Gives the handle, which has the common options, those of the current hop, and its callbacks this transfer.
     ///
     /// The user data is not retained: the loop keeps the transfer as long as its handle is in use.
     func configure(
@@ -10,7 +10,6 @@ extension Transfer {
     ) {
         self.sockets = sockets
         let this = Unmanaged.passUnretained(self).toOpaque()
-        handle.setCommonOptions(configuration)
         handle.set(CURLOPT_URL, url.text)
         if !isFTP { configureRequest(handle, configuration) }
         // Many transfers that start together share one HTTP/2 connection instead of opening one each. Without TLS they

@@ -2,6 +2,10 @@ import CCurl
 import HTTPTypes
 
 extension Transfer {
+    /// Whether its current hop sets no option but the URL, the target and the fields, over HTTP/1.1: after it the
+    /// handle is good for another request.
+    var isPlain: Bool { url.scheme == "http" && request.method == .get && request.body == nil && !needsOwnConnection }
+
     /// The options of an HTTP request: its method, target, fields and body.
     func configureRequest(_ handle: EasyHandle, _ configuration: OriginClient.Configuration) {
         var fields = fields

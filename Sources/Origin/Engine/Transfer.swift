@@ -27,6 +27,7 @@ final class Transfer {
     private let ownSockets: OwnSockets
     private let stallTimeout: Duration
     private let timer: LoopTimer
+    private let answered: AnsweredTransfers
 
     // The transfer as a whole.
     var url: OriginURL
@@ -76,7 +77,7 @@ final class Transfer {
 
     init(
         control: OriginTransfer, request: OriginRequest, receiver: any OriginReceiver, url: OriginURL,
-        configuration: OriginClient.Configuration, timer: LoopTimer
+        configuration: OriginClient.Configuration, timer: LoopTimer, answered: AnsweredTransfers
     ) {
         self.control = control
         self.request = request
@@ -89,6 +90,7 @@ final class Transfer {
         timeLeft = configuration.totalTimeout
         stallTimeout = configuration.stallTimeout
         self.timer = timer
+        self.answered = answered
         queuedAt = timer.now
         lastProgress = timer.now
     }
@@ -311,6 +313,7 @@ final class Transfer {
             return false
         }
         answer = head
+        answered.note(self)
         return tell { try receiver.originDidAnswer(head) }
     }
 

@@ -14,10 +14,12 @@ final class TransferLoop {
     private var transfers: [UInt64: Transfer] = [:]
     private var active: [UnsafeMutableRawPointer: Transfer] = [:]
     private var urls = KnownURLs()
+    private var idleHandles: IdleHandles
     private let places: TransferPlaces
     /// Whether a place has become free since places were given to those who wait.
     private var hasFreedPlace = false
     private let timer: LoopTimer
+    private let answered = AnsweredTransfers()
     private let sockets = ConnectionSockets()
     private let ftpSockets = FTPSockets()
 
@@ -28,6 +30,7 @@ final class TransferLoop {
         self.inbox = inbox
         self.multi = multi
         timer = LoopTimer(clock: configuration.now)
+        idleHandles = IdleHandles(configuration)
         self.places = places
         // Connections that nobody uses stay open for the next transfer.
         let connections = (configuration.maxTransfers + configuration.threads - 1) / configuration.threads
@@ -45,6 +48,7 @@ final class TransferLoop {
             var count: Int32 = 0
             curl_multi_perform(multi, &count)
             let didFinish = finishDone()
+            answered.tellPause()
             // What is over gives its place to the next: no reason to wait.
             if isRunning && !didFinish && !hasFreedPlace { curl_multi_poll(multi, nil, 0, pollTime(), nil) }
         }
@@ -79,7 +83,7 @@ final class TransferLoop {
             if let words = request.body?.failure { throw OriginError(.uploadBroken(words)) }
             let transfer = Transfer(
                 control: control, request: request, receiver: receiver, url: url, configuration: configuration,
-                timer: timer)
+                timer: timer, answered: answered)
             transfers[control.id] = transfer
             enqueue(transfer)
         } catch {
@@ -121,7 +125,7 @@ final class TransferLoop {
     /// Sends the request of the current hop.
     private func tryOnce(_ transfer: Transfer) {
         transfer.retryAt = nil
-        let handle = EasyHandle()
+        let handle = idleHandles.take()
         transfer.configure(handle, configuration, sockets: sockets, ftpSockets: ftpSockets)
         transfer.begin()
         active[handle.pointer] = transfer
@@ -142,7 +146,9 @@ final class TransferLoop {
         }
         for (transfer, code) in done {
             let outcome = transfer.outcome(of: code)
+            let handle = transfer.handle
             release(transfer)
+            if case .complete = outcome, transfer.isPlain, let handle { idleHandles.keep(handle) }
             goOn(transfer, outcome)
         }
         return !done.isEmpty
@@ -276,6 +282,7 @@ final class TransferLoop {
     private func end() {
         for command in inbox.close() { _ = perform(command) }
         for transfer in Array(transfers.values) { finish(transfer, .failure(OriginError(.cancelled))) }
+        answered.tellPause()
         ftpSockets.interrupt()
         curl_multi_cleanup(multi)
     }

@@ -1,0 +1,32 @@
+import CCurl
+
+/// Handles of transfers that ended well, for the next ones: a new one costs a dozen allocations and thirty options.
+///
+/// Only those are kept after which libcurl leaves nothing behind (see ``EasyHandle``): of plain requests
+/// (``Transfer/isPlain``) that were answered. All have the common options of one configuration. Confined to one of the
+/// client's threads.
+struct IdleHandles {
+    private let configuration: OriginClient.Configuration
+    private var handles: [EasyHandle] = []
+    /// As many as may run at once on one thread, and few enough to be forgotten: each takes about 6 KiB.
+    private static let limit = 128
+
+    init(_ configuration: OriginClient.Configuration) {
+        self.configuration = configuration
+    }
+
+    /// A handle with the common options and nothing else.
+    mutating func take() -> EasyHandle {
+        if let handle = handles.popLast() { return handle }
+        let handle = EasyHandle()
+        handle.setCommonOptions(configuration)
+        return handle
+    }
+
+    /// Keeps a handle that libcurl has given back, after a plain request that was answered.
+    mutating func keep(_ handle: EasyHandle) {
+        guard handles.count < Self.limit else { return }
+        handle.forgetRequest()
+        handles.append(handle)
+    }
+}
