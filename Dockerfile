@@ -40,6 +40,7 @@ RUN apt-get update \
         libbrotli1 \
         libcurl4 \
         libgnutls30 \
+        libjemalloc2 \
         libmicrohttpd12 \
         libsqlite3-0 \
         libstdc++6 \

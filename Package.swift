@@ -24,7 +24,9 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ]),
+            ],
+            // What one thread allocates another one frees, all the time: glibc's malloc has the two wait for each other.
+            linkerSettings: [.linkedLibrary("jemalloc")]),
 
         // HTTP <-> service.
         .target(

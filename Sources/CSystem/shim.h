@@ -4,14 +4,28 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+/// jemalloc's, which the executable is linked with; NULL where glibc's malloc is in use, as in tests of parts. So its
+/// header, which is there only to build the executable, is not needed here.
+extern int mallctl(const char *name, void *old, size_t *old_length, void *value, size_t length) __attribute__((weak));
+
 /// Gives free memory back to the system, from the middle of the heap too. Swift's Glibc module does not have malloc.h.
 static inline void csystem_return_free_memory(void) {
+    // 4096 is MALLCTL_ARENAS_ALL.
+    if (mallctl) mallctl("arena.4096.purge", NULL, NULL, NULL, 0);
     malloc_trim(0);
+}
+
+/// Has jemalloc give back from a thread of its own what has been free for some seconds; else it does so only while
+/// memory is asked for.
+static inline void csystem_return_free_memory_soon(void) {
+    bool yes = true;
+    if (mallctl) mallctl("background_thread", NULL, NULL, &yes, sizeof yes);
 }
 
 /// Reads at `offset` what is in memory of a file, without waiting for the disk: the number of bytes, or -1, also when

@@ -5,6 +5,7 @@ import Larder
 import LarderAPI
 import Logging
 import MicroHTTPD
+import Primitives
 import ServiceLifecycle
 
 /// `larder serve`: runs the server until SIGTERM or SIGINT.
@@ -50,8 +51,9 @@ private enum ProcessLimits {
     /// Ignores SIGPIPE (a reader of the log that went away is no reason to end), SIGXFSZ (nor is a file that may not
     /// grow: writing to it fails, and that is an answer) and SIGUSR1 (which would end it before somebody listens to
     /// it), and raises the soft limit of open files to the hard one: each download takes a socket and a file, each
-    /// client a socket.
+    /// client a socket. What bursts leave of free memory goes back without being asked for.
     static func prepare() {
+        FreeMemory.giveBackSoon()
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)
         signal(SIGUSR1, SIG_IGN)
