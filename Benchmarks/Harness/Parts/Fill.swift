@@ -4,7 +4,8 @@ import Foundation
 struct Fill: BenchmarkPart {
     static let name = "fill"
     static let summary = """
-        Misses of /fetch from a fast origin, beside nginx's; stores of callers' data, beside bare SQLite that groups \
+        Misses of /fetch from a fast origin, beside nginx's, and beside a proxy of libmicrohttpd and libcurl alone that \
+        checks and keeps nothing: what the two libraries leave room for; stores of callers' data, beside bare SQLite that groups \
         its transactions in the same way and speaks no HTTP; and batches. Every turn begins with an empty cache.
         """
 
@@ -22,6 +23,10 @@ struct Fill: BenchmarkPart {
                 Contender(group: group, name: "Larder /fetch", baseline: "nginx") { [self] _ in
                     let url = try bench.origin.url("/\(size)/miss")
                     return try larder(bench, "fresh", ["GET", "0", threads, "0", "/fetch/\(url)"])
+                })
+            contenders.append(
+                Contender(group: group, name: "libmicrohttpd and libcurl", baseline: "nginx") { [self] _ in
+                    try turn(bench, BareProxy.start(bench), "fresh", ["GET", "0", threads, "0", "/\(size)/miss"])
                 })
         }
         contenders += stores(bench)

@@ -1,0 +1,13 @@
+/// libmicrohttpd and libcurl with nothing between them, the limit of misses: `Benchmarks/bare/proxy.c`.
+enum BareProxy {
+    /// Starts one before the scripted origin.
+    static func start(_ bench: Bench) throws -> Server {
+        let port = try unusedPort()
+        let origin = try bench.origin
+        let process = try bench.start(
+            "proxy", bench.program("proxy"), [String(port), String(bench.cores), String(origin.port)])
+        let server = Server(name: "libmicrohttpd and libcurl", port: port, process: process)
+        try server.waitUntilReady(origin.target(1, "ready"))
+        return server
+    }
+}
