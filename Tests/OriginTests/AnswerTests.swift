@@ -34,6 +34,26 @@ import Testing
         #expect(origin.connectionCount == 1)
     }
 
+    @Test("that a body is late is told once its head is there, and not of one that comes with its head")
+    func pause() async throws {
+        let gate = Gate("body")
+        let origin = try ScriptedOrigin { request, connection in
+            if request.target == "/together" { return try connection.respond(body: "body") }
+            try connection.sendHead(fields: [.contentLength: "4"])
+            try gate.waitBlocking()
+            try connection.send("body")
+        }
+        let late = client.start(origin.url("/late"))
+        try await late.didPause.wait()
+        #expect(late.head?.declaredLength == 4)
+        #expect(late.body.isEmpty)
+        gate.open()
+        try await late.summary()
+        let together = try await client.get(origin.url("/together"))
+        #expect(together.text == "body")
+        #expect(!together.didPause.isOpen)
+    }
+
     @Test("a body that comes after the answer to HEAD all the same is nobody's answer")
     func headWithBody() async throws {
         let origin = try ScriptedOrigin { request, connection in

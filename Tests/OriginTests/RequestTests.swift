@@ -42,6 +42,34 @@ import Testing
         }
     }
 
+    @Test("a handle that is used again brings nothing of the request before")
+    func usedAgain() async throws {
+        let client = OriginClient(configuration: .local { $0.threads = 1 })
+        let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "answer") }
+        let plain = ["GET /x HTTP/1.1", "Host: 127.0.0.1:\(origin.port)"]
+        for _ in 0..<2 {
+            try await client.get(origin.url("/x")) { $0.addsDefaultFields = false }
+            #expect(origin.requests.last?.lines == plain)
+            try await client.get(origin.url("/")) { request in
+                request.requestTarget = "/target?a=b"
+                request.fields[.ifNoneMatch] = "\"tag\""
+            }
+            #expect(origin.requests.last?.lines.first == "GET /target?a=b HTTP/1.1")
+            #expect(origin.requests.last?.fields[.userAgent] != nil)
+            try await client.get(origin.url("/x")) { request in
+                request.addsDefaultFields = false
+                request.method = .head
+            }
+            try await client.get(origin.url("/x")) { request in
+                request.addsDefaultFields = false
+                request.method = .post
+                request.body = OriginUpload(length: 0)
+                request.body?.finish()
+            }
+        }
+        #expect(origin.connectionCount < origin.requestCount)
+    }
+
     @Test("an Accept, User-Agent, Host and Expect of one's own are sent, empty ones too")
     func ownFields() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond() }

@@ -42,6 +42,50 @@ struct FetchStreamingTests {
         }
     }
 
+    @Test("the head of a short answer does not wait for a body that is late", arguments: ["max-age=60", "no-store"])
+    func lateBody(control: String) async throws {
+        let gate = Gate("body")
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.sendHead(fields: [.contentLength: "4", .cacheControl: control])
+            try gate.waitBlocking()
+            try connection.send("body")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let body = try await HTTPClient(port: server.api.port).withConnection { connection in
+                try connection.sendRequest("GET", "/fetch/" + origin.url("/a"))
+                #expect(try connection.readHead()[.contentLength] == "4")
+                gate.open()
+                return try connection.read(4)
+            }
+            #expect(body == Array("body".utf8))
+        }
+    }
+
+    @Test(
+        "a short body that comes with its head is the same, kept or not, as one that streams",
+        arguments: [1, 1_000, 16 << 10, 64 << 10, (64 << 10) + 1], ["max-age=60", "no-store"])
+    func bodyWithHead(length: Int, control: String) async throws {
+        let body = pattern(length, seed: 3)
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.respond(fields: [.cacheControl: control], body: body)
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let replies = try await withThrowingTaskGroup { group in
+                for _ in 0..<4 { group.addTask { try await get(server, origin.url("/a")) } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            for reply in replies {
+                #expect(reply.status == 200)
+                #expect(reply[.contentLength] == String(length))
+                #expect(reply.body == body)
+            }
+            let part = try await get(server, origin.url("/b"), [.range: "bytes=0-0"])
+            #expect(part.body == (control == "no-store" ? body : [body[0]]))
+        }
+    }
+
     @Test("who comes in the middle reads the beginning from the cache, a part too, and the rest as it comes")
     func joins() async throws {
         let gate = Gate("second half")

@@ -18,6 +18,7 @@ final class Collector: OriginReceiver {
 
     let didAnswerInterim = Gate("interim head")
     let didAnswer = Gate("head")
+    let didPause = Gate("pause after the head")
     let didSend = Gate("first byte")
     let received = Counter("bytes of the body")
     let didFinish = Gate("end of the transfer")
@@ -56,6 +57,10 @@ final class Collector: OriginReceiver {
         state.withLock { $0.heads.append(head) }
         didAnswer.open()
         if refusesAnswer { throw Refusal() }
+    }
+
+    func originDidPause() {
+        didPause.open()
     }
 
     func originDidSend(_ bytes: UnsafeRawBufferPointer) throws {
