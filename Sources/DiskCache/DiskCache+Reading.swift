@@ -141,18 +141,17 @@ extension DiskCache {
     /// - Parameter mayWait: whether this thread may wait for the disk.
     /// - Returns: `nil` when it would have to and may not.
     public func responses(
-        to url: String, limit: Int = Entry.variantLimit, mayWait: Bool
+        to url: ResponseURL, limit: Int = Entry.variantLimit, mayWait: Bool
     ) throws(DiskCacheError) -> [Entry]? {
-        let md5 = CacheKey.url(canonical: url).text
-        return try parts.access.settled { () throws(DiskCacheError) in
-            let lookup = try parts.reader.variants(ofMD5: md5, limit: limit, mayWait: mayWait)
+        try parts.access.settled { () throws(DiskCacheError) in
+            let lookup = try parts.reader.variants(ofMD5: url.md5, limit: limit, mayWait: mayWait)
             guard case .found(let rows) = lookup else { return nil }
-            return rows.filter { $0.entry.url == url }.map { current($0.entry) }
+            return rows.filter { $0.entry.url == url.text }.map { current($0.entry) }
         }
     }
 
     /// ``responses(to:limit:mayWait:)``, and waits.
-    public func responses(to url: String, limit: Int = Entry.variantLimit) throws(DiskCacheError) -> [Entry] {
+    public func responses(to url: ResponseURL, limit: Int = Entry.variantLimit) throws(DiskCacheError) -> [Entry] {
         try responses(to: url, limit: limit, mayWait: true) ?? []
     }
 
@@ -203,13 +202,13 @@ extension DiskCache {
     }
 
     /// Says later whether what ``responses(to:limit:)`` found is still so. Take it before.
-    public func mark(ofResponsesTo url: String) -> ChangeMark {
-        parts.responseChanges.mark(CacheKey.url(canonical: url).text)
+    public func mark(ofResponsesTo url: ResponseURL) -> ChangeMark {
+        parts.responseChanges.mark(url.md5)
     }
 
     /// Has every ``ChangeMark`` of that URL be out of date: there is a newer response to it, though not stored yet.
-    public func noteChange(ofResponsesTo url: String) {
-        parts.responseChanges.change(CacheKey.url(canonical: url).text)
+    public func noteChange(ofResponsesTo url: ResponseURL) {
+        parts.responseChanges.change(url.md5)
     }
 
     // MARK: - Steps

@@ -18,9 +18,9 @@ extension DiskCache {
 
     /// Begins to receive an origin's answer to a URL, of which only its head will tell which variant it is: until
     /// ``Reservation/decide(_:tags:)`` says so, a purge of any variant of the URL means it.
-    public func reserve(responseTo url: String, tags: [String] = []) -> Reservation {
+    public func reserve(responseTo url: ResponseURL, tags: [String] = []) -> Reservation {
         let flight = Flight(
-            key: .response(to: url, variant: ""), kind: .response, url: url, tags: tags, isVariantOpen: true)
+            key: .response(to: url, variant: ""), kind: .response, url: url.text, tags: tags, isVariantOpen: true)
         return Reservation(flight, parts: parts, writer: writer)
     }
 

@@ -4,7 +4,7 @@ import GRDB
 /// it has prepared by the whole text, which must be hashed to find it.
 final class StoreStatements {
     private let db: Database
-    private var heldStatement, insertStatement, fullVariantsStatement: DirectStatement?
+    private var heldStatement, insertStatement, variantStatement, fullVariantsStatement: DirectStatement?
     private var longFieldsStatement: DirectStatement?
 
     init(_ db: Database) {
@@ -19,6 +19,11 @@ final class StoreStatements {
     /// Adds a row of ``EntryRow/bind(to:)``.
     var insert: DirectStatement {
         get throws { try prepared(&insertStatement, Self.insertion) }
+    }
+
+    /// Whether there is an entry with a key between two.
+    var variant: DirectStatement {
+        get throws { try prepared(&variantStatement, "SELECT 1 FROM entries WHERE key > ? AND key < ? LIMIT 1") }
     }
 
     /// Whether there are ``Entry/variantLimit`` responses or more with keys between two.

@@ -48,10 +48,17 @@ public struct CacheKey: Hashable, Sendable {
 
     /// The key of one variant of what an origin answers to a URL: the URL's MD5, a dot, and 8 hexadecimal digits made
     /// of `variant`, whatever tells the URL's variants apart.
-    public static func response(to url: String, variant: String) -> CacheKey {
-        let variant = Substring(MD5Name.of(variant).utf8.prefix(variantLength))
-        return CacheKey(text: "\(MD5Name.of(url)).\(variant)", form: .response)
+    public static func response(to url: ResponseURL, variant: String) -> CacheKey {
+        // Most URLs have one variant, which nothing has to tell apart.
+        let name = variant.isEmpty ? onlyVariant : variantName(variant)
+        return CacheKey(text: url.md5 + "." + name, form: .response)
     }
+
+    private static func variantName(_ variant: String) -> Substring {
+        Substring(MD5Name.of(variant).utf8.prefix(variantLength))
+    }
+
+    private static let onlyVariant = variantName("")
 
     /// A caller's own key.
     ///

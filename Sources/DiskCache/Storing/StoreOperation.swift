@@ -13,9 +13,11 @@ struct StoreOperation: Sendable {
 
     func run(_ context: WriteContext) throws -> PublishOutcome {
         guard let flight = context.parts.flights.flight(flight) else { throw DiskCacheError.reservationEnded }
-        let old = try context.index.row(forKey: key.text)
+        // Mostly it is the first response to its URL: then there is nothing that it replaces, or has to make room.
+        let isFirst = try key.form == .response && !context.index.hasVariants(ofMD5: key.md5Hex)
+        let old = try isFirst ? nil : context.index.row(forKey: key.text)
         if let condition, !condition(old?.entry) { throw DiskCacheError.conditionFailed }
-        if try flight.purged.isSet || !hasRoom(replacing: old?.entry, context) {
+        if try flight.purged.isSet || !(isFirst || hasRoom(replacing: old?.entry, context)) {
             // What a purge of its key left behind is none of this entry's: it is as if there had never been one.
             let entry = entry(version: 0, path: nil, tags: flight.tags, replacing: nil, context)
             return .notKept(entry, body: body.stored)

@@ -59,6 +59,15 @@ extension WriteContext {
 }
 
 extension IndexWriter {
+    /// Whether there may be a response whose key begins with that MD5; a caller's key that begins alike counts, too.
+    func hasVariants(ofMD5 md5: String) throws -> Bool {
+        var statement = try statements.variant
+        let (first, last) = ResponseKeys.bounds(ofMD5: md5)
+        statement.bind(first)
+        statement.bind(last)
+        return try statement.hasRow()
+    }
+
     /// Whether there are as many responses whose keys begin with that MD5 as may be: nearly always a look at one place.
     fileprivate func hasFullVariants(ofMD5 md5: String) throws -> Bool {
         var statement = try statements.fullVariants

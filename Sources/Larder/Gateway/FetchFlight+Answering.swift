@@ -171,7 +171,7 @@ extension FetchFlight: OriginReceiver {
                 Self.fits(length, in: reservation)
             else { return (nil, nil) }
             reservation.decide(
-                .response(to: url, variant: stored.variantText), tags: CacheGroups(answer.fields).names)
+                .response(to: leader.url, variant: stored.variantText), tags: CacheGroups(answer.fields).names)
             state.withLock { $0.stored = stored }
             return (stored, nil)
         }

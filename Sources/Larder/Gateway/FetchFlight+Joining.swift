@@ -76,7 +76,7 @@ extension FetchFlight {
             return !state.isWholeNoted
         }
         guard isFirst else { return }
-        tools.cache.noteChange(ofResponsesTo: url)
+        tools.cache.noteChange(ofResponsesTo: leader.url)
         gateway.group.leave(self)
     }
 

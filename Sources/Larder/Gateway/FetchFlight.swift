@@ -34,13 +34,20 @@ final class FetchFlight: Sendable {
     }
 
     /// What an answer that may be shared consists of.
-    struct Shared: Sendable {
-        var head: StoredResponse
+    final class Shared: Sendable {
+        let head: StoredResponse
         /// The key of the entry to be.
-        var key: String
-        var flow: BodyFlow
+        let key: String
+        let flow: BodyFlow
         /// The length of the body; `nil` when the origin did not state it.
-        var length: Int64?
+        let length: Int64?
+
+        init(head: StoredResponse, key: String, flow: BodyFlow, length: Int64?) {
+            self.head = head
+            self.key = key
+            self.flow = flow
+            self.length = length
+        }
     }
 
     /// What becomes of somebody who asks while the flight is under way.
@@ -158,7 +165,7 @@ final class FetchFlight: Sendable {
     func reserve() {
         guard isKeepable else { return }
         let tags = state.withLock(\.tags)
-        let reservation = tools.cache.reserve(responseTo: url, tags: tags.sorted())
+        let reservation = tools.cache.reserve(responseTo: leader.url, tags: tags.sorted())
         state.withLock { state in
             state.reservation = reservation
             reservation.addTags(state.tags.subtracting(tags).sorted())

@@ -13,7 +13,7 @@ extension Gateway {
             head.update(fromHEAD: answer, for: call.cacheRequest) != .unrelated
         else { return }
         (head.grant, head.selection) = (judged.grant, judged.selection)
-        let reservation = tools.cache.reserve(responseTo: head.url)
+        let reservation = tools.cache.reserve(responseTo: call.url)
         reservation.decide(CacheKey(held.entry.key) ?? reservation.key, tags: CacheGroups(head.fields).names)
         // Unless it was replaced meanwhile: then this is about another.
         let refresh = call.refresh(of: held.entry, head, from: answer.requestedAt, to: answer.receivedAt)

@@ -6,10 +6,10 @@ import Primitives
 /// What is under way.
 extension Gateway {
     /// How many requests to origins are under way.
-    public var flightCount: Int { state.withLock { $0.flights.count } }
+    public var flightCount: Int { shards.forEach { $0.flights.count }.reduce(0, +) }
 
     /// The requests to origins that are under way, the oldest first.
-    var flights: [FetchFlight] { state.withLock { $0.flights.all } }
+    var flights: [FetchFlight] { shards.forEach { $0.flights.all }.flatMap(\.self).sorted { $0.number < $1.number } }
 
     /// Ends those that nobody waits for or reads any more.
     func endUnread() {
@@ -18,16 +18,16 @@ extension Gateway {
 
     /// Refuses new requests from now on, and ends those that run.
     public func stop() {
-        let flights = state.withLock { state in
+        let flights = shards.forEach { state in
             state.isStopping = true
             return state.flights.all
         }
-        for flight in flights { flight.cancel() }
+        for flight in flights.joined() { flight.cancel() }
     }
 
     /// What is to be served in place of a stored response: a newer one that has come whole and is not stored yet.
     func newerAnswer(for call: GatewayCall, insteadOf held: StoredResponse) -> FetchFlight.Shared? {
-        let flights = state.withLock { $0.flights.answered(for: call) }
+        let flights = shards.withState(of: call.url) { $0.flights.answered(for: call) }
         // Several may be under way to the writer: the one that departed last is the one that stays.
         for flight in flights.reversed() {
             if let answer = flight.wholeAnswer(for: call, insteadOf: held) { return answer }
@@ -60,7 +60,7 @@ extension Gateway {
         let background = GatewayCall(request, interim: { _, _ in }) { result in
             if case .success(let answer) = result, case .live(let live) = answer.body { live.dismiss() }
         }
-        let isUnderWay = state.withLock { state in
+        let isUnderWay = shards.withState(of: background.url) { state in
             state.flights.refreshing(held.entry.key).contains { $0.refreshes(held) }
         }
         if !isUnderWay { send(background, held: held, isValidating: !Validators(held.head.fields).isEmpty) }
@@ -70,12 +70,12 @@ extension Gateway {
     ///
     /// - Parameter head: `nil` when nobody else may have that answer, or may not any more.
     func noteHead(_ head: StoredResponse?, of flight: FetchFlight) {
-        state.withLock { $0.flights.noteHead(head, of: flight) }
+        shards.withState(of: flight.leader.url) { $0.flights.noteHead(head, of: flight) }
     }
 
     /// A flight has ended.
     func remove(_ flight: FetchFlight) {
-        state.withLock { $0.flights.remove(flight) }
+        shards.withState(of: flight.leader.url) { $0.flights.remove(flight) }
         group.leave(flight)
     }
 
@@ -83,6 +83,6 @@ extension Gateway {
     /// behind each other.
     func learn(of call: GatewayCall, isShareable: Bool) {
         let now = tools.clock.now()
-        state.withLock { $0.hints.note(call.sharingHash, isShareable: isShareable, now: now) }
+        shards.withState(of: call.url) { $0.hints.note(call.sharingHash, isShareable: isShareable, now: now) }
     }
 }

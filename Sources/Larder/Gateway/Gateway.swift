@@ -11,23 +11,16 @@ import Primitives
 /// With no ttl from the caller it is a shared cache in the sense of RFC 9111; every decision of that kind is made by
 /// `HTTPCaching`. Here is only who asks when, and where the bytes go.
 ///
-/// Invariants, under `state`'s lock: a flight is in `flights` from before it departs until its answer is stored, or
-/// will not be. An answer can be found there by whom it is for before anybody gets it. The order of locks is this one,
-/// then a flight's, then a call's.
+/// Invariants, under a shard's lock: a flight is in `flights` of the shard of its URL from before it departs until its
+/// answer is stored, or will not be. An answer can be found there by whom it is for before anybody gets it. The order
+/// of locks is this one, then a flight's, then a call's; nobody holds two shards'.
 public final class Gateway: Sendable {
     /// The longest head that is kept, in bytes of its stored form.
     static let headLimit = 64 << 10
 
-    struct State {
-        var flights = FetchFlightTable()
-        /// By ``GatewayCall/sharingHash``.
-        var hints = SharingHints()
-        var isStopping = false
-    }
-
     let tools: FetchFlight.Tools
     let group: GatewayGroup
-    let state = Locked(State())
+    let shards = GatewayShards()
     let patience: Duration
     /// For what has to happen later, or on another thread; some of it waits for room on disk.
     let queue = DispatchQueue(label: "larder.gateway", attributes: .concurrent)
@@ -131,9 +124,9 @@ public final class Gateway: Sendable {
     func lookUp(
         _ call: GatewayCall, mayWait: Bool
     ) -> (selected: HeldResponse?, anyOther: HeldResponse?, changes: ChangeMark)? {
-        let changes = tools.cache.mark(ofResponsesTo: call.request.url.string)
+        let changes = tools.cache.mark(ofResponsesTo: call.url)
         let found = Result { () throws(DiskCacheError) in
-            try tools.cache.responses(to: call.request.url.string, mayWait: mayWait)
+            try tools.cache.responses(to: call.url, mayWait: mayWait)
         }
         if case .success(nil) = found { return nil }
         let entries = (try? found.get()) ?? []
@@ -178,7 +171,7 @@ public final class Gateway: Sendable {
         }
         let now = tools.clock.now()
         let url = call.request.url.string
-        let role: Role = state.withLock { state in
+        let role: Role = shards.withState(of: call.url) { state in
             guard !state.isStopping else { return .refused }
             let isShared = call.mayWait && state.hints.isShareable(call.sharingHash, now: now)
             var known = (held ?? anyOther)?.head ?? state.flights.latestHead(ofURL: url)

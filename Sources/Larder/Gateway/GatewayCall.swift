@@ -27,12 +27,15 @@ final class GatewayCall: Sendable {
     }
 
     let request: GatewayRequest
+    /// What it asks for, as the cache knows it.
+    let url: ResponseURL
     /// The request, as far as caching goes.
     let cacheRequest: CacheRequest
     private let state: Locked<State>
 
     init(_ request: GatewayRequest, interim: @escaping Interim, completion: @escaping Completion) {
         self.request = request
+        url = ResponseURL(request.url.string)
         let authorization = Self.digest(of: request.fields[fields: .authorization])
         cacheRequest = CacheRequest(
             method: request.method, url: request.url.string, fields: request.fields, callerTTL: request.ttl,

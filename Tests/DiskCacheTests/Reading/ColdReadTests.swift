@@ -172,7 +172,7 @@ struct ColdReadTests {
     @Test("is told of origins' answers, too")
     func responses() async throws {
         let fixture = try CacheFixture()
-        let url = "http://h/r"
+        let url = ResponseURL("http://h/r")
         try await fixture.withCache { cache async throws in
             guard try canTell(fixture.namespace + "/index.sqlite") else { return }
             try await forget(of: cache, in: fixture) { try cache.responses(to: url, mayWait: false) == nil }

@@ -7,16 +7,16 @@ import Testing
 @Suite("Purges by tags that are known late")
 struct LateTagTests {
     private let url = "https://example.com/a"
-    private let mine = CacheKey.response(to: "https://example.com/a", variant: "mine")
+    private let mine = CacheKey.response(to: ResponseURL("https://example.com/a"), variant: "mine")
 
     @Test("a response that turns out to have a tag that was purged after its request left is not kept")
     func lateTag() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
-            let early = cache.reserve(responseTo: url)
-            let other = cache.reserve(responseTo: url)
+            let early = cache.reserve(responseTo: ResponseURL(url))
+            let other = cache.reserve(responseTo: ResponseURL(url))
             try await cache.remove(matching: EntryFilter(prefix: "https://example.com/", tag: "g", kind: .response))
-            let late = cache.reserve(responseTo: url)
+            let late = cache.reserve(responseTo: ResponseURL(url))
             for (reservation, tag) in [(early, "g"), (other, "h"), (late, "g")] {
                 #expect(!reservation.isPurged)
                 reservation.decide(mine, tags: [tag])
@@ -29,7 +29,7 @@ struct LateTagTests {
                 Issue.record("it was kept")
                 return
             }
-            #expect(try cache.responses(to: url).isEmpty)
+            #expect(try cache.responses(to: ResponseURL(url)).isEmpty)
         }
     }
 
@@ -37,7 +37,7 @@ struct LateTagTests {
     func elsewhere() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
-            let reservation = cache.reserve(responseTo: url)
+            let reservation = cache.reserve(responseTo: ResponseURL(url))
             try await cache.remove(matching: [
                 EntryFilter(prefix: "https://example.org/", tag: "g"), EntryFilter(tag: "g", kind: .download),
                 EntryFilter(tag: "g", state: .stale),
@@ -73,7 +73,7 @@ struct LateTagTests {
     func tooMany() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
-            let reservations = (0..<4).map { _ in cache.reserve(responseTo: url, tags: ["early"]) }
+            let reservations = (0..<4).map { _ in cache.reserve(responseTo: ResponseURL(url), tags: ["early"]) }
             func purge(_ numbers: Range<Int>) async throws {
                 try await cache.remove(matching: numbers.map { EntryFilter(tag: "t\($0)") })
             }
@@ -93,7 +93,7 @@ struct LateTagTests {
     func decided() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
-            let reservations = (0..<3).map { _ in cache.reserve(responseTo: url) }
+            let reservations = (0..<3).map { _ in cache.reserve(responseTo: ResponseURL(url)) }
             for reservation in reservations { reservation.decide(mine, tags: ["g"]) }
             reservations[1].addTags(["g"])
             reservations[2].addTags(["h"])
@@ -111,8 +111,8 @@ struct LateTagTests {
     func spared() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
-            let mine = cache.reserve(responseTo: url)
-            let other = cache.reserve(responseTo: url)
+            let mine = cache.reserve(responseTo: ResponseURL(url))
+            let other = cache.reserve(responseTo: ResponseURL(url))
             try await cache.remove(matching: [EntryFilter(tag: "g")], sparing: mine)
             for reservation in [mine, other] { reservation.decide(self.mine, tags: ["g"]) }
             #expect(!mine.isPurged)

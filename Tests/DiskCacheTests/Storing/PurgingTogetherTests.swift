@@ -55,8 +55,8 @@ struct PurgingTogetherTests {
             let url = "http://h/a"
             let filters = [EntryFilter(url: url), EntryFilter(prefix: "http://h/", tag: "g", kind: .response)]
             try await cache.store("held", url: url)
-            let mine = cache.reserve(responseTo: url, tags: ["g"])
-            let other = cache.reserve(responseTo: url)
+            let mine = cache.reserve(responseTo: ResponseURL(url), tags: ["g"])
+            let other = cache.reserve(responseTo: ResponseURL(url))
             #expect(try await cache.remove(matching: filters, sparing: mine) == 1)
             #expect(!mine.isPurged)
             #expect(other.isPurged)
@@ -65,7 +65,7 @@ struct PurgingTogetherTests {
                 Issue.record("it was not kept")
                 return
             }
-            let next = cache.reserve(responseTo: url)
+            let next = cache.reserve(responseTo: ResponseURL(url))
             try await cache.remove(matching: filters, sparing: other)
             #expect(next.isPurged)
         }
@@ -77,8 +77,8 @@ struct PurgingTogetherTests {
         try await fixture.withCache { cache async throws in
             let elsewhere = try fixture.open { $0.namespace = "elsewhere" }
             defer { elsewhere.close() }
-            let here = cache.reserve(responseTo: "http://h/a")
-            let there = elsewhere.reserve(responseTo: "http://h/a")
+            let here = cache.reserve(responseTo: ResponseURL("http://h/a"))
+            let there = elsewhere.reserve(responseTo: ResponseURL("http://h/a"))
             try await cache.remove(matching: [.all], sparing: there)
             #expect(here.isPurged)
             #expect(!there.isPurged)
@@ -116,9 +116,9 @@ struct PurgingTogetherTests {
         try await fixture.withCache { cache async throws in
             // Of another host; of the same URL, one of which the tag is known; of another URL.
             let reservations =
-                (0..<20).map { cache.reserve(responseTo: "http://other/\($0)") }
-                + (0..<20).map { cache.reserve(responseTo: "http://h/a", tags: $0 == 0 ? ["t3"] : []) }
-                + [cache.reserve(responseTo: "http://h/b")]
+                (0..<20).map { cache.reserve(responseTo: ResponseURL("http://other/\($0)")) }
+                + (0..<20).map { cache.reserve(responseTo: ResponseURL("http://h/a"), tags: $0 == 0 ? ["t3"] : []) }
+                + [cache.reserve(responseTo: ResponseURL("http://h/b"))]
             let statements = Recorder<String>()
             try await cache.onIndex { db in
                 db.trace { event in

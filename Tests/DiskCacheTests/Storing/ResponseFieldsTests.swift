@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The fields of all responses to one URL")
 struct ResponseFieldsTests {
-    private let url = "https://example.com/a"
+    private let url = ResponseURL("https://example.com/a")
     private let fixture: CacheFixture
 
     init() throws {

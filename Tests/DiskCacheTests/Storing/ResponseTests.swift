@@ -14,8 +14,8 @@ struct ResponseTests {
         _ body: String, variant: String, to other: String? = nil, tags: [String] = [], in cache: DiskCache
     ) async throws -> Entry {
         let url = other ?? url
-        let reservation = cache.reserve(responseTo: url, tags: tags)
-        reservation.decide(.response(to: url, variant: variant))
+        let reservation = cache.reserve(responseTo: ResponseURL(url), tags: tags)
+        reservation.decide(.response(to: ResponseURL(url), variant: variant))
         try reservation.receive(Array(body.utf8))
         return try await reservation.publish(EntryMetadata(ttl: .seconds(9))).entry
     }
@@ -30,8 +30,8 @@ struct ResponseTests {
             try await cache.store("other", url: url + "b")
             #expect(first.key.hasPrefix(md5 + ".") && first.key.count == 41)
             #expect(first.key != second.key)
-            #expect(Set(try cache.responses(to: url).map(\.key)) == [first.key, second.key])
-            #expect(try cache.responses(to: url + "b").isEmpty)
+            #expect(Set(try cache.responses(to: ResponseURL(url)).map(\.key)) == [first.key, second.key])
+            #expect(try cache.responses(to: ResponseURL(url + "b")).isEmpty)
             #expect(try await cache.stored(second.key)?.text() == "br")
             #expect(try await cache.text(url: url) == "downloaded")
         }
@@ -49,17 +49,17 @@ struct ResponseTests {
             try await cache.store("downloaded", url: url)
             _ = try await cache.update(entries[0].key, pinned: true)
             fixture.clock.advance(by: .seconds(1))
-            let confirmation = cache.reserve(responseTo: url)
-            confirmation.decide(.response(to: url, variant: "1"))
+            let confirmation = cache.reserve(responseTo: ResponseURL(url))
+            confirmation.decide(.response(to: ResponseURL(url), variant: "1"))
             var refresh = EntryRefresh(ttl: .seconds(9))
             refresh.downloadEndDate = fixture.clock.now()
             _ = try await confirmation.publishUnchanged(entries[1], refresh)
             // What is there already is no new variant.
             _ = try await store("again", variant: "3", in: cache)
-            #expect(try cache.responses(to: url).count == 256)
+            #expect(try cache.responses(to: ResponseURL(url)).count == 256)
 
             let new = try await store("new", variant: "new", in: cache)
-            let held = Set(try cache.responses(to: url, limit: 300).map(\.key))
+            let held = Set(try cache.responses(to: ResponseURL(url), limit: 300).map(\.key))
             #expect(held == Set((entries + [new]).map(\.key)).subtracting([entries[2].key]))
             #expect(try await cache.stored(entries[2].key) == nil)
             _ = try await store("newer", variant: "newer", in: cache)
@@ -70,8 +70,8 @@ struct ResponseTests {
 
             // All of them pinned: nothing goes, and nothing more is kept. Other URLs do not mind.
             try await cache.onIndex { try? $0.execute(sql: "UPDATE entries SET pinned = 1") }
-            let reservation = cache.reserve(responseTo: url)
-            reservation.decide(.response(to: url, variant: "newest"))
+            let reservation = cache.reserve(responseTo: ResponseURL(url))
+            reservation.decide(.response(to: ResponseURL(url), variant: "newest"))
             try reservation.receive(Array("newest".utf8))
             guard case .notKept(_, body: .some) = try await reservation.publish(EntryMetadata(ttl: .seconds(9))) else {
                 Issue.record("it was kept")
@@ -94,7 +94,7 @@ struct ResponseTests {
             try await cache.store("3", url: url)
             try await cache.store("4", url: url + "b")
             #expect(try await cache.remove(matching: EntryFilter(md5: md5)) == 3)
-            #expect(try cache.responses(to: url).isEmpty)
+            #expect(try cache.responses(to: ResponseURL(url)).isEmpty)
             #expect(cache.totals.entries == 1)
         }
     }
@@ -103,15 +103,15 @@ struct ResponseTests {
     func openVariant() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
-            let open = cache.reserve(responseTo: url)
-            let decided = cache.reserve(responseTo: url)
-            decided.decide(.response(to: url, variant: "mine"))
-            let other = cache.reserve(responseTo: url + "b")
-            try await cache.remove(CacheKey.response(to: url, variant: "yours").text)
+            let open = cache.reserve(responseTo: ResponseURL(url))
+            let decided = cache.reserve(responseTo: ResponseURL(url))
+            decided.decide(.response(to: ResponseURL(url), variant: "mine"))
+            let other = cache.reserve(responseTo: ResponseURL(url + "b"))
+            try await cache.remove(CacheKey.response(to: ResponseURL(url), variant: "yours").text)
             #expect(open.isPurged)
             #expect(!decided.isPurged)
             #expect(!other.isPurged)
-            try await cache.remove(CacheKey.response(to: url, variant: "mine").text)
+            try await cache.remove(CacheKey.response(to: ResponseURL(url), variant: "mine").text)
             #expect(decided.isPurged)
         }
     }
@@ -121,7 +121,7 @@ struct ResponseTests {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
             _ = try await store("old", variant: "", tags: ["news"], in: cache)
-            let reservation = cache.reserve(responseTo: url)
+            let reservation = cache.reserve(responseTo: ResponseURL(url))
             #expect(try await cache.remove(matching: EntryFilter(tag: "news")) == 1)
             #expect(reservation.isPurged)
         }
@@ -135,7 +135,7 @@ struct ResponseTests {
         let cache = try fixture.open()
         defer { cache.close() }
         let text = Array(longText(length).utf8)
-        let reservation = cache.reserve(responseTo: url)
+        let reservation = cache.reserve(responseTo: ResponseURL(url))
         let body = reservation.body
         #expect(try body.read(at: 0, upTo: 10).count == 0)
         try reservation.receive(Array(text[..<300]))
@@ -151,7 +151,7 @@ struct ResponseTests {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
             let text = longText(200_000)
-            let reservation = cache.reserve(responseTo: url)
+            let reservation = cache.reserve(responseTo: ResponseURL(url))
             let body = reservation.body
             try reservation.receive(Array(text.utf8))
             _ = try await reservation.publish(EntryMetadata(ttl: .seconds(9)))

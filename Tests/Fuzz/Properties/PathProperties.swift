@@ -13,7 +13,7 @@ enum PathProperties {
             bodies.append((CacheKey.url(canonical: text), text))
             if let url = try? CanonicalURL(text).string {
                 bodies.append((CacheKey.url(canonical: url), url))
-                bodies.append((CacheKey.response(to: url, variant: "x"), url))
+                bodies.append((CacheKey.response(to: ResponseURL(url), variant: "x"), url))
             }
             if let key = try? CacheKey.data(text) { bodies.append((key, nil)) }
             for (key, url) in bodies {

@@ -89,6 +89,33 @@ struct BodyFlowTests: Sendable {
         #expect(demands.elements.isEmpty)
     }
 
+    @Test("a part that is there is taken whole, and one that is not, is too long or in pieces is not")
+    func taken() throws {
+        let flow = flow()
+        #expect(flow.take(0..<1_000) == nil)
+        send(bytes(1_000), to: flow)
+        #expect(flow.take(0..<1_001) == nil)
+        #expect(flow.take(0..<0) == nil)
+        #expect(!flow.hasBeenRead)
+        #expect(try Array(#require(flow.take(0..<1_000)).bytes) == bytes(1_000))
+        #expect(flow.hasBeenRead)
+        flow.complete()
+        #expect(demands.elements.isEmpty)
+
+        let pieces = self.flow()
+        send(bytes(10), to: pieces)
+        send(bytes(10, from: 10), to: pieces)
+        #expect(pieces.take(0..<20) == nil)
+
+        let kept = try KeptBody()
+        let keptFlow = self.flow(kept: kept.reservation.body)
+        let all = bytes(BodyFlow.lengthAtOnce + 1)
+        try kept.reservation.receive(all)
+        send(all, to: keptFlow)
+        #expect(keptFlow.take(0..<Int64(all.count)) == nil)
+        #expect(try Array(#require(keptFlow.take(1..<Int64(all.count))).bytes) == Array(all[1...]))
+    }
+
     @Test("a slow client makes the origin wait when nothing is kept, and go on later")
     func pace() {
         let flow = flow()
@@ -221,7 +248,7 @@ struct BodyFlowTests: Sendable {
             temporary = try TemporaryDirectory("larder-flow")
             let directory = try CacheDirectory(path: temporary.path("cache"))
             cache = try DiskCache(in: directory, configuration: DiskCache.Configuration())
-            reservation = cache.reserve(responseTo: "https://example.com/")
+            reservation = cache.reserve(responseTo: ResponseURL("https://example.com/"))
         }
 
         deinit { cache.close() }
