@@ -8,7 +8,6 @@
 #include "serve.h"
 
 #include <curl/curl.h>
-#include <stdatomic.h>
 #include <strings.h>
 
 enum { FIELDS = 3, IDLE = 1024 };

@@ -10,8 +10,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/// jemalloc's, which the executable is linked with; NULL where glibc's malloc is in use, as in tests of parts. So its
-/// header, which is there only to build the executable, is not needed here.
+/// jemalloc's, which the executable is linked with; NULL where glibc's malloc is in use, as in the benchmarks. So parts
+/// that know nothing of it need neither it nor its header.
 extern int mallctl(const char *name, void *old, size_t *old_length, void *value, size_t length) __attribute__((weak));
 
 /// Gives free memory back to the system, from the middle of the heap too. Swift's Glibc module does not have malloc.h.

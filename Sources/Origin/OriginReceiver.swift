@@ -14,8 +14,9 @@ public protocol OriginReceiver: AnyObject, Sendable {
     func originDidAnswer(_ head: OriginHead) throws
     /// The next bytes of the body, valid during the call only; never empty. What is thrown ends the transfer.
     func originDidSend(_ bytes: UnsafeRawBufferPointer) throws
-    /// All that has come by now of an answer whose head came just before was given, and there will be more: whoever
-    /// waits for what comes with the head need not wait any longer. Once an answer at most. Nothing by default.
+    /// All that had come of an answer together with its head was given, as far as the transfer is not paused, and there
+    /// will be more: whoever waits for what comes with the head need not wait any longer. Once an answer, unless that
+    /// is over by then. Nothing by default.
     func originDidPause()
     /// The end. Only `success` says that the body is complete.
     func originDidFinish(_ result: Result<OriginSummary, OriginError>)

@@ -66,6 +66,7 @@ extension FetchFlight: OriginReceiver {
         }
         let (length, isUnsent) = state.withLock { ($0.head?.declaredLength, $0.unsent != nil) }
         let isWhole = length.map { flow.receivedCount + Int64(bytes.count) >= $0 } ?? false
+        // What nobody has yet is noted when it is passed on.
         if isWhole, !isUnsent, reservation != nil { noteWholeAnswer() }
         flow.receive(bytes)
         if isWhole { passOn() }
@@ -76,7 +77,7 @@ extension FetchFlight: OriginReceiver {
     }
 
     func originDidFinish(_ result: Result<OriginSummary, OriginError>) {
-        passOn()
+        if case .success = result { passOn() } else { passOn(isBroken: true) }
         let (phase, flow, isEarly) = state.withLock { state in
             // What is being invalidated comes first.
             guard case .answered = state.phase, state.flow == nil else { return (state.phase, state.flow, false) }
@@ -102,7 +103,7 @@ extension FetchFlight: OriginReceiver {
 
     // MARK: - The head
 
-    /// It is known what becomes of the answer: whoever waits gets it.
+    /// It is known what becomes of the answer: whoever waits gets it, at once or with a short body that comes with it.
     ///
     /// - Parameter isOnItsWay: whether the origin will say what comes of the body, or ``originDidPause()``, after this.
     private func begin(_ answer: OriginAnswer, _ head: OriginHead, isOnItsWay: Bool = false) {
@@ -136,13 +137,14 @@ extension FetchFlight: OriginReceiver {
     }
 
     /// Whoever waits gets the answer, if it is known and they do not have it.
-    private func passOn() {
+    ///
+    /// - Parameter isBroken: whether it will never be whole: then only its own client gets it.
+    private func passOn(isBroken: Bool = false) {
         let (unsent, stored, flow) = state.withLock { state in
-            // It may have been given up meanwhile, and is not kept then.
             (state.unsent.take(), state.stored, state.flow)
         }
         guard let unsent, let flow else { return }
-        answerAll(unsent.answer, unsent.head, stored, unsent.pass, flow: flow)
+        answerAll(unsent.answer, unsent.head, stored, unsent.pass, flow: flow, isBroken: isBroken)
     }
 
     /// libmicrohttpd sends no answer before it has the whole request. So an origin that answers as it reads, at length,
@@ -188,26 +190,21 @@ extension FetchFlight: OriginReceiver {
     }
 
     func answerAll(
-        _ answer: OriginAnswer, _ head: OriginHead, _ stored: StoredResponse?, _ pass: PassReason?, flow: BodyFlow
+        _ answer: OriginAnswer, _ head: OriginHead, _ stored: StoredResponse?, _ pass: PassReason?, flow: BodyFlow,
+        isBroken: Bool
     ) {
         let now = tools.clock.now()
-        let shared = stored.flatMap { stored in
+        let answered = stored.flatMap { stored in
             state.withLock(\.reservation).map {
                 Shared(head: stored, key: $0.key.text, flow: flow, length: head.declaredLength)
             }
         }
         // What came for a request that wants an answer of its own, or answers its conditions, tells nothing of others.
         if leader.mayWait, isKeepable, ![304, 412].contains(answer.status) {
-            gateway.learn(of: leader, isShareable: shared.map { leader.isFit($0.head, now: now) } ?? false)
-        }
-        let isOpen = state.withLock { state in
-            guard case .waiting = state.phase else { return false }
-            state.phase = .answered(shared)
-            return true
+            gateway.learn(of: leader, isShareable: answered.map { leader.isFit($0.head, now: now) } ?? false)
         }
         // Before anybody has it: who asks after that finds it, and gets nothing older.
-        if isOpen { gateway.noteHead(shared?.head, of: self) }
-        if shared != nil, flow.hasAll(of: head.declaredLength) { noteWholeAnswer() }
+        let shared = open(answered, isBroken: isBroken)
         let waiters = state.withLock { state in
             defer { state.waiters = [] }
             return state.waiters
@@ -227,6 +224,28 @@ extension FetchFlight: OriginReceiver {
             // Its client has left.
             shared == nil ? cancel() : flow.dismiss()
         }
+    }
+
+    /// Lets others find the answer, unless it is known by now that it will not be whole, or the flight is not open to
+    /// anybody; what they may find is returned.
+    private func open(_ shared: Shared?, isBroken: Bool) -> Shared? {
+        let isWaiting = state.withLock { state in
+            if case .waiting = state.phase { true } else { false }
+        }
+        guard isWaiting else { return shared }
+        // First, for who finds the flight in its new phase must find it by its answer, too; till then it waits.
+        gateway.noteHead(isBroken ? nil : shared?.head, of: self)
+        // Not under the lock: the flow's comes before it.
+        let isWhole = shared.map { $0.flow.hasAll(of: $0.length) } ?? false
+        let (opened, isFirst) = state.withLock { state -> (Shared?, Bool) in
+            // It may have been given up for another one's sake meanwhile.
+            let opened = isBroken || state.demand == .cancel ? nil : shared
+            state.phase = .answered(opened)
+            return (opened, opened != nil && isWhole && note(&state))
+        }
+        if isFirst { gateway.group.leave(self) }
+        if opened == nil, shared != nil { gateway.noteHead(nil, of: self) }
+        return opened
     }
 
     func serveStale(_ held: HeldResponse, _ failure: OriginFailure) -> Bool {

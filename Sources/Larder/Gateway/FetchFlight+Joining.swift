@@ -50,13 +50,12 @@ extension FetchFlight {
     /// it selects. Whoever has read it to its end must not get that after it, because storing takes a moment.
     func wholeAnswer(for call: GatewayCall, insteadOf held: StoredResponse) -> Shared? {
         let shared: Shared? = state.withLock { state in
-            guard case .answered(let shared?) = state.phase, state.reservation?.isPurged == false,
+            guard case .answered(let shared?) = state.phase, state.isWholeNoted, state.reservation?.isPurged == false,
                 shared.head.part == nil, shared.head.requestedAt >= held.requestedAt
             else { return nil }
             return shared
         }
-        guard let shared, shared.flow.hasAll(of: shared.length), call.mayHave(shared.head, now: tools.clock.now())
-        else { return nil }
+        guard let shared, call.mayHave(shared.head, now: tools.clock.now()) else { return nil }
         return shared
     }
 
@@ -71,13 +70,16 @@ extension FetchFlight {
     /// The last of the answer is about to go to clients: answers that were made of an older one are not to be used any
     /// more, see ``wholeAnswer(for:insteadOf:)``. And it only has to be stored now, which takes no place.
     func noteWholeAnswer() {
-        let isFirst = state.withLock { state in
-            defer { state.isWholeNoted = true }
-            return !state.isWholeNoted
-        }
-        guard isFirst else { return }
+        if state.withLock({ note(&$0) }) { gateway.group.leave(self) }
+    }
+
+    /// Notes that the answer is whole, under the lock: who takes an older one for the present state after it finds this
+    /// one. Whether it was not noted before.
+    func note(_ state: inout State) -> Bool {
+        guard !state.isWholeNoted else { return false }
+        state.isWholeNoted = true
         tools.cache.noteChange(ofResponsesTo: leader.url)
-        gateway.group.leave(self)
+        return true
     }
 
     /// Whether it may bring that very response up to date.

@@ -10,7 +10,11 @@ import Primitives
 /// its body along while it comes; the others are sent back to the ``Gateway``, to be on their own. As long as the
 /// answer is kept, the flight goes on without any client.
 ///
-/// Invariants: `state` is under one lock, and acted upon after; only the transfer is told under it what to do. Phases
+/// A short body mostly comes with its head. So the answer to a client may wait for it, in the phase `waiting` still,
+/// but no longer than its origin's thread looks at what there is.
+///
+/// Invariants: `state` is under one lock, and acted upon after; only the transfer is told under it what to do, and the
+/// cache that there is something newer. Phases
 /// only go forward, but when a 304 confirms what is not held. A waiter is in the list or was answered, never both;
 /// nobody is added once the phase is `ended`. The origin's calls come one after another on one of its client's threads,
 /// the cache's on its writer's.

@@ -82,7 +82,7 @@ extension Gateway {
     /// Remembers for a while whether answers to such requests can be shared: those that cannot share one must not queue
     /// behind each other.
     func learn(of call: GatewayCall, isShareable: Bool) {
-        let now = tools.clock.now()
-        shards.withState(of: call.url) { $0.hints.note(call.sharingHash, isShareable: isShareable, now: now) }
+        let (kind, now) = (call.sharingHash, tools.clock.now())
+        shards.withHints(of: kind) { $0.note(kind, isShareable: isShareable, now: now) }
     }
 }

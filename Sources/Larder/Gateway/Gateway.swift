@@ -171,11 +171,12 @@ public final class Gateway: Sendable {
         }
         let now = tools.clock.now()
         let url = call.request.url.string
+        let kind = call.sharingHash
+        let mayShare = call.mayWait && shards.withHints(of: kind) { $0.isShareable(kind, now: now) }
         let role: Role = shards.withState(of: call.url) { state in
             guard !state.isStopping else { return .refused }
-            let isShared = call.mayWait && state.hints.isShareable(call.sharingHash, now: now)
             var known = (held ?? anyOther)?.head ?? state.flights.latestHead(ofURL: url)
-            if isShared {
+            if mayShare {
                 let flights = state.flights.candidates(for: call, knowing: known)
                 // Of those that only have to be stored the latest first: nobody gets an older one after it.
                 for flight in flights.reversed().filter(\.hasWholeAnswer) + flights {
@@ -190,7 +191,7 @@ public final class Gateway: Sendable {
                 }
             }
             let flight = FetchFlight(
-                call, held: held, isValidating: isValidating, isShared: isShared && call.request.method == .get,
+                call, held: held, isValidating: isValidating, isShared: mayShare && call.request.method == .get,
                 number: group.nextNumber(), gateway: self)
             state.flights.add(flight, refreshing: held?.entry.key, knowing: known)
             return .leads(flight)

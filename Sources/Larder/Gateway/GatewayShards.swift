@@ -1,18 +1,17 @@
 import DiskCache
 import Primitives
 
-/// What a gateway knows of its requests that are under way, in parts with a lock each: all about one URL is in one of
-/// them, and requests for different URLs hardly ever wait for each other.
+/// What a gateway knows of its requests that are under way, in parts with a lock each: all flights of one URL are in
+/// one of them, and requests for different URLs hardly ever wait for each other.
 final class GatewayShards: Sendable {
     struct State {
         var flights = FetchFlightTable()
-        /// By ``GatewayCall/sharingHash``, in which the URL is.
-        var hints = SharingHints()
         var isStopping = false
     }
 
     private final class Shard: Sendable {
         let state = Locked(State())
+        let hints = Locked(SharingHints())
     }
 
     private let shards = (0..<ResponseURL.shardCount).map { _ in Shard() }
@@ -25,5 +24,15 @@ final class GatewayShards: Sendable {
     /// Runs `body` with each part in turn; what one of them was when another's turn comes may have changed by then.
     func forEach<Result: Sendable>(_ body: (inout State) -> Result) -> [Result] {
         shards.map { $0.state.withLock { body(&$0) } }
+    }
+
+    /// Runs `body` with what is known of requests of a kind, while its lock is held: one of its own, for those of one
+    /// URL may be of any number of kinds.
+    ///
+    /// - Parameter kind: ``GatewayCall/sharingHash``.
+    func withHints<Result>(
+        of kind: Int, _ body: (inout sending SharingHints) -> sending Result
+    ) -> sending Result {
+        shards[Int(UInt(bitPattern: kind) % UInt(shards.count))].hints.withLock(body)
     }
 }

@@ -4,7 +4,7 @@ import Primitives
 struct SharingHints {
     /// How long requests do not wait for one another when the last such answer could not be shared.
     static let time = Duration.seconds(10)
-    /// How many kinds of requests that is known of, in each of the gateway's shards.
+    /// How many kinds of requests that is known of in each of a gateway's parts.
     private static let limit = 1000
 
     /// Until when it is believed of a kind.

@@ -33,6 +33,9 @@ final class EasyHandle {
     /// Forgets what a plain request has set (``Transfer/isPlain``): the handle is as it was with its common options.
     func forgetRequest() {
         words.pointee = 0
+        for data in [CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_OPENSOCKETDATA, CURLOPT_PREREQDATA] {
+            set(data, pointer: nil)
+        }
         set(CURLOPT_USERAGENT, nil)
         set(CURLOPT_REQUEST_TARGET, nil)
         check(larder_curl_setopt_slist(pointer, CURLOPT_HTTPHEADER, nil), CURLOPT_HTTPHEADER)

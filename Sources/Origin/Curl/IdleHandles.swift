@@ -8,7 +8,7 @@ import CCurl
 struct IdleHandles {
     private let configuration: OriginClient.Configuration
     private var handles: [EasyHandle] = []
-    /// As many as may run at once on one thread, and few enough to be forgotten: each takes about 6 KiB.
+    /// More than one origin may have at once, and few enough to be forgotten: each takes about 6 KiB.
     private static let limit = 128
 
     init(_ configuration: OriginClient.Configuration) {

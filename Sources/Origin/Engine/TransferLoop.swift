@@ -6,7 +6,8 @@ import Primitives
 ///
 /// Invariant: whatever is in here belongs to this one thread, libcurl's handles included; other threads reach it
 /// through the inbox only. A transfer is in `transfers` from its start to the call of `originDidFinish`, and nowhere
-/// else without being there; its handle is in the multi handle exactly while it is in `active`.
+/// else without being there, but in `answered` till the end of a turn; its handle is in the multi handle exactly while
+/// it is in `active`.
 final class TransferLoop {
     private let configuration: OriginClient.Configuration
     private let inbox: Inbox

@@ -1,0 +1,154 @@
+import DiskCache
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+@testable import Larder
+@testable import Origin
+
+/// What the origin says comes from the test here, so that it comes in the order in which things broke.
+@Suite("A short answer that waits for its body")
+struct HeldAnswerTests {
+    private let head = OriginHead(
+        status: 200, fields: [.contentLength: "8", .cacheControl: "max-age=60"], effectiveURL: "", declaredLength: 8,
+        framing: .length, version: "1.1")
+
+    /// A flight whose origin is silent, as it is to the first request; it answers all others.
+    private func withFlight(
+        _ body: (Gateway, FetchFlight, Asker, ScriptedOrigin) async throws -> Void
+    ) async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            if request.index == 0 { return connection.waitForHangUp() }
+            try connection.respond(fields: [.cacheControl: "max-age=60"], body: "complete")
+        }
+        defer { origin.stop() }
+        try await TestGateway.with { (gateway) async throws in
+            let leader = Asker(gateway, try ExactURL(origin.url("/a")))
+            try await origin.waitForRequests(1)
+            try await body(gateway, #require(gateway.flights.first), leader, origin)
+        }
+    }
+
+    /// A client, and what it gets.
+    private final class Asker: BodyConsumer {
+        private struct State {
+            var status: Int?
+            var body: [UInt8] = []
+            var isWhole: Bool?
+        }
+
+        let didEnd = Gate("the answer's end")
+        private let state = Locked(State())
+        private let place = Locked<Gateway.Place?>(nil)
+
+        init(_ gateway: Gateway, _ url: ExactURL) {
+            let request = GatewayRequest(method: .get, url: url, fields: [:])
+            let place = gateway.fetch(request) { [self] in take($0) }
+            self.place.withLock { $0 = place }
+        }
+
+        var status: Int? { state.withLock(\.status) }
+        var text: String { state.withLock { String(decoding: $0.body, as: UTF8.self) } }
+        var isWhole: Bool? { state.withLock(\.isWhole) }
+
+        func leave() { place.withLock(\.self)?.leave() }
+
+        private func take(_ result: Result<GatewayAnswer, GatewayError>) {
+            guard case .success(let answer) = result else { return end(isWhole: false) }
+            state.withLock { $0.status = answer.status }
+            switch answer.body {
+            case .live(let live):
+                guard let bytes = live.takeWhole() else { return live.feed(self) }
+                _ = write(bytes)
+                end(isWhole: true)
+            case .withheld, .pieces: end(isWhole: true)
+            }
+        }
+
+        private func end(isWhole: Bool) {
+            state.withLock { $0.isWhole = isWhole }
+            didEnd.open()
+        }
+
+        func write(_ bytes: SharedBytes) -> Backpressure {
+            state.withLock { $0.body += Array(bytes.bytes) }
+            return .room
+        }
+
+        func onRoom(_ action: @escaping @Sendable () -> Void) { action() }
+        func onClose(_ action: @escaping @Sendable () -> Void) {}
+        func finish() { end(isWhole: true) }
+        func fail() { end(isWhole: false) }
+    }
+
+    private func send(_ text: String, to flight: FetchFlight) throws {
+        try Array(text.utf8).withUnsafeBytes { try flight.originDidSend($0) }
+    }
+
+    @Test("is given when all of its body is there, and not before")
+    func whole() async throws {
+        try await withFlight { gateway, flight, leader, _ in
+            let mark = gateway.tools.cache.mark(ofResponsesTo: flight.leader.url)
+            flight.originDidAnswer(head)
+            try send("half", to: flight)
+            #expect(leader.status == nil)
+            // As long as nobody can find it, what is older is not out of date.
+            #expect(mark.isCurrent)
+            try send("half", to: flight)
+            #expect(leader.isWhole == true)
+            #expect(leader.text == "halfhalf")
+            #expect(!mark.isCurrent)
+            flight.cancel()
+        }
+    }
+
+    @Test("is given when its origin pauses, and its body as it comes")
+    func pause() async throws {
+        try await withFlight { _, flight, leader, _ in
+            flight.originDidAnswer(head)
+            try send("half", to: flight)
+            flight.originDidPause()
+            #expect(leader.status == 200)
+            #expect(leader.text == "half")
+            try send("half", to: flight)
+            #expect(leader.text == "halfhalf")
+            flight.cancel()
+        }
+    }
+
+    @Test("and breaks off with its head is for its own client: who waits asks again")
+    func breaksOff() async throws {
+        try await withFlight { gateway, flight, leader, origin in
+            let second = Asker(gateway, try ExactURL(origin.url("/a")))
+            #expect(gateway.tools.metrics.joins.value == 1)
+            flight.originDidAnswer(head)
+            try send("half", to: flight)
+            flight.originDidFinish(.failure(OriginError(.transfer)))
+            #expect(leader.isWhole == false)
+            #expect(leader.text == "half")
+            try await second.didEnd.wait()
+            #expect(second.isWhole == true)
+            #expect(second.text == "complete")
+            #expect(origin.requestCount == 2)
+        }
+    }
+
+    @Test("and was given up for another's sake is found by nobody")
+    func givenUp() async throws {
+        try await withFlight { gateway, flight, leader, origin in
+            leader.leave()
+            flight.originDidAnswer(head)
+            try send("half", to: flight)
+            // The transfer hears of it in its next turn, which comes too late here.
+            let transfer = flight.state.withLock { $0.transfer.take() }
+            #expect(flight.giveUp())
+            flight.originDidPause()
+            let second = Asker(gateway, try ExactURL(origin.url("/a")))
+            try await second.didEnd.wait()
+            #expect(second.isWhole == true)
+            #expect(second.text == "complete")
+            transfer?.cancel()
+        }
+    }
+}
