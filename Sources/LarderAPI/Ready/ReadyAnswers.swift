@@ -178,8 +178,8 @@ final class ReadyAnswers: Sendable {
 
 extension ReadyAnswer {
     /// About what it takes in memory beside the body: with libmicrohttpd's object, its place in the table, what takes
-    /// it out again and what makes it anew. Measured by what thousands of them add to what malloc has given out: with
-    /// heads of 180 to 3,300 bytes this is about a tenth more.
+    /// it out again and what makes it anew. Measured by what thousands of them add to what glibc's malloc gives out:
+    /// with heads of 180 to 3,300 bytes this is about a tenth more.
     fileprivate var cost: Int {
         let selectors = requests.selectors.reduce(0) { $0 + 128 + $1.name.count + ($1.value?.count ?? 0) }
         let target = requests.target.count * 5 / 4

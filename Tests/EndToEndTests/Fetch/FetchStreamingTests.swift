@@ -92,15 +92,22 @@ struct FetchStreamingTests {
         let origin = try halfway(gate)
         defer { origin.stop() }
         try await TestServer.with { (server) async throws in
-            async let first = get(server, origin.url("/a"))
-            try await origin.waitForRequests(1)
+            let hasHead = Gate("the head of the answer")
+            async let first = HTTPClient(port: server.api.port).withConnection { [half] connection in
+                try connection.sendRequest("GET", "/fetch/" + origin.url("/a"))
+                _ = try connection.readHead()
+                hasHead.open()
+                return try connection.read(half.count * 2)
+            }
+            // Before it a part is another request.
+            try await hasHead.wait()
             async let second = get(server, origin.url("/a"))
             async let part = get(server, origin.url("/a"), [.range: "bytes=10-19"])
             #expect(try await part.status == 206)
             #expect(try await part.body == Array(half[10..<20]))
             #expect(!gate.isOpen)
             gate.open()
-            #expect(try await first.body == half + half)
+            #expect(try await first == half + half)
             let joined = try await second
             #expect(joined.body == half + half)
             #expect(joined["Cache-Status"]?.contains("collapsed") == true)
@@ -308,7 +315,12 @@ struct FetchStreamingTests {
             while let line = try? stream.readLine(), !line.isEmpty {}
             guard (try? stream.read(1)) != nil else { return }
             begun.open()
-            if isEarly { return (try? stream.send("HTTP/1.1 413 No\r\nContent-Length: 5\r\n\r\nlarge")) ?? () }
+            if isEarly {
+                try? stream.send("HTTP/1.1 413 No\r\nContent-Length: 5\r\n\r\nlarge")
+                // To close with something unread resets the connection, and the answer may be lost with it.
+                while let some = try? stream.readSome(), !some.isEmpty {}
+                return
+            }
             var count = 1
             while count < 300_000, let some = try? stream.readSome(), !some.isEmpty { count += some.count }
             try? stream.send("HTTP/1.1 201 Created\r\nContent-Length: 6\r\n\r\n\(count)")
