@@ -2,7 +2,6 @@
 
 #include <microhttpd.h>
 #include <netinet/in.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -178,7 +177,6 @@ static inline uint64_t cmhd_size_unknown(void) { return MHD_SIZE_UNKNOWN; }
 /* Calls of the C library that Swift's module of it leaves out, because they are GNU's or Linux's own. */
 
 extern int accept4(int descriptor, struct sockaddr *address, socklen_t *length, int flags);
-extern int pthread_setname_np(pthread_t thread, const char *name);
 
 static inline int cmhd_accept(int descriptor, struct sockaddr *address, socklen_t *length) {
     return accept4(descriptor, address, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -203,5 +201,3 @@ static inline bool cmhd_send_progress(int descriptor, uint64_t *acknowledged, ui
 }
 
 static inline int cmhd_eventfd(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
-
-static inline void cmhd_name_this_thread(const char *name) { pthread_setname_np(pthread_self(), name); }

@@ -6,6 +6,7 @@
 #include <malloc.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -56,6 +57,9 @@ static inline void csystem_erase(int descriptor, long offset, long length) {
     const int keep_size = 1, punch_hole = 2;
     syscall(SYS_fallocate, descriptor, (long)(keep_size | punch_hole), offset, length);
 }
+
+/// Names the thread for debuggers and `top -H`; of the name 15 bytes count. Foundation's names stay in Foundation.
+static inline void csystem_name_this_thread(const char *name) { prctl(PR_SET_NAME, name); }
 
 /// Has the processor bring memory nearer that will be read soon. Any address will do. Swift has no word for it.
 static inline void csystem_prefetch(const void *start, size_t length) {

@@ -95,6 +95,7 @@ private final class LoopThread: Sendable {
         let multi = UInt(bitPattern: multi)
         isRunning.enter()
         let thread = Thread { [self] in
+            ThreadName.set("larder-origin")
             number.withLock { $0 = UInt(pthread_self()) }
             TransferLoop(
                 configuration: configuration, inbox: inbox, places: places,
@@ -102,7 +103,6 @@ private final class LoopThread: Sendable {
             ).run()
             isRunning.leave()
         }
-        thread.name = "larder-origin"
         thread.start()
     }
 

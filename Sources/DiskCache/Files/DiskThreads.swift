@@ -50,9 +50,9 @@ final class DiskThreads: Sendable {
     private func start() {
         for _ in 0..<count {
             let thread = Thread { [self] in
+                ThreadName.set("larder-disk")
                 while let work = next() { work() }
             }
-            thread.name = "larder-disk"
             thread.stackSize = 512 << 10
             thread.start()
         }

@@ -62,13 +62,13 @@ final class Writer: Sendable {
         self.parts = parts
         ended.enter()
         let thread = Thread { [self] in
+            ThreadName.set("larder-writer")
             self.thread.withLock { $0 = pthread_self() }
             run(loop)
             // Its number may become another thread's.
             self.thread.withLock { $0 = nil }
             ended.leave()
         }
-        thread.name = "larder-writer"
         thread.stackSize = 2 << 20
         thread.start()
     }

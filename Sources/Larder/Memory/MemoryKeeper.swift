@@ -61,10 +61,10 @@ public final class MemoryKeeper: Sendable {
         self.pace = pace
         self.logger = logger
         let thread = Thread { [self] in
+            ThreadName.set("larder-memory")
             run()
             ended.signal()
         }
-        thread.name = "larder-memory"
         thread.stackSize = 1 << 20
         thread.start()
     }

@@ -1,5 +1,5 @@
-import CMicroHTTPD
 import Foundation
+import Primitives
 
 /// A thread of our own, for a loop that blocks in the kernel.
 final class NamedThread: Sendable {
@@ -9,7 +9,7 @@ final class NamedThread: Sendable {
     init(_ name: String, body: @escaping @Sendable () -> Void) {
         let ended = ended
         let thread = Thread {
-            cmhd_name_this_thread(name)
+            ThreadName.set(name)
             body()
             ended.signal()
         }
