@@ -22,11 +22,16 @@ static inline void csystem_return_free_memory(void) {
     malloc_trim(0);
 }
 
+/// There under a sanitizer, which brings a malloc of its own.
+extern void __asan_init(void) __attribute__((weak));
+extern void __tsan_init(void) __attribute__((weak));
+
 /// Has jemalloc give back from a thread of its own what has been free for some seconds; else it does so only while
-/// memory is asked for.
+/// memory is asked for. Under a sanitizer it has nothing to give back, and ThreadSanitizer crashes: jemalloc starts the
+/// thread behind its back.
 static inline void csystem_return_free_memory_soon(void) {
     bool yes = true;
-    if (mallctl) mallctl("background_thread", NULL, NULL, &yes, sizeof yes);
+    if (mallctl && !__asan_init && !__tsan_init) mallctl("background_thread", NULL, NULL, &yes, sizeof yes);
 }
 
 /// Reads at `offset` what is in memory of a file, without waiting for the disk: the number of bytes, or -1, also when
