@@ -120,7 +120,7 @@ let package = Package(
             name: "TestSupport",
             dependencies: ["Primitives", .product(name: "HTTPTypes", package: "swift-http-types")],
             path: "Tests/TestSupport"),
-        .testTarget(name: "PrimitivesTests", dependencies: ["Primitives"]),
+        .testTarget(name: "PrimitivesTests", dependencies: ["Primitives", "TestSupport"]),
         .testTarget(
             name: "MicroHTTPDTests",
             dependencies: [
@@ -145,7 +145,9 @@ let package = Package(
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
         .testTarget(name: "BenchmarksTests", dependencies: ["LarderBenchmarks", "TraceReplay", "TestSupport"]),
-        .testTarget(name: "LarderTests", dependencies: ["Larder", "DiskCache", "Primitives", "TestSupport"]),
+        .testTarget(
+            name: "LarderTests",
+            dependencies: ["Larder", "DiskCache", "HTTPCaching", "Origin", "Primitives", "TestSupport"]),
         .testTarget(
             name: "LarderClientTests",
             dependencies: [
@@ -153,7 +155,8 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ]),
         .testTarget(
-            name: "LarderCommandTests", dependencies: ["LarderCommand", "LarderClient", "Primitives", "TestSupport"]),
+            name: "LarderCommandTests",
+            dependencies: ["LarderCommand", "LarderClient", "Larder", "Primitives", "TestSupport"]),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
