@@ -135,16 +135,6 @@ extension Timestamp {
     private static let weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
 }
 
-extension Int64 {
-    /// A number that is written with ASCII digits only: no sign, no white space. `nil` when it is not, or too large.
-    public init?(digits text: some StringProtocol) {
-        guard !text.isEmpty, text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }), let value = Int64(text) else {
-            return nil
-        }
-        self = value
-    }
-}
-
 extension String {
     /// A text of a time, written in place: each answer has some, and strings that are put together one digit after the
     /// other cost many times as much.

@@ -22,6 +22,15 @@ struct ProcessTests {
         #expect(FileManager.default.fileExists(atPath: path + "/CACHEDIR.TAG"))
     }
 
+    @Test("its allocator is jemalloc: what one thread allocates another one frees, and with glibc's they wait")
+    func allocator() async throws {
+        let directory = try TemporaryDirectory()
+        let larder = try await LarderProcess(directory: directory.path("cache"))
+        let maps = try String(contentsOfFile: "/proc/\(larder.process.pid)/maps", encoding: .utf8)
+        #expect(maps.contains("/libjemalloc.so.2"))
+        #expect(try await larder.stop() == .status(0))
+    }
+
     @Test("SIGTERM in the moment in which it says that it listens ends it in order")
     func stoppedAtOnce() async throws {
         let directory = try TemporaryDirectory()

@@ -53,8 +53,8 @@ final class Bench {
         }
     }
 
-    /// A new folder in ``work``. Those of earlier turns stay until the part has ended: for half a minute after files
-    /// were removed, ext4 takes much longer to find a place for a new one, and whoever comes next would pay for it.
+    /// A new folder in ``work``. Those of earlier turns stay until the part has ended: for minutes after files were
+    /// removed, ext4 takes much longer to find a place for a new one, and whoever comes next would pay for it.
     func folder(_ name: String) throws -> URL {
         folderCount += 1
         let folder = work.appendingPathComponent("\(name)-\(folderCount)")

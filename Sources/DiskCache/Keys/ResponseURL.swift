@@ -6,15 +6,13 @@ public struct ResponseURL: Hashable, Sendable {
     /// Its MD5 in 32 lower-case hexadecimal digits.
     let md5: String
 
-    /// Into how many parts ``shard`` divides URLs.
-    public static let shardCount = 16
-    /// The part in which the URL is: a number from 0, below ``shardCount``, that depends on nothing else.
-    public let shard: Int
+    /// The last byte of the MD5: a number that depends on the URL alone, and is spread evenly over all of them.
+    public let spread: UInt8
 
     /// A URL of any form: it is compared and never read.
     public init(_ text: String) {
         self.text = text
         md5 = MD5Name.of(text)
-        shard = md5.utf8.last.flatMap { Int(String(UnicodeScalar($0)), radix: 16) } ?? 0
+        spread = UInt8(md5.suffix(2), radix: 16) ?? 0
     }
 }

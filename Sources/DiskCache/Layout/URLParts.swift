@@ -15,39 +15,57 @@ struct URLParts {
     var query: String?
 
     init(_ url: String) {
-        var rest: Substring.UTF8View
+        var url = url
+        self = url.withUTF8 { Self($0[...]) }
+    }
+
+    private init(_ url: Bytes) {
+        var rest: Bytes
         (scheme, rest) = Self.schemeAndRest(of: url)
         if let mark = rest.firstIndex(of: UInt8(ascii: "?")) {
-            query = String(Substring(rest[mark...].dropFirst()))
+            query = Self.text(rest[mark...].dropFirst())
             rest = rest[..<mark]
         }
         let slash = rest.firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex
         hasPath = slash < rest.endIndex
         segments = rest[slash...].dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-            .map { String(Substring($0)) }
-
-        (host, port) = Self.hostAndPort(rest[..<slash])
+            .map(Self.text)
+        let (host, port) = Self.hostAndPort(rest[..<slash])
+        (self.host, self.port) = (Self.text(host), port.map(Self.text))
     }
 
     /// The host of a URL, without the work of taking the rest apart.
     static func host(of url: String) -> String {
-        let authority = schemeAndRest(of: url).rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
-        return hostAndPort(authority).host
+        var url = url
+        return url.withUTF8 { url in
+            let rest = afterScheme(of: url[...]) ?? url[...]
+            return text(hostAndPort(rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }).host)
+        }
     }
+
+    private typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
+
+    private static func text(_ bytes: Bytes) -> String { String(decoding: bytes, as: UTF8.self) }
 
     /// What stands before `://`, empty without that, and what follows it.
-    private static func schemeAndRest(of url: String) -> (scheme: String, rest: Substring.UTF8View) {
-        let all = Substring(url).utf8
-        guard let colon = all.firstIndex(of: UInt8(ascii: ":")), all[colon...].starts(with: "://".utf8) else {
-            return ("", all)
-        }
-        return (String(Substring(all[..<colon])), all[colon...].dropFirst(3))
+    private static func schemeAndRest(of url: Bytes) -> (scheme: String, rest: Bytes) {
+        guard let rest = afterScheme(of: url) else { return ("", url) }
+        return (text(url[..<(rest.startIndex - 3)]), rest)
     }
 
-    private static func hostAndPort(_ authority: Substring.UTF8View) -> (host: String, port: String?) {
-        let digits = authority.reversed().prefix { $0 >= 0x30 && $0 <= 0x39 }.count
-        let beforePort = authority.dropLast(digits)
-        guard digits > 0, beforePort.last == UInt8(ascii: ":") else { return (String(Substring(authority)), nil) }
-        return (String(Substring(beforePort.dropLast())), String(Substring(authority.suffix(digits))))
+    private static func afterScheme(of url: Bytes) -> Bytes? {
+        guard let colon = url.firstIndex(of: UInt8(ascii: ":")), url[colon...].starts(with: "://".utf8) else {
+            return nil
+        }
+        return url[(colon + 3)...]
+    }
+
+    private static func hostAndPort(_ authority: Bytes) -> (host: Bytes, port: Bytes?) {
+        var start = authority.endIndex
+        while start > authority.startIndex, (0x30...0x39).contains(authority[start - 1]) { start -= 1 }
+        guard start < authority.endIndex, start > authority.startIndex, authority[start - 1] == UInt8(ascii: ":") else {
+            return (authority, nil)
+        }
+        return (authority[..<(start - 1)], authority[start...])
     }
 }

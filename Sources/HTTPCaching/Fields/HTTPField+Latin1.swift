@@ -22,7 +22,7 @@ extension HTTPField {
     var latin1: String {
         withUnsafeBytesOfValue { bytes in
             // Nearly all are ASCII, and then both are the same.
-            if bytes.allSatisfy({ $0 < 0x80 }) { return String(decoding: bytes, as: UTF8.self) }
+            if bytes.allSatisfy({ $0 < 0x80 }) { return value }
             var scalars = String.UnicodeScalarView()
             for byte in bytes { scalars.append(Unicode.Scalar(byte)) }
             return String(scalars)

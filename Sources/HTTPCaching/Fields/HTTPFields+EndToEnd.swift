@@ -6,9 +6,11 @@ extension HTTPFields {
     /// Left out are those about one connection (RFC 9110 §7.6.1): `Connection`, every field that it names, and the ones
     /// that are known to be such even when it does not; and those between a client and its proxy (RFC 9111 §3.1).
     public func endToEnd() -> HTTPFields {
+        // Mostly there is none to leave out. Without Connection none is named.
+        guard contains(where: { Self.isHopByHop($0.name) }) else { return self }
         let named = namedByConnection
         return filter { field in
-            !Self.hopByHop.contains(field.name.canonicalName) && !named.contains(field.name.canonicalName)
+            !Self.isHopByHop(field.name) && !named.contains(field.name.canonicalName)
         }
     }
 
@@ -20,6 +22,16 @@ extension HTTPFields {
         }
         return names
     }
+
+    private static func isHopByHop(_ name: HTTPField.Name) -> Bool {
+        // The length alone rules most names out, which costs less than to hash them.
+        let length = name.canonicalName.utf8.count
+        return length < hopByHopLengths.bitWidth && hopByHopLengths & 1 << length != 0
+            && hopByHop.contains(name.canonicalName)
+    }
+
+    /// A bit for each length that one of ``hopByHop`` has.
+    private static let hopByHopLengths = hopByHop.reduce(0 as UInt64) { $0 | 1 << $1.utf8.count }
 
     private static let hopByHop: Set<String> = [
         "connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",

@@ -44,7 +44,7 @@ enum StructuredField {
 
     private static func parser(_ fields: HTTPFields, _ name: HTTPField.Name) -> StructuredFieldValueParser<[UInt8]>? {
         // RFC 8941 §4.2: the lines are joined by commas before they are read.
-        guard let value = fields[name] else { return nil }
+        guard fields.contains(name), let value = fields[name] else { return nil }
         let bytes = Array(value.utf8)
         let separators = bytes.count { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: ";") }
         return separators < maximumCount ? StructuredFieldValueParser(bytes) : nil

@@ -18,7 +18,14 @@ struct RequestDirectives {
     /// `stale-if-error` (RFC 5861 §4): how stale a response may be in place of an error.
     let staleIfError: Duration?
 
+    /// What `fields` say. Most requests say nothing.
     init(_ fields: HTTPFields) {
+        self = fields.contains(.cacheControl) || fields.contains(.pragma) ? Self(stated: fields) : Self.none
+    }
+
+    private static let none = Self(stated: [:])
+
+    private init(stated fields: HTTPFields) {
         let control = CacheControl(fields)
         func seconds(_ name: String, invalid: Duration?) -> Duration? {
             switch control.seconds(name) {

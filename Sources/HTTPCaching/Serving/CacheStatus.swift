@@ -42,20 +42,31 @@ public struct CacheStatus: Hashable, Sendable {
     /// left out of a hit.
     public var text: String {
         var text = "larder"
+        text.reserveCapacity(128)
         switch source {
         case .refused:
             break
         case .hit:
             text += "; hit"
         case .forwarded(let reason):
-            text += "; fwd=\(reason.rawValue)"
+            text += "; fwd="
+            text += reason.rawValue
             if let forwardStatus { text += "; fwd-status=\(forwardStatus)" }
             if isStored { text += "; stored" }
             if let isCollapsed { text += isCollapsed ? "; collapsed" : "; collapsed=?0" }
         }
-        if let ttl { text += "; ttl=\(Self.wholeSeconds(ttl))" }
-        if let key { text += "; key=\(Self.string(key))" }
-        if let detail { text += "; detail=\(Self.isToken(detail) ? detail : Self.string(detail))" }
+        if let ttl {
+            text += "; ttl="
+            text += String(Self.wholeSeconds(ttl))
+        }
+        if let key {
+            text += "; key="
+            Self.append(string: key, to: &text)
+        }
+        if let detail {
+            text += "; detail="
+            if Self.isToken(detail) { text += detail } else { Self.append(string: detail, to: &text) }
+        }
         return text
     }
 
@@ -73,21 +84,27 @@ public struct CacheStatus: Hashable, Sendable {
     }
 
     /// A string of RFC 8941 §3.3.3, which holds visible ASCII and spaces: any other byte is percent-encoded.
-    private static func string(_ text: String) -> String {
-        var string = [UInt8(ascii: "\"")]
-        string.reserveCapacity(text.utf8.count + 2)
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-                string += [UInt8(ascii: "\\"), byte]
-            case 0x20...0x7E:
-                string.append(byte)
-            default:
-                string += "%\(byte < 16 ? "0" : "")\(String(byte, radix: 16, uppercase: true))".utf8
+    private static func append(string: String, to text: inout String) {
+        text += "\""
+        if string.utf8.allSatisfy(isPlain) {
+            text += string
+        } else {
+            for byte in string.utf8 {
+                if isPlain(byte) {
+                    text.unicodeScalars.append(Unicode.Scalar(byte))
+                } else if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
+                    text += "\\\(Unicode.Scalar(byte))"
+                } else {
+                    text += "%\(byte < 16 ? "0" : "")\(String(byte, radix: 16, uppercase: true))"
+                }
             }
         }
-        string.append(UInt8(ascii: "\""))
-        return String(decoding: string, as: UTF8.self)
+        text += "\""
+    }
+
+    /// Whether a byte stands for itself in a string.
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        0x20...0x7E ~= byte && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
     }
 
     /// Whether it is a token of RFC 8941 §3.3.4 as well as one of RFC 9110 §5.6.2.

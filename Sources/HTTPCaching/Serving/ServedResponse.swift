@@ -102,9 +102,10 @@ public struct ServedResponse: Hashable, Sendable {
             switch resolution {
             case .whole:
                 fields = stored.fields
-                if stored.isRepresentation { fields[.contentRange] = nil }
+                fields.reserveCapacity(fields.count + Self.addedCount)
+                if stored.isRepresentation { fields.set(.contentRange, to: nil) }
                 // RFC 9110 §8.6: a 204 has no Content-Length.
-                fields[.contentLength] = stored.status == 204 ? nil : String(stored.length)
+                fields.set(.contentLength, to: stored.status == 204 ? nil : String(stored.length))
                 status = stored.available == nil ? stored.status : 200
                 body = method == .head || stored.status == 204 ? .none : .whole
             case .unsatisfiable:
@@ -133,6 +134,9 @@ public struct ServedResponse: Hashable, Sendable {
         fields[.age] = age
         self.fields = fields
     }
+
+    /// How many fields are added to those that are stored: here Age, by the gateway Cache-Status and Via.
+    private static let addedCount = 3
 
     /// The fields by which a request asks for something else than the whole.
     private static let asking = ConditionalRequest.fieldNames + [.range]

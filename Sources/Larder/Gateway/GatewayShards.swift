@@ -14,11 +14,11 @@ final class GatewayShards: Sendable {
         let hints = Locked(SharingHints())
     }
 
-    private let shards = (0..<ResponseURL.shardCount).map { _ in Shard() }
+    private let shards = (0..<16).map { _ in Shard() }
 
     /// Runs `body` with the part in which a URL is, while its lock is held.
     func withState<Result>(of url: ResponseURL, _ body: (inout sending State) -> sending Result) -> sending Result {
-        shards[url.shard].state.withLock(body)
+        shards[Int(url.spread) % shards.count].state.withLock(body)
     }
 
     /// Runs `body` with each part in turn; what one of them was when another's turn comes may have changed by then.

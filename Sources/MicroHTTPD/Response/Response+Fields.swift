@@ -5,7 +5,7 @@ extension Response {
     /// Gives libmicrohttpd's response object its fields.
     static func add(_ fields: HTTPFields, to handle: OpaquePointer, closing: Bool) {
         // Connection comes first: added after some others, libmicrohttpd makes a double of it.
-        if closing || fields[values: .connection].contains(where: hasClose) {
+        if closing || (fields.contains(.connection) && fields[values: .connection].contains(where: hasClose)) {
             _ = cmhd_add_field(handle, "Connection", "close")
         }
         var block = FieldBlock()
@@ -27,10 +27,7 @@ extension Response {
         _ body: (_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Void
     ) {
         for field in fields {
-            switch field.name {
-            case .connection, .contentLength, .transferEncoding: continue
-            default: break
-            }
+            if isOfConnection(field.name) { continue }
             var name = field.name.rawName
             name.withUTF8 { name in
                 guard UnsafeRawBufferPointer(name).isToken else { return }
@@ -39,6 +36,17 @@ extension Response {
                     body(name, value)
                 }
             }
+        }
+    }
+
+    /// Whether libmicrohttpd, which frames the body and keeps the connection, writes the field itself.
+    private static func isOfConnection(_ name: HTTPField.Name) -> Bool {
+        // By the length first: to compare texts costs more.
+        switch name.canonicalName.utf8.count {
+        case 10: name == .connection
+        case 14: name == .contentLength
+        case 17: name == .transferEncoding
+        default: false
         }
     }
 

@@ -1,4 +1,5 @@
 import HTTPTypes
+import Primitives
 
 /// Reads the head of a response from the lines that libcurl hands over, and refuses what libcurl lets through although
 /// RFC 9110 and 9112 do not: what two readers may understand differently must not enter a cache.
@@ -91,7 +92,9 @@ struct ResponseHeadParser {
         else { throw Malformed(reason: "the status line is no HTTP") }
         // Nothing was asked that 101 could answer (RFC 9110 §15.2.2).
         guard status != 101 else { throw Malformed(reason: "it switches protocols unasked") }
-        return Head(version: String(version.dropFirst(5)), status: status)
+        var head = Head(version: String(version.dropFirst(5)), status: status)
+        head.fields.reserveCapacity(16)
+        return head
     }
 
     private func parseField(
@@ -160,20 +163,5 @@ struct ResponseHeadParser {
         var rest = bytes.drop { $0 == 0x20 || $0 == 0x09 }
         while rest.last == 0x20 || rest.last == 0x09 { rest.removeLast() }
         return rest
-    }
-}
-
-extension FixedWidthInteger {
-    /// A number in ASCII digits, nothing else; `nil` when there is no digit, or it does not fit.
-    init?(digits: some Collection<UInt8>) {
-        guard !digits.isEmpty else { return nil }
-        self = 0
-        for digit in digits {
-            guard (0x30...0x39).contains(digit) else { return nil }
-            let (product, overflow) = multipliedReportingOverflow(by: 10)
-            let (sum, overflow2) = product.addingReportingOverflow(Self(digit - 0x30))
-            guard !overflow, !overflow2 else { return nil }
-            self = sum
-        }
     }
 }

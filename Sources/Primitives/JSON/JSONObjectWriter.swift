@@ -28,23 +28,41 @@ public struct JSONObjectWriter {
     }
 
     /// Adds an array of arrays of two strings.
-    public mutating func add(_ name: String, pairs: [(String, String)]) {
-        begin(name)
-        output.append(UInt8(ascii: "["))
-        for (index, (first, second)) in pairs.enumerated() {
-            if index > 0 { output.append(UInt8(ascii: ",")) }
-            output.append(UInt8(ascii: "["))
-            JSON.write(first, into: &output)
-            output.append(UInt8(ascii: ","))
-            JSON.write(second, into: &output)
-            output.append(UInt8(ascii: "]"))
-        }
-        output.append(UInt8(ascii: "]"))
+    @inlinable
+    public mutating func add(_ name: String, pairs: some Sequence<(String, String)>) {
+        beginPairs(name)
+        for (first, second) in pairs { addPair(first, second) }
+        endPairs()
     }
 
     /// The object with what was added so far.
     public var text: String {
-        String(decoding: output + [UInt8(ascii: "}")], as: UTF8.self)
+        String(unsafeUninitializedCapacity: output.count + 1) { buffer in
+            let end = buffer.update(fromContentsOf: output)
+            buffer[end] = UInt8(ascii: "}")
+            return end + 1
+        }
+    }
+
+    @usableFromInline
+    mutating func beginPairs(_ name: String) {
+        begin(name)
+        output.append(UInt8(ascii: "["))
+    }
+
+    @usableFromInline
+    mutating func addPair(_ first: String, _ second: String) {
+        if output.last == UInt8(ascii: "]") { output.append(UInt8(ascii: ",")) }
+        output.append(UInt8(ascii: "["))
+        JSON.write(first, into: &output)
+        output.append(UInt8(ascii: ","))
+        JSON.write(second, into: &output)
+        output.append(UInt8(ascii: "]"))
+    }
+
+    @usableFromInline
+    mutating func endPairs() {
+        output.append(UInt8(ascii: "]"))
     }
 
     private mutating func begin(_ name: String) {
