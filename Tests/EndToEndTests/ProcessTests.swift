@@ -22,7 +22,7 @@ struct ProcessTests {
         #expect(FileManager.default.fileExists(atPath: path + "/CACHEDIR.TAG"))
     }
 
-    @Test("its allocator is jemalloc: what one thread allocates another one frees, and with glibc's they wait")
+    @Test("jemalloc is loaded with it: what one thread allocates another one frees, and with glibc's heap they wait")
     func allocator() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(directory: directory.path("cache"))

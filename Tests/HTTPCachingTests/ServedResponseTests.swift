@@ -158,7 +158,11 @@ struct ServedResponseTests {
 
     @Test("Content-Length is the length of what is stored, whatever the origin said (RFC 9110 §8.6)")
     func contentLength() throws {
-        for fields: HTTPFields in [[:], [.contentLength: "10"], [.contentLength: "11"]] {
+        let lengths: [HTTPFields] = [
+            [:], [.contentLength: "10"], [.contentLength: "11"], [.contentLength: "10", .contentLength: "10"],
+            [.contentLength: "10, 10"],
+        ]
+        for fields in lengths {
             #expect(try #require(serve(fields: fields)).fields[values: .contentLength] == ["10"])
             #expect(try #require(serve(method: .head, fields: fields)).fields[values: .contentLength] == ["10"])
             let part = try #require(serve([.range: "bytes=2-4"], fields: fields))

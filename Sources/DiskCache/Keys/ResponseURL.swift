@@ -6,7 +6,7 @@ public struct ResponseURL: Hashable, Sendable {
     /// Its MD5 in 32 lower-case hexadecimal digits.
     let md5: String
 
-    /// The last byte of the MD5: a number that depends on the URL alone, and is spread evenly over all of them.
+    /// The last byte of the MD5: a number that depends on the URL alone, each as likely as another.
     public let spread: UInt8
 
     /// A URL of any form: it is compared and never read.

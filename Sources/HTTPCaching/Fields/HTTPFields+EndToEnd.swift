@@ -26,8 +26,7 @@ extension HTTPFields {
     private static func isHopByHop(_ name: HTTPField.Name) -> Bool {
         // The length alone rules most names out, which costs less than to hash them.
         let length = name.canonicalName.utf8.count
-        return length < hopByHopLengths.bitWidth && hopByHopLengths & 1 << length != 0
-            && hopByHop.contains(name.canonicalName)
+        return hopByHopLengths & 1 << length != 0 && hopByHop.contains(name.canonicalName)
     }
 
     /// A bit for each length that one of ``hopByHop`` has.

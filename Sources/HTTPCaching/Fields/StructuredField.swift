@@ -44,6 +44,7 @@ enum StructuredField {
 
     private static func parser(_ fields: HTTPFields, _ name: HTTPField.Name) -> StructuredFieldValueParser<[UInt8]>? {
         // RFC 8941 §4.2: the lines are joined by commas before they are read.
+        // Mostly it is not there, and to ask whether it is costs less than to ask for it.
         guard fields.contains(name), let value = fields[name] else { return nil }
         let bytes = Array(value.utf8)
         let separators = bytes.count { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: ";") }

@@ -2,18 +2,6 @@ import HTTPTypes
 
 /// Which of a stored answer's fields go into an answer with another status.
 extension HTTPFields {
-    /// Has a field say one thing; `nil`: not be there. One that does so already is left as it is, for that costs less.
-    mutating func set(_ name: HTTPField.Name, to value: String?) {
-        var lines = 0
-        var isSame = true
-        for field in self where field.name == name {
-            lines += 1
-            isSame = isSame && field.value == value
-        }
-        if lines == (value == nil ? 0 : 1), isSame { return }
-        self[name] = value
-    }
-
     /// Those of a 304 (RFC 9110 §15.4.5): the ones that it must have, with the targeted forms of Cache-Control
     /// (RFC 9213); Last-Modified only where there is no entity tag.
     func ofNotModified() -> HTTPFields {
@@ -55,6 +43,23 @@ extension HTTPFields {
             default: true
             }
         }
+    }
+}
+
+extension HTTPFields {
+    /// Makes a text the only line of a field; `nil` removes the field. Nothing is done, and nothing copied, where that
+    /// is so already.
+    ///
+    /// - Parameter value: ASCII: it is compared as text.
+    mutating func set(_ name: HTTPField.Name, to value: String?) {
+        var lines = 0
+        var isSame = true
+        for field in self where field.name == name {
+            lines += 1
+            isSame = isSame && field.value == value
+        }
+        if lines == (value == nil ? 0 : 1), isSame { return }
+        self[name] = value
     }
 }
 

@@ -135,8 +135,9 @@ public struct ServedResponse: Hashable, Sendable {
         self.fields = fields
     }
 
-    /// How many fields are added to those that are stored: here Age, by the gateway Cache-Status and Via.
-    private static let addedCount = 3
+    /// How many fields may be added to those that are stored: Content-Length and Age, and by the gateway Cache-Status
+    /// and Via.
+    private static let addedCount = 4
 
     /// The fields by which a request asks for something else than the whole.
     private static let asking = ConditionalRequest.fieldNames + [.range]

@@ -38,8 +38,8 @@ public struct JSONObjectWriter {
     /// The object with what was added so far.
     public var text: String {
         String(unsafeUninitializedCapacity: output.count + 1) { buffer in
-            let end = buffer.update(fromContentsOf: output)
-            buffer[end] = UInt8(ascii: "}")
+            let end = buffer.initialize(fromContentsOf: output)
+            buffer.initializeElement(at: end, to: UInt8(ascii: "}"))
             return end + 1
         }
     }

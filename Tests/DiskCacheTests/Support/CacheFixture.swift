@@ -92,6 +92,17 @@ extension DiskCache {
 
     /// What ``verifyAll(_:)`` finds wrong.
     func findings() throws -> [VerificationFinding] {
+        // Between two transactions: what one has replaced goes after it was acknowledged, and bodies may be moved.
+        let (held, verified) = (Gate("writer held"), Gate("all is verified"))
+        writer.submit(
+            { _ in
+                held.open()
+                try verified.waitBlocking()
+            },
+            // A closed writer is at rest, too.
+            completion: { _ in held.open() })
+        defer { verified.open() }
+        try held.waitBlocking()
         var findings: [VerificationFinding] = []
         _ = try verifyAll { findings.append($0) }
         return findings

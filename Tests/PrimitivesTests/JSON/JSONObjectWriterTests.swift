@@ -11,12 +11,14 @@ struct JSONObjectWriterTests {
         object.add("text", odd)
         object.add(odd, -12)
         object.add("pairs", pairs: [("a", odd), ("", "")])
+        object.add("more", pairs: [("]", "]"), ("", "["), ("c", "]")])
         object.add("none", pairs: [])
         object.add("any", .array([.null, true]))
         let json = JSON.object([
             .init("text", .string(odd)), .init(odd, .number(-12)),
             .init("pairs", .array([[.string("a"), .string(odd)], [.string(""), .string("")]])),
-            .init("none", .array([])), .init("any", .array([.null, true])),
+            .init("more", .array([["]", "]"], ["", "["], ["c", "]"]])), .init("none", .array([])),
+            .init("any", .array([.null, true])),
         ])
         #expect(object.text == json.text)
     }
