@@ -92,6 +92,11 @@ struct BodyTests {
             }
             try first.send("y")
             #expect(try first.answer().text == "memory:\(body)y")
+            // An answer is there a moment before its request is done with, which is on another thread.
+            try pollBlocking("the first one's memory to be given back") {
+                try? second.send(head + body)
+                return (try? second.answer().text) == "memory:\(body)"
+            }
             for _ in 0..<5 {
                 try second.send(head + body)
                 #expect(try second.answer().text == "memory:\(body)")
