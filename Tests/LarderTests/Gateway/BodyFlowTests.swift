@@ -70,6 +70,10 @@ struct BodyFlowTests: Sendable {
         (start..<start + count).map { UInt8(truncatingIfNeeded: $0 &* 31) }
     }
 
+    private func copy(_ bytes: SharedBytes?) -> [UInt8]? {
+        bytes?.withUnsafeBytes { Array($0) }
+    }
+
     private func send(_ bytes: [UInt8], to flow: BodyFlow) {
         bytes.withUnsafeBytes { flow.receive($0) }
     }
@@ -97,7 +101,7 @@ struct BodyFlowTests: Sendable {
         #expect(flow.take(0..<1_001) == nil)
         #expect(flow.take(0..<0) == nil)
         #expect(!flow.hasBeenRead)
-        #expect(try Array(#require(flow.take(0..<1_000)).bytes) == bytes(1_000))
+        #expect(copy(flow.take(0..<1_000)) == bytes(1_000))
         #expect(flow.hasBeenRead)
         flow.complete()
         #expect(demands.elements.isEmpty)
@@ -113,7 +117,7 @@ struct BodyFlowTests: Sendable {
         try kept.reservation.receive(all)
         send(all, to: keptFlow)
         #expect(keptFlow.take(0..<Int64(all.count)) == nil)
-        #expect(try Array(#require(keptFlow.take(1..<Int64(all.count))).bytes) == Array(all[1...]))
+        #expect(copy(keptFlow.take(1..<Int64(all.count))) == Array(all[1...]))
     }
 
     @Test("a slow client makes the origin wait when nothing is kept, and go on later")
