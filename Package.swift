@@ -66,7 +66,9 @@ let package = Package(
             name: "MicroHTTPD",
             dependencies: [
                 "CMicroHTTPD", "Primitives", .product(name: "HTTPTypes", package: "swift-http-types"),
-            ]),
+            ],
+            // libmicrohttpd has to find it in the executable: see ServingThread.swift.
+            linkerSettings: [.unsafeFlags(["-Xlinker", "--export-dynamic-symbol=epoll_wait"])]),
         .target(
             name: "Origin",
             dependencies: [

@@ -15,6 +15,8 @@ final class Connection: @unchecked Sendable {
     /// Stands for the connection wherever it may have ended meanwhile.
     let id: UInt64
     let core: DaemonCore
+    /// The one that serves it.
+    private let thread = ServingThread.begin()
     let remoteAddress: RemoteAddress
     /// libmicrohttpd's own object, alive until the connection is closed.
     let handle: OpaquePointer
@@ -256,7 +258,8 @@ final class Connection: @unchecked Sendable {
     }
 
     private func queueReady(_ response: Response) -> Bool {
-        queue(response.prepared(closing: core.isDraining.load(ordering: .relaxed)))
+        thread.noteAnswer()
+        return queue(response.prepared(closing: core.isDraining.load(ordering: .relaxed)))
     }
 
     /// Has libmicrohttpd call for this request once more, after it has seen to every connection that has something for

@@ -18,6 +18,12 @@ final class RunningDaemon: @unchecked Sendable {
     private var socket: ListeningSocket?
 
     init(configuration: Daemon.Configuration, handler: any RequestHandler, tls: CurrentCredentials?) throws {
+        guard ServingThread.isInFront else {
+            throw DaemonError(
+                step: .start, code: 0,
+                reason: "libmicrohttpd does not find the executable's epoll_wait; the linker has to be told "
+                    + "--export-dynamic-symbol=epoll_wait")
+        }
         // First what can fail for a reason that the user can mend.
         let socket = try ListeningSocket(host: configuration.host, port: configuration.port)
         let lastLine = Locked("libmicrohttpd refused to start")

@@ -1,0 +1,91 @@
+import CMicroHTTPD
+import Foundation
+
+/// One of libmicrohttpd's threads that serve connections, between two rounds. A round is what the kernel tells of at a
+/// time, and everything that is done for it.
+///
+/// Invariant: only the thread itself uses it.
+final class ServingThread {
+    private var turn = Turn()
+    /// Whether the kernel has told of as much as there was room for.
+    private var wasFull = false
+
+    /// It has given an answer that was at hand.
+    func noteAnswer() { turn.hasAnswered = true }
+
+    /// What `epoll_wait` does, with two differences.
+    ///
+    /// Where the kernel has told of as much as there was room for, it is asked for more without waiting.
+    /// `MHD_epoll` of 0.9.75 has room for 128 events and asks until it is told of fewer before it serves anybody, but
+    /// each time with the time-out that it begins with: when exactly 128, or 256 …, of a thread's connections have
+    /// something at once, all of them would stand until something else happens to the thread.
+    ///
+    /// And a thread whose ``Turn`` is over offers its processor first.
+    func wait(
+        _ epoll: Int32, _ events: UnsafeMutablePointer<epoll_event>?, room: Int32, timeout: Int32
+    ) -> Int32 {
+        if !wasFull { offerProcessor() }
+        let count = epoll_pwait(epoll, events, room, wasFull ? 0 : timeout, nil)
+        wasFull = count == room
+        return count
+    }
+
+    private func offerProcessor() {
+        let now = MonotonicClock.nanoseconds()
+        guard turn.isOver(now: now, waits: Self.waits) else { return }
+        sched_yield()
+        turn.resume(left: now, now: MonotonicClock.nanoseconds())
+    }
+
+    /// How often the calling thread has waited since it began.
+    private static func waits() -> Int {
+        var usage = rusage()
+        getrusage(__rusage_who_t(1), &usage)
+        return usage.ru_nvcsw
+    }
+}
+
+// MARK: Which thread is one
+
+extension ServingThread {
+    private static let key: pthread_key_t = {
+        var key = pthread_key_t()
+        let code = pthread_key_create(&key) { Unmanaged<ServingThread>.fromOpaque($0!).release() }
+        precondition(code == 0, "no room for a thread-specific value: \(code)")
+        return key
+    }()
+
+    /// The calling thread's; `nil` where it does not serve connections.
+    fileprivate static var current: ServingThread? {
+        pthread_getspecific(key).map { Unmanaged.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    /// The calling thread's, which serves connections from now on.
+    static func begin() -> ServingThread {
+        if let current { return current }
+        let thread = ServingThread()
+        pthread_setspecific(key, Unmanaged.passRetained(thread).toOpaque())
+        return thread
+    }
+}
+
+// MARK: How libmicrohttpd comes here
+
+/// The process's `epoll_wait`, in front of the C library's, because that is what libmicrohttpd calls between two
+/// rounds. For threads that do not serve connections it does what the C library's does.
+@c(epoll_wait) @usableFromInline
+func waitForEvents(
+    _ epoll: Int32, _ events: UnsafeMutablePointer<epoll_event>?, _ room: Int32, _ timeout: Int32
+) -> Int32 {
+    guard let thread = ServingThread.current else { return epoll_pwait(epoll, events, room, timeout, nil) }
+    return thread.wait(epoll, events, room: room, timeout: timeout)
+}
+
+extension ServingThread {
+    /// Whether libraries get ``waitForEvents(_:_:_:_:)`` when they call `epoll_wait`: not where this module is in a
+    /// library that was loaded after the C library.
+    static var isInFront: Bool {
+        let own: @convention(c) (Int32, UnsafeMutablePointer<epoll_event>?, Int32, Int32) -> Int32 = waitForEvents
+        return dlsym(nil, "epoll_wait") == unsafeBitCast(own, to: UnsafeMutableRawPointer.self)
+    }
+}

@@ -1,0 +1,71 @@
+import Testing
+
+@testable import MicroHTTPD
+
+@Suite("How long a thread keeps its processor")
+struct TurnTests {
+    /// A turn that begins at 0, of a thread that has waited once and has given an answer since.
+    private static func turn() -> Turn {
+        var turn = Turn()
+        turn.hasAnswered = true
+        _ = turn.isOver(now: Turn.shortest, waits: { 1 })
+        turn.resume(left: 0, now: 0)
+        turn.hasAnswered = true
+        return turn
+    }
+
+    private static func isOver(_ turn: inout Turn, at now: Int64, waits: Int = 1) -> Bool {
+        turn.isOver(now: now, waits: { waits })
+    }
+
+    @Test("who never waits offers it after a turn, and not before")
+    func neverWaits() {
+        var turn = Self.turn()
+        #expect(!Self.isOver(&turn, at: Turn.shortest - 1))
+        #expect(Self.isOver(&turn, at: Turn.shortest))
+    }
+
+    @Test("who has waited begins a turn at that, however long ago the last one was")
+    func hasWaited() {
+        var turn = Self.turn()
+        #expect(!Self.isOver(&turn, at: 1_000_000_000, waits: 2))
+        turn.hasAnswered = true
+        #expect(!Self.isOver(&turn, at: 1_000_000_000 + Turn.shortest - 1, waits: 2))
+        #expect(Self.isOver(&turn, at: 1_000_000_000 + Turn.shortest, waits: 2))
+    }
+
+    @Test("who has answered nothing that was at hand keeps it, and nobody counts how often it has waited")
+    func answersNothing() {
+        var turn = Turn()
+        let isOver = turn.isOver(now: .max) {
+            Issue.record("counted")
+            return 0
+        }
+        #expect(!isOver)
+    }
+
+    @Test("a stranger that keeps it makes turns longer, up to a limit; they are short again when it is back soon")
+    func stranger() {
+        var turn = Self.turn()
+        var now: Int64 = 0
+        func lasts(_ length: Int64) -> Bool {
+            turn.hasAnswered = true
+            return !Self.isOver(&turn, at: now + length - 1) && Self.isOver(&turn, at: now + length)
+        }
+        var length = Turn.shortest
+        while length < Turn.longest {
+            #expect(lasts(length))
+            turn.resume(left: now, now: now + Turn.stranger + 1)
+            now += Turn.stranger + 1
+            length *= 2
+        }
+        for _ in 0..<2 {
+            #expect(lasts(Turn.longest))
+            turn.resume(left: now, now: now + Turn.stranger + 1)
+            now += Turn.stranger + 1
+        }
+        turn.resume(left: now, now: now + Turn.stranger)
+        now += Turn.stranger
+        #expect(lasts(Turn.shortest))
+    }
+}
