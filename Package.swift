@@ -67,7 +67,8 @@ let package = Package(
             dependencies: [
                 "CMicroHTTPD", "Primitives", .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
-            // libmicrohttpd has to find it in the executable: see ServingThread.swift.
+            // libmicrohttpd has to find it in the executable: see ServingThread.swift. Without the flag gold keeps it to
+            // itself.
             linkerSettings: [.unsafeFlags(["-Xlinker", "--export-dynamic-symbol=epoll_wait"])]),
         .target(
             name: "Origin",
@@ -126,7 +127,8 @@ let package = Package(
         .testTarget(
             name: "MicroHTTPDTests",
             dependencies: [
-                "MicroHTTPD", "Primitives", "TestSupport", .product(name: "HTTPTypes", package: "swift-http-types"),
+                "CMicroHTTPD", "MicroHTTPD", "Primitives", "TestSupport",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
             ]),
         .testTarget(
             name: "OriginTests",

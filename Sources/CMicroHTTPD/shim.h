@@ -10,6 +10,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "tls.h"
@@ -198,6 +199,14 @@ static inline bool cmhd_send_progress(int descriptor, uint64_t *acknowledged, ui
     memcpy(acknowledged, info + bytes_acked, sizeof *acknowledged);
     *waiting = (uint64_t)queued;
     return true;
+}
+
+/* How often the calling thread has waited since it began: for events, for a lock, for the disk. 1 is RUSAGE_THREAD, which
+   glibc shows to GNU C only. */
+static inline long cmhd_thread_waits(void) {
+    struct rusage usage = {0};
+    getrusage((__rusage_who_t)1, &usage);
+    return usage.ru_nvcsw;
 }
 
 static inline int cmhd_eventfd(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }

@@ -2,7 +2,7 @@ import MicroHTTPD
 import TestSupport
 import Testing
 
-@Suite("What a thread finds at once")
+@Suite("What a thread finds at once", .serialized)
 struct RoundTests {
     @Test("is all answered, also where it is as much as the kernel tells at a time", arguments: [127, 128, 129, 256])
     func asManyAsEpollTellsAtOnce(count: Int) async throws {
@@ -15,7 +15,13 @@ struct RoundTests {
             }
             return Response(text: exchange.request.path)
         }
-        try await withDaemon(handler, configure: { $0.threads = 1 }) { daemon in
+        // Connections whose time is up would be seen to, just before the clients' patience ends.
+        let configure = { (configuration: inout Daemon.Configuration) in
+            configuration.threads = 1
+            configuration.inactivityTimeout = .seconds(600)
+            configuration.requestDeadline = nil
+        }
+        try await withDaemon(handler, configure: configure) { daemon in
             let clients = try (0..<count).map { _ in try RawClient(port: daemon.port) }
             for client in clients {
                 try client.request("GET", "/first")

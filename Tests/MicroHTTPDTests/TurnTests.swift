@@ -1,3 +1,5 @@
+import CMicroHTTPD
+import Foundation
 import Testing
 
 @testable import MicroHTTPD
@@ -25,7 +27,7 @@ struct TurnTests {
         #expect(Self.isOver(&turn, at: Turn.shortest))
     }
 
-    @Test("who has waited begins a turn at that, however long ago the last one was")
+    @Test("who has waited begins a turn when that is seen, however long ago the last one was")
     func hasWaited() {
         var turn = Self.turn()
         #expect(!Self.isOver(&turn, at: 1_000_000_000, waits: 2))
@@ -67,5 +69,27 @@ struct TurnTests {
         turn.resume(left: now, now: now + Turn.stranger)
         now += Turn.stranger
         #expect(lasts(Turn.shortest))
+    }
+
+    @Test("a thread that waits after a stranger had its processor has short turns again")
+    func strangerIsGone() {
+        var turn = Self.turn()
+        turn.resume(left: 0, now: Turn.longest)
+        turn.hasAnswered = true
+        #expect(!Self.isOver(&turn, at: 2 * Turn.longest, waits: 2))
+        turn.hasAnswered = true
+        #expect(Self.isOver(&turn, at: 2 * Turn.longest + Turn.shortest, waits: 2))
+    }
+
+    @Test("the kernel counts how often a thread has waited, and not how often it was asked for events")
+    func waits() throws {
+        let epoll = epoll_create1(0)
+        defer { close(epoll) }
+        var event = epoll_event()
+        let before = cmhd_thread_waits()
+        #expect(epoll_wait(epoll, &event, 1, 1) == 0)
+        #expect(cmhd_thread_waits() == before + 1)
+        for _ in 0..<100 { #expect(epoll_wait(epoll, &event, 1, 0) == 0) }
+        #expect(cmhd_thread_waits() < before + 100)
     }
 }

@@ -15,8 +15,8 @@ final class Connection: @unchecked Sendable {
     /// Stands for the connection wherever it may have ended meanwhile.
     let id: UInt64
     let core: DaemonCore
-    /// The one that serves it.
-    private let thread = ServingThread.begin()
+    /// Who serves it.
+    private let thread: ServingThread
     let remoteAddress: RemoteAddress
     /// libmicrohttpd's own object, alive until the connection is closed.
     let handle: OpaquePointer
@@ -71,6 +71,8 @@ final class Connection: @unchecked Sendable {
     init(handle: OpaquePointer, core: DaemonCore) {
         self.handle = handle
         self.core = core
+        // libmicrohttpd says that a connection has begun on the thread that will serve it.
+        thread = .ofCaller()
         id = core.registry.newID()
         descriptor = cmhd_descriptor(handle)
         openDescriptor = Locked(descriptor)

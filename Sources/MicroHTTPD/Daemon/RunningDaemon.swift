@@ -18,13 +18,14 @@ final class RunningDaemon: @unchecked Sendable {
     private var socket: ListeningSocket?
 
     init(configuration: Daemon.Configuration, handler: any RequestHandler, tls: CurrentCredentials?) throws {
+        // Only whoever has changed how the executable is linked sees this.
         guard ServingThread.isInFront else {
             throw DaemonError(
                 step: .start, code: 0,
                 reason: "libmicrohttpd does not find the executable's epoll_wait; the linker has to be told "
                     + "--export-dynamic-symbol=epoll_wait")
         }
-        // First what can fail for a reason that the user can mend.
+        // Then what can fail for a reason that the user can mend.
         let socket = try ListeningSocket(host: configuration.host, port: configuration.port)
         let lastLine = Locked("libmicrohttpd refused to start")
         var configuration = configuration

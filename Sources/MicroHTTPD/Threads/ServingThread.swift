@@ -1,14 +1,14 @@
 import CMicroHTTPD
 import Foundation
 
-/// One of libmicrohttpd's threads that serve connections, between two rounds. A round is what the kernel tells of at a
-/// time, and everything that is done for it.
+/// One of libmicrohttpd's threads that serve connections: how it waits for the next round. A round is what the kernel
+/// tells of at a time, and everything that is done for it.
 ///
-/// Invariant: only the thread itself uses it.
+/// Invariant: only the thread itself uses it, and the connections that it serves, on it.
 final class ServingThread {
     private var turn = Turn()
-    /// Whether the kernel has told of as much as there was room for.
-    private var wasFull = false
+    /// The epoll descriptor of which the kernel has just told as much as there was room for; -1 is none.
+    private var full: Int32 = -1
 
     /// It has given an answer that was at hand.
     func noteAnswer() { turn.hasAnswered = true }
@@ -18,30 +18,24 @@ final class ServingThread {
     /// Where the kernel has told of as much as there was room for, it is asked for more without waiting.
     /// `MHD_epoll` of 0.9.75 has room for 128 events and asks until it is told of fewer before it serves anybody, but
     /// each time with the time-out that it begins with: when exactly 128, or 256 …, of a thread's connections have
-    /// something at once, all of them would stand until something else happens to the thread.
+    /// something at once, all of them would stand until something else happens to the thread, or their time is up.
     ///
     /// And a thread whose ``Turn`` is over offers its processor first.
     func wait(
         _ epoll: Int32, _ events: UnsafeMutablePointer<epoll_event>?, room: Int32, timeout: Int32
     ) -> Int32 {
+        let wasFull = full == epoll
         if !wasFull { offerProcessor() }
         let count = epoll_pwait(epoll, events, room, wasFull ? 0 : timeout, nil)
-        wasFull = count == room
+        full = count == room ? epoll : -1
         return count
     }
 
     private func offerProcessor() {
         let now = MonotonicClock.nanoseconds()
-        guard turn.isOver(now: now, waits: Self.waits) else { return }
+        guard turn.isOver(now: now, waits: cmhd_thread_waits) else { return }
         sched_yield()
         turn.resume(left: now, now: MonotonicClock.nanoseconds())
-    }
-
-    /// How often the calling thread has waited since it began.
-    private static func waits() -> Int {
-        var usage = rusage()
-        getrusage(__rusage_who_t(1), &usage)
-        return usage.ru_nvcsw
     }
 }
 
@@ -60,8 +54,8 @@ extension ServingThread {
         pthread_getspecific(key).map { Unmanaged.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// The calling thread's, which serves connections from now on.
-    static func begin() -> ServingThread {
+    /// The calling thread's, which serves connections from now on if it did not yet.
+    static func ofCaller() -> ServingThread {
         if let current { return current }
         let thread = ServingThread()
         pthread_setspecific(key, Unmanaged.passRetained(thread).toOpaque())
@@ -82,8 +76,8 @@ func waitForEvents(
 }
 
 extension ServingThread {
-    /// Whether libraries get ``waitForEvents(_:_:_:_:)`` when they call `epoll_wait`: not where this module is in a
-    /// library that was loaded after the C library.
+    /// Whether a library that looks for `epoll_wait` finds ``waitForEvents(_:_:_:_:)``: not where the executable does
+    /// not export it, or where this module is in a library that was loaded after the C library.
     static var isInFront: Bool {
         let own: @convention(c) (Int32, UnsafeMutablePointer<epoll_event>?, Int32, Int32) -> Int32 = waitForEvents
         return dlsym(nil, "epoll_wait") == unsafeBitCast(own, to: UnsafeMutableRawPointer.self)

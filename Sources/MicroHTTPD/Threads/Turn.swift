@@ -15,7 +15,8 @@
 struct Turn {
     static let shortest: Int64 = 200_000
     static let longest: Int64 = 6_400_000
-    /// Away for longer than this, the processor was a stranger's: threads that take turns are back sooner.
+    /// Away for longer than this, the processor was a stranger's: threads that take turns, one or two of them a
+    /// processor, are back sooner.
     static let stranger: Int64 = 1_000_000
 
     /// Whether it has given an answer that was at hand in this turn.
@@ -25,8 +26,8 @@ struct Turn {
     /// How often the thread had waited when the turn began.
     private var waits = 0
 
-    /// Whether the turn is over, to be asked between two rounds. When the thread has waited meanwhile, it is not, and a
-    /// new one begins.
+    /// Whether the turn is over, to be asked between two rounds. When the thread has waited meanwhile, for whatever it
+    /// was, it is not, and a new one begins now.
     ///
     /// - Parameter waits: how often the thread has waited since it began; asked for when it matters only.
     mutating func isOver(now: Int64, waits: () -> Int) -> Bool {
@@ -34,6 +35,7 @@ struct Turn {
         let count = waits()
         guard count != self.waits else { return true }
         self.waits = count
+        length = Self.shortest
         begin(now)
         return false
     }
