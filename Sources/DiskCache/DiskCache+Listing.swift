@@ -29,7 +29,10 @@ extension DiskCache {
         var rows: [EntryRow] = []
         let settled = try parts.access.ifSettled { () throws(DiskCacheError) in
             rows = try search.rows(limit: limit + 1)
-            return rows.prefix(limit).map { current($0.entry) }
+            return rows.prefix(limit).map { row in
+                Processor.offer()
+                return current(row.entry)
+            }
         }
         var entries = settled ?? []
         if settled == nil {

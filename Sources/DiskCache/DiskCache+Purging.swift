@@ -90,10 +90,10 @@ extension DiskCache {
 
     /// The most entries that go in one transaction, which others wait behind. On a full disk it is fewer: as many as
     /// there is room to log.
-    private static let stepLimit = 250
+    private static let stepLimit = 100
 
     /// For each entry that a transaction may remove it may write down so many slides: 4,000.
-    private static let slidesPerRemoval = 16
+    private static let slidesPerRemoval = 40
 
     /// A purge under way. It removes what had been published when it began; the marks of the flights see to the rest.
     private struct Purge: Sendable {
@@ -243,7 +243,10 @@ extension WriteContext {
     /// Removes what `query` finds, at most `limit`, after so many others; how many.
     fileprivate func remove(_ query: EntryQuery, limit: Int, _ telling: BulkRemoval, after count: Int) throws -> Int {
         let rows = try index.rows(query, limit: limit)
-        for (number, row) in rows.enumerated() { try remove(row, as: telling.verb(after: count + number)) }
+        for (number, row) in rows.enumerated() {
+            Processor.offer()
+            try remove(row, as: telling.verb(after: count + number))
+        }
         return rows.count
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import GRDBSQLite
 import Primitives
 
 /// The connections to `index.sqlite`: one that writes, used by the writer's thread alone, and some that only read.
@@ -240,6 +241,13 @@ final class Index: Sendable {
         configuration.busyMode = .timeout(5)
         configuration.prepareDatabase { db in
             try db.execute(sql: "PRAGMA cache_size = -2048; PRAGMA temp_store = MEMORY;")
+            // Between so many of SQLite's instructions, which are a few rows.
+            sqlite3_progress_handler(
+                db.sqliteConnection, 200,
+                { _ in
+                    Processor.offer()
+                    return 0
+                }, nil)
         }
         return try DatabaseQueue(path: path, configuration: configuration)
     }

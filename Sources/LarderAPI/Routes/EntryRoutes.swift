@@ -29,7 +29,11 @@ struct EntryRoutes: Sendable {
             do throws(DiskCacheError) {
                 let page = try head.cache.list(filter, sort: sort, limit: limit, cursor: cursor)
                 let now = clock.now()
-                var members: [JSON.Member] = [.init("entries", .array(page.entries.map { $0.json(at: now) }))]
+                let entries = page.entries.map { entry in
+                    Processor.offer()
+                    return entry.json(at: now)
+                }
+                var members: [JSON.Member] = [.init("entries", .array(entries))]
                 if let cursor = page.nextCursor { members.append(.init("nextCursor", .string(cursor))) }
                 return .json(.object(members))
             } catch {

@@ -1,5 +1,6 @@
 import CMicroHTTPD
 import Foundation
+import Primitives
 
 /// One of libmicrohttpd's threads that serve connections: how it waits for the next round. A round is what the kernel
 /// tells of at a time, and everything that is done for it.
@@ -32,10 +33,10 @@ final class ServingThread {
     }
 
     private func offerProcessor() {
-        let now = MonotonicClock.nanoseconds()
+        let now = Processor.nanoseconds()
         guard turn.isOver(now: now, waits: cmhd_thread_waits) else { return }
         sched_yield()
-        turn.resume(left: now, now: MonotonicClock.nanoseconds())
+        turn.resume(left: now, now: Processor.nanoseconds())
     }
 }
 
