@@ -38,6 +38,7 @@ extension DiskCache {
         if settled == nil {
             // A listing may take longer than it is from one flush to the next: not all of it once more.
             for row in rows.prefix(limit) {
+                Processor.offer()
                 if let entry = try entry(for: row.entry.key) { entries.append(entry) }
             }
         }

@@ -89,7 +89,7 @@ extension DiskCache {
     // MARK: - Steps
 
     /// The most entries that go in one transaction, which others wait behind. On a full disk it is fewer: as many as
-    /// there is room to log.
+    /// there is room to log. A commit of more keeps its processor for longer, and hits from theirs.
     private static let stepLimit = 100
 
     /// For each entry that a transaction may remove it may write down so many slides: 4,000.

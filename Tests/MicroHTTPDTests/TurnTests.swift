@@ -88,7 +88,7 @@ struct TurnTests {
         var event = epoll_event()
         let before = cmhd_thread_waits()
         #expect(epoll_wait(epoll, &event, 1, 1) == 0)
-        #expect(cmhd_thread_waits() == before + 1)
+        #expect(cmhd_thread_waits() > before)
         for _ in 0..<100 { #expect(epoll_wait(epoll, &event, 1, 0) == 0) }
         #expect(cmhd_thread_waits() < before + 100)
     }

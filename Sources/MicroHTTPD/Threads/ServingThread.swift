@@ -10,6 +10,12 @@ final class ServingThread {
     private var turn = Turn()
     /// The epoll descriptor of which the kernel has just told as much as there was room for; -1 is none.
     private var full: Int32 = -1
+    /// Gives the processor to whoever waits for one.
+    private let yield: () -> Void
+
+    init(yield: @escaping () -> Void = { sched_yield() }) {
+        self.yield = yield
+    }
 
     /// It has given an answer that was at hand.
     func noteAnswer() { turn.hasAnswered = true }
@@ -35,7 +41,7 @@ final class ServingThread {
     private func offerProcessor() {
         let now = Processor.nanoseconds()
         guard turn.isOver(now: now, waits: cmhd_thread_waits) else { return }
-        sched_yield()
+        yield()
         turn.resume(left: now, now: Processor.nanoseconds())
     }
 }

@@ -7,13 +7,6 @@ import Testing
 
 @Suite("Many callers of one download")
 struct DownloadCrowdTests {
-    /// The nanoseconds of processor time this thread has used.
-    private func processorTime() -> Int {
-        var time = timespec()
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-        return time.tv_sec * 1_000_000_000 + time.tv_nsec
-    }
-
     /// What one of a crowd costs that comes, and that leaves, in nanoseconds.
     private struct Cost {
         var coming: Int

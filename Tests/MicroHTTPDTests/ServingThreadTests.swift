@@ -1,0 +1,35 @@
+import CMicroHTTPD
+import Foundation
+import TestSupport
+import Testing
+
+@testable import MicroHTTPD
+
+@Suite("A thread that serves")
+struct ServingThreadTests {
+    @Test(
+        "offers its processor when it always finds something and answers at once, and only then",
+        arguments: [true, false])
+    func offers(answersAtOnce: Bool) {
+        let epoll = epoll_create1(0)
+        let signal = cmhd_eventfd()
+        defer {
+            close(signal)
+            close(epoll)
+        }
+        var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data_t(u64: 7))
+        #expect(epoll_ctl(epoll, EPOLL_CTL_ADD, signal, &event) == 0)
+        #expect(eventfd_write(signal, 1) == 0)
+
+        var offers = 0
+        let thread = ServingThread { offers += 1 }
+        // 100 ms of our own, which are 15 of the longest turns.
+        let end = processorTime() + 100_000_000
+        while processorTime() < end {
+            if answersAtOnce { thread.noteAnswer() }
+            var told = epoll_event()
+            guard thread.wait(epoll, &told, room: 2, timeout: -1) == 1 else { return _ = Issue.record("nothing found") }
+        }
+        #expect(answersAtOnce ? offers > 5 : offers == 0)
+    }
+}
