@@ -29,13 +29,14 @@ struct EntryRoutes: Sendable {
             do throws(DiskCacheError) {
                 let page = try head.cache.list(filter, sort: sort, limit: limit, cursor: cursor)
                 let now = clock.now()
-                let entries = page.entries.map { entry in
+                var object = JSONObjectWriter()
+                let entries = page.entries.lazy.map { entry in
                     Processor.offer()
                     return entry.json(at: now)
                 }
-                var members: [JSON.Member] = [.init("entries", .array(entries))]
-                if let cursor = page.nextCursor { members.append(.init("nextCursor", .string(cursor))) }
-                return .json(.object(members))
+                object.add("entries", elements: entries)
+                if let cursor = page.nextCursor { object.add("nextCursor", cursor) }
+                return .json(object)
             } catch {
                 throw Problem(error)
             }

@@ -5,11 +5,19 @@ import Primitives
 extension Response {
     /// A JSON answer, with a line feed at its end for those who read it on a terminal.
     static func json(_ json: JSON, status: Int = 200, fields: HTTPFields = [:]) -> Response {
-        var bytes = json.utf8
-        bytes.append(UInt8(ascii: "\n"))
+        .json(json.utf8, status: status, fields: fields)
+    }
+
+    /// A JSON answer that is text already: for a long one.
+    static func json(_ object: JSONObjectWriter) -> Response {
+        .json(object.utf8, status: 200, fields: [:])
+    }
+
+    private static func json(_ utf8: consuming [UInt8], status: Int, fields: HTTPFields) -> Response {
+        utf8.append(UInt8(ascii: "\n"))
         var fields = fields
         fields[.contentType] = "application/json"
-        return Response(status: status, fields: fields, body: .bytes(SharedBytes(bytes)))
+        return Response(status: status, fields: fields, body: .bytes(SharedBytes(utf8)))
     }
 
     /// An error answer (RFC 9457 §3).

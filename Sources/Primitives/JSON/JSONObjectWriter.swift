@@ -27,6 +27,19 @@ public struct JSONObjectWriter {
         value.write(into: &output)
     }
 
+    /// Adds an array. Each element is written before the next one is asked for.
+    public mutating func add(_ name: String, elements: some Sequence<JSON>) {
+        begin(name)
+        output.append(UInt8(ascii: "["))
+        var isFirst = true
+        for element in elements {
+            if !isFirst { output.append(UInt8(ascii: ",")) }
+            isFirst = false
+            element.write(into: &output)
+        }
+        output.append(UInt8(ascii: "]"))
+    }
+
     /// Adds an array of arrays of two strings.
     @inlinable
     public mutating func add(_ name: String, pairs: some Sequence<(String, String)>) {
@@ -34,6 +47,9 @@ public struct JSONObjectWriter {
         for (first, second) in pairs { addPair(first, second) }
         endPairs()
     }
+
+    /// The object with what was added so far, as UTF-8 text.
+    public var utf8: [UInt8] { output + [UInt8(ascii: "}")] }
 
     /// The object with what was added so far.
     public var text: String {

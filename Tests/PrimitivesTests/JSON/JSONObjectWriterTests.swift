@@ -14,12 +14,16 @@ struct JSONObjectWriterTests {
         object.add("more", pairs: [("]", "]"), ("", "["), ("c", "]")])
         object.add("none", pairs: [])
         object.add("any", .array([.null, true]))
+        object.add("elements", elements: [.string(odd), .array([]), .number(1)])
+        object.add("no element", elements: [])
         let json = JSON.object([
             .init("text", .string(odd)), .init(odd, .number(-12)),
             .init("pairs", .array([[.string("a"), .string(odd)], [.string(""), .string("")]])),
             .init("more", .array([["]", "]"], ["", "["], ["c", "]"]])), .init("none", .array([])),
-            .init("any", .array([.null, true])),
+            .init("any", .array([.null, true])), .init("elements", .array([.string(odd), .array([]), .number(1)])),
+            .init("no element", .array([])),
         ])
         #expect(object.text == json.text)
+        #expect(object.utf8 == json.utf8)
     }
 }
