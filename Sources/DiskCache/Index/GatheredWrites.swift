@@ -25,6 +25,9 @@ struct GatheredWrites {
     /// Whether nothing is gathered.
     var isEmpty: Bool { count == 0 }
 
+    /// Whether anything ever was.
+    var hasGathered: Bool { memory != nil }
+
     /// Takes a write.
     ///
     /// - Parameter write: writes bytes at an offset, for the call alone; 0 when it did.

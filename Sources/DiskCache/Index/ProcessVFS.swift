@@ -16,6 +16,8 @@ import Primitives
 /// And the disk begins with the log at once, which nobody waits for: else a checkpoint would, and all who store with
 /// it.
 ///
+/// A commit and a checkpoint go from page to page for milliseconds, and offer their processor between two.
+///
 /// See <https://sqlite.org/vfs.html#standard_unix_vfses>.
 enum ProcessVFS {
     private static let standardName = "unix-excl"
@@ -84,7 +86,7 @@ enum ProcessVFS {
         tail.initialize(to: Tail(methods: methods.pointee, standard: methods, name: name))
         tail.pointee.methods.xWrite = { ProcessVFS.write($0, $1, $2, $3) }
         tail.pointee.methods.xRead = { file, target, count, offset in
-            ProcessVFS.flushed(file) { $0.xRead(file, target, count, offset) }
+            ProcessVFS.read(file, target, count, offset)
         }
         tail.pointee.methods.xSync = { file, flags in ProcessVFS.flushed(file) { $0.xSync(file, flags) } }
         tail.pointee.methods.xTruncate = { file, size in ProcessVFS.flushed(file) { $0.xTruncate(file, size) } }
@@ -94,10 +96,19 @@ enum ProcessVFS {
         return result
     }
 
+    private static func read(
+        _ file: UnsafeMutablePointer<sqlite3_file>?, _ target: UnsafeMutableRawPointer?, _ count: Int32, _ offset: Int64
+    ) -> Int32 {
+        // A checkpoint, page by page. Who only reads serves somebody, and does so at once.
+        if let file, tail(of: file).pointee.writes.hasGathered { Processor.offer() }
+        return flushed(file) { $0.xRead(file, target, count, offset) }
+    }
+
     private static func write(
         _ file: UnsafeMutablePointer<sqlite3_file>?, _ bytes: UnsafeRawPointer?, _ count: Int32, _ offset: Int64
     ) -> Int32 {
         guard let file else { return SQLITE_IOERR }
+        Processor.offer()
         let tail = tail(of: file)
         let standard = tail.pointee.standard
         let result = tail.pointee.writes.append(UnsafeRawBufferPointer(start: bytes, count: Int(count)), at: offset) {

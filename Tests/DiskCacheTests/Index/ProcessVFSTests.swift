@@ -87,6 +87,31 @@ struct ProcessVFSTests {
         #expect(try DatabaseQueue(path: path).read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM rows") } == 300)
     }
 
+    @Test("a commit and a checkpoint offer their processor between pages, many times between two ticks")
+    func offers() throws {
+        let directory = try TemporaryDirectory()
+        let queue = try Self.open(directory.path("index"), synchronous: "NORMAL")
+        try queue.write { db in
+            for _ in 0..<1000 {
+                try db.execute(
+                    sql: "INSERT INTO rows (text) VALUES (?)", arguments: [String(repeating: "x", count: 900)])
+            }
+        }
+        var failure: (any Error)?
+        let timesTaken = Competition.timesTaken(in: 80_000_000) {
+            do {
+                try queue.writeWithoutTransaction { db in
+                    try db.execute(sql: "UPDATE rows SET text = 'y' || substr(text, 2)")
+                    _ = try db.checkpoint(.passive)
+                }
+            } catch {
+                failure = error
+            }
+        }
+        #expect(failure == nil)
+        #expect(timesTaken > 60)
+    }
+
     @Test("those who read see each commit as soon as it is one, and nothing before")
     func readers() throws {
         let directory = try TemporaryDirectory()
