@@ -242,6 +242,8 @@ extension DiskCache {
 extension WriteContext {
     /// Removes what `query` finds, at most `limit`, after so many others; how many.
     fileprivate func remove(_ query: EntryQuery, limit: Int, _ telling: BulkRemoval, after count: Int) throws -> Int {
+        // From here to the end of the transaction, with its commit and the checkpoint that may follow.
+        Processor.share()
         let rows = try index.rows(query, limit: limit)
         for (number, row) in rows.enumerated() {
             Processor.offer()

@@ -4,7 +4,7 @@ import Foundation
 public enum Processor {
     private static let turn: Int64 = 200_000
 
-    /// When the calling thread last offered it, as a pointer that is none.
+    /// When the calling thread last offered it, as a pointer that is none; the end of time while it keeps it.
     private static let lastOffer: pthread_key_t = {
         var key = pthread_key_t()
         let code = pthread_key_create(&key, nil)
@@ -21,6 +21,19 @@ public enum Processor {
         let now = nanoseconds()
         guard now - Int64(Int(bitPattern: pthread_getspecific(lastOffer))) >= turn else { return }
         sched_yield()
+        pthread_setspecific(lastOffer, UnsafeRawPointer(bitPattern: Int(nanoseconds())))
+    }
+
+    /// Has ``offer()`` do nothing on the calling thread until ``share()``.
+    ///
+    /// For what somebody waits for, who should not wait for everybody who computes, too.
+    public static func keep() {
+        pthread_setspecific(lastOffer, UnsafeRawPointer(bitPattern: Int.max))
+    }
+
+    /// Has ``offer()`` offer the calling thread's processor again, as where ``keep()`` was never called; the first time
+    /// in 200 µs.
+    public static func share() {
         pthread_setspecific(lastOffer, UnsafeRawPointer(bitPattern: Int(nanoseconds())))
     }
 

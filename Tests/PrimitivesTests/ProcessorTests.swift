@@ -9,4 +9,13 @@ struct ProcessorTests {
         // 80 ms of our own are 20 ticks of 4 ms, and 400 turns.
         #expect(Competition.timesTaken(in: 80_000_000) { Processor.offer() } > 60)
     }
+
+    @Test("is kept by who says so, until it is shared again")
+    func keep() {
+        Processor.keep()
+        let kept = Competition.timesTaken(in: 80_000_000) { Processor.offer() }
+        Processor.share()
+        let shared = Competition.timesTaken(in: 80_000_000) { Processor.offer() }
+        #expect(shared > 2 * kept)
+    }
 }

@@ -59,7 +59,7 @@ struct Listing: BenchmarkPart {
     }
 
     /// The cursor, which is a page's last member and needs no escape; `nil` on the last page. The page is not read as
-    /// JSON for it: that would take more of the processors than making it did, from the server that is measured.
+    /// JSON for it: that would take processor time from the server that is measured.
     private static func nextCursor(ofPage body: [UInt8]) throws -> String? {
         let tail = String(decoding: body.suffix(1 << 10), as: UTF8.self)
         if tail.hasSuffix("]}\n") { return nil }

@@ -16,7 +16,8 @@ import Primitives
 /// And the disk begins with the log at once, which nobody waits for: else a checkpoint would, and all who store with
 /// it.
 ///
-/// A commit and a checkpoint go from page to page for milliseconds, and offer their processor between two.
+/// A large commit and a checkpoint go from page to page for milliseconds, and offer their processor between two, where
+/// the thread shares it.
 ///
 /// See <https://sqlite.org/vfs.html#standard_unix_vfses>.
 enum ProcessVFS {
@@ -85,9 +86,7 @@ enum ProcessVFS {
         let tail = tail(of: file)
         tail.initialize(to: Tail(methods: methods.pointee, standard: methods, name: name))
         tail.pointee.methods.xWrite = { ProcessVFS.write($0, $1, $2, $3) }
-        tail.pointee.methods.xRead = { file, target, count, offset in
-            ProcessVFS.read(file, target, count, offset)
-        }
+        tail.pointee.methods.xRead = { ProcessVFS.read($0, $1, $2, $3) }
         tail.pointee.methods.xSync = { file, flags in ProcessVFS.flushed(file) { $0.xSync(file, flags) } }
         tail.pointee.methods.xTruncate = { file, size in ProcessVFS.flushed(file) { $0.xTruncate(file, size) } }
         tail.pointee.methods.xFileSize = { file, size in ProcessVFS.flushed(file) { $0.xFileSize(file, size) } }
@@ -99,7 +98,7 @@ enum ProcessVFS {
     private static func read(
         _ file: UnsafeMutablePointer<sqlite3_file>?, _ target: UnsafeMutableRawPointer?, _ count: Int32, _ offset: Int64
     ) -> Int32 {
-        // A checkpoint, page by page. Who only reads serves somebody, and does so at once.
+        // Mostly a checkpoint, page by page. Who only reads serves somebody, and does so at once.
         if let file, tail(of: file).pointee.writes.hasGathered { Processor.offer() }
         return flushed(file) { $0.xRead(file, target, count, offset) }
     }

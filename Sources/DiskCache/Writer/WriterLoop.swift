@@ -114,7 +114,9 @@ final class WriterLoop: @unchecked Sendable {
     private func transaction(
         _ jobs: [Job], _ failures: inout [DiskCacheError?], hasSavepoints: Bool
     ) throws -> WriteContext {
-        try parts.index.writing.writeWithoutTransaction { db in
+        // Unless one of the jobs says otherwise: others wait for it.
+        Processor.keep()
+        return try parts.index.writing.writeWithoutTransaction { db in
             try db.beginTransaction(.immediate)
             let context = WriteContext(parts, db: db, totals: totals, slots: slots, eviction: eviction)
             let freePages: Int64

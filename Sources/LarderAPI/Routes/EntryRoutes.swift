@@ -36,7 +36,7 @@ struct EntryRoutes: Sendable {
                 }
                 object.add("entries", elements: entries)
                 if let cursor = page.nextCursor { object.add("nextCursor", cursor) }
-                return .json(object)
+                return .json(consume object)
             } catch {
                 throw Problem(error)
             }

@@ -9,8 +9,8 @@ extension Response {
     }
 
     /// A JSON answer that is text already: for a long one.
-    static func json(_ object: JSONObjectWriter) -> Response {
-        .json(object.utf8, status: 200, fields: [:])
+    static func json(_ object: consuming JSONObjectWriter) -> Response {
+        .json(object.finish(), status: 200, fields: [:])
     }
 
     private static func json(_ utf8: consuming [UInt8], status: Int, fields: HTTPFields) -> Response {

@@ -27,7 +27,7 @@ public struct JSONObjectWriter {
         value.write(into: &output)
     }
 
-    /// Adds an array. Each element is written before the next one is asked for.
+    /// Adds an array, of whose elements never more than one is there: each is written before the next is asked for.
     public mutating func add(_ name: String, elements: some Sequence<JSON>) {
         begin(name)
         output.append(UInt8(ascii: "["))
@@ -48,8 +48,11 @@ public struct JSONObjectWriter {
         endPairs()
     }
 
-    /// The object with what was added so far, as UTF-8 text.
-    public var utf8: [UInt8] { output + [UInt8(ascii: "}")] }
+    /// The object as UTF-8 text, without a copy of it.
+    public consuming func finish() -> [UInt8] {
+        output.append(UInt8(ascii: "}"))
+        return output
+    }
 
     /// The object with what was added so far.
     public var text: String {

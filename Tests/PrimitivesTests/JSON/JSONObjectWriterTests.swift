@@ -24,6 +24,6 @@ struct JSONObjectWriterTests {
             .init("no element", .array([])),
         ])
         #expect(object.text == json.text)
-        #expect(object.utf8 == json.utf8)
+        #expect(object.finish() == json.utf8)
     }
 }
