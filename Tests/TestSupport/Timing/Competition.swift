@@ -1,23 +1,28 @@
 import Foundation
 import Synchronization
 
-/// Threads that want every processor, two for each, so that somebody wants the caller's however the kernel spreads
-/// them.
+/// A thread that wants the processor of the calling one, and never waits. Both are kept on one processor meanwhile, so
+/// that it is wanted however the kernel spreads threads.
 public enum Competition {
     private final class End: Sendable {
         let hasCome = Atomic<Bool>(false)
     }
 
-    /// How often the calling thread had to leave its processor to them while `step` was done again and again, until
-    /// that many nanoseconds of its own were used.
+    /// How often the calling thread had to leave its processor while `step` was done again and again, until that many
+    /// nanoseconds of its own were used.
     public static func timesTaken(in nanoseconds: Int, _ step: () -> Void) -> Int {
+        let everywhere = Affinity.ofCaller
+        let here = everywhere.first
+        here.apply()
         let competition = End()
-        for _ in 0..<2 * sysconf(Int32(_SC_NPROCESSORS_ONLN)) {
-            Thread.detachNewThread {
-                while !competition.hasCome.load(ordering: .relaxed) {}
-            }
+        Thread.detachNewThread {
+            here.apply()
+            while !competition.hasCome.load(ordering: .relaxed) {}
         }
-        defer { competition.hasCome.store(true, ordering: .relaxed) }
+        defer {
+            competition.hasCome.store(true, ordering: .relaxed)
+            everywhere.apply()
+        }
         let before = timesTaken()
         let end = processorTime() + nanoseconds
         while processorTime() < end { step() }
