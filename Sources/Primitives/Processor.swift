@@ -4,8 +4,8 @@ import Foundation
 public enum Processor {
     private static let turn: Int64 = 200_000
 
-    /// When the calling thread last offered it, as a pointer that is none; the end of time while it keeps it.
-    private static let lastOffer: pthread_key_t = {
+    /// Of ``turnStart``, as a pointer that is none.
+    private static let key: pthread_key_t = {
         var key = pthread_key_t()
         let code = pthread_key_create(&key, nil)
         precondition(code == 0, "no room for a thread-specific value: \(code)")
@@ -18,23 +18,28 @@ public enum Processor {
     /// To be called once a step by work of many steps, such as a listing or a purge. The kernel takes the processor of
     /// a thread that never waits at a tick only, every 4 ms, and whoever asks for what is at hand should not see that.
     public static func offer() {
-        let now = nanoseconds()
-        guard now - Int64(Int(bitPattern: pthread_getspecific(lastOffer))) >= turn else { return }
+        guard nanoseconds() - turnStart >= turn else { return }
         sched_yield()
-        pthread_setspecific(lastOffer, UnsafeRawPointer(bitPattern: Int(nanoseconds())))
+        turnStart = nanoseconds()
     }
 
     /// Has ``offer()`` do nothing on the calling thread until ``share()``.
     ///
     /// For what somebody waits for, who should not wait for everybody who computes, too.
     public static func keep() {
-        pthread_setspecific(lastOffer, UnsafeRawPointer(bitPattern: Int.max))
+        turnStart = .max
     }
 
     /// Has ``offer()`` offer the calling thread's processor again, as where ``keep()`` was never called; the first time
     /// in 200 µs.
     public static func share() {
-        pthread_setspecific(lastOffer, UnsafeRawPointer(bitPattern: Int(nanoseconds())))
+        turnStart = nanoseconds()
+    }
+
+    /// When the calling thread last offered its processor; 0 is never, and the end of time while it keeps it.
+    package private(set) static var turnStart: Int64 {
+        get { Int64(Int(bitPattern: pthread_getspecific(key))) }
+        set { pthread_setspecific(key, UnsafeRawPointer(bitPattern: Int(newValue))) }
     }
 
     /// Nanoseconds since some fixed instant, on a clock that no one sets, exact to about one.
