@@ -22,6 +22,22 @@ struct WriterTests {
         }
     }
 
+    @Test("shares its processor while it removes many entries, and keeps it in what follows")
+    func sharing() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            try await cache.store("body", key: "k")
+            let purgeKeeps = await withCheckedContinuation { continuation in
+                cache.remove(matching: .all) { _ in continuation.resume(returning: Processor.turnStart == .max) }
+            }
+            #expect(!purgeKeeps)
+            let removalKeeps = await withCheckedContinuation { continuation in
+                cache.remove("k") { _ in continuation.resume(returning: Processor.turnStart == .max) }
+            }
+            #expect(removalKeeps)
+        }
+    }
+
     /// Fails before, or after, it has changed something.
     private struct Failure: Error {}
 
