@@ -54,7 +54,8 @@ struct RequestTests {
             ("http://h.example/fetch/http://o/a?b", "/fetch/http://o/a", "b"),
         ] as [(String, String, String?)])
     func absoluteForm(target: String, path: String, query: String?) async throws {
-        let request = try await request("GET \(target) HTTP/1.1\r\nHost: h.example\r\n\r\n")
+        let request = try await request("GET \(target) HTTP/1.1\r\nHost: other\r\n\r\n")
+        #expect(request.host == (target.contains(":8080") ? "h.example:8080" : "h.example"))
         #expect(request.target == path + (query.map { "?" + $0 } ?? ""))
         #expect(request.path == path)
         #expect(request.query == query)
@@ -66,6 +67,7 @@ struct RequestTests {
     func notAbsoluteForm(target: String) async throws {
         let request = try await request("GET \(target) HTTP/1.1\r\nHost: h.example\r\n\r\n")
         #expect(request.target == target)
+        #expect(request.host == "h.example")
     }
 
     @Test("bytes that are not UTF-8 reach the handler as they are")

@@ -6,7 +6,7 @@ import Primitives
 /// may reach what the page's site cannot.
 ///
 /// A page says where it comes from in `Origin` and `Sec-Fetch-Site`, which scripts cannot set. One whose name was made
-/// to lead here (DNS rebinding) passes for this server's own; it is known by the `Host` that it asks for.
+/// to lead here (DNS rebinding) passes for this server's own; it is known by the host that it asks for.
 struct WebGuard: Sendable {
     /// The names that this server is asked by, in lower case, beside `localhost` and addresses; `nil`: any.
     let hosts: Set<String>?
@@ -47,7 +47,7 @@ struct WebGuard: Sendable {
     /// - Parameter isReading: whether it asks for what is held, and for nothing to be done: a link may lead there.
     func refusal(of request: Request, isReading: Bool) -> Problem? {
         // Without one it is no browser's.
-        var host = request.field("Host") ?? "localhost"
+        var host = request.host ?? "localhost"
         if !host.withUTF8({ isMeant(by: UnsafeRawBufferPointer($0)) }) {
             return Problem(
                 status: 421, detail: "this server is not asked as \"\(host)\"; --allow-host can allow it")

@@ -1,8 +1,8 @@
 extension UnsafeRawBufferPointer {
-    /// What is left of a request target in absolute form, `http://host/path?query`, without scheme and authority; `nil`
+    /// The authority of a request target in absolute form, `http://host/path?query`, and what is left behind it; `nil`
     /// for one in another form, or without a host, or with more than a host and a port. A server must accept it
     /// (RFC 9112 §3.2.2, RFC 9110 §4.2). What is left may begin with `?`, or be empty.
-    var withoutAuthority: UnsafeRawBufferPointer? {
+    var absoluteForm: (authority: UnsafeRawBufferPointer, rest: UnsafeRawBufferPointer)? {
         for scheme in ["http://", "https://"] as [StaticString] {
             let length = scheme.utf8CodeUnitCount
             guard count > length, UnsafeRawBufferPointer(rebasing: self[..<length]).equalsIgnoringCase(scheme) else {
@@ -10,7 +10,7 @@ extension UnsafeRawBufferPointer {
             }
             let path = self[length...].firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? count
             guard path > length, !self[length..<path].contains(where: "@#\\".utf8.contains) else { return nil }
-            return .init(rebasing: self[path...])
+            return (.init(rebasing: self[length..<path]), .init(rebasing: self[path...]))
         }
         return nil
     }

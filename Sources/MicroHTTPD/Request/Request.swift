@@ -15,7 +15,7 @@ public struct Request: @unchecked Sendable {
 
     /// The request target, byte for byte as it was sent, its query included; bytes that are not UTF-8 are replaced
     /// (``withTarget(_:)`` shows them). Of one in absolute form, `http://host/path?query`, only what follows the
-    /// authority. libmicrohttpd cuts a target at a NUL, which is a ``defect``.
+    /// authority (see ``host``). libmicrohttpd cuts a target at a NUL, which is a ``defect``.
     public var target: String { text(head.header.target) }
 
     /// The target up to its first `?`, not decoded in any way.
@@ -26,6 +26,13 @@ public struct Request: @unchecked Sendable {
         let target = head.header.target
         let path = head.header.path
         return path.endIndex == target.endIndex ? nil : text(path.endIndex + 1..<target.endIndex)
+    }
+
+    /// Host and port that the request is meant for: the authority of a target in absolute form, whatever `Host` says,
+    /// else the first `Host` (RFC 9112 §3.2.2). `nil` when there is neither.
+    public var host: String? {
+        let authority = head.header.authority
+        return authority.isEmpty ? field("Host") : text(authority)
     }
 
     /// `HTTP/1.1`, `HTTP/1.0`, or another `HTTP/1.x` that the client claims to speak.

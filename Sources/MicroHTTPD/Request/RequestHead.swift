@@ -3,11 +3,13 @@ import Foundation
 
 /// What is known of a request's head; the ranges are places in the bytes behind it.
 ///
-/// The bytes are the target, the method, the version, and then the field lines, each as the lengths of its name and
-/// value (two 32-bit numbers) and the two of them.
+/// The bytes are the target, its authority, the method, the version, and then the field lines, each as the lengths of
+/// its name and value (two 32-bit numbers) and the two of them.
 struct RequestHead {
     var target = 0..<0
     var path = 0..<0
+    /// Empty: the target is not in absolute form.
+    var authority = 0..<0
     var method = 0..<0
     var version = 0..<0
     var lines = 0..<0
@@ -37,12 +39,14 @@ extension Request {
         }
         head.withUnsafeMutablePointers { header, bytes in
             var writer = HeadWriter(bytes: UnsafeMutableRawBufferPointer(start: bytes, count: capacity))
-            let shown = target.withoutAuthority ?? target
+            let absolute = target.absoluteForm
+            let shown = absolute?.rest ?? target
             // With an authority and without a path it is the root that is meant.
             let isRoot = target.count > shown.count && shown.first != UInt8(ascii: "/")
             let slash = UnsafeRawBufferPointer(start: ("/" as StaticString).utf8Start, count: isRoot ? 1 : 0)
             let root = writer.append(slash)
             header.pointee.target = root.lowerBound..<writer.append(shown).upperBound
+            if let absolute { header.pointee.authority = writer.append(absolute.authority) }
             header.pointee.method = writer.append(method)
             header.pointee.version = writer.append(version)
             header.pointee.isHead = method.count == 4 && memcmp(line.method, "HEAD", 4) == 0

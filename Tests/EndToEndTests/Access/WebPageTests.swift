@@ -44,6 +44,27 @@ struct WebPageTests {
         }
     }
 
+    @Test("a name in a target in absolute form counts, whatever Host says beside it (RFC 9112 §3.2.2)")
+    func rebindingInTarget() async throws {
+        try await TestServer.with { (server) async throws in
+            let path = "/entries/a/content"
+            try await warm(server, path)
+            for (name, host, status) in [
+                ("evil.example", "127.0.0.1", 421), (":80", "127.0.0.1", 421), ("127.0.0.1", "evil.example", 200),
+                ("localhost:80", "127.0.0.1", 200), ("evil.example", "evil.example", 421),
+            ] {
+                let fields: HTTPFields = [Self.host: host]
+                let client = HTTPClient(port: server.api.port)
+                let reply = try await client.request("GET", "http://\(name)\(path)", fields: fields)
+                #expect(reply.status == status, "\(name), Host: \(host)")
+            }
+            let fields: HTTPFields = [Self.host: "127.0.0.1"]
+            let client = HTTPClient(port: server.api.port)
+            #expect(try await client.request("DELETE", "http://evil.example/entries/a", fields: fields).status == 421)
+            #expect(try await server.get(path).text == "one")
+        }
+    }
+
     @Test("a page of another site is refused, whatever it asks for, and nothing happens")
     func crossSite() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
