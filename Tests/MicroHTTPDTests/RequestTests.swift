@@ -62,8 +62,11 @@ struct RequestTests {
     }
 
     @Test(
-        "an absolute target without a host, or with more than host and port, stays what it is (RFC 9110 §4.2)",
-        arguments: ["http:///p", "http://?q", "http://u:p@h.example/p", "http://h.example#f/p", "http://h\\/p"])
+        "an absolute target without a host, or with anything but host and port, stays what it is (RFC 9110 §4.2)",
+        arguments: [
+            "http:///p", "http://?q", "http://u:p@h.example/p", "http://h.example#f/p", "http://h\\/p",
+            "http://[::1]h.example/p", "http://127.0.0.1:h.example/p",
+        ])
     func notAbsoluteForm(target: String) async throws {
         let request = try await request("GET \(target) HTTP/1.1\r\nHost: h.example\r\n\r\n")
         #expect(request.target == target)

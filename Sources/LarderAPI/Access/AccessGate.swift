@@ -133,7 +133,7 @@ final class AccessGate: Sendable {
     ///
     /// - Parameters:
     ///   - credentials: what the one line of the field said that tokens come in; `nil`: there is none.
-    ///   - host: what `Host` said; `nil`: there is none.
+    ///   - host: what `Host` said; `nil`: there is none. It counts, for a target in absolute form is never at hand.
     func pass(_ credentials: UnsafeRawBufferPointer?, host: UnsafeRawBufferPointer?, isFetch: Bool) -> Pass? {
         guard let tokens else {
             guard checksHost else { return Pass(token: nil) }

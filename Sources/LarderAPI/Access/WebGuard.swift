@@ -13,7 +13,7 @@ struct WebGuard: Sendable {
     /// The origins (`https://app.example`) whose pages may ask; with `*` all.
     let origins: Set<String>
 
-    /// Whether the server is meant by a `Host`, with or without a port.
+    /// Whether the server is meant by a host, with or without a port.
     func isMeant(by host: UnsafeRawBufferPointer) -> Bool {
         guard hosts != nil else { return true }
         var length = 0

@@ -1,6 +1,6 @@
 extension UnsafeRawBufferPointer {
     /// The authority of a request target in absolute form, `http://host/path?query`, and what is left behind it; `nil`
-    /// for one in another form, or without a host, or with more than a host and a port. A server must accept it
+    /// for one in another form, or without a host, or with anything but a host and a port. A server must accept it
     /// (RFC 9112 §3.2.2, RFC 9110 §4.2). What is left may begin with `?`, or be empty.
     var absoluteForm: (authority: UnsafeRawBufferPointer, rest: UnsafeRawBufferPointer)? {
         for scheme in ["http://", "https://"] as [StaticString] {
@@ -9,8 +9,9 @@ extension UnsafeRawBufferPointer {
                 continue
             }
             let path = self[length...].firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? count
-            guard path > length, !self[length..<path].contains(where: "@#\\".utf8.contains) else { return nil }
-            return (.init(rebasing: self[length..<path]), .init(rebasing: self[path...]))
+            let authority = UnsafeRawBufferPointer(rebasing: self[length..<path])
+            guard !authority.isEmpty, authority.isHostAndPort else { return nil }
+            return (authority, .init(rebasing: self[path...]))
         }
         return nil
     }

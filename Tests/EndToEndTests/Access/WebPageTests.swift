@@ -52,6 +52,7 @@ struct WebPageTests {
             for (name, host, status) in [
                 ("evil.example", "127.0.0.1", 421), (":80", "127.0.0.1", 421), ("127.0.0.1", "evil.example", 200),
                 ("localhost:80", "127.0.0.1", 200), ("evil.example", "evil.example", 421),
+                ("[::1]evil.example", "127.0.0.1", 404), ("127.0.0.1:evil.example", "127.0.0.1", 404),
             ] {
                 let fields: HTTPFields = [Self.host: host]
                 let client = HTTPClient(port: server.api.port)
