@@ -21,6 +21,16 @@ struct ComparisonTests {
         #expect(Series([]) == nil)
     }
 
+    @Test("the turns of a round are one: rates as their mean, times as their median, what failed as its sum")
+    func together() {
+        let round = Metric.together([
+            [.requestsPerSecond: 10, .p99: 1, .failures: 0, .peakMemory: 5],
+            [.requestsPerSecond: 20, .p99: 9, .failures: 2, .peakMemory: 7],
+            [.requestsPerSecond: 60, .p99: 2, .failures: 1, .peakMemory: 6],
+        ])
+        #expect(round == [.requestsPerSecond: 30, .p99: 2, .failures: 3, .peakMemory: 7])
+    }
+
     @Test("a ratio that fell in every round is worse, and one that rose is better")
     func change() {
         let (before, after) = (report([row(ratios: [0.9, 0.92, 0.95])]), report([row(ratios: [0.7, 0.75, 0.8])]))

@@ -5,9 +5,10 @@ struct Disk: BenchmarkPart {
     static let name = "disk"
     static let summary = """
         Hits on entries of 1 KiB that take many times the memory tier of 64 MiB, beside nginx with the same entries. \
-        Both have the machine's page cache behind them: before each turn everything that the server keeps is read, \
+        Both have the machine's page cache behind them: before each round everything that the server keeps is read, \
         or, in the group that says so, dropped. And hits that come from memory, with few entries (of \
-        two servers that are the same) and with many on disk: there the ratios are of times.
+        two servers that are the same) and with many on disk: there the ratios are of times. With what is in memory a \
+        round is one of turns of a second, in turn with everyone else's.
         """
 
     private static let memory = ["--memory-limit", "64MiB"]
@@ -56,12 +57,15 @@ struct Disk: BenchmarkPart {
         _ bench: Bench, _ rivals: [Rival], _ group: String, _ order: URL, _ pageCache: PageCache
     ) -> [Contender] {
         rivals.map { rival in
-            Contender(group: group, name: rival.server.name, baseline: rival.baseline) { round in
-                try pageCache.prepare(rival.files)
-                // Each round goes on where the last one is sure to have ended, and everybody at the same place.
-                let start = String(round * 200_000)
+            Contender(
+                group: group, name: rival.server.name, baseline: rival.baseline, isDivisible: pageCache == .full
+            ) { turn in
+                if turn.number == 0 { try pageCache.prepare(rival.files) }
+                // Each turn goes on where the last one is sure to have ended, and everybody at the same place.
+                let start = String(turn.index * turn.seconds * 100_000)
                 return try bench.measure(
-                    rival.server, "sequence", [order.path, String(Wrk.threads), start, rival.prefix, rival.suffix])
+                    rival.server, "sequence", [order.path, String(Wrk.threads), start, rival.prefix, rival.suffix],
+                    seconds: turn.seconds)
             }
         }
     }
@@ -99,8 +103,8 @@ struct Disk: BenchmarkPart {
                 for number in 0..<small.count { _ = try connection.get(Dataset.target(number)) }
             }
             contenders.append(
-                Contender(group: group, name: name, baseline: name == first ? nil : first) { _ in
-                    try bench.measure(server, "walk", [list.path, String(Wrk.threads)])
+                Contender(group: group, name: name, baseline: name == first ? nil : first, isDivisible: true) { turn in
+                    try bench.measure(server, "walk", [list.path, String(Wrk.threads)], seconds: turn.seconds)
                 })
         }
         return try bench.run(contenders, ratios: [.p50, .p99])

@@ -7,7 +7,8 @@ struct Hits: BenchmarkPart {
         Hits from memory: every one of the keys was asked for before, and the origin sees nothing of the load. The \
         ratio is to bare libmicrohttpd that sends one prepared response, in the same round: for Larder with the header \
         fields of that row, for the others with those of /fetch. One response stays in the processor's own memory; what \
-        libmicrohttpd itself reaches with as many bodies as there are keys, which come from RAM, is in the last row.
+        libmicrohttpd itself reaches with as many bodies as there are keys, which come from RAM, is in the last row. A \
+        round is one of turns of a second, in turn with everyone else's.
         """
 
     static let sizes = [1 << 10, 64 << 10, 1 << 20]
@@ -84,8 +85,8 @@ struct HitContenders {
         _ server: Server, _ name: String, _ targets: [String], baseline: String? = nil, note: String? = nil
     ) throws -> Contender {
         let list = try bench.list(targets)
-        return Contender(group: group, name: name, baseline: baseline, note: note) { [bench] _ in
-            try bench.measure(server, "walk", [list.path, String(Wrk.threads)])
+        return Contender(group: group, name: name, baseline: baseline, note: note, isDivisible: true) { [bench] turn in
+            try bench.measure(server, "walk", [list.path, String(Wrk.threads)], seconds: turn.seconds)
         }
     }
 }

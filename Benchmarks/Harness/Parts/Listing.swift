@@ -33,8 +33,8 @@ struct Listing: BenchmarkPart {
                     let pages = Background(larder) { try Self.pages("limit=1000&tag=\(Dataset.tag(1))", $0, $1) }
                     return try pages.during { try bench.measure(larder, "walk", walk) }
                 },
-                Contender(group: group, name: "purge of a tag on a tenth", baseline: alone) { round in
-                    let tag = Dataset.tag(round)
+                Contender(group: group, name: "purge of a tag on a tenth", baseline: alone) { turn in
+                    let tag = Dataset.tag(turn.round)
                     let purge = Background(larder) { connection, _ in
                         let answer = try connection.send("DELETE", "/entries?tag=\(tag)")
                         guard answer.status == 200 else { throw BenchmarkError("purge: \(answer.status)") }

@@ -20,8 +20,8 @@ struct Mixed: BenchmarkPart {
             Contender(group: "1 KiB", name: "Larder, hits alone") { _ in
                 try bench.measure(larder, "walk", [list.path, String(Wrk.threads)])
             },
-            Contender(group: "1 KiB", name: "Larder, mixed", baseline: "Larder, hits alone") { round in
-                let first = String(round * 10_000_000)
+            Contender(group: "1 KiB", name: "Larder, mixed", baseline: "Larder, hits alone") { turn in
+                let first = String(turn.round * 10_000_000)
                 return try bench.measure(larder, "mixed", [list.path, String(Wrk.threads), first, url])
             },
         ])

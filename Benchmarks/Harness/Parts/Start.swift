@@ -12,17 +12,17 @@ struct Start: BenchmarkPart {
         let small = try bench.dataset(1000)
         let large = try bench.dataset(Dataset.large(bench))
         let contenders = [
-            Contender(group: "start", name: "\(small.count) entries") { _ in try turn(bench, small) },
-            Contender(group: "start", name: "\(large.count) entries") { _ in try turn(bench, large) },
-            Contender(group: "start", name: "\(large.count) entries, after a kill -9 under load") { round in
-                try killUnderLoad(bench, large, round)
-                return try turn(bench, large)
+            Contender(group: "start", name: "\(small.count) entries") { _ in try start(bench, small) },
+            Contender(group: "start", name: "\(large.count) entries") { _ in try start(bench, large) },
+            Contender(group: "start", name: "\(large.count) entries, after a kill -9 under load") { turn in
+                try killUnderLoad(bench, large, turn.round)
+                return try start(bench, large)
             },
         ]
         return try bench.run(contenders, ratios: [.startSeconds])
     }
 
-    private func turn(_ bench: Bench, _ dataset: Dataset) throws -> Sample {
+    private func start(_ bench: Bench, _ dataset: Dataset) throws -> Sample {
         let port = try unusedPort()
         let start = ContinuousClock.now
         let process = try bench.start("larder", bench.larder, Larder.arguments(port, dataset.directory, []))

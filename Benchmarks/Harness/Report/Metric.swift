@@ -57,6 +57,23 @@ enum Metric: String, Codable, CodingKeyRepresentable, CaseIterable, Sendable {
         }
     }
 
+    /// What the turns of one round measured, as one.
+    static func together(_ turns: [Sample]) -> Sample {
+        Dictionary(
+            uniqueKeysWithValues: allCases.compactMap { metric in
+                Series(turns.compactMap { $0[metric] }).map { (metric, metric.together($0)) }
+            })
+    }
+
+    private func together(_ turns: Series) -> Double {
+        switch self {
+        case .originRequests, .failures, .runs, .pinnedLost: turns.rounds.reduce(0, +)
+        case .peakMemory, .anonymousMemory, .memoryPerConnection: turns.highest
+        case .p50, .p99, .p999: turns.median
+        default: turns.rounds.reduce(0, +) / Double(turns.rounds.count)
+        }
+    }
+
     /// The value in ``unit``.
     func text(_ value: Double) -> String {
         switch self {

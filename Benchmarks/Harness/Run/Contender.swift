@@ -9,19 +9,48 @@ struct Contender {
     /// The name of the row of the same group that this one is held against, in each round.
     var baseline: String?
     var note: String?
-    /// Has a turn; gets the number of the round.
-    var turn: (Int) throws -> Sample
+    /// Whether a round may be several short turns: for load on a server that the turns leave as it is.
+    var isDivisible = false
+    /// Has a turn.
+    var measure: (Turn) throws -> Sample
+}
+
+/// When a contender has its turn, and for how long.
+struct Turn {
+    /// From 0.
+    var round: Int
+    /// Its place among the turns of the contender in this round, from 0.
+    var number: Int
+    /// How many it has in each round.
+    var count: Int
+    /// How long it is.
+    var seconds: Int
+
+    /// Its place among all turns of the contender.
+    var index: Int { round * count + number }
 }
 
 extension Bench {
-    /// Gives everyone a turn, A B C A B C, and puts together what came out.
+    /// Gives everyone a turn in each round, A B C A B C, and puts together what came out.
+    ///
+    /// Where everyone's rounds can be divided, each is one of turns of a second, A B C C B A within the round, so that
+    /// what else goes on on the machine hits all of them alike, and nobody always comes after the same one.
     ///
     /// - Parameter ratios: the metrics whose ratio to the baseline is taken, round by round.
     func run(_ contenders: [Contender], ratios: [Metric] = [.requestsPerSecond]) throws -> [Row] {
         var samples = [[Sample]](repeating: [], count: contenders.count)
+        let count = contenders.allSatisfy(\.isDivisible) ? settings.seconds : 1
         for round in 0..<settings.rounds {
+            var turns = [[Sample]](repeating: [], count: contenders.count)
+            for number in 0..<count {
+                let turn = Turn(round: round, number: number, count: count, seconds: settings.seconds / count)
+                let there = Array(contenders.indices)
+                for index in number % 2 == 0 ? there : there.reversed() {
+                    turns[index].append(try contenders[index].measure(turn))
+                }
+            }
             for (index, contender) in contenders.enumerated() {
-                let sample = try contender.turn(round)
+                let sample = Metric.together(turns[index])
                 samples[index].append(sample)
                 let figure = ratios.compactMap { metric in
                     sample[metric].map { " \(metric.text($0)) \(metric.unit)" }
@@ -50,11 +79,16 @@ extension Bench {
     }
 
     /// One turn of wrk against a server, and what that cost the server.
-    func measure(_ server: Server, _ script: String, _ arguments: [String]) throws -> Sample {
+    ///
+    /// - Parameter seconds: how long; `nil`: a whole round.
+    func measure(
+        _ server: Server, _ script: String, _ arguments: [String], seconds: Int? = nil
+    ) throws -> Sample {
         let before = ProcessUsage(of: server.process.id)
         let asked = try origin.requests()
         let result = try Wrk(bench: self).run(
-            script, arguments, on: server.port, seconds: settings.seconds, connections: settings.connections)
+            script, arguments, on: server.port, seconds: seconds ?? settings.seconds,
+            connections: settings.connections)
         let after = ProcessUsage(of: server.process.id)
         guard server.process.isRunning else { throw BenchmarkError("\(server.name) ended under load") }
         guard result.requests > 0 else { throw BenchmarkError("\(server.name) answered nothing") }
