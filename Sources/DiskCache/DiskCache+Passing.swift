@@ -50,10 +50,9 @@ extension DiskCache {
             guard let range = SlabRecordView.body(in: content), let record = SlabRecordView(content),
                 record.key.elementsEqual(key.utf8), record.expiry > now.milliseconds, record.stored <= now.milliseconds
             else { return nil }
-            let digest = digest(of: UnsafeRawBufferPointer(rebasing: content[range])).prefix(SlabRecord.digestLength)
-            guard record.digestPrefix.elementsEqual(digest) else { return nil }
+            guard record.isDigest(of: UnsafeRawBufferPointer(rebasing: content[range])) else { return nil }
             let body = PassingBody(
-                bytes: bytes, range: range, digestPrefix: Array(digest), contentType: record.contentType,
+                bytes: bytes, range: range, digestPrefix: Array(record.digestPrefix), contentType: record.contentType,
                 lastModified: record.lastModified)
             return (body, record.version)
         }

@@ -51,7 +51,10 @@ struct AccessTable {
 
     /// Adds what happened later.
     mutating func add(_ access: PendingAccess, for key: ExactText) -> Forgotten {
-        if access.slide == nil, younger[key]?.merge(access) != nil { return [:] }
+        if access.slide == nil {
+            if slideCount == 0 { return addHits(access, for: key) }
+            if younger[key]?.merge(access) != nil { return [:] }
+        }
         if !marked.isEmpty, marked[key]?.merge(access) != nil { return [:] }
         var sum = remove(key)
         if sum?.merge(access) == nil { sum = access }
@@ -90,12 +93,29 @@ struct AccessTable {
         return keys + Array(younger.keys.prefix(limit - keys.count))
     }
 
+    /// Adds hits of an entry that has no slide, as most have none: what is hashed is hashed once for each table.
+    private mutating func addHits(_ access: PendingAccess, for key: ExactText) -> Forgotten {
+        let count = younger.count
+        younger[key, default: PendingAccess(version: access.version)].merge(access)
+        guard younger.count > count else { return [:] }
+        if var sum = Self.remove(key, &older) {
+            sum.merge(access)
+            younger[key] = sum
+        }
+        return forgetOlder()
+    }
+
     private mutating func insert(_ access: PendingAccess, for key: ExactText) -> Forgotten {
         guard access.slide == nil else {
             slid[key] = access
             return [:]
         }
         younger[key] = access
+        return forgetOlder()
+    }
+
+    /// Makes room in the younger generation once it is full.
+    private mutating func forgetOlder() -> Forgotten {
         guard younger.count >= Self.generationLimit else { return [:] }
         defer { (older, younger) = (younger, Dictionary(minimumCapacity: Self.generationLimit)) }
         return older

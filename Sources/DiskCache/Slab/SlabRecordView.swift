@@ -63,6 +63,15 @@ struct SlabRecordView {
     /// The beginning of the body's digest.
     var digestPrefix: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: head[48...]) }
 
+    /// Whether this is the body that the digest is of.
+    func isDigest(of body: UnsafeRawBufferPointer) -> Bool {
+        var hasher = SHA256()
+        hasher.update(bufferPointer: body)
+        return hasher.finalize().withUnsafeBytes {
+            digestPrefix.elementsEqual(UnsafeRawBufferPointer(rebasing: $0[..<SlabRecord.digestLength]))
+        }
+    }
+
     /// The entry's key.
     var key: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: tail[..<lengths.key]) }
 

@@ -10,14 +10,14 @@ import Primitives
 struct PassingAnswers: Sendable {
     private let hits: Counter
     private let meter: RequestMetrics.Meter?
-    /// What the answer depends on, for `Vary`.
-    private let vary: [HTTPField]
+    /// What all answers have: what every answer with a body says, and in `Vary` what it depends on.
+    private let common: PreparedFields
 
     init(hits: Counter, metrics: RequestMetrics, gate: AccessGate) {
         self.hits = hits
         meter = metrics.meter(operation: "getContent", status: 200)
         let names = [gate.vary(isFetch: false)] + (gate.allowsPages ? ["Origin"] : [])
-        vary = names.map { HTTPField(name: .vary, value: $0) }
+        common = PreparedFields(ContentResponse.commonFields + names.map { HTTPField(name: .vary, value: $0) })
     }
 
     /// The answer to a request that has no field which asks for anything else, where somebody else does not have it.
@@ -29,19 +29,20 @@ struct PassingAnswers: Sendable {
         case .body(let body):
             meter?.count()
             hits.increment()
-            return .response(Self.response(body, at: now, also: vary))
+            return .response(Self.response(body, at: now, common))
         // The kernel has begun to read it.
         case .onDisk: return .soon
         case .none: return .none
         }
     }
 
-    /// The answer to a request that asks for all of a body and nothing else; with more fields than those of the body.
-    static func response(_ body: PassingBody, at now: Timestamp, also others: [HTTPField] = []) -> Response {
-        let current = SelectedRepresentation(
-            digestPrefix: body.digestPrefix, lastModified: body.lastModified, now: now)
-        var fields = ContentResponse.fields(current, type: body.contentType)
-        fields.append(contentsOf: others)
+    /// The answer to a request that asks for all of a body and nothing else, by default for others to add what it
+    /// depends on.
+    static func response(
+        _ body: PassingBody, at now: Timestamp, _ common: PreparedFields = ContentResponse.preparedCommonFields
+    ) -> Response {
+        let fields = ContentResponse.preparedFields(
+            digestPrefix: body.digestPrefix, lastModified: body.lastModified, type: body.contentType, common, now: now)
         return Response(fields: fields, body: .slice(body.bytes, body.range))
     }
 

@@ -9,7 +9,7 @@ struct ContentResponse {
     /// What of a request decides how much of the body is sent.
     private static let conditionNames = ConditionalRequest.fieldNames + [.range]
     /// What every answer with a body says.
-    private static let commonFields: HTTPFields = [
+    static let commonFields: HTTPFields = [
         .acceptRanges: "bytes", .xContentTypeOptions: "nosniff",
         .contentSecurityPolicy: "sandbox; default-src 'none'",
     ]
@@ -81,6 +81,25 @@ struct ContentResponse {
         return fields
     }
 
+    /// ``commonFields`` once more.
+    static let preparedCommonFields = PreparedFields(commonFields)
+
+    /// The same as ``fields(_:type:encoding:)`` says of a body that is not encoded, prepared.
+    ///
+    /// - Parameter common: what follows what is said of this body alone.
+    static func preparedFields(
+        digestPrefix: [UInt8], lastModified: String?, type: String?, _ common: PreparedFields, now: Timestamp
+    ) -> PreparedFields {
+        var fields = PreparedFields()
+        fields.append("ETag", SelectedRepresentation.etag(digestPrefix).text)
+        if let date = lastModified.flatMap({ Timestamp(httpDate: $0, now: now) }) {
+            fields.append("Last-Modified", date.httpDate)
+        }
+        fields.append("Content-Type", type ?? "application/octet-stream")
+        fields.append(common)
+        return fields
+    }
+
     private static func validatorFields(_ current: SelectedRepresentation) -> HTTPFields {
         var fields = HTTPFields()
         if let etag = current.etag { fields.append(HTTPField(name: .eTag, value: etag.text)) }
@@ -107,7 +126,11 @@ extension SelectedRepresentation {
     /// What has a body of that digest, of which the origin said when it was last changed.
     init(digestPrefix: some Sequence<UInt8>, lastModified: String?, now: Timestamp) {
         self.init(
-            etag: EntityTag(strong: digestPrefix.hex),
-            lastModified: lastModified.flatMap { Timestamp(httpDate: $0, now: now) })
+            etag: Self.etag(digestPrefix), lastModified: lastModified.flatMap { Timestamp(httpDate: $0, now: now) })
+    }
+
+    /// The tag of a body with that digest.
+    fileprivate static func etag(_ digestPrefix: some Sequence<UInt8>) -> EntityTag {
+        EntityTag(strong: digestPrefix.hex)
     }
 }

@@ -67,7 +67,7 @@ extension Response {
     }
 
     private func owned(_ handle: OpaquePointer?, closing: Bool) -> PreparedResponse {
-        if let handle { Self.add(fields, to: handle, closing: closing) }
+        if let handle { Self.add(head, to: handle, closing: closing) }
         return PreparedResponse(handle: handle, isOwned: true, response: self)
     }
 

@@ -3,22 +3,32 @@ import HTTPTypes
 
 extension Response {
     /// Gives libmicrohttpd's response object its fields.
-    static func add(_ fields: HTTPFields, to handle: OpaquePointer, closing: Bool) {
+    static func add(_ head: Head, to handle: OpaquePointer, closing: Bool) {
+        switch head {
+        case .fields(let fields): add(fields, to: handle, closing: closing)
+        case .prepared(let prepared):
+            if closing { _ = cmhd_add_field(handle, "Connection", "close") }
+            prepared.add(to: handle)
+        }
+    }
+
+    private static func add(_ fields: HTTPFields, to handle: OpaquePointer, closing: Bool) {
         // Connection comes first: added after some others, libmicrohttpd makes a double of it.
         if closing || (fields.contains(.connection) && fields[values: .connection].contains(where: hasClose)) {
             _ = cmhd_add_field(handle, "Connection", "close")
         }
-        var block = FieldBlock()
+        var lines = PreparedFields()
         forEachLine(of: fields) { name, value in
             // libmicrohttpd looks for these among what it is given, and adds its own when there are none.
             if UnsafeRawBufferPointer(name).equalsIgnoringCase("date") {
-                var date = FieldBlock(name, value)
+                var date = PreparedFields()
+                date.append(name, value)
                 date.add(to: handle)
             } else {
-                block.append(name, value)
+                lines.append(name, value)
             }
         }
-        block.add(to: handle)
+        lines.add(to: handle)
     }
 
     /// Shows each field that may be sent as its caller gave it, in order; see ``init(status:fields:body:)``.
@@ -54,44 +64,5 @@ extension Response {
         value.split(separator: ",").contains { option in
             option.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" }.lowercased() == "close"
         }
-    }
-}
-
-/// Fields that libmicrohttpd is given as one; see `cmhd_add_fields`.
-private struct FieldBlock {
-    private var name: [UInt8] = []
-    /// The first field's value, and the lines of the others; ended by a zero when it is handed over.
-    private var value: [UInt8] = []
-    /// Where the line ends are.
-    private var ends: [Int] = []
-
-    init() {}
-
-    init(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) {
-        append(name, value)
-    }
-
-    mutating func append(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) {
-        if self.name.isEmpty {
-            self.name.reserveCapacity(name.count + 1)
-            self.name.append(contentsOf: name)
-            self.name.append(0)
-            self.value.reserveCapacity(512)
-            ends.reserveCapacity(16)
-        } else {
-            ends.append(self.value.count)
-            self.value.append(0x20)
-            self.value.append(0x20)
-            self.value.append(contentsOf: name)
-            self.value.append(0x3a)
-            self.value.append(0x20)
-        }
-        self.value.append(contentsOf: value)
-    }
-
-    mutating func add(to handle: OpaquePointer) {
-        if name.isEmpty { return }
-        value.append(0)
-        cmhd_add_fields(handle, name, value, ends, ends.count)
     }
 }

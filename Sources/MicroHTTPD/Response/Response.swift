@@ -32,10 +32,23 @@ public final class Response: Sendable {
 
     /// The status code, 200 to 999.
     public let status: Int
-    /// The fields as they were given.
-    public let fields: HTTPFields
+    /// The fields as they were given; of prepared ones, those that may be sent.
+    public var fields: HTTPFields {
+        switch head {
+        case .fields(let fields): fields
+        case .prepared(let prepared): prepared.fields
+        }
+    }
     /// The body.
     public let body: Body
+
+    /// What stands before the body.
+    enum Head: Sendable {
+        case fields(HTTPFields)
+        case prepared(PreparedFields)
+    }
+
+    let head: Head
 
     /// The address of what ``shared`` has made, to which this object holds one reference; 0 before.
     private let made = Atomic<Int>(0)
@@ -46,13 +59,22 @@ public final class Response: Sendable {
     /// control character but tab, or an empty one (libmicrohttpd cannot send those). So are those that are not the
     /// caller's to set: `Content-Length`, `Transfer-Encoding`, and everything in `Connection` but `close`. A status
     /// outside of 200...999 is a programmer error.
-    public init(status: Int = 200, fields: HTTPFields = [:], body: Body = .empty) {
+    public convenience init(status: Int = 200, fields: HTTPFields = [:], body: Body = .empty) {
+        self.init(status: status, head: .fields(fields), body: body)
+    }
+
+    /// An answer with this status (200 unless told), fields that are prepared already, and this body.
+    public convenience init(status: Int = 200, fields: PreparedFields, body: Body) {
+        self.init(status: status, head: .prepared(fields), body: body)
+    }
+
+    private init(status: Int, head: Head, body: Body) {
         precondition((200...999).contains(status), "\(status) is not a final status code")
         if case .slice(let bytes, let range) = body {
             precondition(range.lowerBound >= 0 && range.upperBound <= bytes.count, "the slice is outside of its bytes")
         }
         self.status = status
-        self.fields = fields
+        self.head = head
         self.body = body
     }
 
@@ -67,7 +89,7 @@ public final class Response: Sendable {
     /// Makes it; when several do so at once, the first one's stays.
     private func make() -> OpaquePointer? {
         guard let handle = Self.makeShareable(body) else { return nil }
-        Self.add(fields, to: handle, closing: false)
+        Self.add(head, to: handle, closing: false)
         let (isFirst, other) = made.compareExchange(
             expected: 0, desired: Int(bitPattern: handle), ordering: .acquiringAndReleasing)
         if isFirst { return handle }

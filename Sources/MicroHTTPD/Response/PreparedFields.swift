@@ -1,0 +1,97 @@
+import CMicroHTTPD
+import HTTPTypes
+
+/// Fields as libmicrohttpd is given them: checked, and laid out as one; see `cmhd_add_fields`. Who gives many answers
+/// that have most of their fields in common lays those out once, which spares each answer most of what its head costs.
+public struct PreparedFields: Sendable {
+    /// The first field's name and a zero; its value, the lines of the others, and a zero. Nothing without a field.
+    private var bytes: [UInt8] = []
+    /// How long the first name is, with the zero.
+    private var nameLength = 0
+    /// Where the line ends are, counted from the first value.
+    private var ends: [Int] = []
+
+    /// Those of these fields that may be sent (see ``Response/init(status:fields:body:)``), in their order, without
+    /// `Date`.
+    public init(_ fields: HTTPFields = [:]) {
+        Response.forEachLine(of: fields) { name, value in
+            if !UnsafeRawBufferPointer(name).equalsIgnoringCase("date") { append(name, value) }
+        }
+    }
+
+    /// Adds a field behind the others; one whose value is empty, or has control characters but tabs, is left out.
+    ///
+    /// - Parameter name: a token, and none of those that are libmicrohttpd's business.
+    public mutating func append(_ name: StaticString, _ value: UnsafeBufferPointer<UInt8>) {
+        guard !value.isEmpty, UnsafeRawBufferPointer(value).isFieldContent else { return }
+        append(UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount), value)
+    }
+
+    /// Adds a field as ``append(_:_:)`` does, whose value is a text.
+    public mutating func append(_ name: StaticString, _ value: String) {
+        var value = value
+        value.withUTF8 { append(name, $0) }
+    }
+
+    /// Adds all fields of others.
+    public mutating func append(_ others: PreparedFields) {
+        guard others.nameLength > 0 else { return }
+        others.bytes.withUnsafeBufferPointer { bytes in
+            let lines = bytes[others.nameLength..<(bytes.count - 1)]
+            append(
+                UnsafeBufferPointer(rebasing: bytes[..<(others.nameLength - 1)]), UnsafeBufferPointer(rebasing: lines))
+            let start = self.bytes.count - 1 - nameLength - lines.count
+            for end in others.ends { ends.append(start + end) }
+        }
+    }
+
+    /// Without checking them.
+    mutating func append(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) {
+        if nameLength == 0 {
+            bytes.reserveCapacity(512)
+            ends.reserveCapacity(16)
+            bytes.append(contentsOf: name)
+            bytes.append(0)
+            nameLength = bytes.count
+        } else {
+            bytes.removeLast()
+            ends.append(bytes.count - nameLength)
+            bytes.append(0x20)
+            bytes.append(0x20)
+            bytes.append(contentsOf: name)
+            bytes.append(0x3a)
+            bytes.append(0x20)
+        }
+        bytes.append(contentsOf: value)
+        bytes.append(0)
+    }
+
+    /// Gives them to libmicrohttpd's response object.
+    func add(to handle: OpaquePointer) {
+        if nameLength == 0 { return }
+        bytes.withUnsafeBufferPointer { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { text in
+                guard let name = text.baseAddress else { return }
+                cmhd_add_fields(handle, name, name + nameLength, ends, ends.count)
+            }
+        }
+    }
+
+    /// What they are, one by one.
+    var fields: HTTPFields {
+        guard nameLength > 0 else { return [:] }
+        var fields = HTTPFields()
+        var start = nameLength
+        var name = bytes[..<(nameLength - 1)]
+        for end in ends.map({ $0 + nameLength }) + [bytes.count - 1] {
+            let value = bytes[start..<end]
+            if let name = HTTPField.Name(String(decoding: name, as: UTF8.self)) {
+                fields.append(HTTPField(name: name, value: value))
+            }
+            guard end < bytes.count - 1, let colon = bytes[end...].firstIndex(of: 0x3a) else { break }
+            name = bytes[(end + 2)..<colon]
+            start = colon + 2
+        }
+        return fields
+    }
+}

@@ -1,0 +1,93 @@
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+@testable import MicroHTTPD
+
+@Suite("Prepared fields")
+struct PreparedFieldsTests {
+    private static let common: HTTPFields = [.acceptRanges: "bytes", .vary: "Authorization", .vary: "Origin"]
+
+    /// What a client sees of an answer, but for what libmicrohttpd says.
+    private func sent(_ response: Response, _ method: String = "GET") async throws -> [RawClient.Answer] {
+        let answers = Locked<[RawClient.Answer]>([])
+        try await withDaemon(Handler.answering { _ in response }) { daemon in
+            let client = try RawClient(port: daemon.port)
+            for _ in 0..<2 {
+                try client.request(method, "/")
+                let answer = try client.answer(toHead: method == "HEAD")
+                answers.withLock { $0.append(answer) }
+            }
+        }
+        return answers.withLock { $0 }
+    }
+
+    @Test(
+        "they are sent like the fields that they were made of, added in pieces or at once", arguments: ["GET", "HEAD"])
+    func sentAlike(method: String) async throws {
+        let body = Response.Body.bytes(SharedBytes(pattern(100)))
+        var fields: HTTPFields = [.eTag: "\"a\"", .contentType: "text/plain; charset=\u{fc}"]
+        fields.append(contentsOf: Self.common)
+        var pieces = PreparedFields()
+        pieces.append("ETag", "\"a\"")
+        pieces.append("Content-Type", "text/plain; charset=\u{fc}")
+        pieces.append(PreparedFields(Self.common))
+        let expected = try await sent(Response(fields: fields, body: body), method)
+        for prepared in [pieces, PreparedFields(fields)] {
+            let response = Response(fields: prepared, body: body)
+            #expect(response.fields == fields)
+            let answers = try await sent(response, method)
+            for (answer, expected) in zip(answers, expected) {
+                #expect(answer.fields.map(\.name) == expected.fields.map(\.name))
+                for name in ["ETag", "Content-Type", "Accept-Ranges", "Vary", "Content-Length"] {
+                    #expect(answer.values(name) == expected.values(name), "\(name)")
+                    #expect(!answer.values(name).isEmpty, "\(name)")
+                }
+                #expect(answer.body == expected.body)
+            }
+        }
+    }
+
+    @Test("what would split or contradict the answer is left out")
+    func unsafe() {
+        var fields = PreparedFields()
+        fields.append("X-Empty", "")
+        fields.append("X-Split", "a\r\nX-Injected: b")
+        fields.append("X-Control", "a\u{1}b")
+        #expect(fields.fields == [:])
+        fields.append(PreparedFields())
+        fields.append(
+            PreparedFields([
+                .connection: "close", .contentLength: "99", .transferEncoding: "chunked",
+                .date: "Sat, 31 Jan 2026 08:05:09 GMT",
+            ]))
+        #expect(fields.fields == [:])
+        fields.append("X-Good", "a\tb")
+        #expect(fields.fields.map { "\($0.name): \($0.value)" } == ["X-Good: a\tb"])
+    }
+
+    @Test("a copy that more is added to leaves the other one as it is")
+    func copies() {
+        let common = PreparedFields(Self.common)
+        for number in 0..<3 {
+            var own = common
+            own.append("X-Number", "\(number)")
+            #expect(own.fields == Self.common + [HTTPField(name: HTTPField.Name("X-Number")!, value: "\(number)")])
+        }
+        #expect(common.fields == Self.common)
+    }
+
+    @Test("a connection that closes is told so before them")
+    func closing() async throws {
+        let response = Response(fields: PreparedFields(Self.common), body: .bytes(SharedBytes(pattern(10))))
+        try await withDaemon(Handler.answering { _ in response }) { daemon in
+            let client = try RawClient(port: daemon.port)
+            try client.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            let answer = try client.answer()
+            #expect(answer.values("Connection") == ["close"])
+            #expect(answer.values("Vary") == ["Authorization", "Origin"])
+            #expect(try client.isAtEnd())
+        }
+    }
+}
