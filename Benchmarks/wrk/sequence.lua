@@ -1,24 +1,27 @@
 -- Asks for numbered targets in the order that a file tells: sequence.lua FILE THREADS START PREFIX SUFFIX
--- FILE has one number a line; START is the line of the first one.
+-- FILE has one number a line, and all lines are equally long; START is the line of the first one.
 
 local folder = debug.getinfo(1, "S").source:match("^@(.*/)")
 dofile(folder .. "report.lua")
 
-local numbers, count, at = {}, 0, 0
-local head, tail
+local file, head, tail
 
 function init(arguments)
-   for line in io.lines(arguments[1]) do
-      count = count + 1
-      numbers[count] = tonumber(line)
-   end
-   at = (tonumber(arguments[3]) + math.floor(count * thread_number / tonumber(arguments[2]))) % count
+   file = assert(io.open(arguments[1]))
+   -- Read as it goes: the first thread is at work while the others are made, and that is not in the time which wrk counts.
+   local length = #file:read("*l") + 1
+   local count = file:seek("end") / length
+   local at = (tonumber(arguments[3]) + math.floor(count * thread_number / tonumber(arguments[2]))) % count
+   file:seek("set", at * length)
    head = "GET " .. arguments[4]
    tail = (arguments[5] or "") .. " HTTP/1.1\r\nHost: " .. wrk.headers["Host"] .. "\r\n\r\n"
 end
 
 function request()
-   at = at + 1
-   if at > count then at = 1 end
-   return head .. numbers[at] .. tail
+   local line = file:read("*l")
+   if not line then
+      file:seek("set", 0)
+      line = file:read("*l")
+   end
+   return head .. tonumber(line) .. tail
 end

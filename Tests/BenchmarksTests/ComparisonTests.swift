@@ -21,14 +21,24 @@ struct ComparisonTests {
         #expect(Series([]) == nil)
     }
 
-    @Test("the turns of a round are one: rates as their mean, times as their median, what failed as its sum")
+    @Test("turns go there and back, also from one round to the next, and only where rounds are divided")
+    func order() {
+        let turns = (0..<2).flatMap { round in
+            (0..<3).map { Turn(round: round, number: $0, count: 3, seconds: 1) }
+        }
+        #expect(turns.map(\.index) == [0, 1, 2, 3, 4, 5])
+        #expect(turns.map { $0.order(of: 2) } == [[0, 1], [1, 0], [0, 1], [1, 0], [0, 1], [1, 0]])
+        #expect(Turn(round: 1, number: 0, count: 1, seconds: 3).order(of: 2) == [0, 1])
+    }
+
+    @Test("the turns of a round are one: rates and times as their mean, what failed as its sum")
     func together() {
         let round = Metric.together([
             [.requestsPerSecond: 10, .p99: 1, .failures: 0, .peakMemory: 5],
             [.requestsPerSecond: 20, .p99: 9, .failures: 2, .peakMemory: 7],
             [.requestsPerSecond: 60, .p99: 2, .failures: 1, .peakMemory: 6],
         ])
-        #expect(round == [.requestsPerSecond: 30, .p99: 2, .failures: 3, .peakMemory: 7])
+        #expect(round == [.requestsPerSecond: 30, .p99: 4, .failures: 3, .peakMemory: 7])
     }
 
     @Test("a ratio that fell in every round is worse, and one that rose is better")

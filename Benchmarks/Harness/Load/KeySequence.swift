@@ -9,7 +9,8 @@ enum KeySequence: String, CaseIterable {
     /// How many numbers a file has.
     private static let length = 1_000_000
 
-    /// A file of numbers below `count`, one a line, for `sequence.lua`.
+    /// A file of numbers below `count`, one a line, for `sequence.lua`: with spaces behind them, so that all lines are
+    /// equally long.
     func file(_ count: Int, _ bench: Bench) throws -> URL {
         let file = bench.work.appendingPathComponent("sequence-\(rawValue)-\(count)")
         if FileManager.default.fileExists(atPath: file.path) { return file }
@@ -17,8 +18,9 @@ enum KeySequence: String, CaseIterable {
         let sums = self == .zipf ? Self.sums(count) : []
         // What is popular is spread over the whole cache.
         let names = self == .zipf ? (0..<count).shuffled(using: &random) : []
+        let width = String(count).utf8.count
         var text: [UInt8] = []
-        text.reserveCapacity(Self.length * 8)
+        text.reserveCapacity(Self.length * (width + 1))
         for _ in 0..<Self.length {
             let number: Int
             switch self {
@@ -28,7 +30,9 @@ enum KeySequence: String, CaseIterable {
                 let drawn = Double.random(in: 0..<(sums.last ?? 1), using: &random)
                 number = names[Self.place(drawn, in: sums)]
             }
-            text.append(contentsOf: String(number).utf8)
+            let digits = String(number).utf8
+            text.append(contentsOf: digits)
+            text.append(contentsOf: repeatElement(UInt8(ascii: " "), count: width - digits.count))
             text.append(UInt8(ascii: "\n"))
         }
         try Data(text).write(to: file)

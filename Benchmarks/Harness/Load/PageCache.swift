@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the machine's page cache holds of a server's files when its turn begins. Left to itself that depends on how
+/// What the machine's page cache holds of a server's files when its round begins. Left to itself that depends on how
 /// long ago somebody read them, and some machines drop within a minute what nobody reads.
 enum PageCache {
     /// All of it, as on a machine that has memory enough and was not started just now.

@@ -8,7 +8,7 @@ struct Disk: BenchmarkPart {
         Both have the machine's page cache behind them: before each round everything that the server keeps is read, \
         or, in the group that says so, dropped. And hits that come from memory, with few entries (of \
         two servers that are the same) and with many on disk: there the ratios are of times. With what is in memory a \
-        round is one of turns of a second, in turn with everyone else's.
+        round is made of turns of one second, in turn with everyone else's.
         """
 
     private static let memory = ["--memory-limit", "64MiB"]
@@ -62,7 +62,7 @@ struct Disk: BenchmarkPart {
             ) { turn in
                 if turn.number == 0 { try pageCache.prepare(rival.files) }
                 // Each turn goes on where the last one is sure to have ended, and everybody at the same place.
-                let start = String(turn.index * turn.seconds * 100_000)
+                let start = String(turn.index * turn.seconds * 40_000)
                 return try bench.measure(
                     rival.server, "sequence", [order.path, String(Wrk.threads), start, rival.prefix, rival.suffix],
                     seconds: turn.seconds)

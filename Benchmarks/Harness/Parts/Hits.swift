@@ -8,7 +8,7 @@ struct Hits: BenchmarkPart {
         ratio is to bare libmicrohttpd that sends one prepared response, in the same round: for Larder with the header \
         fields of that row, for the others with those of /fetch. One response stays in the processor's own memory; what \
         libmicrohttpd itself reaches with as many bodies as there are keys, which come from RAM, is in the last row. A \
-        round is one of turns of a second, in turn with everyone else's.
+        round is made of turns of one second, in turn with everyone else's.
         """
 
     static let sizes = [1 << 10, 64 << 10, 1 << 20]

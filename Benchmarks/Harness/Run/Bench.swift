@@ -110,9 +110,9 @@ final class Bench {
 
 /// What the arguments say.
 struct Settings: Codable {
-    /// How often each contender has its turn.
+    /// In how many rounds everyone is measured.
     var rounds: Int
-    /// How long a turn is, in seconds.
+    /// How long each is measured in a round, in seconds.
     var seconds: Int
     /// Clients that each wait for an answer before they ask again.
     var connections = 64

@@ -28,13 +28,19 @@ struct Turn {
 
     /// Its place among all turns of the contender.
     var index: Int { round * count + number }
+
+    /// In which order so many contenders have it: there, and back the next time, where rounds are divided.
+    func order(of contenders: Int) -> [Int] {
+        let there = Array(0..<contenders)
+        return count > 1 && index % 2 == 1 ? there.reversed() : there
+    }
 }
 
 extension Bench {
     /// Gives everyone a turn in each round, A B C A B C, and puts together what came out.
     ///
-    /// Where everyone's rounds can be divided, each is one of turns of a second, A B C C B A within the round, so that
-    /// what else goes on on the machine hits all of them alike, and nobody always comes after the same one.
+    /// Where everyone's rounds can be divided, each is made of turns of one second, A B C C B A, so that what else goes
+    /// on on the machine hits all of them alike, and nobody always comes after the same one.
     ///
     /// - Parameter ratios: the metrics whose ratio to the baseline is taken, round by round.
     func run(_ contenders: [Contender], ratios: [Metric] = [.requestsPerSecond]) throws -> [Row] {
@@ -44,8 +50,7 @@ extension Bench {
             var turns = [[Sample]](repeating: [], count: contenders.count)
             for number in 0..<count {
                 let turn = Turn(round: round, number: number, count: count, seconds: settings.seconds / count)
-                let there = Array(contenders.indices)
-                for index in number % 2 == 0 ? there : there.reversed() {
+                for index in turn.order(of: contenders.count) {
                     turns[index].append(try contenders[index].measure(turn))
                 }
             }

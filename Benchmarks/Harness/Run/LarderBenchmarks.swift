@@ -15,10 +15,10 @@ struct LarderBenchmarks: ParsableCommand {
     @Flag(help: "Fewer entries, rounds and seconds: under three minutes, to see that it works.")
     var quick = false
 
-    @Option(help: "How often each contender has its turn. (default: 5, or 1 with --quick)")
+    @Option(help: "How many rounds there are. (default: 5, or 1 with --quick)")
     var rounds: Int?
 
-    @Option(help: "How long each turn is, in seconds. (default: 5, or 1 with --quick)")
+    @Option(help: "How long each contender is measured in a round, in seconds. (default: 5, or 1 with --quick)")
     var seconds: Int?
 
     @Option(help: ArgumentHelp("Another executable of Larder than the release build.", valueName: "path"))

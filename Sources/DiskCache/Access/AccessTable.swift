@@ -93,7 +93,7 @@ struct AccessTable {
         return keys + Array(younger.keys.prefix(limit - keys.count))
     }
 
-    /// Adds hits of an entry that has no slide, as most have none: what is hashed is hashed once for each table.
+    /// Adds hits of an entry that has no slide, as most have none, with as little hashing as can be.
     private mutating func addHits(_ access: PendingAccess, for key: ExactText) -> Forgotten {
         let count = younger.count
         younger[key, default: PendingAccess(version: access.version)].merge(access)

@@ -29,20 +29,21 @@ struct PassingAnswers: Sendable {
         case .body(let body):
             meter?.count()
             hits.increment()
-            return .response(Self.response(body, at: now, common))
+            let fields = ContentResponse.preparedFields(
+                digestPrefix: body.digestPrefix, lastModified: body.lastModified, type: body.contentType, common,
+                now: now)
+            return .response(Response(fields: fields, body: .slice(body.bytes, body.range)))
         // The kernel has begun to read it.
         case .onDisk: return .soon
         case .none: return .none
         }
     }
 
-    /// The answer to a request that asks for all of a body and nothing else, by default for others to add what it
-    /// depends on.
-    static func response(
-        _ body: PassingBody, at now: Timestamp, _ common: PreparedFields = ContentResponse.preparedCommonFields
-    ) -> Response {
-        let fields = ContentResponse.preparedFields(
-            digestPrefix: body.digestPrefix, lastModified: body.lastModified, type: body.contentType, common, now: now)
+    /// The same answer, for others to add what it depends on.
+    static func response(_ body: PassingBody, at now: Timestamp) -> Response {
+        let current = SelectedRepresentation(
+            digestPrefix: body.digestPrefix, lastModified: body.lastModified, now: now)
+        let fields = ContentResponse.fields(current, type: body.contentType)
         return Response(fields: fields, body: .slice(body.bytes, body.range))
     }
 

@@ -81,9 +81,6 @@ struct ContentResponse {
         return fields
     }
 
-    /// ``commonFields`` once more.
-    static let preparedCommonFields = PreparedFields(commonFields)
-
     /// The same as ``fields(_:type:encoding:)`` says of a body that is not encoded, prepared.
     ///
     /// - Parameter common: what follows what is said of this body alone.

@@ -1,7 +1,7 @@
 extension UnsafeRawBufferPointer {
     /// The authority of a request target in absolute form, `http://host/path?query`, and what is left behind it; `nil`
-    /// for one in another form, or without a host, or with anything but a host and a port. A server must accept it
-    /// (RFC 9112 §3.2.2, RFC 9110 §4.2). What is left may begin with `?`, or be empty.
+    /// for one in another form, or without an authority, or with anything in it but a host and a port. A server must
+    /// accept it (RFC 9112 §3.2.2, RFC 9110 §4.2). What is left may begin with `?`, or be empty.
     var absoluteForm: (authority: UnsafeRawBufferPointer, rest: UnsafeRawBufferPointer)? {
         for scheme in ["http://", "https://"] as [StaticString] {
             let length = scheme.utf8CodeUnitCount

@@ -12,7 +12,7 @@ public struct PreparedFields: Sendable {
     private var ends: [Int] = []
 
     /// Those of these fields that may be sent (see ``Response/init(status:fields:body:)``), in their order, without
-    /// `Date`.
+    /// `Date` and `Connection`.
     public init(_ fields: HTTPFields = [:]) {
         Response.forEachLine(of: fields) { name, value in
             if !UnsafeRawBufferPointer(name).equalsIgnoringCase("date") { append(name, value) }
@@ -23,8 +23,10 @@ public struct PreparedFields: Sendable {
     ///
     /// - Parameter name: a token, and none of those that are libmicrohttpd's business.
     public mutating func append(_ name: StaticString, _ value: UnsafeBufferPointer<UInt8>) {
+        let name = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+        assert(UnsafeRawBufferPointer(name).isToken, "a field's name is a token")
         guard !value.isEmpty, UnsafeRawBufferPointer(value).isFieldContent else { return }
-        append(UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount), value)
+        append(name, value)
     }
 
     /// Adds a field as ``append(_:_:)`` does, whose value is a text.

@@ -12,10 +12,11 @@ struct AccessFloodTests {
         PendingAccess(version: 1, slide: PendingAccess.Slide(ttl: .seconds(9), expiryDate: now + .seconds(9)))
     }
 
-    @Test("take bounded memory; slides are all kept, and so is what is handed out again and again")
-    func bounded() {
+    @Test(
+        "take bounded memory; slides are all kept, and so is what is handed out again and again", arguments: [0, 200])
+    func bounded(slides: Int) {
         let log = AccessLog()
-        for number in 0..<200 { _ = log.note(slide, for: "slid-\(number)") }
+        for number in 0..<slides { _ = log.note(slide, for: "slid-\(number)") }
         for number in 0..<100_000 {
             _ = log.note(hit, for: "once-\(number)")
             if number % 1000 == 0 { _ = log.note(hit, for: "often") }
@@ -24,7 +25,7 @@ struct AccessFloodTests {
         #expect(log.pending("once-99999")?.hits == 1)
         #expect(log.pending("once-0") == nil)
         let all = log.beginFlush()
-        #expect(all.items.count { $0.access.slide != nil } == 200)
+        #expect(all.items.count { $0.access.slide != nil } == slides)
         #expect(all.items.count > 8000)
         #expect(all.items.count < 17_000)
     }
