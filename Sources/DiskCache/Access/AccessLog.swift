@@ -55,20 +55,30 @@ final class AccessLog: Sendable {
         /// Whether nothing is to be written down.
         var isEmpty: Bool { pending.isEmpty && counters.isEmpty }
 
-        /// Moves what a counter has counted to what is pending.
-        mutating func takeCounter(_ key: ExactText) {
-            guard let access = counters.remove(key)?.takePending() else { return }
+        /// What a counter has counted, which is gone then; `nil` when there is none.
+        private mutating func takeCounted(_ key: ExactText) -> PendingAccess? {
+            guard let access = counters.remove(key)?.takePending() else { return nil }
             countedHits += access.hits
-            _ = pending.add(access, for: key)
+            return access
         }
 
-        /// Moves what is pending about `keys` to a flush.
-        mutating func take(_ keys: [ExactText], for flush: inout Flush) {
+        /// Moves what a counter has counted to what is pending.
+        mutating func takeCounter(_ key: ExactText) {
+            if let access = takeCounted(key) { _ = pending.add(access, for: key) }
+        }
+
+        /// Moves what is pending about `keys`, and what their counters have counted, to a flush: not by way of what is
+        /// pending, where it could push out what nobody has written down. How many of them there were.
+        mutating func take(_ keys: some Sequence<ExactText>, for flush: inout Flush) -> Int {
+            let before = flush.items.count
             for key in keys {
-                guard let access = pending.remove(key) else { continue }
+                var sum = pending.remove(key)
+                if let counted = takeCounted(key), sum?.merge(counted) == nil { sum = counted }
+                guard let access = sum else { continue }
                 flushing[key, default: []].append((flush.number, access, nil))
                 flush.items.append((key.text, access))
             }
+            return flush.items.count - before
         }
 
         mutating func remove(_ number: Int, of key: ExactText) -> PendingAccess? {
@@ -195,10 +205,7 @@ final class AccessLog: Sendable {
         var flush = Flush(number: flushesBegun.add(1, ordering: .relaxed).newValue)
         if let key {
             let key = ExactText(key)
-            shard(key).state.withLock { shard in
-                shard.takeCounter(key)
-                shard.take([key], for: &flush)
-            }
+            _ = shard(key).state.withLock { $0.take([key], for: &flush) }
             return flush
         }
         var left = limit
@@ -206,13 +213,13 @@ final class AccessLog: Sendable {
         let first = rounds.add(1, ordering: .relaxed).newValue
         for offset in 0..<shards.count where left.slides > 0 || left.hits > 0 {
             shards[(first + offset) % shards.count].state.withLock { shard in
-                // No more than can be written: they go on counting where they are.
-                for key in shard.counters.oldest(left.hits) { shard.takeCounter(key) }
                 let slid = shard.pending.slidKeys(limit: left.slides, onlyMarked: limit.onlyMarked)
+                left.slides -= shard.take(slid, for: &flush)
                 let hit = shard.pending.hitKeys(limit: left.hits)
-                shard.take(slid, for: &flush)
-                shard.take(hit, for: &flush)
-                (left.slides, left.hits) = (left.slides - slid.count, left.hits - hit.count)
+                // Half of them at least where there are so many; the others go on counting where they are.
+                let counted = shard.counters.oldest(max(left.hits / 2, left.hits - hit.count))
+                left.hits -= shard.take(counted, for: &flush)
+                left.hits -= shard.take(hit.prefix(left.hits), for: &flush)
             }
         }
         return flush

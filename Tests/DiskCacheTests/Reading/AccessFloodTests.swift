@@ -68,6 +68,26 @@ struct AccessFloodTests {
         #expect(log.isEmpty)
     }
 
+    @Test("that were counted in memory do not push out others when they are written down")
+    func countedBesideOthers() {
+        let log = AccessLog()
+        let clock = AccessClock(ManualClock(), notBefore: now)
+        let passed = (0..<15_500).map { "passed-\($0)" }
+        for key in passed { _ = log.note(hit, for: key) }
+        let counted = (0..<2000).map { HotEntry(key: "counted-\($0)", version: 1, log: log, clock: clock) {} }
+        for entry in counted { entry.recordHit(at: now) }
+        let kept = passed.reduce(0) { $0 + (log.pending($1)?.hits ?? 0) }
+        #expect(kept > 4000)
+        var written: Int64 = 0
+        while !log.isEmpty {
+            let flush = log.beginFlush(limit: .periodic)
+            #expect(flush.items.count <= AccessLog.FlushLimit.periodic.hits)
+            written += flush.items.reduce(0) { $0 + $1.access.hits }
+            log.endFlush(flush)
+        }
+        #expect(written == kept + 2000)
+    }
+
     @Test("are each written down in its turn when more entries are hot than a flush takes")
     func turns() throws {
         let log = AccessLog()
