@@ -28,13 +28,14 @@ final class AccessLog: Sendable {
     struct FlushLimit: Sendable {
         /// The most slides, with the hits of their entries.
         var slides: Int
-        /// The most entries of which nothing but hits is known.
+        /// The most entries beside those.
         var hits: Int
         /// Whether of slides only those are taken that ``AccessLog/markSlides()`` has marked.
         var onlyMarked = false
 
-        /// Everything.
-        static let all = FlushLimit(slides: .max, hits: .max)
+        /// All slides, and as many hits as may be pending (``AccessTable``), which takes half a second. What entries in
+        /// memory have counted beyond that stays where it is.
+        static let all = FlushLimit(slides: .max, hits: 2 * AccessTable.generationLimit * AccessLog.shardCount)
         /// What is written down in passing, once a second or so. Each entry is a page or two of the index, in the log
         /// and, after that, in the file: 10,000 a second took more than half of two cores.
         static let periodic = FlushLimit(slides: 4096, hits: 512)
@@ -93,7 +94,8 @@ final class AccessLog: Sendable {
         let state = Locked(Shard())
     }
 
-    private let shards = (0..<16).map { _ in LockedShard() }
+    private static let shardCount = 16
+    private let shards = (0..<AccessLog.shardCount).map { _ in LockedShard() }
     private let flushesBegun = Atomic<Int>(0)
     /// Counts those flushes that go through all shards.
     private let rounds = Atomic<Int>(0)
@@ -226,9 +228,8 @@ final class AccessLog: Sendable {
     }
 
     /// Says how many hits entries have with those of the flush. Before its commit.
-    func wrote(_ flush: Flush, hits: [String: Int64]) {
-        for (text, hits) in hits {
-            let key = ExactText(text)
+    func wrote(_ flush: Flush, hits: [ExactText: Int64]) {
+        for (key, hits) in hits {
             shard(key).state.withLock { shard in
                 guard let index = shard.flushing[key]?.firstIndex(where: { $0.number == flush.number }) else { return }
                 shard.flushing[key]?[index].writtenHits = hits

@@ -13,7 +13,7 @@ struct AccessTable {
     typealias Forgotten = [ExactText: PendingAccess]
 
     /// The most entries of one generation. There are two, in each of the log's sixteen shards: 16,384 entries at most,
-    /// some 4 MiB, which are written down in half a second when the cache is closed.
+    /// some 4 MiB.
     static let generationLimit = 512
 
     /// What has a slide, with its hits; noted since the last mark.

@@ -109,9 +109,9 @@ final class WriteContext {
         // file is read and written in one direction.
         flush.items.sort { $0.access.version < $1.access.version }
         journal.onUndo { [access = parts.access, flush] in access.cancelFlush(flush) }
-        var hits: [String: Int64] = [:]
+        var hits: [ExactText: Int64] = [:]
         for (key, access) in flush.items {
-            if let count = try index.apply(access, toKey: key) { hits[key] = count }
+            if let count = try index.apply(access, toKey: key) { hits[ExactText(key)] = count }
         }
         parts.access.wrote(flush, hits: hits)
         // The memory tier first: until it knows, the log still tells.
@@ -119,7 +119,7 @@ final class WriteContext {
             for (key, access) in flush.items {
                 // Whoever read the row before this knows nothing of the slide, once the log has forgotten it.
                 if access.slide != nil { slotTable.remove(ExactText(key).hashValue) }
-                guard let count = hits[key] else { continue }
+                guard let count = hits[ExactText(key)] else { continue }
                 memory.update(key) { $0.entry = $0.entry.applying(access.written(hits: count)) }
             }
             log.endFlush(flush)

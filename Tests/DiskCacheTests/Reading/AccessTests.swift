@@ -43,6 +43,25 @@ struct AccessTests {
         }
     }
 
+    @Test("of two keys that look alike are written down, and shown, as each one's own")
+    func lookAlikes() async throws {
+        let fixture = try CacheFixture()
+        let keys = ["caf\u{e9}", "cafe\u{301}"]
+        try await fixture.withCache { cache async throws in
+            for (count, key) in zip([1, 5], keys) {
+                let entry = try await cache.store("1", key: key)
+                _ = try await cache.stored(key)
+                for _ in 0..<count { cache.recordHit(entry) }
+            }
+            try await cache.flush()
+            // From memory, and from the index.
+            for (count, key) in zip([1, 5] as [Int64], keys) {
+                #expect(try await cache.stored(key)?.entry.hits == count)
+                #expect(try cache.entry(for: key)?.hits == count)
+            }
+        }
+    }
+
     @Test("show in the memory tier after they were written down")
     func memoryAfterFlush() async throws {
         let fixture = try CacheFixture()
