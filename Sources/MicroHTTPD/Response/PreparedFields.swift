@@ -22,17 +22,14 @@ public struct PreparedFields: Sendable {
     /// Adds a field behind the others; one whose value is empty, or has control characters but tabs, is left out.
     ///
     /// - Parameter name: a token, and none of those that are libmicrohttpd's business.
-    public mutating func append(_ name: StaticString, _ value: UnsafeBufferPointer<UInt8>) {
+    public mutating func append(_ name: StaticString, _ value: String) {
         let name = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
         assert(UnsafeRawBufferPointer(name).isToken, "a field's name is a token")
-        guard !value.isEmpty, UnsafeRawBufferPointer(value).isFieldContent else { return }
-        append(name, value)
-    }
-
-    /// Adds a field as ``append(_:_:)`` does, whose value is a text.
-    public mutating func append(_ name: StaticString, _ value: String) {
         var value = value
-        value.withUTF8 { append(name, $0) }
+        value.withUTF8 { value in
+            guard !value.isEmpty, UnsafeRawBufferPointer(value).isFieldContent else { return }
+            append(name, value)
+        }
     }
 
     /// Adds all fields of others.

@@ -48,6 +48,7 @@ public final class Response: Sendable {
         case prepared(PreparedFields)
     }
 
+    /// The fields, in the form in which they were given.
     let head: Head
 
     /// The address of what ``shared`` has made, to which this object holds one reference; 0 before.
