@@ -87,8 +87,10 @@ final class Acceptor: Sendable {
         core.registry.expectOne()
         if isFull { return refuse(descriptor, .limit) }
         guard core.registry.admit(client, limit: limit) else { return refuse(descriptor, .address) }
+        let placed = core.threadLoads.place(descriptor)
         // It closes the socket when it refuses it.
-        guard !cmhd_add_connection(daemon, descriptor, address, length) else { return }
+        guard !cmhd_add_connection(daemon, placed, address, length) else { return }
+        core.threadLoads.leave(placed)
         core.registry.leave(client, limit: limit)
         core.registry.expectOneLess()
     }

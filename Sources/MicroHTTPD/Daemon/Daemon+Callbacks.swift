@@ -67,6 +67,7 @@ func noteConnection(
         let connection = Unmanaged<Connection>.fromOpaque(pointer).takeRetainedValue()
         let core = connection.core
         core.registry.remove(connection)
+        core.threadLoads.leave(connection.descriptor)
         core.registry.leave(connection.remoteAddress, limit: core.configuration.connectionLimitPerAddress)
         if connection.close(), core.lingering.add(connection.descriptor, id: connection.id) { return }
         core.registry.expectOneLess()

@@ -6,6 +6,7 @@ final class DaemonCore: Sendable {
     let configuration: Daemon.Configuration
     let handler: any RequestHandler
     let registry = ConnectionRegistry()
+    let threadLoads: ThreadLoads
     let suspensions = Suspensions()
     let sockets: SocketWatch
     let lingering: LingeringSockets
@@ -32,6 +33,7 @@ final class DaemonCore: Sendable {
     init(configuration: Daemon.Configuration, handler: any RequestHandler, tls: CurrentCredentials?) throws {
         self.configuration = configuration
         self.handler = handler
+        threadLoads = ThreadLoads(threads: configuration.threads)
         sockets = try SocketWatch()
         bodyMemory = BodyMemory(limit: configuration.bodyMemoryLimit)
         let isPlain = tls == nil
