@@ -17,7 +17,6 @@
 
 /* Everything cmhd_start needs. It must outlive the daemon, which logs through it. */
 struct cmhd_options {
-    unsigned int threads;
     unsigned int inactivity_seconds;
     size_t connection_memory;
     /* What GnuTLS may use, as its priority strings say it; NULL without TLS. */
@@ -45,7 +44,7 @@ static inline size_t cmhd_keep_escapes(void *context, struct MHD_Connection *con
     return strlen(text);
 }
 
-/* The start function is variadic. The library does not listen itself: see Acceptor.swift.
+/* The start function is variadic. There is one thread: see ServingThreads.swift. It does not listen: see Acceptor.swift.
    Its own connection limit is out of reach, because 0.9.75 never unlocks a mutex when a pool thread finds it reached. */
 static inline struct MHD_Daemon *cmhd_start(struct cmhd_options *options) {
     const bool is_secure = options->tls_priorities != NULL;
@@ -60,7 +59,6 @@ static inline struct MHD_Daemon *cmhd_start(struct cmhd_options *options) {
         0, NULL, NULL, options->handler, options->context,
         MHD_OPTION_EXTERNAL_LOGGER, &cmhd_log, options,
         MHD_OPTION_ARRAY, is_secure ? tls : &tls[2],
-        MHD_OPTION_THREAD_POOL_SIZE, options->threads > 1 ? options->threads : 0u,
         MHD_OPTION_CONNECTION_LIMIT, 1u << 30,
         MHD_OPTION_CONNECTION_TIMEOUT, options->inactivity_seconds,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, options->connection_memory,

@@ -17,6 +17,8 @@ final class Connection: @unchecked Sendable {
     let core: DaemonCore
     /// Who serves it.
     private let thread: ServingThread
+    /// Which of ``ServingThreads`` that is.
+    let threadIndex: Int
     let remoteAddress: RemoteAddress
     /// libmicrohttpd's own object, alive until the connection is closed.
     let handle: OpaquePointer
@@ -68,11 +70,12 @@ final class Connection: @unchecked Sendable {
         case tried
     }
 
-    init(handle: OpaquePointer, core: DaemonCore) {
+    init(handle: OpaquePointer, thread index: Int, core: DaemonCore) {
         self.handle = handle
         self.core = core
         // libmicrohttpd says that a connection has begun on the thread that will serve it.
         thread = .ofCaller()
+        threadIndex = index
         id = core.registry.newID()
         descriptor = cmhd_descriptor(handle)
         openDescriptor = Locked(descriptor)

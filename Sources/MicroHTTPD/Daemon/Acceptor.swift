@@ -4,7 +4,7 @@ import Foundation
 /// Accepts connections on a thread of its own and hands them to libmicrohttpd's threads.
 ///
 /// libmicrohttpd could listen by itself, but two things in 0.9.75 forbid it: `MHD_quiesce_daemon`, the only way to stop
-/// listening before stopping, races with the pool's threads over one epoll registration and aborts the process when it
+/// listening before stopping, races with a pool's threads over one epoll registration and aborts the process when it
 /// loses; and a pool thread that finds the library's own connection limit reached keeps a mutex for ever. So the limit
 /// is kept here. Beyond it clients are accepted, answered and closed, so that they know, and so does a probe; their
 /// sockets linger, in a reserve. Only when that is full nothing is accepted, and clients wait in the kernel's queue.
@@ -13,14 +13,12 @@ final class Acceptor: Sendable {
     private let core: DaemonCore
     private let limit: Int
     private let wake: WakeSignal
-    /// `nonisolated(unsafe)` is safe: libmicrohttpd's functions may be called from any thread, and the daemon lives
-    /// until after the acceptor's thread has ended.
-    private nonisolated(unsafe) let daemon: OpaquePointer
+    private let threads: ServingThreads
 
-    init(socket: ListeningSocket, core: DaemonCore, daemon: OpaquePointer, limit: Int) throws {
+    init(socket: ListeningSocket, core: DaemonCore, threads: ServingThreads, limit: Int) throws {
         self.socket = socket
         self.core = core
-        self.daemon = daemon
+        self.threads = threads
         self.limit = limit
         wake = try WakeSignal()
     }
@@ -87,10 +85,7 @@ final class Acceptor: Sendable {
         core.registry.expectOne()
         if isFull { return refuse(descriptor, .limit) }
         guard core.registry.admit(client, limit: limit) else { return refuse(descriptor, .address) }
-        let placed = core.threadLoads.place(descriptor)
-        // It closes the socket when it refuses it.
-        guard !cmhd_add_connection(daemon, placed, address, length) else { return }
-        core.threadLoads.leave(placed)
+        guard !threads.add(descriptor, address, length) else { return }
         core.registry.leave(client, limit: limit)
         core.registry.expectOneLess()
     }

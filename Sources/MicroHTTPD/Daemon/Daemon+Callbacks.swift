@@ -2,9 +2,9 @@ import CMicroHTTPD
 
 // What libmicrohttpd calls, on its own threads. A connection's calls all come on one and the same thread.
 //
-// `context` is the DaemonCore, which lives until after MHD_stop_daemon. The socket context of a connection is its
-// Connection object, retained from NOTIFY_STARTED to NOTIFY_CLOSED; the request context is the same object, not
-// retained.
+// `context` is the thread's ServingThreads.Context, which lives until after MHD_stop_daemon. The socket context of a
+// connection is its Connection object, retained from NOTIFY_STARTED to NOTIFY_CLOSED; the request context is the same
+// object, not retained.
 
 /// The request line is complete: libmicrohttpd is about to cut the target up in place, so it is copied now.
 func receiveTarget(
@@ -57,8 +57,9 @@ func noteConnection(
 ) {
     guard let context, let handle, let socketContext else { return }
     if cmhd_is_start(code) {
-        let core = Unmanaged<DaemonCore>.fromOpaque(context).takeUnretainedValue()
-        let connection = Connection(handle: handle, core: core)
+        let thread = Unmanaged<ServingThreads.Context>.fromOpaque(context).takeUnretainedValue()
+        let core = thread.core
+        let connection = Connection(handle: handle, thread: thread.index, core: core)
         core.registry.add(connection)
         core.sockets.addForHangUp(connection.descriptor, id: connection.id)
         socketContext.pointee = Unmanaged.passRetained(connection).toOpaque()
@@ -67,7 +68,7 @@ func noteConnection(
         let connection = Unmanaged<Connection>.fromOpaque(pointer).takeRetainedValue()
         let core = connection.core
         core.registry.remove(connection)
-        core.threadLoads.leave(connection.descriptor)
+        core.threadLoads.leave(connection.threadIndex)
         core.registry.leave(connection.remoteAddress, limit: core.configuration.connectionLimitPerAddress)
         if connection.close(), core.lingering.add(connection.descriptor, id: connection.id) { return }
         core.registry.expectOneLess()
@@ -78,6 +79,6 @@ func noteConnection(
 func receiveLog(_ context: UnsafeMutableRawPointer?, _ text: UnsafePointer<CChar>?) {
     guard let context, let text else { return }
     let line = String(cString: text)
-    Unmanaged<DaemonCore>.fromOpaque(context).takeUnretainedValue().configuration.log(
+    Unmanaged<ServingThreads.Context>.fromOpaque(context).takeUnretainedValue().core.configuration.log(
         line.last == "\n" ? String(line.dropLast()) : line)
 }

@@ -33,7 +33,7 @@ final class DaemonCore: Sendable {
     init(configuration: Daemon.Configuration, handler: any RequestHandler, tls: CurrentCredentials?) throws {
         self.configuration = configuration
         self.handler = handler
-        threadLoads = ThreadLoads(threads: configuration.threads)
+        threadLoads = ThreadLoads(threads: max(1, configuration.threads))
         sockets = try SocketWatch()
         bodyMemory = BodyMemory(limit: configuration.bodyMemoryLimit)
         let isPlain = tls == nil

@@ -3,14 +3,13 @@ import Foundation
 import Primitives
 import Synchronization
 
-/// A daemon between start and stop: the library's handle, and the two threads beside its own.
+/// A daemon between start and stop: the threads that serve connections, and two beside them.
 ///
 /// Sendable because everything in it is set once and `stop` is called once, from one thread.
 final class RunningDaemon: @unchecked Sendable {
     let core: DaemonCore
     let port: UInt16
-    private let daemon: OpaquePointer
-    private let options: UnsafeMutablePointer<cmhd_options>
+    private let threads: ServingThreads
     private let acceptor: Acceptor
     private let acceptorThread: NamedThread
     private let watcherThread: NamedThread
@@ -35,32 +34,16 @@ final class RunningDaemon: @unchecked Sendable {
             log(line)
         }
         let core = try DaemonCore(configuration: configuration, handler: handler, tls: tls)
-
-        options = .allocate(capacity: 1)
-        options.initialize(
-            to: cmhd_options(
-                threads: UInt32(clamping: max(1, configuration.threads)),
-                inactivity_seconds: UInt32(
-                    clamping: (max(0, configuration.inactivityTimeout.milliseconds) + 999) / 1000),
-                connection_memory: max(1024, configuration.connectionMemory),
-                tls_priorities: tls == nil ? nil : TLSSession.priorities.cString,
-                context: Unmanaged.passUnretained(core).toOpaque(),
-                handler: handleRequest, target: receiveTarget, completed: completeRequest,
-                connection: noteConnection, log: receiveLog))
-        guard let daemon = cmhd_start(options) else {
-            options.deallocate()
-            throw DaemonError(step: .start, code: errno, reason: lastLine.withLock { $0 })
-        }
+        let threads = try ServingThreads(core: core) { lastLine.withLock { $0 } }
         do {
             acceptor = try Acceptor(
-                socket: socket, core: core, daemon: daemon, limit: configuration.effectiveConnectionLimit)
+                socket: socket, core: core, threads: threads, limit: configuration.effectiveConnectionLimit)
         } catch {
-            MHD_stop_daemon(daemon)
-            options.deallocate()
+            threads.stop()
             throw error
         }
         self.core = core
-        self.daemon = daemon
+        self.threads = threads
         self.socket = socket
         port = socket.port
         acceptorThread = NamedThread("http-accept") { [acceptor] in acceptor.run() }
@@ -89,13 +72,12 @@ final class RunningDaemon: @unchecked Sendable {
         // more, everybody is resumed, and then waited for: another thread may be about to resume one right now.
         core.suspensions.hangUpAll()
         while !core.suspensions.isEmpty { usleep(200) }
-        MHD_stop_daemon(daemon)
+        threads.stop()
         // Who was refused a moment ago may not have seen it yet.
         while !core.lingering.isEmpty, MonotonicClock.milliseconds() < end { usleep(2000) }
         core.sockets.stop()
         watcherThread.join()
         core.lingering.closeAll()
-        options.deallocate()
         socket = nil
     }
 }
