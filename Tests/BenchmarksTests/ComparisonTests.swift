@@ -21,6 +21,19 @@ struct ComparisonTests {
         #expect(Series([]) == nil)
     }
 
+    @Test("a ratio is taken in each round, to the row of the same group that has the baseline's name")
+    func ratios() {
+        let heads = [
+            Row(group: "a", name: "few"), Row(group: "a", name: "many", baseline: "few"),
+            Row(group: "b", name: "few", baseline: "gone"),
+        ]
+        let rows = Row.held(
+            heads, [[[.p99: 2], [.p99: 4]], [[.p99: 3], [.p50: 1]], [[.p99: 1], [.p99: 1]]], ratios: [.p99])
+        #expect(rows.map { $0.values[.p99]?.rounds } == [[2, 4], [3], [1, 1]])
+        #expect(rows[1].values[.p50]?.rounds == [1])
+        #expect(rows.map { $0.ratios[.p99]?.rounds } == [nil, [1.5], nil])
+    }
+
     @Test("turns go there and back, also from one round to the next, and only where rounds are divided")
     func order() {
         let turns = (0..<2).flatMap { round in

@@ -6,9 +6,10 @@ struct Disk: BenchmarkPart {
     static let summary = """
         Hits on entries of 1 KiB that take many times the memory tier of 64 MiB, beside nginx with the same entries. \
         Both have the machine's page cache behind them: before each round everything that the server keeps is read, \
-        or, in the group that says so, dropped. And hits that come from memory, with few entries (of \
-        two servers that are the same) and with many on disk: there the ratios are of times. With what is in memory a \
-        round is made of turns of one second, in turn with everyone else's.
+        or, in the group that says so, dropped. With what is in memory a round is made of turns of one second, in turn \
+        with everyone else's. And hits that come from memory, with few entries (of two servers that are the same) and \
+        with many on disk: there the ratios are of times, of two clients that ask again once they have their answer, in \
+        turns of 10 ms.
         """
 
     private static let memory = ["--memory-limit", "64MiB"]
@@ -92,21 +93,20 @@ struct Disk: BenchmarkPart {
     private func memoryHits(_ bench: Bench, _ large: Dataset) throws -> [Row] {
         let small = try bench.dataset(1000)
         let same = try bench.dataset(1000, copy: 1)
-        let list = try bench.list((0..<small.count).map(Dataset.target))
-        let group = "memory hits of \(small.count) entries"
+        let targets = (0..<small.count).map(Dataset.target)
         let first = "out of \(small.count)"
-        var contenders: [Contender] = []
+        var (timers, heads): ([HitTimer], [Row]) = ([], [])
         for (name, dataset) in [(first, small), ("\(first), another server", same), ("out of \(large.count)", large)] {
             let server = try Larder.start(bench, directory: dataset.directory, Self.memory)
             let connection = try server.connect()
             for _ in 0..<2 {
-                for number in 0..<small.count { _ = try connection.get(Dataset.target(number)) }
+                for target in targets { _ = try connection.get(target) }
             }
-            contenders.append(
-                Contender(group: group, name: name, baseline: name == first ? nil : first, isDivisible: true) { turn in
-                    try bench.measure(server, "walk", [list.path, String(Wrk.threads)], seconds: turn.seconds)
-                })
+            timers.append(HitTimer(port: server.port, targets: targets, bodyBytes: Dataset.bodyBytes))
+            heads.append(
+                Row(
+                    group: "memory hits of \(small.count) entries", name: name, baseline: name == first ? nil : first))
         }
-        return try bench.run(contenders, ratios: [.p50, .p99])
+        return try bench.time(timers, heads, ratios: [.p50, .p99])
     }
 }

@@ -87,10 +87,30 @@ struct Row: Codable {
     var name: String
     /// The row of the same group that ``ratios`` are to.
     var baseline: String?
-    var values: [Metric: Series]
+    var values: [Metric: Series] = [:]
     /// Taken in each round, and only then put together: what slows the machine down slows both.
     var ratios: [Metric: Series] = [:]
     var note: String?
+
+    /// Rows that have no values yet, with what was measured for each, round by round.
+    ///
+    /// - Parameter ratios: the metrics whose ratio to the baseline is taken.
+    static func held(_ heads: [Row], _ samples: [[Sample]], ratios: [Metric]) -> [Row] {
+        heads.indices.map { index in
+            var row = heads[index]
+            row.values = values(of: samples[index])
+            let baseline = heads.firstIndex { $0.group == row.group && $0.name == row.baseline }
+            guard let baseline else { return row }
+            for metric in ratios {
+                row.ratios[metric] = Series(
+                    zip(samples[index], samples[baseline]).compactMap { own, other in
+                        guard let value = own[metric], let base = other[metric], base > 0 else { return nil }
+                        return value / base
+                    })
+            }
+            return row
+        }
+    }
 
     /// The values of all rounds, metric by metric.
     static func values(of samples: [Sample]) -> [Metric: Series] {

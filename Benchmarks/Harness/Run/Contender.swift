@@ -44,6 +44,7 @@ extension Bench {
     ///
     /// - Parameter ratios: the metrics whose ratio to the baseline is taken, round by round.
     func run(_ contenders: [Contender], ratios: [Metric] = [.requestsPerSecond]) throws -> [Row] {
+        let heads = contenders.map { Row(group: $0.group, name: $0.name, baseline: $0.baseline, note: $0.note) }
         var samples = [[Sample]](repeating: [], count: contenders.count)
         let count = contenders.allSatisfy(\.isDivisible) ? settings.seconds : 1
         for round in 0..<settings.rounds {
@@ -54,32 +55,19 @@ extension Bench {
                     turns[index].append(try contenders[index].measure(turn))
                 }
             }
-            for (index, contender) in contenders.enumerated() {
-                let sample = Metric.together(turns[index])
-                samples[index].append(sample)
-                let figure = ratios.compactMap { metric in
-                    sample[metric].map { " \(metric.text($0)) \(metric.unit)" }
-                }.joined(separator: ",")
-                note("round \(round + 1)/\(settings.rounds) \(contender.group), \(contender.name):\(figure)")
-            }
+            for index in contenders.indices { samples[index].append(Metric.together(turns[index])) }
+            note(round, heads, samples, ratios)
         }
-        return contenders.indices.map { index in
-            let contender = contenders[index]
-            let baseline = contenders.firstIndex {
-                $0.group == contender.group && $0.name == contender.baseline
+        return Row.held(heads, samples, ratios: ratios)
+    }
+
+    /// Says what the round has brought everyone.
+    func note(_ round: Int, _ heads: [Row], _ samples: [[Sample]], _ metrics: [Metric]) {
+        for (head, samples) in zip(heads, samples) {
+            let figures = metrics.compactMap { metric in
+                samples.last?[metric].map { " \(metric.text($0)) \(metric.unit)" }
             }
-            var held: [Metric: Series] = [:]
-            for metric in ratios {
-                guard let baseline else { break }
-                held[metric] = Series(
-                    zip(samples[index], samples[baseline]).compactMap { own, other in
-                        guard let value = own[metric], let base = other[metric], base > 0 else { return nil }
-                        return value / base
-                    })
-            }
-            return Row(
-                group: contender.group, name: contender.name, baseline: contender.baseline,
-                values: Row.values(of: samples[index]), ratios: held, note: contender.note)
+            note("round \(round + 1)/\(settings.rounds) \(head.group), \(head.name):\(figures.joined(separator: ","))")
         }
     }
 

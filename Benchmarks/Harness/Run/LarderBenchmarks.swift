@@ -55,6 +55,7 @@ struct LarderBenchmarks: ParsableCommand {
             ?? root.appendingPathComponent(quick ? ".build-bench/quick" : "Benchmarks/results")
         let bench = try Bench(settings: settings, root: root)
         var (isWorse, hasFailed) = (false, false)
+        var skipped: [String] = []
         defer { bench.end(keepingFolder: hasFailed) }
         for part in try chosen(earlier) {
             bench.note("part \(part.name)")
@@ -70,7 +71,10 @@ struct LarderBenchmarks: ParsableCommand {
             }
             bench.endPart()
             // There was nothing to measure with, and it has said so.
-            if rows.isEmpty { continue }
+            if rows.isEmpty {
+                skipped.append(part.name)
+                continue
+            }
             let report = Report(
                 part: part.name, summary: part.summary, machine: Machine(bench), settings: settings, rows: rows)
             try report.write(to: folder)
@@ -87,6 +91,8 @@ struct LarderBenchmarks: ParsableCommand {
         if output == nil, larder == nil, !quick, !hasFailed {
             try Report.writeSection(of: folder, in: root.appendingPathComponent("README.md"))
         }
+        // Where it is seen: what it said is an hour away by now.
+        for part in skipped { bench.note("\(part) was not measured: its results, where there are any, are older") }
         if isWorse || hasFailed { throw ExitCode.failure }
     }
 

@@ -1,0 +1,128 @@
+import Foundation
+
+/// Times hits one by one: a client that asks again once it has its answer, so that what is timed is a hit, and not the
+/// queue before it.
+///
+/// Each time ends with the last byte's arrival, and is taken by this program itself: wrk's are whole microseconds.
+struct HitTimer {
+    private let port: UInt16
+    private let requests: [[UInt8]]
+    private let bodyBytes: Int
+
+    /// - Parameters:
+    ///   - targets: asked for in turn, each client's from another place on.
+    ///   - bodyBytes: the length of every body.
+    init(port: UInt16, targets: [String], bodyBytes: Int) {
+        self.port = port
+        requests = targets.map { Array("GET \($0) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n".utf8) }
+        self.bodyBytes = bodyBytes
+    }
+
+    /// Nanoseconds of each hit in `milliseconds`, but for those of the warm-up before: who was asked last has what it
+    /// needs in the processor's caches. As many clients as that ask at once, on connections and threads of their own.
+    func run(clients: Int, warmUp: Int, milliseconds: Int) throws -> [UInt32] {
+        let times = Collected()
+        try inParallel(clients, Array(0..<clients)) { numbers in
+            for number in numbers {
+                let descriptor = try HTTPConnection.open(port: port)
+                defer { close(descriptor) }
+                let first = Self.now() + UInt64(warmUp) * 1_000_000
+                let end = first + UInt64(milliseconds) * 1_000_000
+                var at = requests.count * number / clients
+                var own: [UInt32] = []
+                own.reserveCapacity(milliseconds * 200)
+                var buffer = [UInt8](repeating: 0, count: bodyBytes + 16_384)
+                while true {
+                    let start = Self.now()
+                    if start >= end { break }
+                    let stop = try ask(requests[at], descriptor, &buffer)
+                    if start >= first { own.append(UInt32(clamping: stop - start)) }
+                    at = at + 1 < requests.count ? at + 1 : 0
+                }
+                times.add(own)
+            }
+        }
+        return times.all
+    }
+
+    /// Sends one request. Returns when the last byte of its answer was there.
+    private func ask(_ request: [UInt8], _ descriptor: Int32, _ buffer: inout [UInt8]) throws -> UInt64 {
+        guard send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else {
+            throw BenchmarkError("send: \(String(cString: strerror(errno)))")
+        }
+        var held = 0
+        while true {
+            let count = buffer.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress! + held, $0.count - held, 0) }
+            let now = Self.now()
+            guard count > 0 else { throw BenchmarkError("no answer: \(String(cString: strerror(errno)))") }
+            held += count
+            guard let end = Self.endOfHead(buffer, held), held >= end + bodyBytes else { continue }
+            guard held == end + bodyBytes, buffer.starts(with: Self.statusLine) else {
+                throw BenchmarkError("no hit: \(String(decoding: buffer[..<end], as: UTF8.self))")
+            }
+            return now
+        }
+    }
+
+    private static let statusLine = Array("HTTP/1.1 200 ".utf8)
+
+    /// Where the body starts, when it is there.
+    private static func endOfHead(_ buffer: [UInt8], _ count: Int) -> Int? {
+        guard count >= 4 else { return nil }
+        return (4...count).first { end in
+            buffer[end - 1] == 10 && buffer[end - 2] == 13 && buffer[end - 3] == 10 && buffer[end - 4] == 13
+        }
+    }
+
+    private static func now() -> UInt64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    }
+
+    /// What all clients timed.
+    ///
+    /// `@unchecked Sendable` because `times` is only touched while `lock` is held.
+    private final class Collected: @unchecked Sendable {
+        private let lock = NSLock()
+        private var times: [UInt32] = []
+
+        func add(_ own: [UInt32]) { lock.withLock { times += own } }
+
+        var all: [UInt32] { lock.withLock { times } }
+    }
+}
+
+extension Bench {
+    /// Times hits of servers, in turns so short that what goes on on the machine meanwhile hits all of them alike: of
+    /// two servers that are the same the p99s of a round differed by 2 % with turns of 10 ms, and by 5 % with a fifth
+    /// as many of 50 ms. A round takes four times the seconds of other rounds, and its percentiles are of all its hits.
+    /// The order is drawn anew for each turn, so nobody always comes after the same one.
+    ///
+    /// - Parameters:
+    ///   - heads: rows without values, one a timer.
+    ///   - ratios: the metrics whose ratio to the baseline is taken, round by round.
+    func time(_ timers: [HitTimer], _ heads: [Row], ratios: [Metric]) throws -> [Row] {
+        let (clients, warmUp, turn) = (2, 2, 10)
+        var samples = [[Sample]](repeating: [], count: timers.count)
+        for round in 0..<settings.rounds {
+            var times = [[UInt32]](repeating: [], count: timers.count)
+            for _ in 0..<(4 * settings.seconds * 1000 / (warmUp + turn)) {
+                for index in timers.indices.shuffled() {
+                    times[index] += try timers[index].run(clients: clients, warmUp: warmUp, milliseconds: turn)
+                }
+            }
+            for index in timers.indices {
+                let sorted = times[index].sorted()
+                guard !sorted.isEmpty else { throw BenchmarkError("\(heads[index].name): no hit") }
+                // The nearest rank.
+                func percentile(_ share: Double) -> Double {
+                    Double(sorted[Int((Double(sorted.count) * share).rounded(.up)) - 1]) / 1e9
+                }
+                samples[index].append([.p50: percentile(0.5), .p99: percentile(0.99), .p999: percentile(0.999)])
+            }
+            note(round, heads, samples, ratios)
+        }
+        return Row.held(heads, samples, ratios: ratios)
+    }
+}

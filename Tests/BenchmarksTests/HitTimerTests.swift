@@ -1,0 +1,42 @@
+import TestSupport
+import Testing
+
+@testable import LarderBenchmarks
+
+@Suite("Times of hits")
+struct HitTimerTests {
+    @Test("a time ends with the last byte, every client asks for the targets in turn, and warm-up does not count")
+    func times() async throws {
+        let never = Gate("the rest's time")
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbo")
+            try? never.waitBlocking(limit: .milliseconds(2))
+            try connection.send("dy")
+        }
+        defer { origin.stop() }
+        let timer = HitTimer(port: origin.port, targets: ["/a", "/b", "/c"], bodyBytes: 4)
+        let times = try await blocking { try timer.run(clients: 2, warmUp: 10, milliseconds: 60) }
+        #expect(times.allSatisfy { $0 >= 2_000_000 })
+        #expect(!times.isEmpty && times.count < origin.requests.count)
+        let targets = Dictionary(grouping: origin.requests, by: \.connection).mapValues { $0.map(\.target) }
+        #expect(Set(targets.values.compactMap(\.first)) == ["/a", "/b"])
+        for asked in targets.values {
+            #expect(Array(asked.drop { $0 != "/a" }.prefix(4)) == ["/a", "/b", "/c", "/a"])
+        }
+    }
+
+    @Test(
+        "what is no hit, or not the one that was expected, is said",
+        arguments: [
+            "HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nbody",
+            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nbodyx",
+        ])
+    func noHit(answer: String) async throws {
+        let origin = try ScriptedOrigin { _, connection in try connection.send(answer) }
+        defer { origin.stop() }
+        let timer = HitTimer(port: origin.port, targets: ["/a"], bodyBytes: 4)
+        await #expect(throws: BenchmarkError.self) {
+            try await blocking { try timer.run(clients: 1, warmUp: 0, milliseconds: 1000) }
+        }
+    }
+}
