@@ -45,7 +45,7 @@ static inline size_t cmhd_keep_escapes(void *context, struct MHD_Connection *con
 }
 
 /* The start function is variadic. There is one thread: see ServingThreads.swift. It does not listen: see Acceptor.swift.
-   Its own connection limit is out of reach, because 0.9.75 never unlocks a mutex when a pool thread finds it reached. */
+   Its own connection limit is out of reach, because 0.9.75 never unlocks a mutex when a thread finds it reached. */
 static inline struct MHD_Daemon *cmhd_start(struct cmhd_options *options) {
     const bool is_secure = options->tls_priorities != NULL;
     struct MHD_OptionItem tls[] = {

@@ -43,7 +43,7 @@ struct ThreadLoadsTests {
         #expect((0..<3).map { _ in one.join() } == [0, 0, 0])
     }
 
-    @Test("an idle connection is no reason for two busy ones to share a thread")
+    @Test("one idle connection is no reason for two busy ones to share a thread")
     func idle() {
         for idle in 0..<3 {
             let loads = ThreadLoads(threads: 2)

@@ -10,8 +10,8 @@ import Primitives
 /// clients, all of them would come to one thread, and the others have nothing to do. With a daemon each it is decided
 /// here: see ``ThreadLoads``.
 ///
-/// `@unchecked Sendable` is safe: everything in it is set once, libmicrohttpd's functions may be called from any
-/// thread, and ``stop()`` is called once, after the last ``add(_:_:_:)``.
+/// `@unchecked Sendable` is safe: nothing in it changes until ``stop()``, which is called once and after the last
+/// ``add(_:_:_:)``, and libmicrohttpd's functions may be called from any thread.
 final class ServingThreads: @unchecked Sendable {
     private let core: DaemonCore
     private var members: [Member] = []
@@ -38,15 +38,15 @@ final class ServingThreads: @unchecked Sendable {
     /// Starts them all. Throws ``DaemonError``, with the library's last line as its reason, when one does not start.
     init(core: DaemonCore, lastLine: () -> String) throws {
         self.core = core
-        for index in core.threadLoads.connectionCounts.indices {
+        for index in 0..<core.threadLoads.threadCount {
             let context = Context(core: core, index: index)
             let options = UnsafeMutablePointer<cmhd_options>.allocate(capacity: 1)
             options.initialize(to: Self.options(context))
             guard let daemon = cmhd_start(options) else {
-                let code = errno
+                let error = DaemonError(step: .start, code: errno, reason: lastLine())
                 options.deallocate()
                 stop()
-                throw DaemonError(step: .start, code: code, reason: lastLine())
+                throw error
             }
             members.append(Member(daemon: daemon, options: options, context: context))
         }

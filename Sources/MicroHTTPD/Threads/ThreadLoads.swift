@@ -2,11 +2,12 @@ import Primitives
 
 /// How many connections each thread that serves some has, and to which one the next comes.
 ///
-/// The threads have their turn, one after the other, but for those that have an eighth more connections than the one
-/// with the fewest. Strictly the one with the fewest would have all of a burst after many idle ones of it had left.
+/// The threads have their turn, one after the other, but for those that have more connections than the one with the
+/// fewest, and that by more than an eighth. Strictly the one with the fewest would have all of a burst after many idle
+/// ones of it had left.
 ///
 /// Invariant: the lock guards who has how many. A connection counts from before its thread has it until its socket is
-/// about to be closed.
+/// about to be closed, or libmicrohttpd has refused it.
 final class ThreadLoads: Sendable {
     private struct Loads {
         var counts: [Int]
@@ -15,9 +16,11 @@ final class ThreadLoads: Sendable {
     }
 
     private let loads: Locked<Loads>
+    let threadCount: Int
 
     /// - Parameter threads: how many there are; 1 at least.
     init(threads: Int) {
+        threadCount = threads
         loads = Locked(Loads(counts: Array(repeating: 0, count: threads), last: threads - 1))
     }
 
