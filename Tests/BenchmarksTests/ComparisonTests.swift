@@ -24,14 +24,14 @@ struct ComparisonTests {
     @Test("a ratio is taken in each round, to the row of the same group that has the baseline's name")
     func ratios() {
         let heads = [
-            Row(group: "a", name: "few"), Row(group: "a", name: "many", baseline: "few"),
-            Row(group: "b", name: "few", baseline: "gone"),
+            Row(group: "b", name: "few", baseline: "many"), Row(group: "a", name: "few"),
+            Row(group: "a", name: "many", baseline: "few"),
         ]
         let rows = Row.held(
-            heads, [[[.p99: 2], [.p99: 4]], [[.p99: 3], [.p50: 1]], [[.p99: 1], [.p99: 1]]], ratios: [.p99])
-        #expect(rows.map { $0.values[.p99]?.rounds } == [[2, 4], [3], [1, 1]])
-        #expect(rows[1].values[.p50]?.rounds == [1])
-        #expect(rows.map { $0.ratios[.p99]?.rounds } == [nil, [1.5], nil])
+            heads, [[[.p99: 1], [.p99: 1]], [[.p99: 2], [.p99: 4]], [[.p99: 3], [.p50: 1]]], ratios: [.p99])
+        #expect(rows.map { $0.values[.p99]?.rounds } == [[1, 1], [2, 4], [3]])
+        #expect(rows[2].values[.p50]?.rounds == [1])
+        #expect(rows.map { $0.ratios[.p99]?.rounds } == [nil, nil, [1.5]])
     }
 
     @Test("turns go there and back, also from one round to the next, and only where rounds are divided")

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Times hits one by one: a client that asks again once it has its answer, so that what is timed is a hit, and not the
-/// queue before it.
+/// Times hits one by one: a client asks again once it has its answer, and no more of them ask than there are processors
+/// to answer, so that what is timed is a hit, and little of the queue before it.
 ///
 /// Each time ends with the last byte's arrival, and is taken by this program itself: wrk's are whole microseconds.
 struct HitTimer {
@@ -10,7 +10,7 @@ struct HitTimer {
     private let bodyBytes: Int
 
     /// - Parameters:
-    ///   - targets: asked for in turn, each client's from another place on.
+    ///   - targets: asked for in turn.
     ///   - bodyBytes: the length of every body.
     init(port: UInt16, targets: [String], bodyBytes: Int) {
         self.port = port
@@ -19,8 +19,9 @@ struct HitTimer {
     }
 
     /// Nanoseconds of each hit in `milliseconds`, but for those of the warm-up before: who was asked last has what it
-    /// needs in the processor's caches. As many clients as that ask at once, on connections and threads of their own.
-    func run(clients: Int, warmUp: Int, milliseconds: Int) throws -> [UInt32] {
+    /// needs in the processor's caches. As many clients as that ask at once, on connections and threads of their own,
+    /// the first from the target at `start` on, the others from as far apart as they can be.
+    func run(clients: Int, from start: Int = 0, warmUp: Int, milliseconds: Int) throws -> [UInt32] {
         let times = Collected()
         try inParallel(clients, Array(0..<clients)) { numbers in
             for number in numbers {
@@ -28,7 +29,7 @@ struct HitTimer {
                 defer { close(descriptor) }
                 let first = Self.now() + UInt64(warmUp) * 1_000_000
                 let end = first + UInt64(milliseconds) * 1_000_000
-                var at = requests.count * number / clients
+                var at = (start + requests.count * number / clients) % requests.count
                 var own: [UInt32] = []
                 own.reserveCapacity(milliseconds * 200)
                 var buffer = [UInt8](repeating: 0, count: bodyBytes + 16_384)
@@ -54,13 +55,15 @@ struct HitTimer {
         while true {
             let count = buffer.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress! + held, $0.count - held, 0) }
             let now = Self.now()
-            guard count > 0 else { throw BenchmarkError("no answer: \(String(cString: strerror(errno)))") }
+            guard count > 0 else {
+                throw BenchmarkError("no answer: \(count == 0 ? "closed" : String(cString: strerror(errno)))")
+            }
             held += count
-            guard let end = Self.endOfHead(buffer, held), held >= end + bodyBytes else { continue }
-            guard held == end + bodyBytes, buffer.starts(with: Self.statusLine) else {
+            guard let end = Self.endOfHead(buffer, held) else { continue }
+            guard held <= end + bodyBytes, buffer.starts(with: Self.statusLine) else {
                 throw BenchmarkError("no hit: \(String(decoding: buffer[..<end], as: UTF8.self))")
             }
-            return now
+            if held == end + bodyBytes { return now }
         }
     }
 
@@ -97,7 +100,8 @@ extension Bench {
     /// Times hits of servers, in turns so short that what goes on on the machine meanwhile hits all of them alike: of
     /// two servers that are the same the p99s of a round differed by 2 % with turns of 10 ms, and by 5 % with a fifth
     /// as many of 50 ms. A round takes four times the seconds of other rounds, and its percentiles are of all its hits.
-    /// The order is drawn anew for each turn, so nobody always comes after the same one.
+    /// The order, and the target that all begin with, are drawn anew for each turn, so nobody always comes after the
+    /// same one. What a server does about its hits some time later mostly falls into turns of others.
     ///
     /// - Parameters:
     ///   - heads: rows without values, one a timer.
@@ -108,18 +112,22 @@ extension Bench {
         for round in 0..<settings.rounds {
             var times = [[UInt32]](repeating: [], count: timers.count)
             for _ in 0..<(4 * settings.seconds * 1000 / (warmUp + turn)) {
+                let start = Int.random(in: 0..<Int(UInt16.max))
                 for index in timers.indices.shuffled() {
-                    times[index] += try timers[index].run(clients: clients, warmUp: warmUp, milliseconds: turn)
+                    times[index] += try timers[index].run(
+                        clients: clients, from: start, warmUp: warmUp, milliseconds: turn)
                 }
             }
             for index in timers.indices {
                 let sorted = times[index].sorted()
                 guard !sorted.isEmpty else { throw BenchmarkError("\(heads[index].name): no hit") }
-                // The nearest rank.
-                func percentile(_ share: Double) -> Double {
-                    Double(sorted[Int((Double(sorted.count) * share).rounded(.up)) - 1]) / 1e9
+                func percentile(perMille share: Int) -> Double {
+                    // The nearest rank.
+                    Double(sorted[(sorted.count * share + 999) / 1000 - 1]) / 1e9
                 }
-                samples[index].append([.p50: percentile(0.5), .p99: percentile(0.99), .p999: percentile(0.999)])
+                samples[index].append([
+                    .p50: percentile(perMille: 500), .p99: percentile(perMille: 990), .p999: percentile(perMille: 999),
+                ])
             }
             note(round, heads, samples, ratios)
         }

@@ -80,7 +80,7 @@ enum Metric: String, Codable, CodingKeyRepresentable, CaseIterable, Sendable {
         case .requestsPerSecond, .entriesPerSecond, .storesPerSecond, .readsPerSecond, .instructionsPerRequest,
             .originRequests, .runs, .failures, .pinned, .pinnedLost:
             String(format: "%.0f", value)
-        case .p50, .p99, .p999: String(format: value < 1e-4 ? "%.4f" : "%.2f", value * 1e3)
+        case .p50, .p99, .p999: String(format: value < 1e-3 ? "%.4f" : "%.2f", value * 1e3)
         case .startSeconds: String(format: "%.0f", value * 1e3)
         case .cpuPerRequest: String(format: "%.1f", value * 1e6)
         case .peakMemory, .anonymousMemory: String(format: "%.0f", value / 1_048_576)

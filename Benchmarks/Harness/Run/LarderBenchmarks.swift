@@ -65,6 +65,7 @@ struct LarderBenchmarks: ParsableCommand {
             } catch {
                 // The other parts can still be measured.
                 hasFailed = true
+                skipped.append(part.name)
                 bench.note("\(part.name) failed: \(error); see \(bench.work.path)")
                 bench.stopServers()
                 continue

@@ -6,8 +6,10 @@ import Foundation
 /// libmicrohttpd could listen by itself, but three things in 0.9.75 forbid it. `MHD_quiesce_daemon`, the only way to
 /// stop listening before stopping, races with the threads of a daemon over one epoll registration and aborts the
 /// process when it loses. A thread that finds the library's own connection limit reached keeps a mutex for ever; so the
-/// limit is kept here. And which thread a connection comes to would be whose `accept` is first. Beyond it clients are accepted, answered and closed, so that they know, and so does a probe; their
-/// sockets linger, in a reserve. Only when that is full nothing is accepted, and clients wait in the kernel's queue.
+/// limit is kept here. And a connection would come to the thread whose `accept` is first.
+///
+/// Beyond the limit clients are accepted, answered and closed, so that they know, and so does a probe; their sockets
+/// linger, in a reserve. Only when that is full nothing is accepted, and clients wait in the kernel's queue.
 final class Acceptor: Sendable {
     private let socket: ListeningSocket
     private let core: DaemonCore
