@@ -27,24 +27,30 @@ struct LogOutput: LogHandler {
         set { metadata[key] = newValue }
     }
 
+    private static let output = LineOutput(STDERR_FILENO)
+
     func log(event: LogEvent) {
+        let metadata = metadata.merging(event.metadata ?? [:]) { $1 }
+        Self.output.write(line(event.level, "\(event.message)", metadata)) { count in
+            line(.warning, "lines of the log were lost", ["lines": "\(count)", "reason": "there was no room for them"])
+        }
+    }
+
+    private func line(_ level: Logger.Level, _ message: String, _ metadata: Logger.Metadata) -> String {
         let date = SystemClock().now().rfc3339
-        let all = metadata.merging(event.metadata ?? [:]) { $1 }.sorted { $0.key < $1.key }
+        let all = metadata.sorted { $0.key < $1.key }
         var line: String
         switch format {
         case .json:
             let members: [JSON.Member] = [
-                .init("time", .string(date)), .init("level", .string(event.level.rawValue)),
-                .init("message", .string("\(event.message)")),
+                .init("time", .string(date)), .init("level", .string(level.rawValue)),
+                .init("message", .string(message)),
             ]
             line = JSON.object(members + all.map { .init($0.key, .string("\($0.value)")) }).text
         case .text:
-            line = "\(date) \(event.level.rawValue) \(LogText.words("\(event.message)"))"
+            line = "\(date) \(level.rawValue) \(LogText.words(message))"
             for (key, value) in all { line += " \(LogText.value(key))=\(LogText.value("\(value)"))" }
         }
-        line += "\n"
-        // One write a line, so that lines of several threads do not mix. Where nobody reads, or the disk is full, the
-        // line is lost and the server goes on.
-        try? FileHandle.standardError.write(contentsOf: Data(line.utf8))
+        return line + "\n"
     }
 }

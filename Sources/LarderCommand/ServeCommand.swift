@@ -28,7 +28,7 @@ struct ServeCommand: AsyncParsableCommand {
             FileHandle.standardError.write(Data("Error: \(error)\n".utf8))
             throw ExitCode.validationFailure
         }
-        ProcessLimits.prepare()
+        try ProcessLimits.prepare()
         // It would end the process, in the middle of its answers.
         signal(SIGHUP, SIG_IGN)
         let logger = LogOutput.start(configuration)
@@ -49,19 +49,34 @@ struct ServeCommand: AsyncParsableCommand {
 /// What a server wants of its process.
 private enum ProcessLimits {
     /// Ignores SIGPIPE (a reader of the log that went away is no reason to end), SIGXFSZ (nor is a file that may not
-    /// grow: writing to it fails, and that is an answer) and SIGUSR1 (which would end it before somebody listens to
-    /// it), and raises the soft limit of open files to the hard one: each download takes a socket and a file, each
-    /// client a socket. What bursts leave of free memory goes back without being asked for.
-    static func prepare() {
+    /// grow: writing to it fails, and that is an answer), SIGUSR1 (which would end it before somebody listens to it)
+    /// and SIGUSR2 (which other servers know: it would end this one in the middle of its answers). And raises the soft
+    /// limit of open files to the hard one: each download takes a socket and a file, each client a socket. What bursts
+    /// leave of free memory goes back without being asked for. Throws ``FileLimitError`` where that limit is too low.
+    static func prepare() throws {
         FreeMemory.giveBackSoon()
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)
         signal(SIGUSR1, SIG_IGN)
+        signal(SIGUSR2, SIG_IGN)
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
         limit.rlim_cur = limit.rlim_max
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        if DescriptorLimit.current < FileLimitError.least { throw FileLimitError() }
     }
+}
+
+/// Why a server cannot start that may open only a few files: libraries that it is built on do not say that they lack
+/// one, but wait for ever.
+struct FileLimitError: Error, CustomStringConvertible {
+    /// What is open before the first client comes, the index's files first of all, and for each processor the threads
+    /// that serve and fetch; with room for some clients.
+    static let least = 64 + 8 * ProcessInfo.processInfo.activeProcessorCount
+
+    let description =
+        "only \(DescriptorLimit.current) files and sockets may be open at once, and it takes \(least) to start: raise the "
+        + "limit (ulimit -n, LimitNOFILE=)"
 }
 
 /// Why the server did not start, in words that say what to do.

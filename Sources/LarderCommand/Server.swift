@@ -133,8 +133,8 @@ final class Server: Service {
     /// `/readyz` says 503 at once; new requests are served for the drain delay; those in flight may finish.
     private func drain() async {
         let configuration = service.configuration
-        logger.info("draining", metadata: ["delay": "\(configuration.drainDelay)"])
         api.beginDraining()
+        logger.info("draining", metadata: ["delay": "\(configuration.drainDelay)"])
         // A new task, because this one counts as cancelled by now and would not wait.
         await Task { try? await Task.sleep(for: configuration.drainDelay) }.value
         await api.stop(deadline: configuration.drainTimeout)

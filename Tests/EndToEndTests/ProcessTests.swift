@@ -41,6 +41,49 @@ struct ProcessTests {
         }
     }
 
+    @Test("a log that nobody reads holds up neither calls nor the end")
+    func unreadLog() async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path("log")
+        try #require(mkfifo(path, 0o600) == 0)
+        let log = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+        defer { close(log) }
+        let process = try ChildProcess(
+            "sh",
+            [
+                "-c", "exec \"$0\" \"$@\" 2>\"$LOG\"", LarderProcess.executable, "serve", "--port", "0",
+                "--directory", directory.path("cache"), "--log-level", "debug",
+            ], environment: ["LOG": path, "LARDER_CONFIG": nil])
+        let text = Locked("")
+        try await poll("larder listening") {
+            var bytes = [UInt8](repeating: 0, count: 65_536)
+            let count = read(log, &bytes, bytes.count)
+            return text.withLock { text in
+                text += String(decoding: bytes[..<max(0, count)], as: UTF8.self)
+                return LarderProcess.port(in: text) != nil
+            }
+        }
+        let port = try #require(LarderProcess.port(in: text.withLock(\.self)))
+        let spaces = [UInt8](repeating: 0x20, count: 4096)
+        while write(log, spaces, spaces.count) > 0 {}
+        let client = HTTPClient(port: port)
+        for number in 0..<20 {
+            #expect(try await client.request("PUT", "/entries/\(number)/content", text: "hi").status == 200)
+        }
+        process.kill(SIGTERM)
+        try await poll("the end") { process.hasExited != nil }
+        #expect(process.hasExited == .status(0))
+    }
+
+    @Test("SIGUSR2, which other servers know, ends nothing")
+    func unknownSignal() async throws {
+        let directory = try TemporaryDirectory()
+        let larder = try await LarderProcess(directory: directory.path("cache"))
+        larder.process.kill(SIGUSR2)
+        #expect(try await larder.client.request("GET", "/livez").status == 200)
+        #expect(try await larder.stop() == .status(0))
+    }
+
     @Test(
         "SIGTERM: /readyz turns 503, requests still come through until the delay is over, those in flight finish, exit 0"
     )

@@ -13,6 +13,30 @@ struct DescriptorTests {
         return (0...).first { !numbers.contains($0) }!
     }
 
+    @Test("too few to start with are an error that says so, and no crash", arguments: [8, 16, 24, 48, 64])
+    func tooFew(limit: Int) async throws {
+        let directory = try TemporaryDirectory()
+        let process = try ChildProcess(
+            "sh",
+            [
+                "-c", "ulimit -n \(limit); exec \"$0\" \"$@\"", LarderProcess.executable, "serve", "--port", "0",
+                "--directory", directory.path("cache"),
+            ], environment: ["LARDER_CONFIG": nil])
+        #expect(try await process.wait() == .status(1))
+        #expect(process.output.hasPrefix("Error: only \(limit) files and sockets may be open at once"))
+    }
+
+    @Test("as few as it starts with are enough to serve with")
+    func fewest() async throws {
+        let directory = try TemporaryDirectory()
+        let limit = 64 + 8 * ProcessInfo.processInfo.activeProcessorCount
+        let larder = try await LarderProcess(
+            directory: directory.path("cache"), wrapper: ["sh", "-c", "ulimit -n \(limit); exec \"$0\" \"$@\""])
+        #expect(try await larder.client.request("PUT", "/entries/a/content", text: "hi").status == 200)
+        #expect(try await larder.client.request("GET", "/entries/a/content").text == "hi")
+        #expect(try await larder.stop() == .status(0))
+    }
+
     @Test("says so where it needs one, serves what needs none, loses nothing, and goes on when it may again")
     func exhausted() async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }

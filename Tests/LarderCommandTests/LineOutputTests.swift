@@ -1,0 +1,93 @@
+import Foundation
+import Primitives
+import Testing
+
+@testable import LarderCommand
+
+@Suite("Where log lines go")
+struct LineOutputTests {
+    /// Both ends of a pipe.
+    private final class Pipe {
+        let reading: Int32
+        let writing: Int32
+
+        init() throws {
+            var ends: [Int32] = [-1, -1]
+            try #require(pipe(&ends) == 0)
+            (reading, writing) = (ends[0], ends[1])
+        }
+
+        deinit {
+            close(reading)
+            close(writing)
+        }
+
+        /// What is in it.
+        func drain() -> String {
+            var bytes = [UInt8](repeating: 0, count: 1 << 20)
+            var polled = pollfd(fd: reading, events: Int16(POLLIN), revents: 0)
+            guard poll(&polled, 1, 0) == 1 else { return "" }
+            return String(decoding: bytes[..<max(0, read(reading, &bytes, bytes.count))], as: UTF8.self)
+        }
+
+        /// Leaves room for that many pages.
+        func fill(leaving pages: Int) {
+            var page = [UInt8](repeating: 0x20, count: Int(PIPE_BUF))
+            _ = fcntl(writing, F_SETFL, O_NONBLOCK)
+            while write(writing, page, page.count) > 0 {}
+            _ = fcntl(writing, F_SETFL, 0)
+            for _ in 0..<pages { _ = read(reading, &page, page.count) }
+        }
+    }
+
+    @Test("lines that nobody reads hold nobody up, and the next reader is told how many were lost")
+    func stalled() throws {
+        let pipe = try Pipe()
+        let output = LineOutput(pipe.writing, patience: 10)
+        func write(_ line: String) { output.write(line) { "lost \($0)\n" } }
+        write("first\n")
+        #expect(pipe.drain() == "first\n")
+        pipe.fill(leaving: 0)
+        for number in 0..<3 { write("lost \(number)\n") }
+        #expect(pipe.drain().allSatisfy { $0 == " " })
+        write("read\n")
+        write("again\n")
+        #expect(pipe.drain() == "lost 3\nread\nagain\n")
+    }
+
+    @Test("all lines together wait once for room")
+    func patience() throws {
+        let pipe = try Pipe()
+        pipe.fill(leaving: 0)
+        let output = LineOutput(pipe.writing, patience: 200)
+        let start = ContinuousClock.now
+        for _ in 0..<100 { output.write("line\n") { "\($0)\n" } }
+        let time = ContinuousClock.now - start
+        #expect(time >= .milliseconds(200) && time < .seconds(10), "\(time)")
+    }
+
+    @Test("a line of which only the beginning was written is ended before the next one")
+    func broken() throws {
+        let pipe = try Pipe()
+        let page = Int(PIPE_BUF)
+        pipe.fill(leaving: 1)
+        let output = LineOutput(pipe.writing, patience: 10)
+        output.write(String(repeating: "x", count: 3 * page) + "\n") { "lost \($0)\n" }
+        #expect(pipe.drain().hasSuffix(" " + String(repeating: "x", count: page)))
+        output.write("next\n") { "lost \($0)\n" }
+        #expect(pipe.drain() == "\nlost 1\nnext\n")
+    }
+
+    @Test("a line that is longer than a pipe has room for at once comes whole")
+    func long() throws {
+        let pipe = try Pipe()
+        let line = String(repeating: "y", count: 10_000) + "\n"
+        LineOutput(pipe.writing).write(line) { "\($0)" }
+        #expect(pipe.drain() == line)
+    }
+
+    @Test("what cannot be written is lost, and that is all")
+    func closed() {
+        LineOutput(-1).write("line\n") { "\($0)\n" }
+    }
+}
