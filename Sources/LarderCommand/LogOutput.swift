@@ -32,7 +32,7 @@ struct LogOutput: LogHandler {
     func log(event: LogEvent) {
         let metadata = metadata.merging(event.metadata ?? [:]) { $1 }
         Self.output.write(line(event.level, "\(event.message)", metadata)) { count in
-            line(.warning, "lines of the log were lost", ["lines": "\(count)", "reason": "there was no room for them"])
+            line(.warning, "lines of the log were lost", ["lines": "\(count)", "reason": "they could not be written"])
         }
     }
 

@@ -60,9 +60,10 @@ private enum ProcessLimits {
         signal(SIGUSR1, SIG_IGN)
         signal(SIGUSR2, SIG_IGN)
         var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
-        limit.rlim_cur = limit.rlim_max
-        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        if getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 {
+            limit.rlim_cur = limit.rlim_max
+            setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        }
         if DescriptorLimit.current < FileLimitError.least { throw FileLimitError() }
     }
 }
@@ -70,9 +71,9 @@ private enum ProcessLimits {
 /// Why a server cannot start that may open only a few files: libraries that it is built on do not say that they lack
 /// one, but wait for ever.
 struct FileLimitError: Error, CustomStringConvertible {
-    /// What is open before the first client comes, the index's files first of all, and for each processor the threads
-    /// that serve and fetch; with room for some clients.
-    static let least = 64 + 8 * ProcessInfo.processInfo.activeProcessorCount
+    /// What is open before the first client comes, the index's files first of all, and what each thread has that
+    /// serves; with room for a few clients.
+    static let least = 80 + 4 * Daemon.Configuration().threads
 
     let description =
         "only \(DescriptorLimit.current) files and sockets may be open at once, and it takes \(least) to start: raise the "

@@ -47,6 +47,7 @@ struct ProcessTests {
         let path = directory.path("log")
         try #require(mkfifo(path, 0o600) == 0)
         let log = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+        try #require(log >= 0)
         defer { close(log) }
         let process = try ChildProcess(
             "sh",
@@ -55,13 +56,14 @@ struct ProcessTests {
                 "--directory", directory.path("cache"), "--log-level", "debug",
             ], environment: ["LOG": path, "LARDER_CONFIG": nil])
         let text = Locked("")
-        try await poll("larder listening") {
-            var bytes = [UInt8](repeating: 0, count: 65_536)
+        let readLog = { @Sendable in
+            var bytes = [UInt8](repeating: 0, count: 1 << 20)
             let count = read(log, &bytes, bytes.count)
-            return text.withLock { text in
-                text += String(decoding: bytes[..<max(0, count)], as: UTF8.self)
-                return LarderProcess.port(in: text) != nil
-            }
+            text.withLock { $0 += String(decoding: bytes[..<max(0, count)], as: UTF8.self) }
+        }
+        try await poll("larder listening") {
+            readLog()
+            return text.withLock { LarderProcess.port(in: $0) != nil }
         }
         let port = try #require(LarderProcess.port(in: text.withLock(\.self)))
         let spaces = [UInt8](repeating: 0x20, count: 4096)
@@ -70,6 +72,13 @@ struct ProcessTests {
         for number in 0..<20 {
             #expect(try await client.request("PUT", "/entries/\(number)/content", text: "hi").status == 200)
         }
+        readLog()
+        #expect(try await client.request("GET", "/entries/0/content").status == 200)
+        try await poll("a line that says how many were lost") {
+            readLog()
+            return text.withLock { $0.contains("lines of the log were lost") }
+        }
+        while write(log, spaces, spaces.count) > 0 {}
         process.kill(SIGTERM)
         try await poll("the end") { process.hasExited != nil }
         #expect(process.hasExited == .status(0))

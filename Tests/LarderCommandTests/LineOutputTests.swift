@@ -43,7 +43,7 @@ struct LineOutputTests {
     @Test("lines that nobody reads hold nobody up, and the next reader is told how many were lost")
     func stalled() throws {
         let pipe = try Pipe()
-        let output = LineOutput(pipe.writing, patience: 10)
+        let output = LineOutput(pipe.writing, patience: .milliseconds(10))
         func write(_ line: String) { output.write(line) { "lost \($0)\n" } }
         write("first\n")
         #expect(pipe.drain() == "first\n")
@@ -55,11 +55,11 @@ struct LineOutputTests {
         #expect(pipe.drain() == "lost 3\nread\nagain\n")
     }
 
-    @Test("all lines together wait once for room")
+    @Test("all lines together wait for room only so long")
     func patience() throws {
         let pipe = try Pipe()
         pipe.fill(leaving: 0)
-        let output = LineOutput(pipe.writing, patience: 200)
+        let output = LineOutput(pipe.writing, patience: .milliseconds(200))
         let start = ContinuousClock.now
         for _ in 0..<100 { output.write("line\n") { "\($0)\n" } }
         let time = ContinuousClock.now - start
@@ -71,7 +71,7 @@ struct LineOutputTests {
         let pipe = try Pipe()
         let page = Int(PIPE_BUF)
         pipe.fill(leaving: 1)
-        let output = LineOutput(pipe.writing, patience: 10)
+        let output = LineOutput(pipe.writing, patience: .milliseconds(10))
         output.write(String(repeating: "x", count: 3 * page) + "\n") { "lost \($0)\n" }
         #expect(pipe.drain().hasSuffix(" " + String(repeating: "x", count: page)))
         output.write("next\n") { "lost \($0)\n" }
@@ -86,8 +86,29 @@ struct LineOutputTests {
         #expect(pipe.drain() == line)
     }
 
-    @Test("what cannot be written is lost, and that is all")
-    func closed() {
-        LineOutput(-1).write("line\n") { "\($0)\n" }
+    @Test("a socket that nobody reads holds nobody up either, and stays as it is")
+    func socket() throws {
+        var ends: [Int32] = [-1, -1]
+        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+        defer { for end in ends { close(end) } }
+        let spaces = [UInt8](repeating: 0x20, count: 4096)
+        while send(ends[1], spaces, spaces.count, Int32(MSG_DONTWAIT)) > 0 {}
+        let output = LineOutput(ends[1], patience: .milliseconds(10))
+        for _ in 0..<2 { output.write("line\n") { "lost \($0)\n" } }
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        while recv(ends[0], &bytes, bytes.count, Int32(MSG_DONTWAIT)) > 0 {}
+        output.write("next\n") { "lost \($0)\n" }
+        let count = recv(ends[0], &bytes, bytes.count, 0)
+        #expect(String(decoding: bytes[..<max(0, count)], as: UTF8.self) == "lost 2\nnext\n")
+        #expect(fcntl(ends[1], F_GETFL) & O_NONBLOCK == 0)
+    }
+
+    @Test("what cannot be written is lost without a wait", arguments: [nil, "/dev/full"])
+    func failing(path: String?) {
+        let descriptor = path.map { open($0, O_WRONLY | O_CLOEXEC) } ?? -1
+        defer { if descriptor >= 0 { close(descriptor) } }
+        let start = ContinuousClock.now
+        LineOutput(descriptor, patience: .seconds(60)).write("line\n") { "\($0)\n" }
+        #expect(ContinuousClock.now - start < .seconds(30))
     }
 }

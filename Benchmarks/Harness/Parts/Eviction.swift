@@ -14,8 +14,8 @@ struct Eviction: BenchmarkPart {
     private static let shares = [1, 10]
 
     func run(_ bench: Bench) throws -> [Row] {
-        guard let folder = Self.folder(bench.root) else {
-            bench.note("there are no traces in ../shared/traces, and LARDER_TRACES names none")
+        guard let folder = Self.folder(bench) else {
+            bench.note("there are no traces in ../shared/traces, and --traces names none")
             return []
         }
         let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
@@ -33,11 +33,11 @@ struct Eviction: BenchmarkPart {
         return rows
     }
 
-    /// What `LARDER_TRACES` names, else `shared/traces` beside the repository.
-    private static func folder(_ root: URL) -> URL? {
-        let named = ProcessInfo.processInfo.environment["LARDER_TRACES"].map { URL(fileURLWithPath: $0) }
-        let beside = root.deletingLastPathComponent().appendingPathComponent("shared/traces")
-        return [named, beside].compactMap(\.self).first { FileManager.default.fileExists(atPath: $0.path) }
+    /// What `--traces` names, else `shared/traces` beside the repository; `nil` where there is nothing.
+    private static func folder(_ bench: Bench) -> URL? {
+        let beside = bench.root.deletingLastPathComponent().appendingPathComponent("shared/traces")
+        let folder = bench.traces ?? beside
+        return FileManager.default.fileExists(atPath: folder.path) ? folder : nil
     }
 
     private func rows(

@@ -5,6 +5,8 @@ final class Bench {
     let settings: Settings
     /// Where the repository is.
     let root: URL
+    /// Where the traces are that the caller has; `nil`: where they are usually.
+    let traces: URL?
     /// A folder for this run alone, removed at its end.
     let work: URL
     let cores = ProcessInfo.processInfo.activeProcessorCount
@@ -14,9 +16,10 @@ final class Bench {
     private var folders: [URL] = []
     private var startedOrigin: Origin?
 
-    init(settings: Settings, root: URL) throws {
+    init(settings: Settings, root: URL, traces: URL? = nil) throws {
         self.settings = settings
         self.root = root
+        self.traces = traces
         let runs = root.appendingPathComponent(".build-bench")
         work = runs.appendingPathComponent("run-\(getpid())")
         // A run that was killed leaves its folder, which can be large.

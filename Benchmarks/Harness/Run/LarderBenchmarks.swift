@@ -36,6 +36,11 @@ struct LarderBenchmarks: ParsableCommand {
             valueName: "folder"))
     var output: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "The folder of the request traces that eviction replays. (default: ../shared/traces)", valueName: "folder"))
+    var traces: String?
+
     func validate() throws {
         for part in parts where !allParts.contains(where: { $0.name == part }) {
             throw ValidationError("there is no part \(part)")
@@ -53,7 +58,7 @@ struct LarderBenchmarks: ParsableCommand {
         let folder =
             output.map { URL(fileURLWithPath: $0) }
             ?? root.appendingPathComponent(quick ? ".build-bench/quick" : "Benchmarks/results")
-        let bench = try Bench(settings: settings, root: root)
+        let bench = try Bench(settings: settings, root: root, traces: traces.map { URL(fileURLWithPath: $0) })
         var (isWorse, hasFailed) = (false, false)
         var skipped: [String] = []
         defer { bench.end(keepingFolder: hasFailed) }

@@ -29,7 +29,7 @@ struct DescriptorTests {
     @Test("as few as it starts with are enough to serve with")
     func fewest() async throws {
         let directory = try TemporaryDirectory()
-        let limit = 64 + 8 * ProcessInfo.processInfo.activeProcessorCount
+        let limit = 80 + 4 * max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         let larder = try await LarderProcess(
             directory: directory.path("cache"), wrapper: ["sh", "-c", "ulimit -n \(limit); exec \"$0\" \"$@\""])
         #expect(try await larder.client.request("PUT", "/entries/a/content", text: "hi").status == 200)

@@ -41,7 +41,6 @@ struct SlowClientsScaleTests {
             }
         }
         let isOver = Locked(false)
-        defer { isOver.withLock { $0 = true } }
         let pieces = Locked(0)
         async let trickle: Void = blocking {
             // Each sends about a byte a second.
@@ -53,6 +52,8 @@ struct SlowClientsScaleTests {
                 try? never.waitBlocking(limit: .milliseconds(10))
             }
         }
+        // Else an error would wait for it for ever.
+        defer { isOver.withLock { $0 = true } }
         // A body has a file beside its socket.
         let descriptors = Self.count * 3 / 2
         try await poll("all of them to be served") { try Self.descriptors(of: larder) >= idle + descriptors }
