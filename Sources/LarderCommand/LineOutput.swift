@@ -71,15 +71,18 @@ final class LineOutput: Sendable {
     private func put(_ line: String, _ state: inout State) -> Bool {
         let bytes = Array((state.isBroken ? "\n" + line : line).utf8)
         var written = 0
+        // A terminal may say that it has room, and take nothing: that once, but not for ever.
+        var isRefused = false
         while written < bytes.count {
             if kind == .blocking, !hasRoom(&state) { break }
             let result = bytes.withUnsafeBytes { put(UnsafeRawBufferPointer(rebasing: $0[written...])) }
             if result > 0 {
                 written += result
+                isRefused = false
             } else if result < 0, errno == EINTR {
                 continue
-            } else if result < 0, errno == EAGAIN, hasRoom(&state) {
-                continue
+            } else if result < 0, errno == EAGAIN, !isRefused, hasRoom(&state) {
+                isRefused = true
             } else {
                 break
             }

@@ -16,6 +16,7 @@ final class ThreadLoads: Sendable {
     }
 
     private let loads: Locked<Loads>
+    /// How many threads there are.
     let threadCount: Int
 
     /// - Parameter threads: how many there are; 1 at least.
