@@ -129,6 +129,11 @@ static inline bool cmhd_is_timeout(enum MHD_RequestTerminationCode code) {
     return code == MHD_REQUEST_TERMINATED_TIMEOUT_REACHED;
 }
 
+/* Whether the answer was sent whole. */
+static inline bool cmhd_is_whole(enum MHD_RequestTerminationCode code) {
+    return code == MHD_REQUEST_TERMINATED_COMPLETED_OK;
+}
+
 static inline enum MHD_Result cmhd_result(bool value) { return value ? MHD_YES : MHD_NO; }
 
 static inline bool cmhd_queue(

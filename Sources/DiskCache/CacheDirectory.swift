@@ -53,9 +53,11 @@ public final class CacheDirectory: Sendable {
         }
     }
 
-    /// Whether there is a cache in that directory: at least one namespace. Changes nothing and takes no lock.
-    public static func isCache(at path: String) -> Bool {
-        (try? namespaceDirectories(in: path))?.isEmpty == false
+    /// Whether there is a cache in that directory: at least one namespace; there is none where there is no directory.
+    /// Changes nothing and takes no lock. Throws ``DiskCacheError/fileSystem(operation:path:errno:)`` when it cannot be
+    /// read.
+    public static func isCache(at path: String) throws(DiskCacheError) -> Bool {
+        try !namespaceDirectories(in: path).isEmpty
     }
 
     /// Removes a namespace's directory with all that is in it, which nobody may have open. May take long.

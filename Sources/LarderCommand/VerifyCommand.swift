@@ -29,12 +29,14 @@ struct VerifyCommand: ParsableCommand {
         } catch DiskCacheError.inUse(let directory) {
             FileHandle.standardError.write(Data("\(directory) is in use: stop the server first\n".utf8))
             throw ExitCode(3)
+        } catch let error as DiskCacheError {
+            throw ValidationError("the cache cannot be checked: \(error)")
         }
         if findings > 0 { throw ExitCode(1) }
     }
 
     private func verify(_ path: String) throws -> Int {
-        guard CacheDirectory.isCache(at: path) else {
+        guard try CacheDirectory.isCache(at: path) else {
             throw ValidationError("there is no cache in \(path); name the cache directory with --directory")
         }
         let directory = try CacheDirectory(path: path)

@@ -195,6 +195,22 @@ struct BadInputTests {
         }
     }
 
+    @Test("a value of any length is quoted as far as it helps")
+    func longValue() async throws {
+        try await Self.server.with { (server) async throws in
+            let digits = String(repeating: "7", count: 100_000)
+            let reply = try await server.client.request(
+                "POST", "/download", fields: [.contentType: "application/json"],
+                text: #"{"url": "http://h.example/", "ttl": \#(digits)}"#)
+            #expect(reply.status == 400)
+            #expect(try reply.member("pointer") == "/ttl")
+            let detail = try #require(try reply.member("detail")?.stringValue)
+            #expect(detail.hasPrefix("\"777") && detail.contains("777 … 777"))
+            #expect(detail.contains("\" is not a number of seconds"))
+            #expect(detail.utf8.count < 1600)
+        }
+    }
+
     @Test("a namespace that does not exist is 404, default is there")
     func namespaces() async throws {
         try await Self.server.with { (server) async throws in

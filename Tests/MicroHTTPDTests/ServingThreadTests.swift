@@ -32,4 +32,23 @@ struct ServingThreadTests {
         }
         #expect(answersAtOnce ? offers > 5 : offers == 0)
     }
+
+    @Test("has connections looked at that libmicrohttpd may have forgotten, at once, but not those that it has closed")
+    func unfinished() {
+        let epoll = epoll_create1(0)
+        defer { close(epoll) }
+        let thread = ServingThread()
+        let connections = (1...5).map { OpaquePointer(bitPattern: $0 << 4)! }
+        for connection in connections { thread.lookAgain(at: connection) }
+        thread.noteClose(of: connections[0])
+        var seen: Set<OpaquePointer> = []
+        var events = [epoll_event](repeating: epoll_event(), count: 3)
+        for expected in [3, 1] {
+            let count = thread.wait(epoll, &events, room: 3, timeout: -1)
+            #expect(count == expected)
+            for event in events.prefix(Int(count)) { seen.insert(OpaquePointer(event.data.ptr)) }
+        }
+        #expect(seen == Set(connections.dropFirst()))
+        #expect(thread.wait(epoll, &events, room: 3, timeout: 0) == 0)
+    }
 }

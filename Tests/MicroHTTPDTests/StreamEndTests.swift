@@ -73,6 +73,41 @@ struct StreamEndTests {
         }
     }
 
+    /// Answers `/whole` after its connection has been suspended once, and breaks off the answer to anything else.
+    private struct Breaking: RequestHandler {
+        let length: Int64?
+        let aborts: Bool
+
+        func readyResponse(to head: borrowing RawHead) -> ReadyResponse {
+            String(decoding: head.target, as: UTF8.self) == "/whole" ? .soon : .none
+        }
+
+        func receive(_ request: Request) -> Reception {
+            .accept(.none) { exchange in
+                if request.path == "/whole" { return exchange.respond(Response(text: "whole")) }
+                let stream = ResponseStream()
+                stream.write("x".utf8)
+                aborts ? stream.abort() : stream.fail()
+                exchange.respond(Response(body: .stream(stream, length: length)))
+            }
+        }
+    }
+
+    @Test(
+        "a broken answer ends its connection, too, whose request came along with one that had it suspended",
+        arguments: [nil, 1000] as [Int64?], [true, false])
+    func pipelined(length: Int64?, aborts: Bool) async throws {
+        try await withDaemon(Breaking(length: length, aborts: aborts)) { daemon in
+            let client = try RawClient(port: daemon.port)
+            try client.send(["/whole", "/broken"].map { "GET \($0) HTTP/1.1\r\nHost: test\r\n\r\n" }.joined())
+            #expect(try client.answer().text == "whole")
+            #expect(throws: RawClient.Failure.self) { try client.answer() }
+            // The client does not hang up.
+            try pollBlocking("no connection", limit: .seconds(10)) { daemon.connectionCount == 0 }
+            client.halfClose()
+        }
+    }
+
     @Test("a stream that ends before its declared length breaks the answer off")
     func tooShort() async throws {
         let stream = ResponseStream()

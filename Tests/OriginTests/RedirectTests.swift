@@ -143,7 +143,7 @@ import Testing
             Issue.record("\(error.kind)")
             return
         }
-        #expect(rule == "127.0.0.1 is loopback (127.0.0.0/8)")
+        #expect(rule == "127.0.0.1 is loopback (127.0.0.0/8), where a redirect leads")
         #expect(hidden.connectionCount == 0)
     }
 

@@ -30,4 +30,8 @@ public enum PassReason: String, Hashable, Sendable {
     case partial
     /// A 206 that no other part could be told to belong to (RFC 9111 §3.4).
     case partialWithoutStrongValidator = "partial-without-strong-validator"
+    /// It says that its body is longer, or its head is, than what the cache takes. Not ``StoragePolicy``'s to say.
+    case tooLarge = "too-large"
+    /// The cache is full of what may not make room. Not ``StoragePolicy``'s to say.
+    case noRoom = "no-room"
 }

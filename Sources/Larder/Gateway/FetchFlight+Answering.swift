@@ -169,23 +169,18 @@ extension FetchFlight: OriginReceiver {
         case .store(var stored):
             if !isWhole { stored.fields = answer.fields }
             let length = head.declaredLength
-            guard stored.isText(within: Gateway.headLimit), length ?? 0 <= tools.entryLimit,
-                Self.fits(length, in: reservation)
-            else { return (nil, nil) }
+            guard stored.isText(within: Gateway.headLimit), length ?? 0 <= tools.entryLimit else {
+                return (nil, .tooLarge)
+            }
+            do {
+                if let length { try reservation.expect(length: length) }
+            } catch {
+                return (nil, PassReason(error))
+            }
             reservation.decide(
                 .response(to: leader.url, variant: stored.variantText), tags: CacheGroups(answer.fields).names)
             state.withLock { $0.stored = stored }
             return (stored, nil)
-        }
-    }
-
-    private static func fits(_ length: Int64?, in reservation: Reservation) -> Bool {
-        guard let length else { return true }
-        do {
-            try reservation.expect(length: length)
-            return true
-        } catch {
-            return false
         }
     }
 
@@ -283,5 +278,16 @@ extension OriginAnswer {
         var answer = self
         answer.fields = fields
         return answer
+    }
+}
+
+extension PassReason {
+    /// Why there is no place for a body; `nil` when it is nothing to tell the client.
+    fileprivate init?(_ error: DiskCacheError) {
+        switch error {
+        case .entryTooLarge: self = .tooLarge
+        case .noSpace: self = .noRoom
+        default: return nil
+        }
     }
 }

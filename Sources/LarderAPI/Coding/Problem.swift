@@ -20,10 +20,20 @@ struct Problem: Error, Sendable {
             .init("type", "about:blank"),
             .init("title", .string(title)),
             .init("status", .number(status)),
-            .init("detail", .string(detail)),
+            .init("detail", .string(shownDetail)),
         ]
         if let pointer { members.append(.init("pointer", .string(pointer))) }
         return .object(members + extensions)
+    }
+
+    /// How many bytes of the beginning of ``detail`` are sent, and of its end: it may quote what the request had.
+    private static let shownLimits = (beginning: 1000, end: 500)
+
+    private var shownDetail: String {
+        let bytes = detail.utf8
+        guard bytes.count > Self.shownLimits.beginning + Self.shownLimits.end else { return detail }
+        let beginning = String(decoding: bytes.prefix(Self.shownLimits.beginning), as: UTF8.self)
+        return beginning + " … " + String(decoding: bytes.suffix(Self.shownLimits.end), as: UTF8.self)
     }
 
     private var title: String {

@@ -191,8 +191,9 @@ final class Connection: @unchecked Sendable {
         }
     }
 
-    /// The answer was sent whole, or the client is gone: ready for the next request.
-    func endRequest() {
+    /// The answer was sent whole: ready for the next request; or it was not, and the connection ends.
+    func endRequest(isWhole: Bool) {
+        if !isWhole { thread.lookAgain(at: handle) }
         let ended = exchange
         exchange = nil
         ready = nil
@@ -208,6 +209,7 @@ final class Connection: @unchecked Sendable {
     /// The descriptor is about to be closed. Whether the client may have more to send, so that closing it would reset
     /// the connection before the client has seen its answer.
     func close() -> Bool {
+        thread.noteClose(of: handle)
         openDescriptor.withLock { $0 = -1 }
         if isCutOff.load(ordering: .relaxed) { return false }
         var byte: UInt8 = 0

@@ -46,7 +46,7 @@ func completeRequest(
     requestContext?.pointee = nil
     Unmanaged<Connection>.fromOpaque(pointer)._withUnsafeGuaranteedRef { connection in
         if cmhd_is_timeout(code) { connection.dropUnsent() }
-        connection.endRequest()
+        connection.endRequest(isWhole: cmhd_is_whole(code))
     }
 }
 

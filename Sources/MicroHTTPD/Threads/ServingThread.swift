@@ -10,6 +10,8 @@ final class ServingThread {
     private var turn = Turn()
     /// The epoll descriptor of which the kernel has just told as much as there was room for; -1 is none.
     private var full: Int32 = -1
+    /// See ``lookAgain(at:)``.
+    private var unfinished: Set<OpaquePointer> = []
     /// Gives the processor to whoever waits for one.
     private let yield: () -> Void
 
@@ -20,7 +22,21 @@ final class ServingThread {
     /// It has given an answer that was at hand.
     func noteAnswer() { turn.hasAnswered = true }
 
-    /// What `epoll_wait` does, with two differences.
+    /// libmicrohttpd has ended a connection's request otherwise than with a whole answer: before it waits again, it has
+    /// closed the connection, or is told that something has happened to it.
+    ///
+    /// 0.9.75 does not close a connection whose answer breaks off (its body's reader says so, or a file is shorter than
+    /// it was) before something happens to its socket. Nothing ever does when the request was at hand as the one before
+    /// it was answered, and that had been suspended: then the socket is not even in its epoll, and a client that has
+    /// left long ago holds its place until the inactivity limit.
+    func lookAgain(at connection: OpaquePointer) { unfinished.insert(connection) }
+
+    /// libmicrohttpd closes that connection.
+    func noteClose(of connection: OpaquePointer) { unfinished.remove(connection) }
+
+    /// What `epoll_wait` does, with three differences.
+    ///
+    /// Connections to ``lookAgain(at:)`` come first, as if their sockets had room.
     ///
     /// Where the kernel has told of as much as there was room for, it is asked for more without waiting.
     /// `MHD_epoll` of 0.9.75 has room for 128 events and asks until it is told of fewer before it serves anybody, but
@@ -33,9 +49,22 @@ final class ServingThread {
     ) -> Int32 {
         let wasFull = full == epoll
         if !wasFull { offerProcessor() }
-        let count = epoll_pwait(epoll, events, room, wasFull ? 0 : timeout, nil)
+        let count =
+            unfinished.isEmpty
+            ? epoll_pwait(epoll, events, room, wasFull ? 0 : timeout, nil) : showUnfinished(in: events, room: room)
         full = count == room ? epoll : -1
         return count
+    }
+
+    private func showUnfinished(in events: UnsafeMutablePointer<epoll_event>?, room: Int32) -> Int32 {
+        guard let events else { return 0 }
+        var count = 0
+        while count < room, let connection = unfinished.popFirst() {
+            events[count] = epoll_event(
+                events: EPOLLOUT.rawValue, data: epoll_data_t(ptr: UnsafeMutableRawPointer(connection)))
+            count += 1
+        }
+        return Int32(count)
     }
 
     private func offerProcessor() {

@@ -35,14 +35,20 @@ final class ServingThreads: @unchecked Sendable {
         }
     }
 
-    /// Starts them all. Throws ``DaemonError``, with the library's last line as its reason, when one does not start.
-    init(core: DaemonCore, lastLine: () -> String) throws {
+    /// Starts them all. Throws ``DaemonError``, with the library's last line as its reason, when one does not start;
+    /// those that did have ended then.
+    ///
+    /// - Parameter start: starts one; the library's own function unless told.
+    init(
+        core: DaemonCore, lastLine: () -> String,
+        start: (UnsafeMutablePointer<cmhd_options>) -> OpaquePointer? = { cmhd_start($0) }
+    ) throws {
         self.core = core
         for index in 0..<core.threadLoads.threadCount {
             let context = Context(core: core, index: index)
             let options = UnsafeMutablePointer<cmhd_options>.allocate(capacity: 1)
             options.initialize(to: Self.options(context))
-            guard let daemon = cmhd_start(options) else {
+            guard let daemon = start(options) else {
                 let error = DaemonError(step: .start, code: errno, reason: lastLine())
                 options.deallocate()
                 stop()

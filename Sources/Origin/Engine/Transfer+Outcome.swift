@@ -26,7 +26,10 @@ extension Transfer {
             needsOwnConnection = true
             return .again
         }
-        if let refusal, opened.isEmpty { return .failed(OriginError(.addressRefused(rule: refusal)), isEarly: false) }
+        if let refusal, opened.isEmpty {
+            let error = OriginError(.addressRefused(rule: refusal))
+            return .failed(redirectCount > 0 ? error.afterRedirect : error, isEarly: false)
+        }
         let isInHead = answer == nil && !isFTP
         let error = OriginError(code, words: handle?.errorWords ?? "", phase: phase, isInHead: isInHead)
         return .failed(error, isEarly: isEarly)

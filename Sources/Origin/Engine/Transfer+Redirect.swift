@@ -17,11 +17,23 @@ extension Transfer {
         }
         guard configuration.allows(next.scheme) else { throw OriginError(.schemeRefused(next.scheme)) }
         guard !next.host.isEmpty else { throw OriginError(.redirectInvalid("it has no host")) }
-        try request.check(for: next, request.addressPolicy ?? configuration.addressPolicy)
+        do {
+            try request.check(for: next, request.addressPolicy ?? configuration.addressPolicy)
+        } catch {
+            throw error.afterRedirect
+        }
         redirectCount += 1
         requestTarget = nil
         if next.origin != url.origin { fields = fields.withoutIdentity }
         url = next
+    }
+}
+
+extension OriginError {
+    /// The same where it happened behind a redirect: who asked for another address is told how it came to this one.
+    var afterRedirect: OriginError {
+        guard case .addressRefused(let rule) = kind else { return self }
+        return OriginError(.addressRefused(rule: "\(rule), where a redirect leads"))
     }
 }
 

@@ -194,14 +194,26 @@ struct IndexTests {
         let temporary = try TemporaryDirectory()
         try FileSystem.makeDirectories(temporary.path("music"))
         try temporary.write("mine", to: "thesis.txt")
-        #expect(!CacheDirectory.isCache(at: temporary.path))
-        #expect(!CacheDirectory.isCache(at: temporary.path("missing")))
+        #expect(try !CacheDirectory.isCache(at: temporary.path))
+        #expect(try !CacheDirectory.isCache(at: temporary.path("missing")))
         #expect(files(below: temporary.path) == ["thesis.txt"])
         let directory = try CacheDirectory(path: temporary.path)
         #expect(try directory.namespaceDirectories() == [])
         try DiskCache(in: directory, configuration: DiskCache.Configuration()).close()
         #expect(try directory.namespaceDirectories().map(\.name) == ["default"])
-        #expect(CacheDirectory.isCache(at: temporary.path))
+        #expect(try CacheDirectory.isCache(at: temporary.path))
+    }
+
+    @Test("a directory that cannot be read is not taken for one without a cache")
+    func unreadableDirectory() throws {
+        let temporary = try TemporaryDirectory()
+        // Root may read any, but not one that leads to itself.
+        try FileManager.default.createSymbolicLink(
+            atPath: temporary.path("loop"), withDestinationPath: temporary.path("loop"))
+        let path = temporary.path("loop")
+        #expect(throws: DiskCacheError.fileSystem(operation: "opendir", path: path, errno: ELOOP)) {
+            try CacheDirectory.isCache(at: path)
+        }
     }
 
     @Test(

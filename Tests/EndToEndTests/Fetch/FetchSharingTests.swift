@@ -1,5 +1,6 @@
 import DiskCache
 import HTTPTypes
+import Larder
 import TestSupport
 import Testing
 
@@ -143,6 +144,27 @@ struct FetchSharingTests {
             try await isOver.wait()
             try await server.waitForFlights()
             #expect(server.space.cache.totals.entries == 0)
+        }
+    }
+
+    @Test("an answer that is not kept for its size says so, whether it may not be that large or has no room")
+    func tooLarge() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            let count = request.target == "/large" ? 900_000 : 600_000
+            try connection.respond(fields: [.cacheControl: "max-age=60"], body: String(repeating: "x", count: count))
+        }
+        defer { origin.stop() }
+        func limits(_ configuration: inout Configuration) {
+            configuration.diskLimit = 1 << 20
+            configuration.entryLimit = 800_000
+        }
+        try await TestServer.with(configure: limits) { (server) async throws in
+            #expect(try await server.put("pinned", pattern(600_000, seed: 1), query: "pinned=true").status == 200)
+            for (path, count, detail) in [("/large", 900_000, "too-large"), ("/other", 600_000, "no-room")] {
+                let reply = try await get(server, origin.url(path))
+                #expect(reply.body.count == count)
+                #expect(reply["Cache-Status"] == "larder; fwd=uri-miss; detail=\(detail)")
+            }
         }
     }
 

@@ -1,0 +1,38 @@
+import CMicroHTTPD
+import Foundation
+import TestSupport
+import Testing
+
+@testable import MicroHTTPD
+
+@Suite("Threads that serve")
+struct ServingThreadsTests {
+    @Test("have ended, with their connections, when one of them does not start")
+    func startFails() throws {
+        var ends: [Int32] = [-1, -1]
+        #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+        defer { close(ends[0]) }
+        var configuration = Daemon.Configuration()
+        configuration.threads = 3
+        let core = try DaemonCore(
+            configuration: configuration, handler: Handler.answering { _ in Response(text: "") }, tls: nil)
+        var started: [OpaquePointer] = []
+        let error = #expect(throws: DaemonError.self) {
+            try ServingThreads(core: core, lastLine: { "no more" }) { options in
+                if started.count == 2 { return nil }
+                guard let daemon = cmhd_start(options) else { return nil }
+                started.append(daemon)
+                if started.count == 1 {
+                    var address = sockaddr()
+                    #expect(cmhd_add_connection(daemon, ends[1], &address, socklen_t(MemoryLayout<sockaddr>.size)))
+                }
+                return daemon
+            }
+        }
+        #expect(error?.description.contains("no more") == true)
+        #expect(started.count == 2)
+        // Whoever ends a thread closes its connections.
+        var byte: UInt8 = 0
+        #expect(recv(ends[0], &byte, 1, Int32(MSG_DONTWAIT)) == 0)
+    }
+}
