@@ -308,6 +308,10 @@ struct ProcessTests {
             // The parser of the command line adds the usage; what is wrong with a value is one line.
             if !arguments.contains("--colour") { #expect(output.text.count { $0 == "\n" } == 1, "\(output.text)") }
         }
+        let unreadable = ["verify", "--directory", "/" + String(repeating: "x", count: 300)]
+        let verify = try await blocking { try ChildProcess.run(LarderProcess.executable, unreadable) }
+        #expect(verify.exit == .status(64))
+        #expect(verify.text.contains("the cache cannot be checked: opendir") && verify.text.contains("name too long"))
         let help = try await blocking { try ChildProcess.run(LarderProcess.executable, ["serve", "--help"]) }
         #expect(help.exit == .status(0))
         #expect(help.text.contains("LARDER_MEMORY_LIMIT"))

@@ -33,6 +33,28 @@ struct SecureConnectionTests {
         credentials = try TLSCredentials(authority.server)
     }
 
+    @Test("a connection whose answer breaks off is closed, though its client stays, and another is idle beside it")
+    func broken() async throws {
+        let stream = ResponseStream()
+        let handler = Handler.answering { exchange in
+            exchange.request.path == "/idle" ? Response(text: "") : Response(body: .stream(stream, length: nil))
+        }
+        try await withDaemon(credentials, handler, configure: { $0.threads = 1 }) { [authority] daemon in
+            let idle = try RawConnection(port: daemon.port, authority: authority)
+            try idle.sendRequest("GET", "/idle")
+            #expect(try idle.readReply().status == 200)
+            let client = try RawConnection(port: daemon.port, authority: authority)
+            try client.sendRequest("GET", "/broken")
+            try pollBlocking("a request") { daemon.exchangesInFlight == 1 }
+            stream.fail()
+            #expect(throws: (any Error).self) { try client.readReply() }
+            try pollBlocking("one connection less", limit: .seconds(10)) { daemon.connectionCount == 1 }
+            try idle.sendRequest("GET", "/idle")
+            #expect(try idle.readReply().status == 200)
+            client.close()
+        }
+    }
+
     @Test("every kind of answer and an upload go over one connection, as over plain HTTP")
     func everyKind() async throws {
         let piece = pattern(1 << 20)

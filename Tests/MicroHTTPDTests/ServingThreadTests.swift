@@ -46,7 +46,10 @@ struct ServingThreadTests {
         for expected in [3, 1] {
             let count = thread.wait(epoll, &events, room: 3, timeout: -1)
             #expect(count == expected)
-            for event in events.prefix(Int(count)) { seen.insert(OpaquePointer(event.data.ptr)) }
+            for event in events.prefix(Int(count)) {
+                #expect(event.events == EPOLLHUP.rawValue)
+                seen.insert(OpaquePointer(event.data.ptr))
+            }
         }
         #expect(seen == Set(connections.dropFirst()))
         #expect(thread.wait(epoll, &events, room: 3, timeout: 0) == 0)

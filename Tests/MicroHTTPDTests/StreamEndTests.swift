@@ -73,38 +73,49 @@ struct StreamEndTests {
         }
     }
 
-    /// Answers `/whole` after its connection has been suspended once, and breaks off the answer to anything else.
-    private struct Breaking: RequestHandler {
-        let length: Int64?
-        let aborts: Bool
-
+    /// Has a connection suspended once before it answers, but for `/idle`.
+    private struct Ending: RequestHandler {
         func readyResponse(to head: borrowing RawHead) -> ReadyResponse {
-            String(decoding: head.target, as: UTF8.self) == "/whole" ? .soon : .none
+            String(decoding: head.target, as: UTF8.self) == "/idle" ? .none : .soon
         }
 
         func receive(_ request: Request) -> Reception {
             .accept(.none) { exchange in
-                if request.path == "/whole" { return exchange.respond(Response(text: "whole")) }
                 let stream = ResponseStream()
-                stream.write("x".utf8)
-                aborts ? stream.abort() : stream.fail()
-                exchange.respond(Response(body: .stream(stream, length: length)))
+                if request.path != "/finished" { stream.write("x".utf8) }
+                switch request.path {
+                case "/finished": stream.finish()
+                case "/failed": stream.fail()
+                case "/aborted", "/aborted-of-length": stream.abort()
+                default: return exchange.respond(Response(text: "whole"))
+                }
+                exchange.respond(
+                    Response(body: .stream(stream, length: request.path == "/aborted-of-length" ? 1000 : nil)))
             }
         }
     }
 
     @Test(
-        "a broken answer ends its connection, too, whose request came along with one that had it suspended",
-        arguments: [nil, 1000] as [Int64?], [true, false])
-    func pipelined(length: Int64?, aborts: Bool) async throws {
-        try await withDaemon(Breaking(length: length, aborts: aborts)) { daemon in
+        "a connection that ends with its answer is closed, whether its client hangs up or not, and whoever else is there",
+        arguments: [
+            ["/failed HTTP/1.1"], ["/aborted HTTP/1.1"], ["/aborted-of-length HTTP/1.1"], ["/finished HTTP/1.0"],
+            ["/whole HTTP/1.1", "/failed HTTP/1.1"], ["/whole HTTP/1.1", "/aborted HTTP/1.1"],
+            ["/whole HTTP/1.1", "/aborted-of-length HTTP/1.1"], ["/whole HTTP/1.1", "/finished HTTP/1.0"],
+        ])
+    func closes(requests: [String]) async throws {
+        try await withDaemon(Ending(), configure: { $0.threads = 1 }) { daemon in
+            // Quiet for longer than the other.
+            let idle = try RawClient(port: daemon.port)
+            try idle.request("GET", "/idle")
+            #expect(try idle.answer().text == "whole")
             let client = try RawClient(port: daemon.port)
-            try client.send(["/whole", "/broken"].map { "GET \($0) HTTP/1.1\r\nHost: test\r\n\r\n" }.joined())
-            #expect(try client.answer().text == "whole")
-            #expect(throws: RawClient.Failure.self) { try client.answer() }
-            // The client does not hang up.
-            try pollBlocking("no connection", limit: .seconds(10)) { daemon.connectionCount == 0 }
+            try client.send(requests.map { "GET \($0)\r\nHost: test\r\n\r\n" }.joined())
+            for _ in requests.dropLast() { #expect(try client.answer().text == "whole") }
+            while try !client.receive().isEmpty {}
+            try pollBlocking("one connection less", limit: .seconds(10)) { daemon.connectionCount == 1 }
             client.halfClose()
+            try idle.request("GET", "/idle")
+            #expect(try idle.answer().text == "whole")
         }
     }
 

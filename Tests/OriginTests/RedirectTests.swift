@@ -145,6 +145,14 @@ import Testing
         }
         #expect(rule == "127.0.0.1 is loopback (127.0.0.0/8), where a redirect leads")
         #expect(hidden.connectionCount == 0)
+
+        let named = try redirecting(to: "http://bad.test:\(origin.port)/")
+        let client = OriginClient(configuration: .local { $0.lookUps = ["bad.test:\(origin.port):10.0.0.1"] })
+        guard
+            case .addressRefused("bad.test is private (10.0.0.0/8), where a redirect leads") = try await client.failure(
+                named.url("/start")
+            ).kind
+        else { return _ = Issue.record("a name was not refused") }
     }
 
     @Test("to another origin only fields go along that say nothing about who asks; the same origin gets all")

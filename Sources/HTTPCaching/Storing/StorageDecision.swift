@@ -6,7 +6,8 @@ public enum StorageDecision: Hashable, Sendable {
     case pass(PassReason)
 }
 
-/// Why an answer is not kept; the text is for the detail of Cache-Status (RFC 9211 §2.8).
+/// Why an answer is not kept, by the rules of HTTP or because the cache cannot; the text is for the detail of
+/// Cache-Status (RFC 9211 §2.8).
 public enum PassReason: String, Hashable, Sendable {
     /// The request or the answer says so (RFC 9111 §5.2.1.5, §5.2.2.5).
     case noStore = "no-store"
@@ -32,6 +33,6 @@ public enum PassReason: String, Hashable, Sendable {
     case partialWithoutStrongValidator = "partial-without-strong-validator"
     /// It says that its body is longer, or its head is, than what the cache takes. Not ``StoragePolicy``'s to say.
     case tooLarge = "too-large"
-    /// The cache is full of what may not make room. Not ``StoragePolicy``'s to say.
+    /// The cache, or its disk, has no room for it, whatever made way. Not ``StoragePolicy``'s to say.
     case noRoom = "no-room"
 }

@@ -26,7 +26,8 @@ struct Problem: Error, Sendable {
         return .object(members + extensions)
     }
 
-    /// How many bytes of the beginning of ``detail`` are sent, and of its end: it may quote what the request had.
+    /// How many bytes of the beginning of ``detail`` are sent, and of its end: in between it may quote what the request
+    /// had, at any length.
     private static let shownLimits = (beginning: 1000, end: 500)
 
     private var shownDetail: String {

@@ -191,9 +191,11 @@ final class Connection: @unchecked Sendable {
         }
     }
 
-    /// The answer was sent whole: ready for the next request; or it was not, and the connection ends.
+    /// Ready for the next request, if there can be one.
+    ///
+    /// - Parameter isWhole: whether the answer was sent whole; if not, the connection ends.
     func endRequest(isWhole: Bool) {
-        if !isWhole { thread.lookAgain(at: handle) }
+        if !isWhole { noteEnd() }
         let ended = exchange
         exchange = nil
         ready = nil
@@ -205,6 +207,9 @@ final class Connection: @unchecked Sendable {
             core.idleMilliseconds.map { core.now() + $0 } ?? .max, ordering: .relaxed)
         ended?.end()
     }
+
+    /// libmicrohttpd ends the connection in this very round.
+    func noteEnd() { thread.lookAgain(at: handle) }
 
     /// The descriptor is about to be closed. Whether the client may have more to send, so that closing it would reset
     /// the connection before the client has seen its answer.

@@ -52,7 +52,11 @@ extension Response {
         case .file(let file):
             return owned(isWithheld ? Self.makeWithheld(file.length) : Self.make(file), closing: isClosing)
         case .stream(let stream, let length):
-            if !isWithheld { return owned(Self.make(stream, length, on: connection), closing: isClosing) }
+            if !isWithheld {
+                // HTTP/1.0 has no chunks.
+                stream.attach(to: connection, endsByClosing: length == nil && request.version == "HTTP/1.0")
+                return owned(Self.make(stream, length), closing: isClosing)
+            }
             stream.close()
             if status == 204 { return owned(Self.makeWithheld(0), closing: isClosing) }
             if let length { return owned(Self.makeWithheld(length), closing: isClosing) }
@@ -134,8 +138,7 @@ extension Response {
         return handle
     }
 
-    private static func make(_ stream: ResponseStream, _ length: Int64?, on connection: Connection) -> OpaquePointer? {
-        stream.attach(to: connection)
+    private static func make(_ stream: ResponseStream, _ length: Int64?) -> OpaquePointer? {
         let owner = Unmanaged.passRetained(stream)
         let handle = MHD_create_response_from_callback(
             length.map { UInt64($0) } ?? cmhd_size_unknown(), min(streamBlock, max(1, Int(clamping: length ?? .max))),

@@ -35,6 +35,8 @@ public final class ResponseStream: Sendable {
         var phase = Phase.open
         var queue: BoundedQueue
         var connection: Connection?
+        /// Whether the end of the connection is what tells the client that the body is complete.
+        var endsByClosing = false
         var waiting: Suspension?
         var closeActions: [@Sendable () -> Void] = []
     }
@@ -142,9 +144,12 @@ public final class ResponseStream: Sendable {
     // MARK: For the connection
 
     /// Tells the stream where it is going. A stream can be sent once.
-    func attach(to connection: Connection) {
+    ///
+    /// - Parameter endsByClosing: whether the end of the connection tells the client that the body is complete.
+    func attach(to connection: Connection, endsByClosing: Bool) {
         let isFirst = state.withLock { state in
             defer { state.connection = connection }
+            state.endsByClosing = endsByClosing
             return state.connection == nil
         }
         precondition(isFirst, "a stream can be sent only once")
@@ -165,6 +170,7 @@ public final class ResponseStream: Sendable {
             case .failed where state.queue.count == 0:
                 return .end(cmhd_end_with_error())
             case .finished where state.queue.count == 0:
+                if state.endsByClosing { state.connection?.noteEnd() }
                 return .end(cmhd_end_of_stream())
             case .open, .finished, .failed:
                 guard state.queue.count > 0 else {

@@ -22,21 +22,22 @@ final class ServingThread {
     /// It has given an answer that was at hand.
     func noteAnswer() { turn.hasAnswered = true }
 
-    /// libmicrohttpd has ended a connection's request otherwise than with a whole answer: before it waits again, it has
-    /// closed the connection, or is told that something has happened to it.
+    /// libmicrohttpd ends a connection with this answer: before it waits again, it has closed the socket, or is told
+    /// that the client has hung up.
     ///
-    /// 0.9.75 does not close a connection whose answer breaks off (its body's reader says so, or a file is shorter than
-    /// it was) before something happens to its socket. Nothing ever does when the request was at hand as the one before
-    /// it was answered, and that had been suspended: then the socket is not even in its epoll, and a client that has
-    /// left long ago holds its place until the inactivity limit.
+    /// Where the body's reader ends the connection, 0.9.75 only marks it as closed, and closes the socket when
+    /// something happens to that. Nothing does, whatever the client does, when the connection has been suspended and
+    /// has not had to wait for its socket since: then that is not in the epoll, and would hold its place until the
+    /// inactivity limit.
     func lookAgain(at connection: OpaquePointer) { unfinished.insert(connection) }
 
-    /// libmicrohttpd closes that connection.
+    /// libmicrohttpd closes that connection's socket.
     func noteClose(of connection: OpaquePointer) { unfinished.remove(connection) }
 
     /// What `epoll_wait` does, with three differences.
     ///
-    /// Connections to ``lookAgain(at:)`` come first, as if their sockets had room.
+    /// Connections to ``lookAgain(at:)`` come first, as hung up: that is the only event by which libmicrohttpd looks at
+    /// one that it has marked as closed.
     ///
     /// Where the kernel has told of as much as there was room for, it is asked for more without waiting.
     /// `MHD_epoll` of 0.9.75 has room for 128 events and asks until it is told of fewer before it serves anybody, but
@@ -61,7 +62,7 @@ final class ServingThread {
         var count = 0
         while count < room, let connection = unfinished.popFirst() {
             events[count] = epoll_event(
-                events: EPOLLOUT.rawValue, data: epoll_data_t(ptr: UnsafeMutableRawPointer(connection)))
+                events: EPOLLHUP.rawValue, data: epoll_data_t(ptr: UnsafeMutableRawPointer(connection)))
             count += 1
         }
         return Int32(count)
