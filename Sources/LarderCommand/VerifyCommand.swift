@@ -10,7 +10,7 @@ struct VerifyCommand: ParsableCommand {
         discussion: """
             Takes the directory's lock, so the server must be stopped. Prints one line for each finding and removes nothing; \
             what a crash left half done is put right first, as it would be by the server's next start. \
-            Exit status: 0 clean, 1 findings, 3 the directory is in use.
+            Exit status: 0 clean, 1 findings, 2 it cannot be checked, 3 the directory is in use.
             """)
 
     @Option(
@@ -30,7 +30,8 @@ struct VerifyCommand: ParsableCommand {
             FileHandle.standardError.write(Data("\(directory) is in use: stop the server first\n".utf8))
             throw ExitCode(3)
         } catch let error as DiskCacheError {
-            throw ValidationError("the cache cannot be checked: \(error)")
+            FileHandle.standardError.write(Data("the cache cannot be checked: \(error)\n".utf8))
+            throw ExitCode(2)
         }
         if findings > 0 { throw ExitCode(1) }
     }

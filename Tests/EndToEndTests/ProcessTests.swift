@@ -310,7 +310,7 @@ struct ProcessTests {
         }
         let unreadable = ["verify", "--directory", "/" + String(repeating: "x", count: 300)]
         let verify = try await blocking { try ChildProcess.run(LarderProcess.executable, unreadable) }
-        #expect(verify.exit == .status(64))
+        #expect(verify.exit == .status(2))
         #expect(verify.text.contains("the cache cannot be checked: opendir") && verify.text.contains("name too long"))
         let help = try await blocking { try ChildProcess.run(LarderProcess.executable, ["serve", "--help"]) }
         #expect(help.exit == .status(0))

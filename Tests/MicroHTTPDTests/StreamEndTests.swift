@@ -82,15 +82,16 @@ struct StreamEndTests {
         func receive(_ request: Request) -> Reception {
             .accept(.none) { exchange in
                 let stream = ResponseStream()
-                if request.path != "/finished" { stream.write("x".utf8) }
+                let isEmpty = request.path.hasPrefix("/finished")
+                if !isEmpty { stream.write("x".utf8) }
                 switch request.path {
-                case "/finished": stream.finish()
+                case "/finished", "/finished-short-of-length": stream.finish()
                 case "/failed": stream.fail()
                 case "/aborted", "/aborted-of-length": stream.abort()
                 default: return exchange.respond(Response(text: "whole"))
                 }
                 exchange.respond(
-                    Response(body: .stream(stream, length: request.path == "/aborted-of-length" ? 1000 : nil)))
+                    Response(body: .stream(stream, length: request.path.hasSuffix("-length") ? 1000 : nil)))
             }
         }
     }
@@ -101,6 +102,7 @@ struct StreamEndTests {
             ["/failed HTTP/1.1"], ["/aborted HTTP/1.1"], ["/aborted-of-length HTTP/1.1"], ["/finished HTTP/1.0"],
             ["/whole HTTP/1.1", "/failed HTTP/1.1"], ["/whole HTTP/1.1", "/aborted HTTP/1.1"],
             ["/whole HTTP/1.1", "/aborted-of-length HTTP/1.1"], ["/whole HTTP/1.1", "/finished HTTP/1.0"],
+            ["/finished-short-of-length HTTP/1.1"],
         ])
     func closes(requests: [String]) async throws {
         try await withDaemon(Ending(), configure: { $0.threads = 1 }) { daemon in

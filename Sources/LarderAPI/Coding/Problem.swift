@@ -26,15 +26,15 @@ struct Problem: Error, Sendable {
         return .object(members + extensions)
     }
 
-    /// How many bytes of the beginning of ``detail`` are sent, and of its end: in between it may quote what the request
-    /// had, at any length.
+    /// How much of the beginning of ``detail`` is sent, and of its end, in Unicode scalars: in between it may quote
+    /// what the request had, at any length.
     private static let shownLimits = (beginning: 1000, end: 500)
 
     private var shownDetail: String {
-        let bytes = detail.utf8
-        guard bytes.count > Self.shownLimits.beginning + Self.shownLimits.end else { return detail }
-        let beginning = String(decoding: bytes.prefix(Self.shownLimits.beginning), as: UTF8.self)
-        return beginning + " … " + String(decoding: bytes.suffix(Self.shownLimits.end), as: UTF8.self)
+        let scalars = detail.unicodeScalars
+        guard scalars.count > Self.shownLimits.beginning + Self.shownLimits.end else { return detail }
+        return String(scalars.prefix(Self.shownLimits.beginning)) + " … "
+            + String(scalars.suffix(Self.shownLimits.end))
     }
 
     private var title: String {

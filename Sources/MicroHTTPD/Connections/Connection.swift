@@ -208,7 +208,8 @@ final class Connection: @unchecked Sendable {
         ended?.end()
     }
 
-    /// libmicrohttpd ends the connection in this very round.
+    /// libmicrohttpd ends the connection in this very round. It says so of an answer that is not whole; of one that it
+    /// takes for whole, whoever knows better notes it.
     func noteEnd() { thread.lookAgain(at: handle) }
 
     /// The descriptor is about to be closed. Whether the client may have more to send, so that closing it would reset

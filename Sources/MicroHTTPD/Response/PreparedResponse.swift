@@ -54,7 +54,7 @@ extension Response {
         case .stream(let stream, let length):
             if !isWithheld {
                 // HTTP/1.0 has no chunks.
-                stream.attach(to: connection, endsByClosing: length == nil && request.version == "HTTP/1.0")
+                stream.attach(to: connection, isChunked: length == nil && request.version != "HTTP/1.0")
                 return owned(Self.make(stream, length), closing: isClosing)
             }
             stream.close()

@@ -35,8 +35,9 @@ public final class ResponseStream: Sendable {
         var phase = Phase.open
         var queue: BoundedQueue
         var connection: Connection?
-        /// Whether the end of the connection is what tells the client that the body is complete.
-        var endsByClosing = false
+        /// Whether libmicrohttpd sends it in chunks. Of others it is only asked for more than there is where they are
+        /// shorter than was said, or end with the connection.
+        var isChunked = false
         var waiting: Suspension?
         var closeActions: [@Sendable () -> Void] = []
     }
@@ -145,11 +146,11 @@ public final class ResponseStream: Sendable {
 
     /// Tells the stream where it is going. A stream can be sent once.
     ///
-    /// - Parameter endsByClosing: whether the end of the connection tells the client that the body is complete.
-    func attach(to connection: Connection, endsByClosing: Bool) {
+    /// - Parameter isChunked: whether libmicrohttpd sends it in chunks.
+    func attach(to connection: Connection, isChunked: Bool) {
         let isFirst = state.withLock { state in
             defer { state.connection = connection }
-            state.endsByClosing = endsByClosing
+            state.isChunked = isChunked
             return state.connection == nil
         }
         precondition(isFirst, "a stream can be sent only once")
@@ -160,21 +161,20 @@ public final class ResponseStream: Sendable {
     func read(into target: UnsafeMutableRawBufferPointer) -> Int {
         enum Step {
             case bytes(Int, roomAction: (@Sendable () -> Void)?)
-            case end(Int)
+            case end(Int, of: Connection?)
             case wait(Connection)
         }
         let step: Step = state.withLock { state in
             switch state.phase {
             case .closed:
-                return .end(cmhd_end_with_error())
+                return .end(cmhd_end_with_error(), of: nil)
             case .failed where state.queue.count == 0:
-                return .end(cmhd_end_with_error())
+                return .end(cmhd_end_with_error(), of: nil)
             case .finished where state.queue.count == 0:
-                if state.endsByClosing { state.connection?.noteEnd() }
-                return .end(cmhd_end_of_stream())
+                return .end(cmhd_end_of_stream(), of: state.isChunked ? nil : state.connection)
             case .open, .finished, .failed:
                 guard state.queue.count > 0 else {
-                    return state.connection.map { .wait($0) } ?? .end(cmhd_end_with_error())
+                    return state.connection.map { .wait($0) } ?? .end(cmhd_end_with_error(), of: nil)
                 }
                 let count = state.queue.take(into: target)
                 return .bytes(count, roomAction: state.queue.takeRoomAction())
@@ -184,7 +184,8 @@ public final class ResponseStream: Sendable {
         case .bytes(let count, let roomAction):
             roomAction?()
             return count
-        case .end(let code):
+        case .end(let code, let connection):
+            connection?.noteEnd()
             return code
         case .wait(let connection):
             return wait(on: connection)

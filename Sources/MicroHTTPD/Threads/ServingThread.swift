@@ -22,8 +22,8 @@ final class ServingThread {
     /// It has given an answer that was at hand.
     func noteAnswer() { turn.hasAnswered = true }
 
-    /// libmicrohttpd ends a connection with this answer: before it waits again, it has closed the socket, or is told
-    /// that the client has hung up.
+    /// To be called when libmicrohttpd is about to end a connection: at its next wait it is told that the client has
+    /// hung up, unless it has closed the socket by then.
     ///
     /// Where the body's reader ends the connection, 0.9.75 only marks it as closed, and closes the socket when
     /// something happens to that. Nothing does, whatever the client does, when the connection has been suspended and

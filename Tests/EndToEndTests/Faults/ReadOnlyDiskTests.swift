@@ -22,9 +22,11 @@ struct ReadOnlyDiskTests {
         #expect(try await first.client.request("PUT", "/entries/small/content", text: "small").status == 200)
         #expect(try await first.stop() == .status(0))
         try #require(disk.setReadOnly(true))
-        for arguments in [["serve", "--port", "0", "--directory", path], ["verify", "--directory", path]] {
+        for (arguments, status) in [
+            (["serve", "--port", "0", "--directory", path], 1), (["verify", "--directory", path], 2),
+        ] as [([String], Int32)] {
             let output = try await blocking { try ChildProcess.run(LarderProcess.executable, arguments) }
-            #expect(output.exit == .status(1), "\(arguments): \(output.exit)")
+            #expect(output.exit == .status(status), "\(arguments): \(output.exit)")
             #expect(output.text.contains(Self.words), "\(output.text)")
         }
         try #require(disk.setReadOnly(false))
