@@ -30,8 +30,8 @@ public final class ChildProcess: Sendable {
     ///
     /// - Parameters:
     ///   - environment: set on top of the test's own; a `nil` value unsets.
-    ///   - inheriting: descriptors of this process, and the number (under 64) each has in the child; all others of
-    ///     the test support are closed there.
+    ///   - inheriting: descriptors of this process, and the number (under 64) each has in the child; all with higher
+    ///     numbers, up to 1,023, are closed there.
     ///
     /// Throws ``SystemError`` when it cannot be started.
     public init(
@@ -52,6 +52,10 @@ public final class ChildProcess: Sendable {
         for (own, childs) in descriptors {
             copies.append(fcntl(own, F_DUPFD_CLOEXEC, 64))
             posix_spawn_file_actions_adddup2(&actions, copies.last!, childs)
+        }
+        // Servers and clients within this process have some that are not closed of themselves.
+        for number in max(2, descriptors.values.max() ?? 2) + 1..<1024 {
+            posix_spawn_file_actions_addclose(&actions, number)
         }
 
         var attributes = posix_spawnattr_t()
