@@ -5,7 +5,8 @@ struct Connections: BenchmarkPart {
     static let name = "connections"
     static let summary = """
         Hits of 1 KiB with and without idle keep-alive connections beside them. The ratio is to the same server \
-        without them, in the same round; what an idle connection costs is what the process's own memory grew by.
+        without them, in the same round, which takes four times the seconds of other parts' rounds, in turns of one \
+        second; what an idle connection costs is what the process's own memory grew by.
         """
 
     func run(_ bench: Bench) throws -> [Row] {
@@ -21,33 +22,48 @@ struct Connections: BenchmarkPart {
         for server in [bare, larder] {
             let alone = "\(server.name) alone"
             contenders.append(
-                Contender(group: "idle connections", name: alone) { _ in
-                    try bench.measure(server, "walk", [list.path, String(Wrk.threads)])
+                Contender(group: "idle connections", name: alone, isDivisible: true) { turn in
+                    try bench.measure(server, "walk", [list.path, String(Wrk.threads)], seconds: turn.seconds)
                 })
             contenders.append(
                 Contender(
-                    group: "idle connections", name: "\(server.name) beside \(count)", baseline: alone
-                ) { _ in
-                    let before = ProcessUsage(of: server.process.id)
-                    let idle = try IdleConnections(count, to: server, target: targets[0])
-                    let after = ProcessUsage(of: server.process.id)
-                    var sample = try bench.measure(server, "walk", [list.path, String(Wrk.threads)])
-                    let open = idle.openCount
-                    guard open == count else {
-                        throw BenchmarkError("\(server.name) closed \(count - open) of \(count) idle connections")
+                    group: "idle connections", name: "\(server.name) beside \(count)", baseline: alone,
+                    isDivisible: true
+                ) { turn in
+                    try Self.beside(count, server, target: targets[0]) {
+                        try bench.measure(server, "walk", [list.path, String(Wrk.threads)], seconds: turn.seconds)
                     }
-                    idle.closeAll()
-                    // Memory that an earlier round gave back to the allocator is used again: the first round tells.
-                    sample[.memoryPerConnection] = Double(after.anonymousBytes - before.anonymousBytes) / Double(count)
-                    return sample
                 })
         }
-        return try bench.run(contenders).map { row in
+        return try bench.run(contenders, times: bench.settings.isQuick ? 1 : 4).map { row in
             var row = row
             if let memory = row.values[.memoryPerConnection] {
                 row.values[.memoryPerConnection] = Series([memory.highest])
             }
             return row
         }
+    }
+
+    /// Does it while so many connections are idle, which it opens before, and which the server has closed afterwards:
+    /// whoever has the next turn is alone.
+    private static func beside(
+        _ count: Int, _ server: Server, target: String, _ measure: () throws -> Sample
+    ) throws -> Sample {
+        let process = server.process
+        let (memory, descriptors) = (ProcessUsage(of: process.id).anonymousBytes, try process.openDescriptors)
+        let idle = try IdleConnections(count, to: server, target: target)
+        let grown = ProcessUsage(of: process.id).anonymousBytes - memory
+        var sample = try measure()
+        let open = idle.openCount
+        guard open == count else {
+            throw BenchmarkError("\(server.name) closed \(count - open) of \(count) idle connections")
+        }
+        idle.closeAll()
+        guard try process.wait(seconds: 10, until: { try process.openDescriptors <= descriptors }) else {
+            throw BenchmarkError("\(server.name) keeps connections that their client has closed")
+        }
+        // Memory that an earlier turn gave back to the allocator is used again: the first one tells.
+        sample[.memoryPerConnection] = Double(grown) / Double(count)
+        return sample
     }
 }

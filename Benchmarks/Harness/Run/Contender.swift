@@ -42,15 +42,21 @@ extension Bench {
     /// Where everyone's rounds can be divided, each is made of turns of one second, A B C C B A, so that what else goes
     /// on on the machine hits all of them alike, and nobody always comes after the same one.
     ///
-    /// - Parameter ratios: the metrics whose ratio to the baseline is taken, round by round.
-    func run(_ contenders: [Contender], ratios: [Metric] = [.requestsPerSecond]) throws -> [Row] {
+    /// - Parameters:
+    ///   - times: how many times as many turns a round has that can be divided, for differences as small as what one
+    ///     such round scatters by.
+    ///   - ratios: the metrics whose ratio to the baseline is taken, round by round.
+    func run(
+        _ contenders: [Contender], times: Int = 1, ratios: [Metric] = [.requestsPerSecond]
+    ) throws -> [Row] {
         let heads = contenders.map { Row(group: $0.group, name: $0.name, baseline: $0.baseline, note: $0.note) }
         var samples = [[Sample]](repeating: [], count: contenders.count)
-        let count = contenders.allSatisfy(\.isDivisible) ? settings.seconds : 1
+        let isDivisible = contenders.allSatisfy(\.isDivisible)
+        let count = isDivisible ? times * settings.seconds : 1
         for round in 0..<settings.rounds {
             var turns = [[Sample]](repeating: [], count: contenders.count)
             for number in 0..<count {
-                let turn = Turn(round: round, number: number, count: count, seconds: settings.seconds / count)
+                let turn = Turn(round: round, number: number, count: count, seconds: isDivisible ? 1 : settings.seconds)
                 for index in turn.order(of: contenders.count) {
                     turns[index].append(try contenders[index].measure(turn))
                 }

@@ -59,12 +59,22 @@ final class ServerProcess {
 
     /// Waits until it ended by itself; `false` when it did not in time.
     func wait(seconds: Double) -> Bool {
+        wait(seconds: seconds) { !isRunning }
+    }
+
+    /// Waits until `condition` holds; `false` when it did not in time.
+    func wait(seconds: Double, until condition: () throws -> Bool) rethrows -> Bool {
         let end = Date().addingTimeInterval(seconds)
-        while isRunning {
+        while try !condition() {
             if Date() > end { return false }
             usleep(1000)
         }
         return true
+    }
+
+    /// How many files and sockets it has open. Throws when it has ended.
+    var openDescriptors: Int {
+        get throws { try FileManager.default.contentsOfDirectory(atPath: "/proc/\(id)/fd").count }
     }
 }
 
