@@ -36,7 +36,6 @@ public final class CacheDirectory: Sendable {
             if lock === directory, code == EBADF { continue }
             throw .fileSystem(operation: "flock", path: path, errno: code)
         }
-        try Self.writeTag(self.path + "/CACHEDIR.TAG")
     }
 
     /// Gives the lock back before this object goes. Whoever works in the directory must be closed by then.
@@ -77,14 +76,30 @@ public final class CacheDirectory: Sendable {
     /// The absolute path of a namespace's directory.
     func path(of place: NamespaceDirectory) -> String { "\(path)/\(place.name)" }
 
+    /// Throws ``DiskCacheError/notACache(directory:)`` when what is in a namespace's directory is not Larder's, such as
+    /// where a whole disk was named as the cache directory: bodies are looked for there, and what nobody knows is
+    /// removed. One that is empty, or missing, is anybody's to take. Then what was claimed has its `CACHEDIR.TAG`.
+    func claim(_ place: NamespaceDirectory) throws(DiskCacheError) {
+        let directory = path(of: place)
+        if FileSystem.status(of: directory) != nil, !Self.isNamespace(at: directory) {
+            // What is made first, before anything is in it: see `BodyStore`; and what a file system has by itself.
+            let isOurs = try FileSystem.names(in: directory).allSatisfy { ["incoming", "lost+found"].contains($0) }
+            guard isOurs, try FileSystem.names(in: directory + "/incoming").isEmpty else {
+                throw .notACache(directory: directory)
+            }
+        }
+        try Self.writeTag(path + "/CACHEDIR.TAG")
+    }
+
     /// Directories that have the name of one and something that only a namespace has; others may be anybody's.
     private static func namespaceDirectories(in path: String) throws(DiskCacheError) -> [NamespaceDirectory] {
         try FileSystem.names(in: path).compactMap { name in
-            guard let place = NamespaceDirectory(name: name),
-                marks.contains(where: { FileSystem.status(of: "\(path)/\(name)/\($0)") != nil })
-            else { return nil }
-            return place
+            isNamespace(at: "\(path)/\(name)") ? NamespaceDirectory(name: name) : nil
         }
+    }
+
+    private static func isNamespace(at directory: String) -> Bool {
+        marks.contains { FileSystem.status(of: "\(directory)/\($0)") != nil }
     }
 
     /// What only a namespace's directory has.

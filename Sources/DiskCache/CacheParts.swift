@@ -42,6 +42,7 @@ final class CacheParts: Sendable {
         self.observer = observer
         self.crashHook = crashHook
         self.sync = sync
+        try lock.claim(configuration.place)
         bodies = try BodyStore(
             directory: lock.path(of: configuration.place), writeBuffers: lock.writeBuffers,
             footprint: configuration.footprint)

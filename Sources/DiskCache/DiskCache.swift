@@ -32,9 +32,9 @@ public final class DiskCache: Sendable {
     ///   - clock: decides what is fresh.
     ///   - observer: is told what becomes of entries; nobody by default.
     ///   - log: is told what an operator should know; on any thread.
-    /// - Throws: ``DiskCacheError/invalidNamespace(_:)``, ``DiskCacheError/newerFormat(found:supported:)``,
-    ///   ``DiskCacheError/fileSystem(operation:path:errno:)``, ``DiskCacheError/noSpace``,
-    ///   ``DiskCacheError/index(code:message:)``.
+    /// - Throws: ``DiskCacheError/invalidNamespace(_:)``, ``DiskCacheError/notACache(directory:)``,
+    ///   ``DiskCacheError/newerFormat(found:supported:)``, ``DiskCacheError/fileSystem(operation:path:errno:)``,
+    ///   ``DiskCacheError/noSpace``, ``DiskCacheError/index(code:message:)``.
     public convenience init(
         in directory: CacheDirectory, configuration: Configuration, clock: any WallClock = SystemClock(),
         observer: (any EntryObserver)? = nil, log: @escaping @Sendable (DiskCacheNotice) -> Void = { _ in }

@@ -2,6 +2,8 @@
 public enum DiskCacheError: Error, Hashable, Sendable {
     /// Another process holds the cache directory.
     case inUse(directory: String)
+    /// There is a directory where a namespace's is to be, and what is in it is somebody else's.
+    case notACache(directory: String)
     /// The index was written by a newer Larder, and is left as it is.
     case newerFormat(found: Int, supported: Int)
     /// A namespace is not 1 to 63 of `a` to `z`, `0` to `9` and `-`.
@@ -44,6 +46,8 @@ extension DiskCacheError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .inUse(let directory): "the cache directory \(directory) is in use by another process"
+        case .notACache(let directory):
+            "\(directory) is not empty, and not a cache: nothing in it is touched; choose another directory"
         case .newerFormat(let found, let supported):
             "the index has format \(found), this program knows formats up to \(supported)"
         case .invalidNamespace(let name): "\"\(name)\" is not a namespace: 1 to 63 of a-z, 0-9 and -"

@@ -89,6 +89,7 @@ struct StartError: Error, CustomStringConvertible {
             switch error {
             case .inUse(let directory):
                 "\(directory) is in use by another larder: stop it, or choose another with --directory"
+            case .notACache: "\(error) with --directory"
             case .newerFormat: "\(configuration.directory): \(error); start the newer Larder, or another --directory"
             default: "\(configuration.directory): \(error)"
             }

@@ -80,8 +80,8 @@ extension Problem {
                 status: 412, detail: "the entry is not in the state that the request wants")
         case .closed: self = .stopping
         // Not 503, which asks the client to try again in a second: an operator has to do something first.
-        case .indexLost, .inUse, .newerFormat, .invalidNamespace, .versionChanged, .reservationEnded, .fileSystem,
-            .index:
+        case .indexLost, .inUse, .notACache, .newerFormat, .invalidNamespace, .versionChanged, .reservationEnded,
+            .fileSystem, .index:
             self.init(status: 500, detail: error.description)
         }
     }
