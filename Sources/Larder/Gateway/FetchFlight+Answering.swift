@@ -168,17 +168,14 @@ extension FetchFlight: OriginReceiver {
         case .pass(let reason): return (nil, reason)
         case .store(var stored):
             if !isWhole { stored.fields = answer.fields }
-            let length = head.declaredLength
-            guard stored.isText(within: Gateway.headLimit), length ?? 0 <= tools.entryLimit else {
-                return (nil, .tooLarge)
-            }
+            guard stored.isText(within: Gateway.headLimit) else { return (nil, .tooLarge) }
+            reservation.decide(
+                .response(to: leader.url, variant: stored.variantText), tags: CacheGroups(answer.fields).names)
             do {
-                if let length { try reservation.expect(length: length) }
+                if let length = head.declaredLength { try reservation.expect(length: length) }
             } catch {
                 return (nil, PassReason(error))
             }
-            reservation.decide(
-                .response(to: leader.url, variant: stored.variantText), tags: CacheGroups(answer.fields).names)
             state.withLock { $0.stored = stored }
             return (stored, nil)
         }

@@ -25,7 +25,6 @@ final class FetchFlight: Sendable {
         let origin: OriginClient
         let clock: any WallClock
         let metrics: ServiceMetrics
-        let entryLimit: Int64
         var options = NamespaceOptions()
     }
 

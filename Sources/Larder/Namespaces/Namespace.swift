@@ -61,7 +61,7 @@ public final class Namespace: Sendable {
         gateway = Gateway(
             tools: FetchFlight.Tools(
                 cache: cache, origin: tools.gatewayOrigin, clock: tools.clock, metrics: tools.metrics,
-                entryLimit: Int64(server.entryLimit), options: options),
+                options: options),
             group: tools.gateways)
     }
 

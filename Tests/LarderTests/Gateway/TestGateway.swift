@@ -12,8 +12,9 @@ enum TestGateway {
         _ body: (Gateway) async throws -> Result
     ) async throws -> Result {
         let temporary = try TemporaryDirectory("larder-gateway")
-        let cache = try DiskCache(
-            in: try CacheDirectory(path: temporary.path("cache")), configuration: DiskCache.Configuration())
+        var limits = DiskCache.Configuration()
+        limits.entryLimit = 1 << 20
+        let cache = try DiskCache(in: try CacheDirectory(path: temporary.path("cache")), configuration: limits)
         defer { cache.close() }
         var configuration = OriginClient.Configuration()
         configuration.addressPolicy = AddressPolicy(allowing: [try AddressRule("127.0.0.1")])
@@ -23,7 +24,7 @@ enum TestGateway {
         return try await body(
             Gateway(
                 tools: FetchFlight.Tools(
-                    cache: cache, origin: client, clock: SystemClock(), metrics: ServiceMetrics(),
-                    entryLimit: 1 << 20), patience: patience))
+                    cache: cache, origin: client, clock: SystemClock(), metrics: ServiceMetrics()),
+                patience: patience))
     }
 }
