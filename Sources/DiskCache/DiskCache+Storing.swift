@@ -10,10 +10,13 @@ extension DiskCache {
     ///   - kind: where it comes from.
     ///   - url: the canonical URL; `nil` for ``Entry/Kind/data``.
     ///   - tags: that it will have, beside those of its metadata.
+    ///   - pinned: whether it will be pinned; `nil`: as the one that it replaces. What is not pinned is refused where
+    ///     pinned entries leave it no room to stay, before anything goes for it.
     public func reserve(
-        _ key: CacheKey, kind: Entry.Kind, url: String? = nil, tags: [String] = []
+        _ key: CacheKey, kind: Entry.Kind, url: String? = nil, tags: [String] = [], pinned: Bool? = nil
     ) -> Reservation {
-        Reservation(Flight(key: key, kind: kind, url: url, tags: tags), parts: parts, writer: writer)
+        Reservation(
+            Flight(key: key, kind: kind, url: url, tags: tags), pinned: pinned, parts: parts, writer: writer)
     }
 
     /// Begins to receive an origin's answer to a URL, of which only its head will tell which variant it is: until
@@ -21,7 +24,7 @@ extension DiskCache {
     public func reserve(responseTo url: ResponseURL, tags: [String] = []) -> Reservation {
         let flight = Flight(
             key: .response(to: url, variant: ""), kind: .response, url: url.text, tags: tags, isVariantOpen: true)
-        return Reservation(flight, parts: parts, writer: writer)
+        return Reservation(flight, pinned: nil, parts: parts, writer: writer)
     }
 
     /// Changes what a caller may change of an entry; what is `nil` stays.

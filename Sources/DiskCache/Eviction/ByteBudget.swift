@@ -71,11 +71,18 @@ final class ByteBudget: Sendable {
         }
     }
 
+    /// How many bytes are kept free, so that stores seldom have to wait for room.
+    var headRoom: Int64 { state.withLock { Eviction.headRoom(ofLimit: $0.limit, pinned: $0.pinned) } }
+
     /// Whether `bytes` more would fit if everything went that may go: all but what is pinned or promised.
-    func couldHold(_ bytes: Int64) -> Bool {
+    ///
+    /// - Parameter asPinned: whether they, too, will not go; otherwise they have to fit beside ``headRoom``, for which
+    ///   they would go at once.
+    func couldHold(_ bytes: Int64, asPinned: Bool) -> Bool {
         let room = room
         return state.withLock { state in
-            state.reserved + state.pinned + bytes <= state.limit
+            let headRoom = asPinned ? 0 : Eviction.headRoom(ofLimit: state.limit, pinned: state.pinned)
+            return state.reserved + state.pinned + bytes + headRoom <= state.limit
                 && bytes <= state.unpromised(of: room) + state.used - state.pinned
         }
     }

@@ -81,7 +81,7 @@ package final class DiskTierRehearsal {
         let cost = Int64(request.cost)
         guard cost <= parts.budget.limit else { return false }
         while context.totals.diskBytes + cost > parts.budget.limit {
-            guard try eviction.makeRoom(context, for: cost) else { return false }
+            guard try eviction.makeRoom(context, for: cost, asPinned: request.pinned) else { return false }
         }
         let version = context.totals.nextSequence()
         let place = eviction.place(forKey: request.key, cost: cost, replacing: nil, among: context.totals.queues)

@@ -6,6 +6,8 @@
 //   of what has gone. A transaction that is undone leaves at most a hash too many or too few.
 // - What the file system has left counts as the limit does: a store that would leave less than the reserve makes room
 //   first.
+// - What is not pinned is stored only where it fits under the limit beside what is pinned and the head-room: otherwise
+//   it would be the first to go, and who stored it has been told that it is there.
 // - A step removes at most `stepLimit` entries, and spares a bounded number: whoever waits for room waits for the room
 //   that it needs, and whoever waits behind it for one step.
 
@@ -45,8 +47,11 @@ final class Eviction {
     /// What it remembers counts in the memory limit, and must leave room for what that is for.
     private static func ghostLimit(ofMemory limit: Int) -> Int { limit / 2 / 16 }
 
-    /// How much below the limit the writer keeps the disk by itself, so that stores seldom have to wait for room.
-    static func headRoom(ofLimit limit: Int64) -> Int64 { min(limit / 16, 64 << 20) }
+    /// How much below the limit the writer keeps the disk by itself, so that stores seldom have to wait for room: a
+    /// part of what is not pinned. A part of all of it could be more than that.
+    static func headRoom(ofLimit limit: Int64, pinned: Int64 = 0) -> Int64 {
+        min(max(0, limit - pinned) / 16, 64 << 20)
+    }
 
     /// The memory that the choices take: at most 16 bytes for each entry on disk.
     var memoryBytes: Int { policy.memoryBytes }
@@ -67,10 +72,9 @@ final class Eviction {
     ///
     /// - Parameters:
     ///   - excess: how many more than allowed are taken; negative: so many less.
-    ///   - limit: how many are allowed.
+    ///   - headRoom: see ``headRoom(ofLimit:pinned:)``.
     ///   - room: what the file system has left above the reserve.
-    func wanted(excess: Int64, limit: Int64, room: Int64, used: Int64) -> Int64 {
-        let headRoom = Self.headRoom(ofLimit: limit)
+    func wanted(excess: Int64, headRoom: Int64, room: Int64, used: Int64) -> Int64 {
         let overLimit = excess + headRoom
         let tooLittle = min(headRoom, Self.leastRoom) - room
         if tooLittle <= 0 {
@@ -140,14 +144,27 @@ final class Eviction {
     }
 
     /// Makes room for `bytes` more on behalf of somebody who waits for it. `false` when it cannot be made.
-    func makeRoom(_ context: WriteContext, for bytes: Int64) throws -> Bool {
+    ///
+    /// - Parameter asPinned: whether it is for an entry that is going to be pinned.
+    func makeRoom(_ context: WriteContext, for bytes: Int64, asPinned: Bool) throws -> Bool {
         let budget = context.parts.budget
-        // Not even an empty cache could hold it, but for what is pinned and promised: nobody else has to go for that.
-        guard budget.reserved + context.totals.pinnedBytes + bytes <= budget.limit else { return false }
+        let pinned = context.totals.pinnedBytes
+        let headRoom = asPinned ? 0 : Self.headRoom(ofLimit: budget.limit, pinned: pinned)
+        // Not even an empty cache could keep it, but for what is pinned and promised: nobody else has to go for that.
+        guard budget.reserved + pinned + bytes + headRoom <= budget.limit else { return false }
         let room = budget.room
-        guard bytes <= room + context.totals.diskBytes - context.totals.pinnedBytes else { return false }
+        guard bytes <= room + context.totals.diskBytes - pinned else { return false }
         let excess = max(context.totals.diskBytes + budget.reserved + bytes - budget.limit, bytes - room)
         return try excess <= 0 || step(context, toFree: excess).entries > 0
+    }
+
+    /// Whether an entry of `cost` bytes that is not pinned would stay if all others went that may go.
+    ///
+    /// - Parameter old: which it replaces.
+    func canKeep(_ cost: Int64, replacing old: EntryRow?, _ context: WriteContext) -> Bool {
+        let limit = context.parts.budget.limit
+        let pinned = context.totals.pinnedBytes - (old.map { $0.entry.pinned ? $0.cost : 0 } ?? 0)
+        return pinned + cost + Self.headRoom(ofLimit: limit, pinned: pinned) <= limit
     }
 
     /// What goes first.

@@ -12,7 +12,7 @@ final class IndexShrinking {
     /// The most pages that go in one transaction, which others wait behind: of 4,096 bytes.
     private static let stepLimit = 2048
 
-    /// - Parameter headRoom: ``Eviction/headRoom(ofLimit:)``.
+    /// - Parameter headRoom: ``Eviction/headRoom(ofLimit:pinned:)``.
     init(_ db: Database, headRoom: Int64) throws {
         // An index of a build before this could be chosen keeps what it has.
         let isPossible = try Int.fetchOne(db, sql: "PRAGMA auto_vacuum") == 2

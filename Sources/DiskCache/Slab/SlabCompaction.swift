@@ -15,7 +15,7 @@ final class SlabCompaction {
     /// The most bodies that are moved in one transaction, which others wait behind.
     private static let stepLimit = 64
 
-    /// - Parameter headRoom: ``Eviction/headRoom(ofLimit:)``.
+    /// - Parameter headRoom: ``Eviction/headRoom(ofLimit:pinned:)``.
     init(headRoom: Int64) {
         allowance = headRoom / 2
     }

@@ -26,13 +26,16 @@ public final class Reservation: Sendable {
     public let body: GrowingBody
     private let kind: Entry.Kind
     private let url: String?
+    /// Whether the entry will be pinned; `nil`: as the one that it replaces.
+    private let pinned: Bool?
     private let flight: Int
     private let purged: PurgeMark
     private let parts: CacheParts
     private let writer: Writer
     private let state: Locked<State>
 
-    init(_ flight: Flight, parts: CacheParts, writer: Writer) {
+    init(_ flight: Flight, pinned: Bool?, parts: CacheParts, writer: Writer) {
+        self.pinned = pinned
         kind = flight.kind
         url = flight.url
         purged = flight.purged
@@ -90,7 +93,11 @@ public final class Reservation: Sendable {
             guard length <= parts.configuration.entryLimit else {
                 throw .entryTooLarge(limit: parts.configuration.entryLimit)
             }
-            guard parts.budget.couldHold(length) else { throw .noSpace }
+            let budget = parts.budget
+            if !budget.couldHold(length, asPinned: false) {
+                // The index is only asked for who would have room, were it pinned.
+                guard budget.couldHold(length, asPinned: true), try willBePinned() else { throw .noSpace }
+            }
             try body.expect(length: length)
         }
     }
@@ -145,7 +152,7 @@ public final class Reservation: Sendable {
             completion: { result in
                 // Unless it was published, the file is still where it was received.
                 body.removePart()
-                completion(result)
+                completion(result.flatMap { outcome in outcome.map { .success($0) } ?? .failure(.noSpace) })
             })
     }
 
@@ -263,9 +270,9 @@ public final class Reservation: Sendable {
         return sealed
     }
 
-    private func submit(
-        bodyBytes: Int64 = 0, _ work: @escaping @Sendable (WriteContext) throws -> PublishOutcome,
-        completion: @escaping @Sendable (Result<PublishOutcome, DiskCacheError>) -> Void
+    private func submit<Outcome: Sendable>(
+        bodyBytes: Int64 = 0, _ work: @escaping @Sendable (WriteContext) throws -> Outcome,
+        completion: @escaping @Sendable (Result<Outcome, DiskCacheError>) -> Void
     ) {
         let (parts, flight) = (parts, flight)
         let reserved = state.withLock { state in
@@ -277,6 +284,11 @@ public final class Reservation: Sendable {
             parts.flights.end(flight)
             completion(result)
         }
+    }
+
+    private func willBePinned() throws(DiskCacheError) -> Bool {
+        if let pinned { return pinned }
+        return try parts.reader.row(forKey: key.text)?.entry.pinned == true
     }
 
     /// Makes sure that room is reserved for a body of that length, and for what usually follows `ahead` bytes.
@@ -292,8 +304,9 @@ public final class Reservation: Sendable {
         let step = ahead == 0 ? needed : max(needed, min(ahead, 1 << 20))
         if step > needed, parts.budget.reserve(step) { return add(step) }
         while !parts.budget.reserve(needed) {
-            let hasRoom = try writer.perform(makesRoom: true) { context in
-                try context.eviction.makeRoom(context, for: needed)
+            let hasRoom = try writer.perform(makesRoom: true) { [pinned, key] context in
+                let pinned = try pinned ?? context.index.row(forKey: key.text)?.entry.pinned ?? false
+                return try context.eviction.makeRoom(context, for: needed, asPinned: pinned)
             }
             guard hasRoom else { throw .noSpace }
         }

@@ -11,13 +11,16 @@ struct StoreOperation: Sendable {
     var metadata: EntryMetadata
     var condition: (@Sendable (Entry?) -> Bool)?
 
-    func run(_ context: WriteContext) throws -> PublishOutcome {
+    /// `nil`, and nothing has changed, when what is pinned leaves no room for it to stay.
+    func run(_ context: WriteContext) throws -> PublishOutcome? {
         guard let flight = context.parts.flights.flight(flight) else { throw DiskCacheError.reservationEnded }
         // Mostly it is the first response to its URL: then there is nothing that it replaces, or has to make room.
         let isFirst = try key.form == .response && !context.index.hasVariants(ofMD5: key.md5Hex)
         let old = try isFirst ? nil : context.index.row(forKey: key.text)
         if let condition, !condition(old?.entry) { throw DiskCacheError.conditionFailed }
-        if try flight.purged.isSet || !(isFirst || hasRoom(replacing: old?.entry, context)) {
+        let isPurged = flight.purged.isSet
+        guard isPurged || keepsRoom(leastCost, replacing: old, context) else { return nil }
+        if try isPurged || !(isFirst || hasRoom(replacing: old?.entry, context)) {
             // What a purge of its key left behind is none of this entry's: it is as if there had never been one.
             let entry = entry(version: 0, path: nil, tags: flight.tags, replacing: nil, context)
             return .notKept(entry, body: body.stored)
@@ -38,6 +41,8 @@ struct StoreOperation: Sendable {
         if let slot = old?.slot { context.free(slot) }
 
         let cost = EntryRow.cost(of: entry, in: slot)
+        // Its texts may be what is too much.
+        guard keepsRoom(cost, replacing: old, context) else { throw DiskCacheError.noSpace }
         if let old { context.totals.remove(old) }
         let place = context.eviction.place(
             forKey: key.text, cost: cost, replacing: old, among: context.totals.queues)
@@ -49,6 +54,20 @@ struct StoreOperation: Sendable {
         context.invalidate(key.text)
         context.tell(.stored, entry)
         return .stored(entry)
+    }
+
+    /// Whether it may stay when it takes so much: see ``Eviction/canKeep(_:replacing:_:)``.
+    private func keepsRoom(_ cost: Int64, replacing old: EntryRow?, _ context: WriteContext) -> Bool {
+        isPinned(replacing: old?.entry) || context.eviction.canKeep(cost, replacing: old, context)
+    }
+
+    private func isPinned(replacing old: Entry?) -> Bool { metadata.pinned ?? old?.pinned ?? false }
+
+    /// What the entry takes beside its texts.
+    private var leastCost: Int64 {
+        var isFile = false
+        if case .file = body.content { isFile = true }
+        return EntryRow.cost(bodyLength: body.length, isFile: isFile, url: url)
     }
 
     /// Makes room among the responses to the same URL, when it is one; whether there is any.
@@ -71,8 +90,8 @@ struct StoreOperation: Sendable {
             downloadStartDate: metadata.downloadStartDate, downloadEndDate: metadata.downloadEndDate,
             createdDate: context.now, localPath: path.map(parts.bodies.absolute),
             tags: TagUnion.tags(stated: metadata.tags, held: old, dropping: metadata.droppedTags, adding: tags),
-            pinned: metadata.pinned ?? old?.pinned ?? false,
-            version: version, staleAllowance: metadata.staleAllowance, fields: metadata.fields)
+            pinned: isPinned(replacing: old), version: version, staleAllowance: metadata.staleAllowance,
+            fields: metadata.fields)
         let ttl = max(metadata.ttl, .zero)
         return Entry(
             record, ttl: ttl, expiryDate: metadata.expiryDate ?? context.now + ttl, hits: 0,

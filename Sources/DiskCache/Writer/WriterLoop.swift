@@ -233,7 +233,7 @@ final class WriterLoop: @unchecked Sendable {
         if isCrashed { return 0 }
         let budget = parts.budget
         return eviction.wanted(
-            excess: budget.excess(), limit: budget.limit, room: budget.roomAtCommit, used: budget.used)
+            excess: budget.excess(), headRoom: budget.headRoom, room: budget.roomAtCommit, used: budget.used)
     }
 
     /// Makes some room, in one small step.

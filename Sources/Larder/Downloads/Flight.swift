@@ -125,7 +125,8 @@ final class Flight: OriginReceiver, Sendable {
 
     /// Registers the store that is about to happen, so that a purge from now on is noticed.
     func reserve() {
-        let reservation = tools.cache.reserve(key, kind: .download, url: request.url.string)
+        let reservation = tools.cache.reserve(
+            key, kind: .download, url: request.url.string, pinned: request.pinned)
         let tags = state.withLock { state in
             state.reservation = reservation
             return state.tags

@@ -132,7 +132,9 @@ struct ContentRoutes: Sendable {
         let condition = ConditionalRequest(
             head.request.fields(named: ConditionalRequest.fieldNames), method: .put, now: service.clock.now())
         let upload = Upload(
-            cache: head.cache, reservation: head.cache.reserve(key, kind: .data, tags: metadata.tags ?? []),
+            cache: head.cache,
+            reservation: head.cache.reserve(
+                key, kind: .data, tags: metadata.tags ?? [], pinned: metadata.pinned),
             metadata: metadata, condition: condition)
         return try upload.plan(head, service: service)
     }

@@ -71,7 +71,7 @@ extension DiskCache {
     ) async throws -> Entry {
         var metadata = EntryMetadata(ttl: ttl)
         change(&metadata)
-        let reservation = reserve(try .data(key), kind: .data, tags: tags)
+        let reservation = reserve(try .data(key), kind: .data, tags: tags, pinned: metadata.pinned)
         try reservation.receive(Array(body.utf8))
         return try await reservation.publish(metadata).entry
     }
