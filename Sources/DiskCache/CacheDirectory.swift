@@ -14,7 +14,7 @@ public final class CacheDirectory: Sendable {
     /// The lock file and the directory, both locked.
     private let locks: [FileDescriptor]
 
-    /// Creates the directory when it is missing, and takes its lock.
+    /// Creates the directory when it is missing, and takes its lock. It waits for that for a second.
     ///
     /// Throws ``DiskCacheError/inUse(directory:)`` when another process (or another object of this one) has it, and
     /// ``DiskCacheError/fileSystem(operation:path:errno:)``.
@@ -28,15 +28,26 @@ public final class CacheDirectory: Sendable {
         let file = try FileDescriptor(opening: lockPath, O_RDWR | O_CREAT, mode: 0o600)
         let directory = try FileDescriptor(opening: self.path, O_RDONLY | O_DIRECTORY)
         locks = [file, directory]
+        let end = ContinuousClock.now + Self.patience
         for (lock, path) in [(file, lockPath), (directory, self.path)] {
-            if flock(lock.number, LOCK_EX | LOCK_NB) == 0 { continue }
-            let code = errno
+            var code: Int32 = 0
+            while flock(lock.number, LOCK_EX | LOCK_NB) != 0 {
+                code = errno
+                if code != EWOULDBLOCK || ContinuousClock.now > end { break }
+                usleep(10_000)
+                code = 0
+            }
+            if code == 0 { continue }
             if code == EWOULDBLOCK { throw .inUse(directory: self.path) }
             // NFS locks only what is open for writing, which a directory never is: there the file has to do.
             if lock === directory, code == EBADF { continue }
             throw .fileSystem(operation: "flock", path: path, errno: code)
         }
     }
+
+    /// A process that was killed has the lock until the kernel has taken it apart; whoever starts the next one at once
+    /// waits for it.
+    private static let patience = Duration.seconds(1)
 
     /// Gives the lock back before this object goes. Whoever works in the directory must be closed by then.
     public func unlock() {

@@ -165,18 +165,26 @@ struct IndexTests {
             let first = try CacheDirectory(path: temporary.path("deep/cache/"))
             #expect(first.path == temporary.path("deep/cache"))
             #expect(throws: DiskCacheError.inUse(directory: first.path)) { try CacheDirectory(path: first.path) }
-            #expect(
-                try String(contentsOfFile: first.path + "/CACHEDIR.TAG", encoding: .utf8)
-                    .hasPrefix("Signature: 8a477f597d28d172789f06886806bc55\n"))
             let mode = try FileManager.default.attributesOfItem(atPath: first.path)[.posixPermissions] as? Int
             #expect(mode == 0o700)
             #expect(try first.namespaceDirectories() == [])
             let cache = try DiskCache(in: first, configuration: DiskCache.Configuration())
             #expect(try first.namespaceDirectories().map(\.name) == ["default"])
+            #expect(
+                try String(contentsOfFile: first.path + "/CACHEDIR.TAG", encoding: .utf8)
+                    .hasPrefix("Signature: 8a477f597d28d172789f06886806bc55\n"))
             cache.close()
         }
         // The writer's thread holds the directory for as long as it takes to end.
         try await poll("the lock is free") { (try? CacheDirectory(path: temporary.path("deep/cache"))) != nil }
+    }
+
+    @Test("a directory whose owner is just going is waited for: a process that was killed has its lock for a moment")
+    func lockOfTheKilled() throws {
+        let temporary = try TemporaryDirectory()
+        let first = try CacheDirectory(path: temporary.path("cache"))
+        DispatchQueue.global().asyncAfter(deadline: .now() + 0.1) { first.unlock() }
+        #expect(throws: Never.self) { try CacheDirectory(path: first.path) }
     }
 
     @Test("a directory stays in use when the file \"lock\" is removed from it")
