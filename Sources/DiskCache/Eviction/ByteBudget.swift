@@ -50,8 +50,8 @@ final class ByteBudget: Sendable {
         state.withLock { $0.used + $0.reserved + bytes - $0.limit }
     }
 
-    /// What committed entries take.
-    var used: Int64 { state.withLock { $0.used } }
+    /// What committed entries take; and those of them that are pinned.
+    var committed: (all: Int64, pinned: Int64) { state.withLock { ($0.used, $0.pinned) } }
 
     /// What is promised to bodies in flight.
     var reserved: Int64 { state.withLock { $0.reserved } }

@@ -16,8 +16,9 @@ import Primitives
 /// Chooses what goes from disk when room is needed: what has expired, then what the policy says; never what is pinned.
 /// Touched by the writer's thread alone.
 final class Eviction {
-    /// Eviction found nothing when this much was used: it is no use trying before more is.
-    private var futileUse: Int64?
+    /// Eviction found nothing when this much was used, and that of it was pinned: it is no use trying before that has
+    /// changed.
+    private var futile: (used: Int64, pinned: Int64)?
     private var policy: S3FIFOPolicy
     /// What still is to go because the file system had too little room when that was last looked at.
     private var roomToMake: Int64 = 0
@@ -74,7 +75,8 @@ final class Eviction {
     ///   - excess: how many more than allowed are taken; negative: so many less.
     ///   - headRoom: see ``headRoom(ofLimit:pinned:)``.
     ///   - room: what the file system has left above the reserve.
-    func wanted(excess: Int64, headRoom: Int64, room: Int64, used: Int64) -> Int64 {
+    ///   - used: what entries take, and what those of them that are pinned do.
+    func wanted(excess: Int64, headRoom: Int64, room: Int64, used: (all: Int64, pinned: Int64)) -> Int64 {
         let overLimit = excess + headRoom
         let tooLittle = min(headRoom, Self.leastRoom) - room
         if tooLittle <= 0 {
@@ -83,13 +85,13 @@ final class Eviction {
             roomToMake = tooLittle
         }
         let wanted = max(overLimit, min(tooLittle, roomToMake))
-        guard wanted > 0, let futileUse else { return wanted }
-        return used > futileUse + headRoom / 4 || used < futileUse ? wanted : 0
+        guard wanted > 0, let futile, used.pinned == futile.pinned else { return wanted }
+        return used.all > futile.used + headRoom / 4 || used.all < futile.used ? wanted : 0
     }
 
     /// A step of its own accord has ended.
-    func stepEnded(_ freed: Freed, used: Int64) {
-        futileUse = freed.entries == 0 ? used : nil
+    func stepEnded(_ freed: Freed, used: (all: Int64, pinned: Int64)) {
+        futile = freed.entries == 0 ? (used.all, used.pinned) : nil
         guard roomToMake > 0 else { return }
         roomToMake -= freed.bytes
         if roomToMake <= 0 || freed.entries == 0 { (roomToMake, nextLook) = (0, .now + .seconds(1)) }
@@ -107,14 +109,18 @@ final class Eviction {
     }
 
     /// Removes entries until `bytes` are free, at most ``stepLimit``.
-    func step(_ context: WriteContext, toFree bytes: Int64) throws -> Freed {
+    ///
+    /// - Parameter sparesNewest: whether what came last stays, though it may be more than the policy has room for: for
+    ///   steps that nobody waits for.
+    func step(_ context: WriteContext, toFree bytes: Int64, sparesNewest: Bool) throws -> Freed {
         var freed = Freed()
         guard bytes > 0 else { return freed }
         try removeExpired(context, toFree: bytes, &freed)
         var queues = DiskQueues(context)
         while freed.bytes < bytes, freed.entries < Self.stepLimit,
             freed.entries == 0 || queues.moves < Self.moveLimit,
-            let victim = try policy.victim(of: &queues), let row = try context.index.row(forID: victim.id)
+            let victim = try policy.victim(of: &queues, sparesNewest: sparesNewest),
+            let row = try context.index.row(forID: victim.id)
         {
             try context.remove(row, as: Self.telling.verb(after: freed.entries))
             freed.add(row)
@@ -155,7 +161,7 @@ final class Eviction {
         let room = budget.room
         guard bytes <= room + context.totals.diskBytes - pinned else { return false }
         let excess = max(context.totals.diskBytes + budget.reserved + bytes - budget.limit, bytes - room)
-        return try excess <= 0 || step(context, toFree: excess).entries > 0
+        return try excess <= 0 || step(context, toFree: excess, sparesNewest: false).entries > 0
     }
 
     /// Whether an entry of `cost` bytes that is not pinned would stay if all others went that may go.

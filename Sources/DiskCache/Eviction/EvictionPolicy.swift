@@ -15,8 +15,10 @@ protocol EvictionPolicy: Sendable {
     mutating func place(hash: Int, cost: Int64, among totals: QueueTotals) -> QueuePlace
 
     /// Chooses what goes next, and leaves it to the caller to take it out of its queue; `nil` when there is nothing.
+    ///
+    /// - Parameter sparesNewest: whether what came last stays, however large it is: for room that nobody waits for.
     mutating func victim<Queues: EvictionQueues>(
-        of queues: inout Queues
+        of queues: inout Queues, sparesNewest: Bool
     ) throws(Queues.Failure) -> QueuedEntry<Queues.ID>?
 
     /// Whether something that is not held was asked for a short time ago.

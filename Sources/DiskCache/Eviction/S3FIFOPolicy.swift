@@ -50,7 +50,7 @@ struct S3FIFOPolicy: EvictionPolicy {
     }
 
     mutating func victim<Queues: EvictionQueues>(
-        of queues: inout Queues
+        of queues: inout Queues, sparesNewest: Bool
     ) throws(Queues.Failure) -> QueuedEntry<Queues.ID>? {
         var moves = 0
         while true {
@@ -59,7 +59,9 @@ struct S3FIFOPolicy: EvictionPolicy {
             let order: (first: EvictionQueue, second: EvictionQueue) =
                 isSmallFull ? (.small, .main) : (.main, .small)
             var oldest = try queues.oldest(in: order.first)
-            if oldest == nil { oldest = try queues.oldest(in: order.second) }
+            // It is all that there is in the queue, more than that is to hold: whoever put it there has been told so.
+            let isNewest = order.first == .small && oldest?.cost == totals.smallBytes
+            if oldest == nil || (sparesNewest && isNewest) { oldest = try queues.oldest(in: order.second) }
             guard let entry = oldest else { return nil }
 
             guard moves < Self.moveLimit, let left = Self.spare(hits: entry.place.frequency, cost: entry.cost, totals)

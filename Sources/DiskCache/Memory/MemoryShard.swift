@@ -103,7 +103,8 @@ struct MemoryShard<Value: Sendable, Policy: EvictionPolicy>: Sendable {
 
     /// Takes out what should go next; `nil` when there is nothing.
     mutating func evict() -> Item? {
-        guard let victim = policy.victim(of: &queues), let key = queues.key(of: victim.id) else { return nil }
+        guard let victim = policy.victim(of: &queues, sparesNewest: false), let key = queues.key(of: victim.id)
+        else { return nil }
         queues.remove(victim.id)
         guard let item = items.removeValue(forKey: key) else { return nil }
         bytes -= item.cost

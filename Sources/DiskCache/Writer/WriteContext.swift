@@ -63,7 +63,7 @@ final class WriteContext {
 
     /// Removes some of what entries take above the limit; how many of them.
     func evictExcess() throws -> Int {
-        try eviction.step(self, toFree: totals.diskBytes - parts.budget.limit).entries
+        try eviction.step(self, toFree: totals.diskBytes - parts.budget.limit, sparesNewest: false).entries
     }
 
     /// Writes what changed of an entry whose body stays.

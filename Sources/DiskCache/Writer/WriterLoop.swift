@@ -233,20 +233,23 @@ final class WriterLoop: @unchecked Sendable {
         if isCrashed { return 0 }
         let budget = parts.budget
         return eviction.wanted(
-            excess: budget.excess(), headRoom: budget.headRoom, room: budget.roomAtCommit, used: budget.used)
+            excess: budget.excess(), headRoom: budget.headRoom, room: budget.roomAtCommit,
+            used: budget.committed)
     }
 
     /// Makes some room, in one small step.
     private func evictSome(_ bytes: Int64) {
         let eviction = eviction
+        // The limit goes before who came last, which can only be too much where the limit has become smaller.
+        let sparesNewest = parts.budget.excess() <= 0
         var freed = Eviction.Freed()
         run([
             Job(
-                work: { context in freed = try eviction.step(context, toFree: bytes) },
+                work: { context in freed = try eviction.step(context, toFree: bytes, sparesNewest: sparesNewest) },
                 // What was not committed made no room: it is no use to try again at once.
                 finish: { error in if error != nil { freed = Eviction.Freed() } }, makesRoom: true)
         ])
-        eviction.stepEnded(freed, used: parts.budget.used)
+        eviction.stepEnded(freed, used: parts.budget.committed)
     }
 
     /// Whether free slots take more room than the next bodies need.

@@ -40,6 +40,30 @@ struct DiskEvictionTests {
         }
     }
 
+    @Test("a large body is not gone when it has just been stored, though others are in use")
+    func large() async throws {
+        let fixture = try CacheFixture { $0.diskLimit = 4_000_000 }
+        try await fixture.withCache { cache async throws in
+            for number in 0..<39 {
+                try await cache.store(longText(90_000), key: "hot \(number)")
+                try Self.hit(cache, "hot \(number)")
+                try await cache.flush()
+            }
+            for number in 0..<5 {
+                // More than a tenth, and with it less is free than the head-room.
+                try await cache.store(longText(450_000), key: "large \(number)")
+                try await cache.flush()
+                try await cache.flush()
+                #expect(try cache.entry(for: "large \(number)") != nil)
+            }
+            // Asked for once, it drives nobody out but others like it.
+            let hot = try (0..<39).count { try cache.entry(for: "hot \($0)") != nil }
+            #expect(hot >= 35)
+            #expect(cache.totals.diskBytes <= 4_000_000)
+            #expect(try cache.findings() == [])
+        }
+    }
+
     @Test("what is pinned is never lost, however much comes")
     func pinned() async throws {
         let fixture = try CacheFixture { $0.diskLimit = Self.limit }

@@ -79,7 +79,7 @@ struct LimitTests {
             #expect(peak.withLock { $0 } > limit / 2)
             #expect(refused.value < 100)
             #expect(cache.parts.budget.reserved == 0)
-            #expect(cache.parts.budget.used == cache.totals.diskBytes)
+            #expect(cache.parts.budget.committed.all == cache.totals.diskBytes)
             #expect(try cache.findings() == [])
         }
     }
@@ -139,6 +139,16 @@ struct LimitTests {
         try await cache.flush()
         try await poll("fewer bytes than the limit") { cache.totals.diskBytes <= 100_000 }
         #expect(try cache.findings() == [])
+    }
+
+    @Test("a cache that is opened with a limit smaller than its only entry is empty soon")
+    func shrinksToNothing() async throws {
+        let fixture = try CacheFixture { $0.diskLimit = 1_000_000 }
+        try await fixture.withCache { cache async throws in try await cache.store(longText(500_000), key: "k") }
+        try await fixture.withCache({ $0.diskLimit = 100_000 }) { cache async throws in
+            try await cache.flush()
+            try await poll("no bytes") { cache.totals.diskBytes == 0 }
+        }
     }
 
     @Test("the memory tier stays under its limit and can be trimmed; nothing is lost by it")

@@ -74,4 +74,18 @@ struct PinnedLimitTests {
             #expect(try await keys(cache) == ["pinned", "too"])
         }
     }
+
+    @Test("what is no longer pinned, and above a limit that has become smaller, goes though nobody stores anything")
+    func unpinned() async throws {
+        let fixture = try CacheFixture { $0.diskLimit = 4_000_000 }
+        try await fixture.withCache { cache async throws in
+            for number in 0..<8 { try await cache.store(longText(400_000), key: "k\(number)") { $0.pinned = true } }
+        }
+        try await fixture.withCache({ $0.diskLimit = 1_000_000 }) { cache async throws in
+            #expect(try await keys(cache).count == 8)
+            for number in 0..<8 { _ = try await cache.update("k\(number)", pinned: false) }
+            try await poll("what is too much to go") { cache.totals.diskBytes <= 1_000_000 }
+            #expect(try cache.findings() == [])
+        }
+    }
 }

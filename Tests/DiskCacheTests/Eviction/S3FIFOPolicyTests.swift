@@ -34,7 +34,8 @@ struct S3FIFOPolicyTests {
         }
 
         mutating func evict() -> String? {
-            guard let victim = policy.victim(of: &queues), let key = queues.key(of: victim.id) else { return nil }
+            guard let victim = policy.victim(of: &queues, sparesNewest: false), let key = queues.key(of: victim.id)
+            else { return nil }
             queues.remove(victim.id)
             ids[key.text] = nil
             return key.text
@@ -112,7 +113,7 @@ struct S3FIFOPolicyTests {
             let id = queues.queues.insert(ExactText("\(number)"), cost: 1, at: QueuePlace(queue: .main))
             for _ in 0..<10 { queues.queues.hit(id) }
         }
-        let victim = policy.victim(of: &queues)
+        let victim = policy.victim(of: &queues, sparesNewest: false)
         #expect(victim != nil)
         #expect(queues.moves <= 1000)
     }
@@ -125,5 +126,28 @@ struct S3FIFOPolicyTests {
         policy.remember(hash: 2 << 40, place: QueuePlace(queue: .main), totals: totals)
         let queues = [1, 2, 2].map { policy.place(hash: $0 << 40, cost: 1, among: totals).queue }
         #expect(queues == [.small, .main, .small])
+    }
+
+    @Test("what has just come is spared where nobody waits for room, though it is more than the queue is to hold")
+    func newest() {
+        var cache = Cache(100)
+        for number in 0..<40 { for _ in 0..<2 { cache.ask("hot \(number)") } }
+        cache.ask("large", cost: 30)
+        // Those that were asked for are in the main queue once the small one is over its part.
+        cache.ask("next", cost: 40)
+        #expect(cache.ids["large"] == nil && cache.ids["next"] != nil)
+        let victim = cache.policy.victim(of: &cache.queues, sparesNewest: true)
+        #expect(victim.flatMap { cache.queues.key(of: $0.id)?.text }?.hasPrefix("hot") == true)
+        // Who waits for room comes after it.
+        let next = cache.policy.victim(of: &cache.queues, sparesNewest: false)
+        #expect(next.flatMap { cache.queues.key(of: $0.id)?.text } == "next")
+    }
+
+    @Test("what has just come is spared though there is nothing else")
+    func onlyOne() {
+        var cache = Cache(100)
+        cache.ask("only", cost: 90)
+        #expect(cache.policy.victim(of: &cache.queues, sparesNewest: true) == nil)
+        #expect(cache.evict() == "only")
     }
 }
