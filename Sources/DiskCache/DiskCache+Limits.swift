@@ -15,7 +15,7 @@ extension DiskCache {
     }
 
     private func evictExcess() {
-        guard parts.budget.committed.all > parts.budget.limit else { return }
+        guard parts.budget.used > parts.budget.limit else { return }
         writer.submit(makesRoom: true, { try $0.evictExcess() }) { [weak self] result in
             // Not for ever: where nothing went, nothing may go, and the next store tries again.
             if case .success(let count) = result, count > 0 { self?.evictExcess() }

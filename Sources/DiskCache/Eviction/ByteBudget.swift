@@ -45,13 +45,8 @@ final class ByteBudget: Sendable {
         state.withLock { $0.limit = bytes }
     }
 
-    /// How many bytes more than allowed there would be if `bytes` more were needed; 0 or less: there is room.
-    func excess(with bytes: Int64 = 0) -> Int64 {
-        state.withLock { $0.used + $0.reserved + bytes - $0.limit }
-    }
-
-    /// What committed entries take; and those of them that are pinned.
-    var committed: (all: Int64, pinned: Int64) { state.withLock { ($0.used, $0.pinned) } }
+    /// What committed entries take.
+    var used: Int64 { state.withLock { $0.used } }
 
     /// What is promised to bodies in flight.
     var reserved: Int64 { state.withLock { $0.reserved } }
@@ -71,8 +66,15 @@ final class ByteBudget: Sendable {
         }
     }
 
-    /// How many bytes are kept free, so that stores seldom have to wait for room.
-    var headRoom: Int64 { state.withLock { Eviction.headRoom(ofLimit: $0.limit, pinned: $0.pinned) } }
+    /// All of it that eviction goes by.
+    var fullness: Eviction.Fullness {
+        state.withLock { state in
+            Eviction.Fullness(
+                excess: state.used + state.reserved - state.limit,
+                headRoom: Eviction.headRoom(ofLimit: state.limit, pinned: state.pinned), room: state.room,
+                used: (state.used, state.pinned))
+        }
+    }
 
     /// Whether `bytes` more would fit if everything went that may go: all but what is pinned or promised.
     ///

@@ -16,9 +16,9 @@ import Primitives
 /// Chooses what goes from disk when room is needed: what has expired, then what the policy says; never what is pinned.
 /// Touched by the writer's thread alone.
 final class Eviction {
-    /// Eviction found nothing when this much was used, and that of it was pinned: it is no use trying before that has
-    /// changed.
-    private var futile: (used: Int64, pinned: Int64)?
+    /// Eviction found nothing when so much was used, and that was too much or not: it is no use trying before either
+    /// has changed.
+    private var futile: (used: (all: Int64, pinned: Int64), isTooMuch: Bool)?
     private var policy: S3FIFOPolicy
     /// What still is to go because the file system had too little room when that was last looked at.
     private var roomToMake: Int64 = 0
@@ -69,29 +69,51 @@ final class Eviction {
         return place
     }
 
+    /// What of the disk is taken, as the writer sees it when nobody waits.
+    struct Fullness {
+        /// How many bytes more than allowed are taken or promised; negative: so many less.
+        var excess: Int64
+        /// See ``Eviction/headRoom(ofLimit:pinned:)``.
+        var headRoom: Int64
+        /// What the file system has left above the reserve.
+        var room: Int64
+        /// What entries take; and those of them that are pinned.
+        var used: (all: Int64, pinned: Int64)
+
+        /// Whether others have taken what was to stay free, and it is not only that the index has grown a little.
+        fileprivate var lacksRoom: Bool { room < -Eviction.leastRoom }
+        /// Whether more than the head-room is missing: then what came last goes, too.
+        fileprivate var isTooMuch: Bool { excess > 0 || lacksRoom }
+    }
+
     /// How many bytes should go before anybody needs them; 0 or less: none.
-    ///
-    /// - Parameters:
-    ///   - excess: how many more than allowed are taken; negative: so many less.
-    ///   - headRoom: see ``headRoom(ofLimit:pinned:)``.
-    ///   - room: what the file system has left above the reserve.
-    ///   - used: what entries take, and what those of them that are pinned do.
-    func wanted(excess: Int64, headRoom: Int64, room: Int64, used: (all: Int64, pinned: Int64)) -> Int64 {
-        let overLimit = excess + headRoom
-        let tooLittle = min(headRoom, Self.leastRoom) - room
+    func wanted(_ fullness: Fullness) -> Int64 {
+        let overLimit = fullness.excess + fullness.headRoom
+        let tooLittle = min(fullness.headRoom, Self.leastRoom) - fullness.room
         if tooLittle <= 0 {
             roomToMake = 0
         } else if roomToMake <= 0, ContinuousClock.now >= nextLook {
             roomToMake = tooLittle
         }
         let wanted = max(overLimit, min(tooLittle, roomToMake))
-        guard wanted > 0, let futile, used.pinned == futile.pinned else { return wanted }
-        return used.all > futile.used + headRoom / 4 || used.all < futile.used ? wanted : 0
+        let used = fullness.used
+        guard wanted > 0, let futile, futile.used.pinned == used.pinned, futile.isTooMuch == fullness.isTooMuch
+        else { return wanted }
+        return used.all > futile.used.all + fullness.headRoom / 4 || used.all < futile.used.all ? wanted : 0
     }
 
-    /// A step of its own accord has ended.
-    func stepEnded(_ freed: Freed, used: (all: Int64, pinned: Int64)) {
-        futile = freed.entries == 0 ? (used.all, used.pinned) : nil
+    /// A step of its own accord, before anybody needs the room. What came last stays unless the reserve is
+    /// broken, or the limit is and nothing else may go: whoever put it there has just been told so, and it may be more
+    /// than the policy's queue for what is new is to hold.
+    func stepAhead(_ context: WriteContext, toFree bytes: Int64, _ fullness: Fullness) throws -> Freed {
+        let freed = try step(context, toFree: bytes, sparesNewest: !fullness.lacksRoom)
+        if freed.entries > 0 || !fullness.isTooMuch { return freed }
+        return try step(context, toFree: bytes, sparesNewest: false)
+    }
+
+    /// A step of its own accord has ended, before which the disk was so full; so much of it is used now.
+    func stepEnded(_ freed: Freed, _ fullness: Fullness, used: (all: Int64, pinned: Int64)) {
+        futile = freed.entries == 0 ? (used, fullness.isTooMuch) : nil
         guard roomToMake > 0 else { return }
         roomToMake -= freed.bytes
         if roomToMake <= 0 || freed.entries == 0 { (roomToMake, nextLook) = (0, .now + .seconds(1)) }
@@ -110,8 +132,7 @@ final class Eviction {
 
     /// Removes entries until `bytes` are free, at most ``stepLimit``.
     ///
-    /// - Parameter sparesNewest: whether what came last stays, though it may be more than the policy has room for: for
-    ///   steps that nobody waits for.
+    /// - Parameter sparesNewest: see ``EvictionPolicy/victim(of:sparesNewest:)``.
     func step(_ context: WriteContext, toFree bytes: Int64, sparesNewest: Bool) throws -> Freed {
         var freed = Freed()
         guard bytes > 0 else { return freed }

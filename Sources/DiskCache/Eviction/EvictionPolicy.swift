@@ -16,7 +16,8 @@ protocol EvictionPolicy: Sendable {
 
     /// Chooses what goes next, and leaves it to the caller to take it out of its queue; `nil` when there is nothing.
     ///
-    /// - Parameter sparesNewest: whether what came last stays, however large it is: for room that nobody waits for.
+    /// - Parameter sparesNewest: whether what came last, and was not known, stays however large it is: for room that
+    ///   nobody waits for.
     mutating func victim<Queues: EvictionQueues>(
         of queues: inout Queues, sparesNewest: Bool
     ) throws(Queues.Failure) -> QueuedEntry<Queues.ID>?

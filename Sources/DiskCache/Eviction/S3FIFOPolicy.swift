@@ -59,7 +59,7 @@ struct S3FIFOPolicy: EvictionPolicy {
             let order: (first: EvictionQueue, second: EvictionQueue) =
                 isSmallFull ? (.small, .main) : (.main, .small)
             var oldest = try queues.oldest(in: order.first)
-            // It is all that there is in the queue, more than that is to hold: whoever put it there has been told so.
+            // All that there is in the queue, though that is more than it is to hold.
             let isNewest = order.first == .small && oldest?.cost == totals.smallBytes
             if oldest == nil || (sparesNewest && isNewest) { oldest = try queues.oldest(in: order.second) }
             guard let entry = oldest else { return nil }

@@ -48,7 +48,7 @@ struct StoreOperation: Sendable {
             forKey: key.text, cost: cost, replacing: old, among: context.totals.queues)
         let row = EntryRow(
             id: id, entry: entry, cost: cost, path: file?.path, slot: slot, identity: file?.identity, place: place,
-            turn: old?.turn ?? version)
+            turn: version)
         try context.index.put(row, replacing: old)
         context.totals.add(row)
         context.invalidate(key.text)

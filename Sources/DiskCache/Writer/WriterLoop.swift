@@ -229,27 +229,19 @@ final class WriterLoop: @unchecked Sendable {
     }
 
     /// How many bytes should go before anybody needs them, because so little room is left.
-    private var bytesToEvict: Int64 {
-        if isCrashed { return 0 }
-        let budget = parts.budget
-        return eviction.wanted(
-            excess: budget.excess(), headRoom: budget.headRoom, room: budget.roomAtCommit,
-            used: budget.committed)
-    }
+    private var bytesToEvict: Int64 { isCrashed ? 0 : eviction.wanted(parts.budget.fullness) }
 
     /// Makes some room, in one small step.
     private func evictSome(_ bytes: Int64) {
-        let eviction = eviction
-        // The limit goes before who came last, which can only be too much where the limit has become smaller.
-        let sparesNewest = parts.budget.excess() <= 0
+        let (eviction, fullness) = (eviction, parts.budget.fullness)
         var freed = Eviction.Freed()
         run([
             Job(
-                work: { context in freed = try eviction.step(context, toFree: bytes, sparesNewest: sparesNewest) },
+                work: { context in freed = try eviction.stepAhead(context, toFree: bytes, fullness) },
                 // What was not committed made no room: it is no use to try again at once.
                 finish: { error in if error != nil { freed = Eviction.Freed() } }, makesRoom: true)
         ])
-        eviction.stepEnded(freed, used: parts.budget.committed)
+        eviction.stepEnded(freed, fullness, used: parts.budget.fullness.used)
     }
 
     /// Whether free slots take more room than the next bodies need.

@@ -64,6 +64,53 @@ struct DiskEvictionTests {
         }
     }
 
+    /// Holds some 3.7 of 4 million bytes, in entries of 8,000 each.
+    private static func fill(_ cache: DiskCache, areInUse: Bool) async throws {
+        for number in 0..<400 {
+            try await cache.store(longText(8000), key: "small \(number)")
+            if areInUse { try hit(cache, "small \(number)") }
+        }
+        try await cache.flush()
+        // To just above what is kept free.
+        var number = 0
+        while cache.totals.diskBytes < 3_735_000 {
+            try await cache.store(longText(8000), key: "more \(number)")
+            if areInUse { try hit(cache, "more \(number)") }
+            number += 1
+        }
+        try await cache.flush()
+    }
+
+    @Test("nor when its texts are more than the room that was made for it")
+    func largeWithTexts() async throws {
+        let fixture = try CacheFixture { $0.diskLimit = 4_000_000 }
+        try await fixture.withCache { cache async throws in
+            try await Self.fill(cache, areInUse: true)
+            let long = longText(300_000, "etag")
+            for number in 0..<3 {
+                try await cache.store(longText(450_000), key: "large \(number)") { $0.etag = long }
+                try await cache.flush()
+                try await cache.flush()
+                #expect(try cache.entry(for: "large \(number)") != nil)
+                #expect(cache.totals.diskBytes <= 4_000_000)
+            }
+        }
+    }
+
+    @Test("nor when it is in the place of a small one that is next to go")
+    func largeInPlaceOfOld() async throws {
+        let fixture = try CacheFixture { $0.diskLimit = 4_000_000 }
+        try await fixture.withCache { cache async throws in
+            try await cache.store(longText(8000), key: "grown")
+            try await Self.fill(cache, areInUse: false)
+            try await cache.store(longText(240_000), key: "grown")
+            try await cache.flush()
+            try await cache.flush()
+            #expect(try cache.entry(for: "grown") != nil)
+            #expect(try cache.entry(for: "small 0") == nil)
+        }
+    }
+
     @Test("what is pinned is never lost, however much comes")
     func pinned() async throws {
         let fixture = try CacheFixture { $0.diskLimit = Self.limit }

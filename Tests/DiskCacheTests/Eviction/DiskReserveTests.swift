@@ -67,6 +67,19 @@ struct DiskReserveTests {
         }
     }
 
+    @Test("is given back when others have taken it though there is only one entry, which came last")
+    func takenFromOnlyOne() async throws {
+        try await Self.withCache(.hashed) { disk, cache in
+            try await cache.store(longText(20 << 20), key: "only")
+            try disk.fill(leaving: 1 << 20)
+            try await poll("as much is free as should be") {
+                cache.flush { _ in }
+                return Self.free(disk) >= Self.floor
+            }
+            #expect(cache.totals.entries == 0)
+        }
+    }
+
     @Test("what others give back counts at once, although nothing was stored since", arguments: Layout.allCases)
     func givenBack(_ layout: Layout) async throws {
         try await Self.withCache(layout) { disk, cache in

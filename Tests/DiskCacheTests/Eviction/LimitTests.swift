@@ -79,7 +79,7 @@ struct LimitTests {
             #expect(peak.withLock { $0 } > limit / 2)
             #expect(refused.value < 100)
             #expect(cache.parts.budget.reserved == 0)
-            #expect(cache.parts.budget.committed.all == cache.totals.diskBytes)
+            #expect(cache.parts.budget.used == cache.totals.diskBytes)
             #expect(try cache.findings() == [])
         }
     }
@@ -266,7 +266,7 @@ extension LimitTests {
         let cache = try fixture.open(crashHook: { if $0 == .beforeCommit { commits.add() } })
         defer { cache.close() }
         for number in 0..<5 { try await cache.store(longText(1000), key: "k\(number)") { $0.pinned = true } }
-        #expect(cache.parts.budget.excess(with: Self.cost(1000) / 4) > 0)
+        #expect(cache.parts.budget.fullness.excess + Self.cost(1000) / 4 > 0)
         // It tries once by itself, after the store that took the head-room.
         try await cache.flush()
         try await cache.flush()
