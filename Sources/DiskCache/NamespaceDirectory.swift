@@ -13,7 +13,7 @@ public struct NamespaceDirectory: Hashable, Sendable {
     }
 
     /// The one that a directory of that name is; `nil` when it is none.
-    init?(name: String) {
+    public init?(name: String) {
         let parts = name.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         guard let namespace = parts.first.map(String.init), CacheDirectory.isNamespace(namespace) else { return nil }
         guard parts.count == 2 else {

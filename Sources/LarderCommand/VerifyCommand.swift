@@ -29,7 +29,7 @@ struct VerifyCommand: ParsableCommand {
         } catch DiskCacheError.inUse(let directory) {
             FileHandle.standardError.write(Data("\(directory) is in use: stop the server first\n".utf8))
             throw ExitCode(3)
-        } catch let error as DiskCacheError {
+        } catch let error where error is DiskCacheError || error is NamespaceError {
             FileHandle.standardError.write(Data("the cache cannot be checked: \(error)\n".utf8))
             throw ExitCode(2)
         }

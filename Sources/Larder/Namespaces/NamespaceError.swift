@@ -26,6 +26,17 @@ public enum NamespaceError: Error, Hashable, Sendable {
     case cache(DiskCacheError)
     /// The file in which namespaces are written down cannot be written.
     case registry(reason: String)
+    /// The file in which namespaces are written down cannot be used, so the server does not start.
+    case registryRefused(RegistryRefusal)
+
+    /// Why the file in which namespaces are written down cannot be used. Nothing in the cache directory was changed.
+    public enum RegistryRefusal: Hashable, Sendable {
+        /// A newer Larder wrote it.
+        case newer(file: String)
+        /// It is missing, damaged, or may not be read. `directories` are those beside it that have an index: which of
+        /// them hold purged entries is not known.
+        case unreadable(file: String, reason: String, directories: [String])
+    }
 }
 
 extension NamespaceError: CustomStringConvertible {
@@ -50,6 +61,22 @@ extension NamespaceError: CustomStringConvertible {
         case .stopping: "the server is stopping"
         case .cache(let error): error.description
         case .registry(let reason): "the namespaces could not be written down: \(reason)"
+        case .registryRefused(let refusal): refusal.description
+        }
+    }
+}
+
+extension NamespaceError.RegistryRefusal: CustomStringConvertible {
+    /// A sentence that says what to do.
+    public var description: String {
+        switch self {
+        case .newer(let file):
+            "\(file) was written by a newer Larder: start that one, or another --directory"
+        case .unreadable(let file, let reason, let directories):
+            "\(file), which says which namespaces there are, cannot be read: \(reason). Nothing was changed. Put it right, "
+                + "or bring it back from a backup; to begin with an empty cache, choose another --directory"
+                + (directories.isEmpty
+                    ? "" : " or move it away together with \(directories.joined(separator: ", "))")
         }
     }
 }

@@ -15,6 +15,9 @@ struct NamespaceRegistry: Equatable {
     private(set) var records = [LarderService.defaultNamespace: Record()]
     /// The last number that a directory was given: none is used twice, because what was in it may still be there.
     private(set) var lastGeneration = 0
+    /// Directories that the registry has numbered and that no namespace uses: not yet, or not any more. Only these may
+    /// be removed. A directory that is neither here nor in ``places`` was made by someone else.
+    private(set) var unused: Set<NamespaceDirectory> = []
 
     /// How many namespaces there may be, where descriptors do not allow for less.
     static let limit = 100
@@ -26,15 +29,12 @@ struct NamespaceRegistry: Equatable {
         self.lastGeneration = lastGeneration
     }
 
-    /// Everything but the default namespace was lost, and of that one nothing is known either: all begin anew.
-    init(beginningAfter lastGeneration: Int) {
-        self.lastGeneration = lastGeneration + 1
-        records[LarderService.defaultNamespace]?.generation = lastGeneration + 1
-    }
-
     /// The directories that are in use.
-    var places: Set<NamespaceDirectory> {
-        Set(records.map { NamespaceDirectory(namespace: $0.key, generation: $0.value.generation) })
+    var places: Set<NamespaceDirectory> { Set(records.keys.compactMap(place)) }
+
+    /// The directory of a namespace; `nil` when there is no namespace of that name.
+    func place(of name: String) -> NamespaceDirectory? {
+        records[name].map { NamespaceDirectory(namespace: name, generation: $0.generation) }
     }
 
     /// What was chosen of each.
@@ -63,7 +63,10 @@ struct NamespaceRegistry: Equatable {
         guard isAnew || (old?.settings.layout ?? layout) == (settings.layout ?? layout) else {
             throw .layoutNeedsVersion
         }
-        if isAnew { lastGeneration += 1 }
+        if isAnew {
+            lastGeneration += 1
+            if let place = place(of: name) { unused.insert(place) }
+        }
         records[name] = Record(generation: isAnew ? lastGeneration : old?.generation ?? 0, settings: settings)
         return isAnew
     }
@@ -71,42 +74,84 @@ struct NamespaceRegistry: Equatable {
     /// Removes a namespace.
     mutating func remove(_ name: String) throws(NamespaceError) {
         guard name != LarderService.defaultNamespace else { throw .isDefault }
-        guard records.removeValue(forKey: name) != nil else { throw .unknown(name) }
+        guard let place = place(of: name) else { throw .unknown(name) }
+        records[name] = nil
+        unused.insert(place)
+    }
+
+    /// Numbers a directory before it is made, as unused: a process that is killed while it makes it leaves a directory
+    /// that the next start may remove.
+    mutating func announce(_ place: NamespaceDirectory) {
+        lastGeneration = max(lastGeneration, place.generation)
+        unused.insert(place)
+    }
+
+    /// Forgets unused directories that are gone.
+    ///
+    /// - Parameter isGone: whether a directory is.
+    mutating func forgetUnused(where isGone: (NamespaceDirectory) -> Bool) {
+        unused = unused.filter { !isGone($0) }
     }
 
     // MARK: - As text
 
-    /// Reads it. Throws ``Unreadable`` when it is not what ``text`` has written, and ``Newer`` when a newer Larder has.
+    /// Reads it. Throws ``Unreadable`` when it is not as ``text`` writes it, ``Newer`` when a newer Larder wrote it.
     init(text: [UInt8]) throws {
-        guard let json = try? JSON(parsing: text, valueLimit: 100_000), let format = json["format"]?.intValue else {
-            throw Unreadable()
+        guard !text.isEmpty else { throw Unreadable(reason: "it is empty") }
+        guard let json = try? JSON(parsing: text, valueLimit: 100_000) else {
+            throw Unreadable(reason: "it is not JSON")
         }
+        guard let format = json["format"]?.intValue else { throw Unreadable(reason: "\"format\" is no number") }
         if format > Self.format { throw Newer() }
-        guard format == Self.format, let last = json["lastGeneration"]?.intValue, last >= 0,
-            let items = json["namespaces"]?.arrayValue
-        else { throw Unreadable() }
+        guard format == Self.format else { throw Unreadable(reason: "there is no format \(format)") }
+        guard let last = json["lastGeneration"]?.intValue else {
+            throw Unreadable(reason: "\"lastGeneration\" is no number")
+        }
+        guard let items = json["namespaces"]?.arrayValue else {
+            throw Unreadable(reason: "\"namespaces\" is no list")
+        }
         lastGeneration = last
         records = [:]
         var generations: Set<Int> = []
-        for item in items {
+        for (index, item) in items.enumerated() {
             guard let name = item["name"]?.stringValue, CacheDirectory.isNamespace(name), records[name] == nil,
                 let generation = item["generation"]?.intValue, (0...last).contains(generation),
-                generation > 0 || name == LarderService.defaultNamespace, generations.insert(generation).inserted
-            else { throw Unreadable() }
-            records[name] = Record(generation: generation, settings: try NamespaceSettings(item))
+                generation > 0 || name == LarderService.defaultNamespace, generations.insert(generation).inserted,
+                let settings = try? NamespaceSettings(item)
+            else { throw Unreadable(reason: "\"namespaces\" has no namespace at \(index)") }
+            records[name] = Record(generation: generation, settings: settings)
         }
-        guard records[LarderService.defaultNamespace] != nil else { throw Unreadable() }
+        guard records[LarderService.defaultNamespace] != nil else {
+            throw Unreadable(reason: "the namespace \"\(LarderService.defaultNamespace)\" is missing")
+        }
+        unused = try Self.unused(in: json, lastGeneration: last, besides: places)
+    }
+
+    /// Those of a file; a Larder that did not write them down had none to remove.
+    private static func unused(
+        in json: JSON, lastGeneration: Int, besides places: Set<NamespaceDirectory>
+    ) throws -> Set<NamespaceDirectory> {
+        guard let member = json["unused"] else { return [] }
+        guard let items = member.arrayValue else { throw Unreadable(reason: "\"unused\" is no list") }
+        return try items.enumerated().reduce(into: []) { unused, item in
+            guard let place = item.element.stringValue.flatMap(NamespaceDirectory.init(name:)),
+                place.generation > 0 || place.namespace == LarderService.defaultNamespace,
+                place.generation <= lastGeneration, !places.contains(place)
+            else { throw Unreadable(reason: "\"unused\" has no unused directory at \(item.offset)") }
+            unused.insert(place)
+        }
     }
 
     private static let format = 1
 
-    struct Unreadable: Error, CustomStringConvertible {
-        var description: String { "it is not as Larder wrote it" }
+    /// The file is not as Larder writes it.
+    struct Unreadable: Error {
+        /// What is wrong: a clause that begins with its subject.
+        let reason: String
     }
 
-    struct Newer: Error, CustomStringConvertible {
-        var description: String { "it was written by a newer Larder" }
-    }
+    /// A newer Larder wrote the file.
+    struct Newer: Error {}
 
     /// The numbers of directories that there are were given before, whatever the file says.
     mutating func skip(generationsUpTo last: Int) {
@@ -120,10 +165,12 @@ struct NamespaceRegistry: Equatable {
                 [.init("name", .string(name)), .init("generation", .number(record.generation))]
                     + record.settings.members)
         }
-        var text = JSON.object([
+        var members: [JSON.Member] = [
             .init("format", .number(Self.format)), .init("lastGeneration", .number(lastGeneration)),
             .init("namespaces", .array(items)),
-        ]).utf8
+        ]
+        if !unused.isEmpty { members.append(.init("unused", .array(unused.map(\.name).sorted().map(JSON.string)))) }
+        var text = JSON.object(members).utf8
         text.append(UInt8(ascii: "\n"))
         return text
     }
@@ -144,10 +191,14 @@ extension NamespaceSettings {
         return members
     }
 
+    private struct Malformed: Error {
+        let member: String
+    }
+
     fileprivate init(_ json: JSON) throws {
         func value<Value>(_ name: String, _ read: (JSON) -> Value?) throws -> Value? {
             guard let member = json[name] else { return nil }
-            guard let value = read(member) else { throw NamespaceRegistry.Unreadable() }
+            guard let value = read(member) else { throw Malformed(member: name) }
             return value
         }
         version = try value("version", \.stringValue)

@@ -1,13 +1,11 @@
 import DiskCache
 import Foundation
-import Logging
-import Primitives
 
 /// Where the ``NamespaceRegistry`` is written down: replaced as a whole, so that a kill leaves the old one or the new.
 ///
 /// It is there as soon as a server has run: where it is missing beside directories that only it can have named, it was
-/// lost. A second file waits beside it, with room for what is written next, so that a namespace can be removed from a
-/// disk that is full.
+/// lost, and the server does not start. A second file waits beside it, with room for what is written next, so that a
+/// namespace can be removed from a disk that is full.
 struct NamespaceRegistryFile: Sendable {
     private let directory: String
     private let path: String
@@ -19,56 +17,55 @@ struct NamespaceRegistryFile: Sendable {
         path = directory.path + "/" + NamespaceRegistry.fileName
     }
 
-    /// Reads it, and writes it when there is none. One that is not as it was written is set aside under a dated name,
-    /// and everything begins anew, empty; so it does when it was lost.
+    /// Reads it, and writes it when there is none and nothing is there that only it can have named.
     ///
     /// - Parameter places: the directories that there are.
-    /// - Throws: ``NamespaceError/registry(reason:)`` when it cannot be read, or is a newer Larder's: then nothing
-    ///   changes.
-    func load(beside places: [NamespaceDirectory], now: Timestamp, logger: Logger) throws(NamespaceError)
-        -> NamespaceRegistry
-    {
+    /// - Throws: ``NamespaceError/registryRefused(_:)`` when it cannot be read, is a newer Larder's, or is missing
+    ///   beside directories that only it can have named: which entries were purged is not known then, so nothing is
+    ///   served, and nothing changes.
+    func load(beside places: [NamespaceDirectory]) throws(NamespaceError) -> NamespaceRegistry {
         let last = places.map(\.generation).max() ?? 0
-        var registry: NamespaceRegistry
-        do {
-            if let found = try read() {
-                registry = found
-                registry.skip(generationsUpTo: last)
-                makeRoom(for: registry)
-                return registry
-            }
-            registry = last == 0 ? NamespaceRegistry() : NamespaceRegistry(beginningAfter: last)
-            if last > 0 {
-                logger.error(
-                    "the file that says which namespaces there are is gone; the cache starts empty",
-                    metadata: ["file": "\(path)"])
-            }
-        } catch let error as NamespaceRegistry.Unreadable {
-            let kept = path + ".corrupt-" + now.rfc3339.filter { $0 != ":" && $0 != "-" && $0 != "." }
-            // The old name stays until the new file has it.
-            guard link(path, kept) == 0 || errno == EEXIST else { throw failure("link", kept) }
-            logger.error(
-                "the namespaces could not be read and were set aside; the cache starts empty",
-                metadata: ["file": "\(path)", "kept": "\(kept)", "reason": "\(error)"])
-            registry = NamespaceRegistry(beginningAfter: last)
-        } catch let error as NamespaceError {
-            throw error
-        } catch {
-            throw .registry(reason: "\(path): \(error)")
+        if var registry = try read(beside: places) {
+            registry.skip(generationsUpTo: last)
+            registry.forgetUnused { !places.contains($0) }
+            makeRoom(for: registry)
+            return registry
         }
+        let registry = NamespaceRegistry()
         try save(registry)
         return registry
     }
 
-    /// Reads it; `nil` when there is none. Throws ``NamespaceError/registry(reason:)`` when the file cannot be read,
-    /// and what ``NamespaceRegistry/init(text:)`` does.
-    func read() throws -> NamespaceRegistry? {
+    /// Reads it; `nil` when there is none and nothing is there that only it can have named. Throws as ``load(beside:)``
+    /// does.
+    func read(beside places: [NamespaceDirectory]) throws(NamespaceError) -> NamespaceRegistry? {
+        do {
+            if let text = try contents() { return try NamespaceRegistry(text: text) }
+            guard places.contains(where: { $0.generation > 0 }) else { return nil }
+            throw NamespaceRegistry.Unreadable(reason: "it is missing")
+        } catch is NamespaceRegistry.Newer {
+            throw .registryRefused(.newer(file: path))
+        } catch {
+            let reason = (error as? NamespaceRegistry.Unreadable)?.reason ?? "\(error)"
+            throw .registryRefused(.unreadable(file: path, reason: reason, directories: places.map(\.name)))
+        }
+    }
+
+    /// The file's bytes; `nil` when there is none.
+    private func contents() throws -> [UInt8]? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         if descriptor < 0, errno == ENOENT { return nil }
-        guard descriptor >= 0 else { throw failure("open", path) }
-        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        guard let data = try handle.readToEnd() else { throw NamespaceRegistry.Unreadable() }
-        return try NamespaceRegistry(text: Array(data))
+        guard descriptor >= 0 else { throw NamespaceRegistry.Unreadable(reason: String(cString: strerror(errno))) }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 64 << 10)
+        while true {
+            let count = chunk.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw NamespaceRegistry.Unreadable(reason: String(cString: strerror(errno))) }
+            if count == 0 { return bytes }
+            bytes += chunk[..<count]
+        }
     }
 
     /// Writes it; it is on the disk when this returns. Throws ``NamespaceError/registry(reason:)``, and

@@ -64,6 +64,7 @@ extension NamespaceTable {
         let quotas = Self.quotas(of: registry, tools)
         try checkPinned(quotas, beginningAnew: isAnew ? name : nil)
         if isAnew, current != nil { try checkRetired(name) }
+        if isAnew, let place = registry.place(of: name) { try announce(place) }
         let opened = isAnew ? try open(name, record, quotas) : nil
         do {
             try file.save(registry)
@@ -126,6 +127,14 @@ extension NamespaceTable {
         }
     }
 
+    /// Writes down that a directory is about to be made; see ``NamespaceRegistry/announce(_:)``.
+    private func announce(_ place: NamespaceDirectory) throws(NamespaceError) {
+        var registry = state.withLock(\.registry)
+        registry.announce(place)
+        try file.save(registry)
+        state.withLock { $0.registry = registry }
+    }
+
     /// From now on a name finds this one, or none. What it found before ends.
     private func switchTo(_ registry: NamespaceRegistry, _ name: String, _ namespace: Namespace?) {
         let old = state.withLock { $0.running[name] }
@@ -143,6 +152,6 @@ extension NamespaceTable {
     /// It was opened, and nobody has seen it.
     private func discard(_ namespace: Namespace) {
         namespace.cache.close()
-        _ = tools.directory.remove(namespace.place)
+        if tools.directory.remove(namespace.place) { forget(namespace.place) }
     }
 }

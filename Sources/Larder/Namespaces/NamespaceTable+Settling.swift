@@ -90,6 +90,7 @@ extension NamespaceTable {
             queue.async { [self] in
                 namespace.isBeingRemoved = false
                 if isGone {
+                    forget(namespace.place)
                     state.withLock { state in
                         state.endedHits += namespace.hitsAtHand()
                         state.retired.removeAll { $0 === namespace }
@@ -100,10 +101,29 @@ extension NamespaceTable {
         }
     }
 
-    /// Removes what a kill has left behind.
-    func removeLeftovers(_ places: [NamespaceDirectory]) {
+    /// Removes directories that a kill has left behind, in the background.
+    func removeLeftovers(_ places: Set<NamespaceDirectory>) {
         removals.async { [self] in
-            for place in places { _ = tools.directory.remove(place) { !state.withLock(\.isStopped) } }
+            for place in places where tools.directory.remove(place, while: { !state.withLock(\.isStopped) }) {
+                tools.logger.info(
+                    "a directory that no namespace uses any more was removed", metadata: ["directory": "\(place.name)"])
+                queue.async { [self] in forget(place) }
+            }
+        }
+    }
+
+    /// Forgets an unused directory that is gone; the file follows with the next change. On `queue`.
+    func forget(_ place: NamespaceDirectory) {
+        state.withLock { state in state.registry.forgetUnused { $0 == place } }
+    }
+
+    /// Warns about directories that look like a namespace's and were never named. They stay, because Larder does not
+    /// know what is in them.
+    func reportUnknown(_ places: [NamespaceDirectory]) {
+        for place in places {
+            tools.logger.warning(
+                "a directory with an index belongs to no namespace and is left alone; move it away, or remove it",
+                metadata: ["directory": "\(place.name)"])
         }
     }
 }

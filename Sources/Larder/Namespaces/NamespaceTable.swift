@@ -54,15 +54,17 @@ public final class NamespaceTable: Sendable {
     /// For those that ask with each hit.
     let currentDefault = Atomic<Int>(0)
 
-    /// Opens those that are written down, and the default one. Directories of others, which a kill has left behind, are
-    /// removed in the background. Throws ``NamespaceError/cache(_:)`` and ``NamespaceError/registry(reason:)``.
+    /// Opens those that are written down, and the default one. Directories that the registry has numbered and no
+    /// namespace uses, as a kill leaves them behind, are removed in the background; a directory that it never named
+    /// stays. Throws ``NamespaceError/cache(_:)``, ``NamespaceError/registry(reason:)`` and
+    /// ``NamespaceError/registryRefused(_:)``.
     init(tools: Namespace.Tools, memory: MemoryKeeper) throws(NamespaceError) {
         self.tools = tools
         self.memory = memory
         file = NamespaceRegistryFile(in: tools.directory)
         do {
             let places = try tools.directory.namespaceDirectories()
-            let registry = try file.load(beside: places, now: tools.clock.now(), logger: tools.logger)
+            let registry = try file.load(beside: places)
             let quotas = Self.quotas(of: registry, tools)
             var running: [String: Namespace] = [:]
             do {
@@ -80,7 +82,8 @@ public final class NamespaceTable: Sendable {
             state = Locked(State(registry: registry, running: running, grants: grants))
             currentDefault.store(running[LarderService.defaultNamespace]!.id, ordering: .relaxed)
             shareMemory()
-            removeLeftovers(places.filter { !registry.places.contains($0) && $0.isLarders })
+            removeLeftovers(registry.unused)
+            reportUnknown(places.filter { !registry.places.contains($0) && !registry.unused.contains($0) })
         } catch let error as DiskCacheError {
             throw .cache(error)
         } catch let error as NamespaceError {
@@ -91,10 +94,12 @@ public final class NamespaceTable: Sendable {
     }
 
     /// The directories of the namespaces that are written down in a cache directory, for those who look at them while
-    /// no server runs. Of those that a kill has left behind nothing is known. Throws when the file cannot be read.
+    /// no server runs. Of those that a kill has left behind nothing is known. Throws ``DiskCacheError``, and
+    /// ``NamespaceError/registryRefused(_:)`` where a server would not start.
     public static func places(in directory: CacheDirectory) throws -> [NamespaceDirectory] {
-        let known = try NamespaceRegistryFile(in: directory).read()?.places
-        return try directory.namespaceDirectories().filter { known?.contains($0) ?? ($0.generation == 0) }
+        let places = try directory.namespaceDirectories()
+        let known = try NamespaceRegistryFile(in: directory).read(beside: places)?.places
+        return places.filter { known?.contains($0) ?? true }
     }
 
     // MARK: - Looking
@@ -161,9 +166,4 @@ public final class NamespaceTable: Sendable {
         for namespace in running.values { namespace.cache.close() }
         for namespace in retired { namespace.cache?.close() }
     }
-}
-
-extension NamespaceDirectory {
-    /// Whether nobody else can have made it: a number is given by the table alone.
-    fileprivate var isLarders: Bool { generation > 0 || namespace == LarderService.defaultNamespace }
 }

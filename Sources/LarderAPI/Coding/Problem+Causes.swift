@@ -100,7 +100,7 @@ extension Problem {
         case .busy: self.init(status: 503, detail: error.description)
         case .stopping: self = .stopping
         case .cache(let error): self.init(error)
-        case .registry: self.init(status: 500, detail: error.description)
+        case .registry, .registryRefused: self.init(status: 500, detail: error.description)
         }
     }
 

@@ -8,27 +8,8 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("What a kill, a full disk or an operator does to what says which namespaces there are")
+@Suite("The registry of namespaces under kills, full disks and operators")
 struct NamespaceRecoveryTests {
-    @Test("a registry that cannot be read is set aside, and everything begins anew, empty")
-    func corruptRegistry() async throws {
-        let directory = try TemporaryDirectory()
-        try await TestServer.with(directory: directory) { (server) async throws in
-            try await server.putNamespace("a", ["version": "1"])
-            try await server.inNamespace("a").request("PUT", "/entries/k/content", text: "a")
-            #expect(try await server.put("k", Array("default".utf8)).status == 200)
-        }
-        try directory.write("{\"format\": 1", to: "cache/namespaces.json")
-        try await TestServer.with(directory: directory) { (server) async throws in
-            #expect(try await server.inNamespace("a").get("/entries").status == 404)
-            #expect(try await server.get("/entries/k").status == 404)
-            try await poll("the old directories to go") { try server.namespaceDirectories == ["default.2"] }
-            #expect(try await server.putNamespace("a").member("entries") == 0)
-            let names = try FileManager.default.contentsOfDirectory(atPath: directory.path("cache"))
-            #expect(names.contains { $0.hasPrefix("namespaces.json.corrupt-") })
-        }
-    }
-
     @Test("a registry that cannot be written changes nothing")
     func unwritableRegistry() async throws {
         try await TestServer.with { (server) async throws in
@@ -48,18 +29,20 @@ struct NamespaceRecoveryTests {
         }
     }
 
-    @Test("a directory that a kill has left behind is never taken for a new one")
+    @Test("a directory that a kill has left behind is removed at the next start, and its number is not used again")
     func leftover() async throws {
         let directory = try TemporaryDirectory()
         try await TestServer.with(directory: directory) { (server) async throws in
             #expect(try await server.putNamespace("a", ["version": "1"]).status == 200)
         }
-        // As a kill leaves it between the making of a directory and the writing of what says that there is one.
-        for name in ["a.2", "b.3"] {
-            try FileManager.default.createDirectory(
-                atPath: directory.path("cache/\(name)/00"), withIntermediateDirectories: true)
-            try directory.write("", to: "cache/\(name)/index.sqlite")
-        }
+        // As a kill leaves it behind the making of two directories, before they are used.
+        for name in ["a.2", "b.3"] { try Self.makeDirectory(name, in: directory) }
+        let registry = try JSON(parsing: try text(of: directory.path("cache/namespaces.json")))
+        try directory.write(
+            JSON.object([
+                .init("format", 1), .init("lastGeneration", 3),
+                .init("namespaces", try #require(registry["namespaces"])), .init("unused", ["a.2", "b.3", "c.1"]),
+            ]).text, to: "cache/namespaces.json")
         try await TestServer.with(directory: directory) { (server) async throws in
             try await server.putNamespace("a", ["version": "2"])
             try await server.inNamespace("a").request("PUT", "/entries/k/content", text: "kept")
@@ -67,47 +50,178 @@ struct NamespaceRecoveryTests {
             #expect(try await server.inNamespace("a").request("PUT", "/entries/l/content", text: "too").status == 200)
             #expect(try await server.inNamespace("a").get("/entries/k/content").text == "kept")
         }
+        try await TestServer.with(directory: directory) { (server) async throws in
+            #expect(try await server.putNamespace("a", ["defaultTTL": 60]).status == 200)
+            #expect(try JSON(parsing: try text(of: directory.path("cache/namespaces.json")))["unused"] == nil)
+        }
     }
 
-    @Test("without the file, what may have been purged does not come back; what never was is as it was")
-    func lostRegistry() async throws {
+    @Test("a namespace that was begun anew or removed has its old directory removed although a kill comes first")
+    func retiredLeftover() async throws {
+        let gate = Gate("the origin's answers")
+        let origin = try ScriptedOrigin { _, _ in try gate.waitBlocking() }
+        defer {
+            gate.open()
+            origin.stop()
+        }
+        let directory = try TemporaryDirectory()
+        let larder = try await LarderProcess(directory: directory.path("cache"))
+        let call: @Sendable (String, String, JSON, String) async throws -> Int = { method, target, json, name in
+            let fields: HTTPFields = [
+                .contentType: "application/json", HTTPField.Name("Larder-Namespace")!: name,
+                HTTPField.Name("Prefer")!: "respond-async",
+            ]
+            return try await larder.client.request(method, target, fields: fields, body: json.utf8).status
+        }
+        for name in ["a", "b"] {
+            #expect(try await call("PUT", "/namespaces/\(name)", ["version": "1"], "default") == 200)
+            // A download that does not end keeps the directory in use.
+            #expect(try await call("POST", "/download", ["url": .string(origin.url("/\(name)"))], name) == 202)
+        }
+        try await origin.waitForRequests(2)
+        #expect(try await call("PUT", "/namespaces/a", ["version": "2"], "default") == 200)
+        #expect(try await larder.client.request("DELETE", "/namespaces/b").status == 200)
+        try await larder.crash()
+        let registry = try JSON(parsing: try text(of: directory.path("cache/namespaces.json")))
+        #expect(registry["unused"] == ["a.1", "b.2"])
+        try await TestServer.with(directory: directory) { (server) async throws in
+            try await poll("the old directories to go") { try server.namespaceDirectories == ["a.3", "default"] }
+        }
+    }
+
+    @Test(
+        "a directory with an index that the registry never named stays, is not used, and a warning names it",
+        arguments: ["default.7", "a.7", "gone.3", "a.2"])
+    func unknownDirectory(name: String) async throws {
+        let directory = try TemporaryDirectory()
+        try await TestServer.with(directory: directory) { (server) async throws in
+            #expect(try await server.putNamespace("a").status == 200)
+            #expect(try await server.inNamespace("a").request("PUT", "/entries/k/content", text: "kept").status == 200)
+        }
+        // A copy that an operator has made, in which a purge of the original is not known.
+        try FileManager.default.copyItem(
+            atPath: directory.path("cache/a.1"), toPath: directory.path("cache/\(name)"))
+        let copied = try Self.files(in: directory.path("cache/\(name)"))
+        for _ in 0..<2 {
+            let larder = try await LarderProcess(directory: directory.path("cache"))
+            let warnings = larder.logLines(
+                "a directory with an index belongs to no namespace and is left alone; move it away, or remove it")
+            #expect(warnings.map { $0["directory"] } == [.string(name)] && warnings[0]["level"] == "warning")
+            let reply = try await larder.client.request(
+                "PUT", "/namespaces/a", fields: [.contentType: "application/json"],
+                body: JSON.object([.init("version", .string(UUID().uuidString))]).utf8)
+            #expect(reply.status == 200)
+            #expect(try reply.member("entries") == 0)
+            #expect(try await larder.stop() == .status(0))
+            #expect(try Self.files(in: directory.path("cache/\(name)")) == copied)
+        }
+    }
+
+    @Test("a cache directory without the file, as a build before there were namespaces leaves it, is used as it is")
+    func noRegistry() async throws {
         let directory = try TemporaryDirectory()
         try await TestServer.with(directory: directory) { (server) async throws in
             #expect(try await server.put("k", Array("first".utf8)).status == 200)
         }
-        // A build before there were namespaces has none.
         try FileManager.default.removeItem(atPath: directory.path("cache/namespaces.json"))
+        #expect(try await LarderProcess.verify(directory.path("cache")).exit == .status(0))
         try await TestServer.with(directory: directory) { (server) async throws in
             #expect(try await server.get("/entries/k/content").text == "first")
-            #expect(try await server.putNamespace("default", ["version": "2"]).status == 200)
-        }
-        try FileManager.default.removeItem(atPath: directory.path("cache/namespaces.json"))
-        try await TestServer.with(directory: directory) { (server) async throws in
-            #expect(try await server.get("/entries/k").status == 404)
-            #expect(try await server.get("/namespaces/default").member("version") == .null)
         }
     }
 
-    @Test("a file that is newer, or cannot be read, stops the start, and nothing is removed")
-    func refusedRegistry() async throws {
+    /// What may become of the file.
+    enum Damage: CaseIterable, CustomTestStringConvertible {
+        case missing, empty, zeros, cut, notJSON, otherJSON, noDefault, newer, directory, danglingLink
+
+        var testDescription: String { "\(self)" }
+
+        /// Words of the error.
+        var words: [String] {
+            switch self {
+            case .missing, .danglingLink: ["it is missing"]
+            case .empty: ["it is empty"]
+            case .zeros, .cut, .notJSON: ["it is not JSON"]
+            case .otherJSON: ["\"format\" is no number"]
+            case .noDefault: ["\"default\" is missing"]
+            case .directory: ["Is a directory"]
+            case .newer: ["a newer Larder"]
+            }
+        }
+
+        func happen(to path: String) throws {
+            let written = try Data(contentsOf: URL(filePath: path))
+            try FileManager.default.removeItem(atPath: path)
+            switch self {
+            case .missing: break
+            case .danglingLink:
+                try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path + ".away")
+            case .directory: try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+            case .empty: try Data().write(to: URL(filePath: path))
+            case .zeros: try Data(count: written.count).write(to: URL(filePath: path))
+            case .cut: try written.dropLast(written.count / 2).write(to: URL(filePath: path))
+            case .notJSON: try Data("the namespaces".utf8).write(to: URL(filePath: path))
+            case .otherJSON: try Data("[]".utf8).write(to: URL(filePath: path))
+            case .noDefault:
+                let text = #"{"format":1,"lastGeneration":9,"namespaces":[{"name":"a","generation":1}]}"#
+                try Data(text.utf8).write(to: URL(filePath: path))
+            case .newer: try Data("{\"format\": 2}".utf8).write(to: URL(filePath: path))
+            }
+        }
+    }
+
+    @Test(
+        "a file that cannot be read, is missing, or is newer stops the start with words that say what to do, and changes nothing",
+        arguments: Damage.allCases)
+    func refusedRegistry(damage: Damage) async throws {
         let directory = try TemporaryDirectory()
         try await TestServer.with(directory: directory) { (server) async throws in
-            try await server.putNamespace("a")
-            let put = try await server.inNamespace("a").request("PUT", "/entries/k/content", text: "kept")
-            #expect(put.status == 200)
+            try await server.putNamespace("a", ["version": "1"])
+            #expect(try await server.inNamespace("a").request("PUT", "/entries/k/content", text: "kept").status == 200)
+            #expect(try await server.put("purged", Array("purged".utf8)).status == 200)
+            // The default namespace is in default.2 from now on.
+            #expect(try await server.putNamespace("default", ["version": "2"]).status == 200)
+            try await poll("the old directory to go") { try server.namespaceDirectories == ["a.1", "default.2"] }
         }
         let path = directory.path("cache/namespaces.json")
-        let written = try String(contentsOfFile: path, encoding: .utf8)
-        try directory.write("{\"format\": 2}", to: "cache/namespaces.json")
-        #expect(throws: NamespaceError.self) { try TestServer(directory: directory) }
-        #expect(try String(contentsOfFile: path, encoding: .utf8) == "{\"format\": 2}")
-        try FileManager.default.removeItem(atPath: path)
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-        #expect(throws: NamespaceError.self) { try TestServer(directory: directory) }
-        try FileManager.default.removeItem(atPath: path)
-        try directory.write(written, to: "cache/namespaces.json")
+        let written = try Data(contentsOf: URL(filePath: path))
+        try damage.happen(to: path)
+        let before = try Self.files(in: directory.path("cache"))
+        let started = try await blocking {
+            try ChildProcess.run(
+                LarderProcess.executable, ["serve", "--port", "0", "--directory", directory.path("cache")])
+        }
+        #expect(started.exit == .status(1))
+        #expect(started.text.contains(path) && started.text.contains("--directory"), "\(started.text)")
+        for words in damage.words { #expect(started.text.contains(words), "\(started.text)") }
+        #expect(started.text.contains("move it away together with a.1, default.2") == (damage != .newer))
+        let verified = try await LarderProcess.verify(directory.path("cache"))
+        #expect(verified.exit == .status(2), "\(verified.text)")
+        #expect(verified.text.hasPrefix("the cache cannot be checked: \(path)"), "\(verified.text)")
+        #expect(try Self.files(in: directory.path("cache")) == before)
+        if damage != .missing { try FileManager.default.removeItem(atPath: path) }
+        try written.write(to: URL(filePath: path))
         try await TestServer.with(directory: directory) { (server) async throws in
             #expect(try await server.inNamespace("a").get("/entries/k/content").text == "kept")
+            #expect(try await server.get("/entries/purged").status == 404)
+        }
+    }
+
+    // MARK: - Files
+
+    private static func makeDirectory(_ name: String, in directory: TemporaryDirectory) throws {
+        try FileManager.default.createDirectory(
+            atPath: directory.path("cache/\(name)/00"), withIntermediateDirectories: true)
+        try directory.write("", to: "cache/\(name)/index.sqlite")
+    }
+
+    private func text(of path: String) throws -> String { try String(contentsOfFile: path, encoding: .utf8) }
+
+    /// The files below a directory, and how long each is. The locks' file has the time of the last start.
+    private static func files(in directory: String) throws -> [String: Int] {
+        try FileManager.default.subpathsOfDirectory(atPath: directory).reduce(into: [:]) { files, name in
+            let attributes = try FileManager.default.attributesOfItem(atPath: "\(directory)/\(name)")
+            files[name] = (attributes[.size] as? Int) ?? 0
         }
     }
 }

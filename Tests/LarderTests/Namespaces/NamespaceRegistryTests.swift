@@ -38,6 +38,11 @@ struct NamespaceRegistryTests {
             #"{"format":1,"lastGeneration":1,"namespaces":[{"name":"default","generation":0},{"name":"default","generation":1}]}"#,
             #"{"format":1,"lastGeneration":1,"namespaces":[{"name":"default","generation":0},{"name":"a","generation":0}]}"#,
             #"{"format":1,"lastGeneration":1,"namespaces":[{"name":"default","generation":1},{"name":"a","generation":1}]}"#,
+            #"{"format":1,"lastGeneration":1,"namespaces":[{"name":"default","generation":0}],"unused":{}}"#,
+            #"{"format":1,"lastGeneration":1,"namespaces":[{"name":"default","generation":0}],"unused":["default"]}"#,
+            #"{"format":1,"lastGeneration":1,"namespaces":[{"name":"default","generation":0}],"unused":["a.2"]}"#,
+            #"{"format":1,"lastGeneration":1,"namespaces":[{"name":"default","generation":0}],"unused":["a"]}"#,
+            #"{"format":1,"lastGeneration":1,"namespaces":[{"name":"default","generation":0}],"unused":["../x.1"]}"#,
         ])
     func unreadable(_ text: String) {
         #expect(throws: NamespaceRegistry.Unreadable.self) { try NamespaceRegistry(text: Array(text.utf8)) }
@@ -65,8 +70,23 @@ struct NamespaceRegistryTests {
         try registry.remove("a")
         #expect(try registry.put("a", Self.version("1")))
         #expect(registry.records["a"]?.generation == 10)
-        #expect(
-            NamespaceRegistry(beginningAfter: 10).places == [NamespaceDirectory(namespace: "default", generation: 11)])
+        #expect(Set(registry.unused.map(\.name)) == ["a.7", "a.8", "a.9"])
+    }
+
+    @Test("only directories that were numbered here are unused, and they are forgotten once they are gone")
+    func unused() throws {
+        var registry = NamespaceRegistry()
+        registry.announce(NamespaceDirectory(namespace: "a", generation: 1))
+        #expect(registry.lastGeneration == 1 && registry.places.map(\.name) == ["default"])
+        #expect(try registry.put("default", Self.version("1")))
+        #expect(try registry.put("b", NamespaceChange()))
+        try registry.remove("b")
+        #expect(Set(registry.unused.map(\.name)) == ["a.1", "default", "b.3"])
+        #expect(try NamespaceRegistry(text: registry.text) == registry)
+        registry.forgetUnused { $0.namespace == "default" }
+        #expect(Set(registry.unused.map(\.name)) == ["a.1", "b.3"])
+        registry.forgetUnused { _ in true }
+        #expect(!String(decoding: registry.text, as: UTF8.self).contains("unused"))
     }
 
     @Test("what cannot be is refused, and nothing changes")
