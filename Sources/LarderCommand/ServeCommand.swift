@@ -32,6 +32,12 @@ struct ServeCommand: AsyncParsableCommand {
         // It would end the process, in the middle of its answers.
         signal(SIGHUP, SIG_IGN)
         let logger = LogOutput.start(configuration)
+        // The value may be a secret of other software.
+        for name in Configuration.unknownVariables(in: ProcessInfo.processInfo.environment) {
+            logger.warning(
+                "a variable of the environment is no option and is ignored; \"larder serve --help\" lists them all",
+                metadata: ["variable": "\(name)"])
+        }
         do {
             let server = try Server(configuration: configuration, logger: logger)
             let group = ServiceGroup(

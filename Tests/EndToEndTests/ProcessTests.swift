@@ -350,6 +350,22 @@ struct ProcessTests {
         #expect(try await process.wait() == .status(0))
     }
 
+    @Test("An unknown LARDER_ variable warns with its name, not its value, and the server starts")
+    func unknownVariables() async throws {
+        let directory = try TemporaryDirectory()
+        let larder = try await LarderProcess(
+            directory: directory.path("cache"),
+            environment: [
+                "LARDER_PROT": "secret", "LARDER_VERSION": "7", "LARDER_PORT": "tcp://10.96.0.7:8080",
+                "LARDER_PORT_8080_TCP": "tcp://10.96.0.7:8080",
+            ])
+        let lines = larder.process.output.split(separator: "\n").compactMap { try? JSON(parsing: String($0)) }
+        let warnings = lines.filter { $0["level"] == "warning" && $0["variable"] != nil }
+        #expect(warnings.map { $0["variable"] } == ["LARDER_PROT", "LARDER_VERSION"])
+        #expect(!larder.process.output.contains("secret"))
+        #expect(try await larder.stop() == .status(0))
+    }
+
     @Test("an environment variable and a file set options, and a flag beats them")
     func sources() async throws {
         let directory = try TemporaryDirectory()

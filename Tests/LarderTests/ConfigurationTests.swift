@@ -126,21 +126,39 @@ struct ConfigurationTests {
         #expect(byVariable?.description.contains(setting.variable) == true)
     }
 
-    @Test("an unknown variable or key is refused, but not what Kubernetes or a client command has there")
-    func unknown() throws {
-        #expect(throws: ConfigurationError.self) {
-            try Configuration(flags: [:], environment: home.merging(["LARDER_PROT": "1"]) { $1 }, file: nil)
-        }
+    @Test("An unknown key of the file is refused with its name")
+    func unknownKey() throws {
         let directory = try TemporaryDirectory()
         let file = try directory.write("prot: 1\n", to: "f.yaml")
-        #expect(throws: ConfigurationError.self) { try Configuration(flags: [:], environment: home, file: file) }
-        let service = [
+        let error = #expect(throws: ConfigurationError.self) {
+            try Configuration(flags: [:], environment: home, file: file)
+        }
+        #expect(error?.description.contains("\"prot\"") == true)
+    }
+
+    @Test("Unknown variables change nothing and are listed, but not those of Kubernetes and of the client commands")
+    func unknownVariables() throws {
+        let links = [
             "LARDER_PORT": "tcp://10.96.0.7:8080", "LARDER_PORT_8080_TCP_ADDR": "10.96.0.7",
-            "LARDER_SERVICE_HOST": "10.96.0.7", "LARDER_SERVER": "http://h", "LARDER_TOKEN": "t",
-            "LARDER_CA_FILE": "ca.pem",
+            "LARDER_SERVICE_HOST": "10.96.0.7", "LARDER_ADMIN_PORT": "udp://[fd00::7]:8081",
+            "LARDER_ADMIN_PORT_8081_UDP": "udp://[fd00::7]:8081", "LARDER_ADMIN_SERVICE_PORT_HTTP": "8081",
+            "LARDER_SERVER": "http://h", "LARDER_TOKEN": "t", "LARDER_CA_FILE": "ca.pem", "LARDER_CONFIG": "f.yaml",
         ]
-        let configuration = try Configuration(flags: [:], environment: home.merging(service) { $1 }, file: nil)
-        #expect(configuration.port == 8080)
+        let none = try Configuration(flags: [:], environment: home, file: nil)
+        #expect(try Configuration(flags: [:], environment: home.merging(links) { $1 }, file: nil) == none)
+        #expect(Configuration.unknownVariables(in: home.merging(links) { $1 }) == [])
+        let others = [
+            "LARDER_PROT": "1", "LARDER_": "", "LARDER_VERSION": "7", "LARDER_PODS_SERVICE_HOST": "10.96.0.8",
+            "larder_port": "1", "LARDERX": "1",
+        ]
+        #expect(try Configuration(flags: [:], environment: home.merging(others) { $1 }, file: nil) == none)
+        #expect(
+            Configuration.unknownVariables(in: home.merging(links) { $1 }.merging(others) { $1 })
+                == ["LARDER_", "LARDER_PODS_SERVICE_HOST", "LARDER_PROT", "LARDER_VERSION"])
+        // An option whose value is wrong is still refused.
+        #expect(throws: ConfigurationError.self) {
+            try Configuration(flags: [:], environment: home.merging(["LARDER_PORT": "http://h"]) { $1 }, file: nil)
+        }
     }
 
     @Test(

@@ -8,8 +8,8 @@ extension Configuration {
     ///
     /// - Parameters:
     ///   - flags: the values given for each option, by ``Setting/name``; an option without values is absent.
-    ///   - environment: the process's environment. Other variables are ignored, but one that begins with `LARDER_` and
-    ///     is not known is refused, so that a misspelt option does not pass for the default.
+    ///   - environment: the process's environment. Other variables are ignored, also when they begin with `LARDER_`:
+    ///     other software sets such names, see ``unknownVariables(in:)``.
     ///   - file: the path of the YAML file; `nil` when there is none.
     /// - Throws: ``ConfigurationError``.
     public init(
@@ -17,7 +17,6 @@ extension Configuration {
     ) throws(ConfigurationError) {
         let fileValues =
             try file.map { path throws(ConfigurationError) in try ConfigurationFile.values(at: path) } ?? [:]
-        try Self.refuseUnknown(environment)
         self.init()
         for setting in Setting.all {
             let values: [String]
@@ -56,24 +55,24 @@ extension Configuration {
     }
 
     /// Kubernetes sets `LARDER_PORT=tcp://10.96.0.7:8080` in every pod beside a Service named "larder", and
-    /// `LARDER_ADMIN_PORT` beside one named "larder-admin".
+    /// `LARDER_ADMIN_PORT` beside one named "larder-admin". Neither says where this server listens.
     private static func isServiceLink(_ text: String, _ setting: Setting) -> Bool {
-        [Setting.port.name, Setting.adminPort.name].contains(setting.name) && text.hasPrefix("tcp://")
+        [Setting.port.name, Setting.adminPort.name].contains(setting.name)
+            && ["tcp://", "udp://", "sctp://"].contains { text.hasPrefix($0) }
     }
 
-    private static func refuseUnknown(_ environment: [String: String]) throws(ConfigurationError) {
-        // The client commands' are no mistake.
+    /// The variables that begin with `LARDER_` and mean nothing to Larder, sorted: misspelt options, or names of other
+    /// software. A server warns about them. Kubernetes' links to a Service named "larder" or "larder-admin" are left
+    /// out, because nobody wrote them.
+    public static func unknownVariables(in environment: [String: String]) -> [String] {
         let known = Set(Setting.all.map(\.variable)).union(
             [fileVariable, "LARDER_SERVER", "LARDER_TOKEN", "LARDER_CA_FILE"])
-        // Those that begin like this are Kubernetes' too; see above.
-        let unknown = environment.keys.filter {
-            $0.hasPrefix("LARDER_") && !known.contains($0) && !$0.hasPrefix("LARDER_SERVICE_")
-                && !$0.hasPrefix("LARDER_PORT_") && !$0.hasPrefix("LARDER_CRASH_")
-                && !$0.hasPrefix("LARDER_SOAK_")
-                && !$0.hasPrefix("LARDER_ADMIN_SERVICE_") && !$0.hasPrefix("LARDER_ADMIN_PORT_")
-        }
-        if let name = unknown.min() {
-            throw ConfigurationError(description: "\(name): no such option; `larder serve --help` lists them all")
-        }
+        let prefixes = [
+            "LARDER_SERVICE_", "LARDER_PORT_", "LARDER_ADMIN_SERVICE_", "LARDER_ADMIN_PORT_", "LARDER_CRASH_",
+            "LARDER_SOAK_",
+        ]
+        return environment.keys.filter { name in
+            name.hasPrefix("LARDER_") && !known.contains(name) && !prefixes.contains { name.hasPrefix($0) }
+        }.sorted()
     }
 }

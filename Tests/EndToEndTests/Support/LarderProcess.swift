@@ -20,15 +20,17 @@ final class LarderProcess: Sendable {
     /// - Parameters:
     ///   - wrapper: words before the command, of a program that does something and becomes the server.
     ///   - executable: another build of it than the one that was built with the tests.
+    ///   - environment: variables on top of the test's own.
     init(
         directory: String, arguments: [String] = [], wrapper: [String] = [],
-        executable: String = LarderProcess.executable
+        executable: String = LarderProcess.executable, environment: [String: String?] = [:]
     ) async throws {
         let command =
             wrapper + [
                 executable, "serve", "--port", "0", "--directory", directory, "--allow-origin", "127.0.0.0/8",
             ] + arguments
-        process = try ChildProcess(command[0], Array(command.dropFirst()), environment: ["LARDER_CONFIG": nil])
+        process = try ChildProcess(
+            command[0], Array(command.dropFirst()), environment: environment.merging(["LARDER_CONFIG": nil]) { $1 })
         let process = process
         let port = Locked<UInt16?>(nil)
         try await poll("larder listening", every: .milliseconds(2)) {
