@@ -6,9 +6,9 @@ import Primitives
 /// Counters, probes and the description of the API.
 struct ServiceRoutes: Sendable {
     let service: LarderService
-    /// Writes what is counted of connections and requests.
-    let httpMetrics: @Sendable (inout PrometheusText) -> Void
     let isDraining: @Sendable () -> Bool
+    /// Writes the counters of connections and requests, which know all routes, these included.
+    var httpMetrics: @Sendable (inout PrometheusText) -> Void = { _ in }
 
     var routes: [Route] {
         [

@@ -39,17 +39,14 @@ public final class APIServer: Sendable {
             DashboardRoutes().routes,
             DocumentationRoutes().routes,
         ].flatMap(\.self)
+        var serviceRoutes = ServiceRoutes(service: service, isDraining: { draining.isSet })
         let metrics = RequestMetrics(
-            operations: apiRoutes.map(\.endpoint.operation) + [
-                "getStats", "getMetrics", "getLiveness", "getReadiness", "getOpenAPI",
-            ])
+            operations: (apiRoutes + serviceRoutes.routes).map(\.endpoint.operation))
         let connectionMetrics = ConnectionMetrics()
-        let httpMetrics: @Sendable (inout PrometheusText) -> Void = { text in
+        serviceRoutes.httpMetrics = { text in
             metrics.write(into: &text)
             connectionMetrics.write(into: &text)
         }
-        let serviceRoutes = ServiceRoutes(
-            service: service, httpMetrics: httpMetrics, isDraining: { draining.isSet })
         allRoutes = apiRoutes + serviceRoutes.routes
         self.draining = draining
         self.logger = logger
