@@ -15,10 +15,21 @@ public struct DiskCacheNotice: Sendable {
     /// What happened; always the same words for the same thing.
     public var message: String
     /// To what, and why.
-    public var metadata: [String: String]
+    public var metadata: [String: Value]
+
+    /// A text, or a number that stays one in a log of JSON.
+    public enum Value: Hashable, Sendable, ExpressibleByStringInterpolation {
+        /// A text.
+        case text(String)
+        /// A number.
+        case number(Int)
+
+        /// A text.
+        public init(stringLiteral text: String) { self = .text(text) }
+    }
 
     /// A notice.
-    public init(_ level: Level, _ message: String, _ metadata: [String: String] = [:]) {
+    public init(_ level: Level, _ message: String, _ metadata: [String: Value] = [:]) {
         self.level = level
         self.message = message
         self.metadata = metadata

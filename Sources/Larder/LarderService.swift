@@ -57,8 +57,8 @@ public final class LarderService: Sendable {
             logger.warning(
                 "fewer downloads at once than configured: raise the limit of open files",
                 metadata: [
-                    "files": "\(DescriptorLimit.current)", "maxDownloads": "\(configuration.maxDownloads)",
-                    "downloads": "\(limits.downloads)", "fetches": "\(limits.gateway)",
+                    "files": .number(DescriptorLimit.current), "maxDownloads": .number(configuration.maxDownloads),
+                    "downloads": .number(limits.downloads), "fetches": .number(limits.gateway),
                 ])
         }
         clientLimit = limits.clients

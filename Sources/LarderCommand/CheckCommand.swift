@@ -45,15 +45,15 @@ extension ReadinessProbe {
             throw ValidationError("port 0 is any that was free: say which it was, with --port or --admin-port")
         }
         // What listens on all addresses listens on loopback.
-        let host =
-            switch configuration.host {
-            case "0.0.0.0": "127.0.0.1"
-            case "::": "::1"
-            default: configuration.host
-            }
+        var configuration = configuration
+        switch configuration.host {
+        case "0.0.0.0": configuration.host = "127.0.0.1"
+        case "::": configuration.host = "::1"
+        default: break
+        }
         let server: ServerAddress
         do {
-            server = try ServerAddress("http://\(host.contains(":") ? "[\(host)]" : host):\(port)")
+            server = try ServerAddress("http://\(configuration.authority(port: port))")
         } catch {
             throw ValidationError(error.description)
         }

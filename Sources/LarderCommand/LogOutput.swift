@@ -32,7 +32,9 @@ struct LogOutput: LogHandler {
     func log(event: LogEvent) {
         let metadata = metadata.merging(event.metadata ?? [:]) { $1 }
         Self.output.write(line(event.level, "\(event.message)", metadata)) { count in
-            line(.warning, "lines of the log were lost", ["lines": "\(count)", "reason": "they could not be written"])
+            line(
+                .warning, "lines of the log were lost",
+                ["lines": .number(count), "reason": "they could not be written"])
         }
     }
 
@@ -46,11 +48,31 @@ struct LogOutput: LogHandler {
                 .init("time", .string(date)), .init("level", .string(level.rawValue)),
                 .init("message", .string(message)),
             ]
-            line = JSON.object(members + all.map { .init($0.key, .string("\($0.value)")) }).text
+            line = JSON.object(members + all.map { .init($0.key, JSON($0.value)) }).text
         case .text:
             line = "\(date) \(level.rawValue) \(LogText.words(message))"
             for (key, value) in all { line += " \(LogText.value(key))=\(LogText.value("\(value)"))" }
         }
         return line + "\n"
+    }
+}
+
+extension JSON {
+    /// A value of a line: numbers and truth values as such when they are given as these, anything else as text.
+    fileprivate init(_ value: Logger.MetadataValue) {
+        switch value {
+        case .string(let text): self = .string(text)
+        case .array(let values): self = .array(values.map { JSON($0) })
+        case .dictionary(let values):
+            self = .object(values.sorted { $0.key < $1.key }.map { .init($0.key, JSON($0.value)) })
+        case .stringConvertible(let value):
+            switch value {
+            case let value as Bool: self = .bool(value)
+            case let value as any BinaryInteger: self = .number(value.description)
+            // JSON has neither infinity nor NaN (RFC 8259 §6).
+            case let value as Double where value.isFinite: self = .number(value.description)
+            default: self = .string(value.description)
+            }
+        }
     }
 }

@@ -102,7 +102,7 @@ struct StartError: Error, CustomStringConvertible {
     }
 
     init(_ error: DaemonError, configuration: Configuration) {
-        let place = "\(configuration.host):\(configuration.port)"
+        let place = configuration.authority(port: configuration.port)
         description =
             error.code == EADDRINUSE
             ? "\(place) is in use: stop who listens there, or choose another with --port"

@@ -33,7 +33,7 @@ final class Server: Service {
         let trims = DispatchSource.makeSignalSource(signal: SIGUSR1, queue: .global())
         trims.setEventHandler { [service, logger] in
             service.memory.trim { trimmed in
-                logger.info("memory was given back", metadata: ["bytes": "\(trimmed.freedBytes)"])
+                logger.info("memory was given back", metadata: ["bytes": .number(trimmed.freedBytes)])
             }
         }
         trims.resume()
@@ -66,12 +66,13 @@ final class Server: Service {
         logger.info(
             "listening",
             metadata: [
-                "url": "\(tls == nil ? "http" : "https")://\(configuration.host):\(api.port)",
+                "url": "\(tls == nil ? "http" : "https")://\(configuration.authority(port: api.port))",
                 "directory": "\(configuration.directory)", "layout": "\(configuration.layout)",
                 "version": "\(Version.current)", "access": tokens == nil ? "open" : "tokens",
             ])
         if let port = api.adminPort {
-            logger.info("probes and metrics", metadata: ["url": "http://\(configuration.host):\(port)/metrics"])
+            logger.info(
+                "probes and metrics", metadata: ["url": "http://\(configuration.authority(port: port))/metrics"])
         }
         if tokens == nil, !configuration.isOnLoopback {
             logger.warning("everybody who can reach this server may do everything, as --open says")
@@ -93,7 +94,7 @@ final class Server: Service {
         guard let tokens else { return }
         do {
             let count = try tokens.reload()
-            logger.notice("tokens were read anew", metadata: ["tokens": "\(count)"])
+            logger.notice("tokens were read anew", metadata: ["tokens": .number(count)])
         } catch {
             logger.error("tokens stay as they were", metadata: ["reason": "\(error)"])
         }
@@ -134,7 +135,7 @@ final class Server: Service {
     private func drain() async {
         let configuration = service.configuration
         api.beginDraining()
-        logger.info("draining", metadata: ["delay": "\(configuration.drainDelay)"])
+        logger.info("draining", metadata: ["delay": .seconds(configuration.drainDelay)])
         // A new task, because this one counts as cancelled by now and would not wait.
         await Task { try? await Task.sleep(for: configuration.drainDelay) }.value
         await api.stop(deadline: configuration.drainTimeout)

@@ -275,6 +275,6 @@ final class Index: Sendable {
         log(
             DiskCacheNotice(
                 .error, "the index could not be read and was set aside; the cache starts empty",
-                ["index": path, "kept": target, "reason": "\(error)"]))
+                ["index": .text(path), "kept": .text(target), "reason": "\(error)"]))
     }
 }

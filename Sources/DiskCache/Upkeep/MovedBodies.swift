@@ -26,7 +26,7 @@ enum MovedBodies {
             parts.index.checkpoint()
         }
         if moved > 0 {
-            parts.log(DiskCacheNotice(.info, "bodies were moved from the index to the slab", ["count": "\(moved)"]))
+            parts.log(DiskCacheNotice(.info, "bodies were moved from the index to the slab", ["count": .number(moved)]))
         }
     }
 

@@ -29,7 +29,7 @@ enum Recovery {
         parts.log(
             DiskCacheNotice(
                 .info, "what was under way when the process ended was finished or undone",
-                ["directory": bodies.directory, "bodies": "\(olds.count)", "paths": "\(intents.count)"]))
+                ["directory": .text(bodies.directory), "bodies": .number(olds.count), "paths": .number(intents.count)]))
     }
 
     /// `incoming/<id>-<n>.old`.

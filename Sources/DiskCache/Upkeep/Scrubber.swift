@@ -88,7 +88,8 @@ final class Scrubber: Sendable {
         var removed = 0
         defer {
             if removed > 0 {
-                parts.log(DiskCacheNotice(.warning, "bodies without an entry were removed", ["count": "\(removed)"]))
+                parts.log(
+                    DiskCacheNotice(.warning, "bodies without an entry were removed", ["count": .number(removed)]))
             }
         }
         while looked < directories {

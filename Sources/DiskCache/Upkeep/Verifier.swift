@@ -62,7 +62,7 @@ final class Verifier: Sendable {
                 parts.log(
                     DiskCacheNotice(
                         .warning, "a body was damaged or missing, and its entry is removed",
-                        ["key": entry.key, "path": entry.localPath ?? "(in the slab)"]))
+                        ["key": .text(entry.key), "path": .text(entry.localPath ?? "(in the slab)")]))
                 return nil
             case .suspect(var found):
                 let isWhole = found.status.identity.size == found.row.entry.contentLength

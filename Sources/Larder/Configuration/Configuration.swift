@@ -92,6 +92,14 @@ public struct Configuration: Equatable, Sendable {
         static let defaultLayout = Layout.hashed
     #endif
 
+    /// The host and a port as they stand in a URL: an IPv6 address in brackets (RFC 3986 §3.2.2), the `%` before its
+    /// zone escaped (RFC 6874 §2).
+    ///
+    /// - Parameter port: the one that is listened on, which ``port`` and ``adminPort`` may have left to the system.
+    public func authority(port: UInt16) -> String {
+        host.contains(":") ? "[\(host.replacing("%", with: "%25"))]:\(port)" : "\(host):\(port)"
+    }
+
     /// The caches folder that backups skip: `$XDG_CACHE_HOME/larder`, else `$HOME/.cache/larder`; `nil` when neither
     /// variable is set. A relative `XDG_CACHE_HOME` is ignored, as the XDG Base Directory Specification demands.
     static func defaultDirectory(environment: [String: String]) -> String? {

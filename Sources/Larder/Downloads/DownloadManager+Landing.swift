@@ -8,6 +8,7 @@ extension DownloadManager {
         let key = flight.key.text
         let now = tools.clock.now()
         count(result, elapsed: flight.elapsed)
+        if case .failure(let error) = result { warn(about: flight, error) }
         let (waiters, refused, successor) = state.withLock { state -> ([Waiter], [Waiter], Flight?) in
             guard let running = state.running.removeValue(forKey: key) else { return ([], [], nil) }
             var status = Self.status(key: key, of: flight, waiters: 0)

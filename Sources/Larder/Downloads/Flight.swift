@@ -1,6 +1,7 @@
 import DiskCache
 import HTTPCaching
 import HTTPTypes
+import Logging
 import Origin
 import Primitives
 
@@ -19,6 +20,8 @@ final class Flight: OriginReceiver, Sendable {
         let options: NamespaceOptions
         let events: NamespaceEvents
         let entryLimit: Int64
+        /// With the namespace in each line, but for the default one.
+        let logger: Logger
     }
 
     /// How far a flight has come, for those who watch.

@@ -172,7 +172,7 @@ public final class MemoryKeeper: Sendable {
     private func shrink(to limit: Int) {
         setLimit(limit)
         giveBack()
-        logger.info("memory is short: the memory tier's limit falls", metadata: ["limit": "\(limit)"])
+        logger.info("memory is short: the memory tier's limit falls", metadata: ["limit": .number(limit)])
     }
 
     private func trim(to target: Int) -> Trimmed {

@@ -46,17 +46,16 @@ public final class Namespace: Sendable {
         if name != LarderService.defaultNamespace { configuration.footprint = .small }
         let events = NamespaceEvents(hub: tools.events, namespace: name, clock: tools.clock)
         self.events = events
+        let logger = tools.logger.of(namespace: name)
         cache = try DiskCache(
             in: tools.directory, configuration: configuration, clock: tools.clock, observer: events
-        ) { [logger = tools.logger] in
-            logger.log($0, of: name)
-        }
+        ) { logger.log($0) }
         options = NamespaceOptions(
             record.settings, serverTTL: server.defaultTTL, serverPolicy: tools.origin.configuration.addressPolicy)
         downloads = DownloadManager(
             tools: Flight.Tools(
                 cache: cache, origin: tools.origin, clock: tools.clock, metrics: tools.metrics, options: options,
-                events: events, entryLimit: Int64(server.entryLimit)),
+                events: events, entryLimit: Int64(server.entryLimit), logger: logger),
             schemes: server.schemes, allowances: tools.downloadAllowances)
         gateway = Gateway(
             tools: FetchFlight.Tools(
@@ -101,15 +100,26 @@ public final class Namespace: Sendable {
 }
 
 extension Logger {
-    fileprivate func log(_ notice: DiskCacheNotice, of namespace: String) {
+    /// One whose lines name the namespace, but for the default one.
+    fileprivate func of(namespace: String) -> Logger {
+        var logger = self
+        if namespace != LarderService.defaultNamespace { logger[metadataKey: "namespace"] = .string(namespace) }
+        return logger
+    }
+
+    fileprivate func log(_ notice: DiskCacheNotice) {
         let level: Logger.Level =
             switch notice.level {
             case .info: .info
             case .warning: .warning
             case .error: .error
             }
-        var metadata = notice.metadata.mapValues { Logger.MetadataValue.string($0) }
-        if namespace != LarderService.defaultNamespace { metadata["namespace"] = .string(namespace) }
+        let metadata = notice.metadata.mapValues { value -> MetadataValue in
+            switch value {
+            case .text(let text): .string(text)
+            case .number(let number): .number(number)
+            }
+        }
         log(level: level, "\(notice.message)", metadata: metadata)
     }
 }

@@ -1,3 +1,4 @@
+import Larder
 import Logging
 import MicroHTTPD
 
@@ -31,7 +32,7 @@ struct AuditLog: Sendable {
             "change",
             metadata: [
                 "operation": "\(operation)", "token": "\(bearer ?? "-")", "remote": "\(request.remoteAddress)",
-                "namespace": "\(namespace)", "what": "\(what)", "count": "\(count)",
+                "namespace": "\(namespace)", "what": "\(what)", "count": .number(count),
             ])
     }
 }

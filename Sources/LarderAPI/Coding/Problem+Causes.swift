@@ -7,40 +7,27 @@ extension Problem {
     /// What a failed download is to the caller.
     init(_ error: DownloadError) {
         switch error {
-        case .schemeRefused(let scheme):
-            self.init(
-                status: 403,
-                detail: "the scheme \"\(scheme)\" is not allowed; --schemes can add it", pointer: "/url")
-        case .addressRefused(let rule):
-            self.init(
-                status: 403,
-                detail: "the origin may not be asked: \(rule); see --allow-origin, --deny-origin and --origin-ports",
-                pointer: "/url")
+        case .schemeRefused, .addressRefused:
+            self.init(status: 403, detail: error.description, pointer: "/url")
         case .originStatus(let status):
             self.init(
-                status: 502, detail: "the origin answered with status \(status)",
+                status: 502, detail: error.description,
                 extensions: [.init("originStatus", .number(status))])
-        case .transferFailed(let code, let words):
-            self.init(status: 502, detail: words, extensions: Self.curlCode(code))
+        case .transferFailed(let code, _):
+            self.init(status: 502, detail: error.description, extensions: Self.curlCode(code))
         case .tooLarge(let code, let limit):
             self.init(
-                status: 502,
-                detail: "the body is longer than \(limit) bytes, the most that an entry may have",
+                status: 502, detail: error.description,
                 extensions: Self.curlCode(code) + [.init("limit", .number(limit))])
-        case .timedOut(let code, let words):
-            self.init(status: 504, detail: words, extensions: Self.curlCode(code))
+        case .timedOut(let code, _):
+            self.init(status: 504, detail: error.description, extensions: Self.curlCode(code))
         case .cancelled:
-            self.init(status: 502, detail: "the download was cancelled")
+            self.init(status: 502, detail: error.description)
         case .noSpace: self = .noSpace
-        case .storage(let words):
-            self.init(status: 500, detail: "the entry could not be stored: \(words)")
-        case .tooManyTags(let limit): self = .invalid("an entry may have \(limit) tags", pointer: "/tags")
-        case .busy:
-            self.init(status: 503, detail: "as many downloads run or wait already as may; ask again later")
-        case .keyInUse:
-            self.init(
-                status: 503, detail: "something else with the same MD5 is being downloaded; ask again later",
-                pointer: "/url")
+        case .storage: self.init(status: 500, detail: error.description)
+        case .tooManyTags: self = .invalid(error.description, pointer: "/tags")
+        case .busy: self.init(status: 503, detail: error.description)
+        case .keyInUse: self.init(status: 503, detail: error.description, pointer: "/url")
         case .stopping: self = .stopping
         }
     }

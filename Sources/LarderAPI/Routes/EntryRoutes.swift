@@ -186,9 +186,9 @@ extension Call {
 extension EntryFilter {
     /// What it selects, for the record: URLs without their queries, which may have secrets in them.
     fileprivate var auditWords: String {
-        func shown(_ url: String) -> String { url.contains("?") ? String(url.prefix { $0 != "?" }) + "?…" : url }
         let parts = [
-            url.map { "url=\(shown($0))" }, prefix.map { "prefix=\(shown($0))" }, host.map { "host=\($0)" },
+            url.map { "url=\(LoggedURL.text(of: $0))" }, prefix.map { "prefix=\(LoggedURL.text(of: $0))" },
+            host.map { "host=\($0)" },
             tag.map { "tag=\($0)" }, state.map { "state=\($0)" }, kind.map { "kind=\($0)" },
         ]
         let words = parts.compactMap { $0 }.joined(separator: " ")

@@ -166,7 +166,7 @@ final class APIHandler: RequestHandler {
                 // for each request.
                 logger.error(
                     "request failed",
-                    metadata: ["operation": "\(operation)", "status": "\(status)", "reason": "\(detail)"])
+                    metadata: ["operation": "\(operation)", "status": .number(status), "reason": "\(detail)"])
             }
             guard logsRequests else { return }
             // The query is left out: it may carry somebody's secret, and so may the rest where it is not as it should
@@ -175,8 +175,8 @@ final class APIHandler: RequestHandler {
             logger.debug(
                 "request",
                 metadata: [
-                    "method": "\(request.method)", "path": "\(path)", "status": "\(status)",
-                    "operation": "\(operation)", "milliseconds": "\(duration.milliseconds)",
+                    "method": "\(request.method)", "path": "\(path)", "status": .number(status),
+                    "operation": "\(operation)", "milliseconds": .number(duration.milliseconds),
                     "remote": "\(request.remoteAddress)",
                 ])
         }

@@ -1,4 +1,5 @@
 import DiskCache
+import Logging
 import Origin
 import Primitives
 import TestSupport
@@ -23,7 +24,7 @@ extension DownloadManager {
             tools: Flight.Tools(
                 cache: cache, origin: client, clock: clock, metrics: ServiceMetrics(), options: NamespaceOptions(),
                 events: NamespaceEvents(hub: hub, namespace: "default", clock: clock),
-                entryLimit: 1 << 20),
+                entryLimit: 1 << 20, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })),
             schemes: ["http"], allowances: DownloadManager.Allowances())
         defer { downloads.stop() }
         try await body(downloads)

@@ -1,0 +1,24 @@
+import Logging
+import Primitives
+
+extension DownloadManager {
+    /// Warns about a download that failed, with its URL and the cause. Neither a cancellation nor the end of the server
+    /// is a failure. A request that starts no download, because it is refused at once, leaves no line.
+    func warn(about flight: Flight, _ error: DownloadError) {
+        switch error {
+        case .cancelled, .stopping: return
+        default: break
+        }
+        var metadata: Logger.Metadata = [
+            "url": .string(LoggedURL.text(of: flight.request.url.string)), "key": .string(flight.key.text),
+            "reason": .string(error.description), "seconds": .seconds(flight.elapsed),
+        ]
+        switch error {
+        case .originStatus(let status): metadata["originStatus"] = .number(status)
+        case .transferFailed(let code, _), .timedOut(let code, _), .tooLarge(let code, _):
+            if code != 0 { metadata["curlCode"] = .number(code) }
+        default: break
+        }
+        tools.logger.warning("download failed", metadata: metadata)
+    }
+}
