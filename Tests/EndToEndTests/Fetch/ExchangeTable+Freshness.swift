@@ -62,6 +62,21 @@ extension ExchangeTable {
             "9110 §5.6.7: an RFC 850 year more than 50 years ahead is past",
             ok("Expires: Friday, 01-Jan-99 00:00:00 GMT"), is: .forwarded),
 
+        row("9111 §4.2: letters in either case", ok("Expires: thu, 01 JAN 2026 00:01:00 gmt"), after: 59, is: .hit),
+        row("9110 §5.6.7: two spaces make no date", ok("Expires: Thu, 01 Jan 2026  01:00:00 GMT"), is: .forwarded),
+        row("9111 §4.2: UTC is not GMT", ok("Expires: Thu, 01 Jan 2026 01:00:00 UTC"), is: .forwarded),
+        row("9110 §5.6.7: a day of one digit", ok("Expires: Thu, 1 Jan 2026 01:00:00 GMT"), is: .forwarded),
+        row("9110 §5.6.7: a long weekday", ok("Expires: Thursday, 01 Jan 2026 01:00:00 GMT"), is: .forwarded),
+        row(
+            "9111 §4.2.1: of several Expires the first", ok("Expires: \(at(60))", "Expires: \(at(3600))"), after: 60,
+            is: .forwarded),
+        row(
+            "9111 §4.2.1: also when it is no date", ok("Expires: 0", "Expires: \(at(3600))"), is: .forwarded),
+        row(
+            "9110 §6.6.1: the receipt decides where Date is no date",
+            ok("Date: Thu, 01 Jan 2026  00:00:00 GMT", "Expires: \(at(60))"), after: 59, is: .hit,
+            .field("Date", [at(0)])),
+
         row("9111 §1.2.2: 2^31", ok("Cache-Control: max-age=2147483648"), after: 60, is: .hit),
         row("9111 §1.2.2: more than 2^31", ok("Cache-Control: max-age=4294967297"), after: 60, is: .hit),
         row(

@@ -65,6 +65,12 @@ struct TimestampTests {
             ("Thu, 29 Feb 2024 00:00:00 GMT", Timestamp(seconds: 1_709_164_800)),
             ("Tue, 29 Feb 2000 00:00:00 GMT", Timestamp(seconds: 951_782_400)),
             ("Fri, 31 Dec 9999 23:59:59 GMT", Timestamp(seconds: 253_402_300_799)),
+            // RFC 9111 §4.2: a cache matches letters in either case.
+            ("sun, 06 nov 1994 08:49:37 gmt", example), ("SUN, 06 NOV 1994 08:49:37 GMT", example),
+            ("sUNDAY, 06-nOV-94 08:49:37 Gmt", example), ("sun nov  6 08:49:37 1994", example),
+            ("Sun Nov 06 08:49:37 1994", example), ("Wednesday, 09-Nov-94 08:49:37 GMT", example + .seconds(259_200)),
+            // A weekday that is another day's is not looked at.
+            ("Mon, 06 Nov 1994 08:49:37 GMT", example),
             // A leap second is the first second of the next minute.
             ("Sat, 31 Dec 2016 23:59:60 GMT", Timestamp(seconds: 1_483_228_800)),
         ])
@@ -84,17 +90,22 @@ struct TimestampTests {
         #expect(try year("77", now: "2026") == "1977")
         #expect(try year("00", now: "2026") == "2000")
         #expect(try year("94", now: "2026") == "1994")
+        // The year alone does not tell: 2 January 2076 is more than 50 years after 1 January 2026.
+        for (text, expected) in [("Thursday, 02-Jan-76", "1976"), ("Tuesday, 31-Dec-75", "2075")] {
+            let instant = try #require(Timestamp(httpDate: text + " 00:00:00 GMT", now: now))
+            #expect(instant.rfc3339.hasPrefix(expected))
+        }
     }
 
     @Test(
         "what is no HTTP date is none",
         arguments: [
             "", " ", "0", "-1", "now", "1767225600", "2026-01-01T00:00:00Z", "Sun, 06 Nov 1994 08:49:37",
-            "Sun, 06 Nov 1994 08:49:37 UTC", "Sun, 06 Nov 1994 08:49:37 gmt", "Sun, 06 Nov 1994 08:49:37 +0000",
+            "Sun, 06 Nov 1994 08:49:37 UTC", "Sun, 06 Nov 1994 08:49:37 GM", "Sun, 06 Nov 1994 08:49:37 +0000",
             "Sun, 06 Nov 1994 08:49:37 GMT+1", "Sun, 06 Nov 1994 08:49:37 GMT x", "06 Nov 1994 08:49:37 GMT",
             "Sun, 6 Nov 1994 08:49:37 GMT", "Sun, 006 Nov 1994 08:49:37 GMT", "Sun, 00 Nov 1994 08:49:37 GMT",
             "Sun, 31 Nov 1994 08:49:37 GMT", "Thu, 29 Feb 2023 00:00:00 GMT", "Thu, 29 Feb 1900 00:00:00 GMT",
-            "Sun, 06 nov 1994 08:49:37 GMT", "Sun, 06 November 1994 08:49:37 GMT", "Sun, 06 13 1994 08:49:37 GMT",
+            "Sun, 06 Nox 1994 08:49:37 GMT", "Sun, 06 November 1994 08:49:37 GMT", "Sun, 06 13 1994 08:49:37 GMT",
             "Sun, 06 Nov 94 08:49:37 GMT", "Sun, 06 Nov 01994 08:49:37 GMT", "Sun, 06 Nov -994 08:49:37 GMT",
             "Sun, 06 Nov 1994 24:00:00 GMT", "Sun, 06 Nov 1994 08:60:00 GMT", "Sun, 06 Nov 1994 08:49:61 GMT",
             "Sun, 06 Nov 1994 8:49:37 GMT", "Sun, 06 Nov 1994 08:49 GMT", "Sun, 06 Nov 1994 08:49:37.5 GMT",
@@ -102,6 +113,19 @@ struct TimestampTests {
             "Sunday, 06-Nov-1994 08:49:37 GMT", "Sunday, 6-Nov-94 08:49:37 GMT", "Sunday, 06-Nov 08:49:37 GMT",
             "Sun Nov 6 08:49:37 94", "Sun Nov 6 08:49:37 1994 GMT", "Sun Nov 08:49:37 1994", "Sun, Nov 6 08:49:37 1994",
             "Sun, ٠٦ Nov 1994 08:49:37 GMT",
+            // White space is where the grammar has it, and nowhere else.
+            "Sun,  06 Nov 1994 08:49:37 GMT", "Sun, 06  Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37  GMT",
+            "Sun,06 Nov 1994 08:49:37 GMT", " Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT ",
+            "Sun,\t06 Nov 1994 08:49:37 GMT", "Sun, 06-Nov-1994 08:49:37 GMT", "Sunday,  06-Nov-94 08:49:37 GMT",
+            "Sun  Nov  6 08:49:37 1994", "Sun Nov 6 08:49:37 1994", "Sun Nov   6 08:49:37 1994",
+            "Sun Nov  06 08:49:37 1994", "Sun Nov  6  08:49:37 1994",
+            // A weekday is spelled as its form has it.
+            "Sunday, 06 Nov 1994 08:49:37 GMT", "Sun, 06-Nov-94 08:49:37 GMT", "Sunday Nov  6 08:49:37 1994",
+            "Sux, 06 Nov 1994 08:49:37 GMT", "Sunsday, 06-Nov-94 08:49:37 GMT", "Tueday, 08-Nov-94 08:49:37 GMT",
+            "Su, 06 Nov 1994 08:49:37 GMT", ", 06 Nov 1994 08:49:37 GMT", "Sun. 06 Nov 1994 08:49:37 GMT",
+            // Bytes that differ from a letter, or from punctuation, in the bit of the case only.
+            "Sun, 06 Nov 1994 08:49:37\u{0}GMT", "Sun\u{c} 06 Nov 1994 08:49:37 GMT",
+            "Sun, 06 Nov 1994 08\u{1a}49:37 GMT",
         ])
     func invalid(text: String) {
         #expect(Timestamp(httpDate: text, now: now) == nil)
