@@ -44,6 +44,32 @@ struct RevalidationTests {
         }
     }
 
+    @Test(
+        "a 304 whose strong tag differs confirms what is held by a date that is strong (RFC 9110 §8.8.2.2)",
+        arguments: [("W/\"1\"", true), ("\"1-gzip\"", true), ("W/\"1\"", false)])
+    func strongDate(tag: String, isStrong: Bool) async throws {
+        // What was modified within a minute of the download may have been modified again.
+        let start = Timestamp(seconds: 1_767_225_600)
+        let modified = (start - .seconds(isStrong ? 3600 : 30)).httpDate
+        let origin = try ScriptedOrigin { request, connection in
+            let isKnown = request["If-None-Match"] == tag
+            try connection.respond(
+                isKnown ? 304 : 200, fields: [.eTag: isKnown ? "\"1\"" : tag, .lastModified: modified],
+                body: isKnown ? "" : "body \(request.index)")
+        }
+        defer { origin.stop() }
+        try await TestServer.with(clock: ManualClock(start)) { (server) async throws in
+            let call: JSON = ["url": .string(origin.url("/a")), "ttl": 20]
+            _ = try await server.download(call)
+            for _ in 0..<2 {
+                server.clock.advance(by: .seconds(30))
+                let outcome = try await server.download(call).member("outcome")
+                #expect(outcome == (isStrong ? "revalidated" : "downloaded"))
+            }
+            #expect(try await server.content(of: origin.url("/a")) == (isStrong ? "body 0" : "body 4"))
+        }
+    }
+
     /// RFC 9111 §4.3.4: the stored fields stay, but for those that the 304 has.
     @Test(
         "a 304 that states no freshness leaves it as it was stated before",

@@ -50,7 +50,9 @@ struct HeadUpdateTests {
     @Test("fields that came with HEAD are given back with GET, but for those that describe the body")
     func fields() {
         var response = stored
-        let lines = ["ETag: \"a\"", "Cache-Control: max-age=90", "X-New: 1", "Content-Encoding: gzip"]
+        let lines = [
+            "ETag: \"a\"", "Cache-Control: max-age=90", "X-New: 1", "Content-Encoding: gzip", "Set-Cookie: a=1",
+        ]
         #expect(
             response.update(fromHEAD: Sample.answer(200, lines, offset: 9), for: Sample.request(method: .head))
                 == .freshened)

@@ -8,6 +8,7 @@ import Testing
 struct NotModifiedTests {
     private static let old = "Last-Modified: " + Sample.date(-600)
     private static let other = "Last-Modified: " + Sample.date(-500)
+    private static let recent = "Last-Modified: " + Sample.date(0)
 
     @Test(
         "whether it is about that (RFC 9111 §4.3.4)",
@@ -20,9 +21,22 @@ struct NotModifiedTests {
             (["ETag: W/\"a\""], ["ETag: W/\"a\""], true),
             (["ETag: \"a\""], ["ETag: W/\"a\""], true),
             (["ETag: W/\"a\""], ["ETag: W/\"b\""], false),
-            // The tag goes before the date.
+            // One strong validator in common is enough: nginx weakens the tag of what it compresses, Apache changes it.
+            (["ETag: W/\"a\"", old], ["ETag: \"a\"", old], true),
+            (["ETag: \"a-gzip\"", old], ["ETag: \"a\"", old], true),
+            (["ETag: W/\"a\"", old], ["ETag: W/\"b\"", old], true),
             (["ETag: \"a\"", old], ["ETag: \"a\"", other], true),
-            (["ETag: \"a\"", old], ["ETag: \"b\"", old], false),
+            (["ETag: W/\"a\"", old], ["ETag: \"a\"", other], false),
+            (["ETag: \"a\"", old], ["ETag: \"b\"", other], false),
+            // A date within a second of the answer's is weak (RFC 9110 §8.8.2.2), and then the tags decide.
+            (["ETag: W/\"a\"", recent], ["ETag: \"a\"", recent], false),
+            (["ETag: \"a\"", recent], ["ETag: \"b\"", recent], false),
+            (["ETag: W/\"a\"", recent], ["ETag: W/\"b\"", recent], false),
+            (["ETag: W/\"a\"", recent], ["ETag: W/\"a\"", recent], true),
+            ([recent], [recent], true),
+            ([recent], ["ETag: \"a\"", recent], false),
+            // Without a strong one in common each that both state must be the same.
+            (["ETag: W/\"a\"", old], ["ETag: W/\"a\"", other], false),
             // What both state.
             ([old], [old], true),
             ([old], [other], false),
@@ -31,6 +45,8 @@ struct NotModifiedTests {
             (["ETag: \"a\"", old], [old], true),
             (["ETag: \"a\"", old], [other], false),
             ([old], ["Last-Modified: Wednesday, 31-Dec-25 23:50:00 GMT"], true),
+            (["Last-Modified: x"], ["Last-Modified: x"], true),
+            (["Last-Modified: x"], ["Last-Modified: y"], false),
             // Nothing that both state.
             (["ETag: \"a\""], [old], false),
             ([old], ["ETag: \"a\""], false),
@@ -64,7 +80,7 @@ struct NotModifiedTests {
         #expect(reason == nil)
         #expect(
             response.fields.lines == [
-                "Server: one", "Cache-Control: max-age=90", "Set-Cookie: c", "ETag: \"a\"",
+                "Server: one", "Cache-Control: max-age=90", "Set-Cookie: a", "ETag: \"a\"", "Set-Cookie: b",
                 "Content-Type: text/html", "Content-Length: 5", "Content-Encoding: gzip", "Date: " + later, "X-Old: 1",
                 "Expires: " + first, "X-New: 2", "X-New: 3", "Content-Location: /x",
             ])
@@ -79,10 +95,10 @@ struct NotModifiedTests {
         "each of these is taken from it or left, by RFC 9111 §3.2",
         arguments: [
             ("Cache-Control", true), ("Content-Type", true), ("Content-Location", true), ("Content-MD5", true),
-            ("Content-Security-Policy", true), ("Content-Foo", true), ("Expires", true), ("ETag", true),
-            ("Last-Modified", true), ("Set-Cookie", true), ("X-Frame-Options", true), ("Test", true), ("Age", true),
-            ("Date", true), ("CDN-Cache-Control", true), ("Content-Length", false), ("Content-Encoding", false),
-            ("Content-Range", false),
+            ("Content-Security-Policy", true), ("Content-Foo", true), ("Expires", true),
+            ("Last-Modified", true), ("Repr-Digest", true), ("X-Frame-Options", true), ("Test", true), ("Age", true),
+            ("CDN-Cache-Control", true), ("Content-Length", false), ("Content-Encoding", false),
+            ("Content-Range", false), ("Content-Digest", false), ("Set-Cookie", false),
         ])
     func eachField(name: String, isTaken: Bool) throws {
         var response = Sample.stored(["Cache-Control: max-age=60", "ETag: \"a\"", name + ": 1"])
@@ -92,6 +108,20 @@ struct NotModifiedTests {
         #expect(response.fields.lines.contains(name + ": 1") != isTaken)
         let others = before.filter { !$0.hasPrefix(name) && !$0.hasPrefix("Date") }
         #expect(others.allSatisfy(response.fields.lines.contains))
+    }
+
+    @Test(
+        "a strong tag takes the place of no other tag, because it names other bytes than the stored ones",
+        arguments: [
+            ("W/\"a\"", "\"a\"", "W/\"a\""), ("\"a-gzip\"", "\"a\"", "\"a-gzip\""), ("W/\"a\"", "W/\"b\"", "W/\"b\""),
+            ("\"a\"", "W/\"a\"", "W/\"a\""), ("\"a\"", "nonsense", "\"a\""), (nil, "\"a\"", "\"a\""),
+            ("none", "\"a\"", "\"a\""),
+        ] as [(String?, String, String)])
+    func tags(stored: String?, notModified: String, expected: String) {
+        var response = Sample.stored(["Cache-Control: max-age=60", Self.old] + (stored.map { ["ETag: " + $0] } ?? []))
+        let answer = Sample.answer(304, ["ETag: " + notModified, Self.old])
+        #expect(response.update(from: answer, for: Sample.request()) == nil)
+        #expect(response.fields[values: .eTag] == [expected])
     }
 
     @Test("an Age belongs to the answer that it came with (RFC 9111 §5.1)")

@@ -150,6 +150,20 @@ struct ServedFieldsTests {
         #expect(answer.fields[.contentLength] == "10")
     }
 
+    @Test("Content-Range on a 200 passes like any field that is not known (RFC 9110 §14.4)")
+    func contentRangeOfWhole() throws {
+        let stored = ServedResponse.Stored(status: 200, fields: [.contentRange: "bytes 0-4/5"], length: 5)
+        func answer(_ method: HTTPRequest.Method, _ request: HTTPFields = [:]) throws -> ServedResponse {
+            try #require(
+                ServedResponse(
+                    to: method, request, from: stored, age: .zero, now: Timestamp(seconds: 0), boundary: "B"))
+        }
+        #expect(try answer(.get).fields[values: .contentRange] == ["bytes 0-4/5"])
+        #expect(try answer(.head).fields[values: .contentRange] == ["bytes 0-4/5"])
+        #expect(try answer(.get, [.range: "bytes=1-2"]).fields[values: .contentRange] == ["bytes 1-2/5"])
+        #expect(try answer(.get, [.range: "bytes=9-"]).fields[values: .contentRange] == ["bytes */5"])
+    }
+
     @Test("the Content-Range of the part that was stored is replaced by that of the part that is served")
     func contentRangeOfPart() throws {
         let stored = ServedResponse.Stored(

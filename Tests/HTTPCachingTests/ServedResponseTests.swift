@@ -184,6 +184,7 @@ struct ServedResponseTests {
         #expect(try status([.ifModifiedSince: Self.late]) == 304)
         #expect(try status([.ifModifiedSince: Self.modified]) == 200)
         #expect(try status([.ifUnmodifiedSince: Self.early]) == 200)
+        #expect(try status([.ifModifiedSince: Self.made, .ifUnmodifiedSince: Self.early]) == 304)
         #expect(try status([.range: "bytes=0-4", .ifRange: Self.made]) == 200)
         // A Last-Modified that cannot be read is not missing.
         let odd: HTTPFields = [.date: Self.made, .lastModified: "yesterday"]

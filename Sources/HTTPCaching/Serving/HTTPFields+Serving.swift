@@ -64,6 +64,7 @@ extension HTTPFields {
 }
 
 extension HTTPField.Name {
-    fileprivate static let contentDigest = Self("Content-Digest")!
+    /// The digest of the content of the message that it comes with (RFC 9530 §2).
+    static let contentDigest = Self("Content-Digest")!
     fileprivate static let contentMD5 = Self("Content-MD5")!
 }

@@ -85,7 +85,7 @@ public struct ServedResponse: Hashable, Sendable {
                 resolution = ranges.resolve(length: stored.length)
             }
             if validates {
-                outcome = conditions.evaluate(current.dated(by: stored.fields, unless: request, now: now))
+                outcome = conditions.evaluate(current)
             }
         }
         guard stored.holds(resolution) else { return nil }
@@ -103,7 +103,9 @@ public struct ServedResponse: Hashable, Sendable {
             case .whole:
                 fields = stored.fields
                 fields.reserveCapacity(fields.count + Self.addedCount)
-                if stored.isRepresentation { fields.set(.contentRange, to: nil) }
+                // It is about the parts that the whole was put together from; on a 200 it means nothing (RFC 9110
+                // §14.4), and passes like any field that is not known.
+                if stored.available != nil { fields.set(.contentRange, to: nil) }
                 // RFC 9110 §8.6: a 204 has no Content-Length.
                 fields.set(.contentLength, to: stored.status == 204 ? nil : String(stored.length))
                 status = stored.available == nil ? stored.status : 200
@@ -150,15 +152,10 @@ extension SelectedRepresentation {
         let validators = Validators(fields)
         let modified = validators.lastModified.flatMap { Timestamp(httpDate: $0, now: now) }
         let made = fields[values: .date].first.flatMap { Timestamp(httpDate: $0, now: now) }
-        let isStrong = if let modified, let made { made - modified >= .seconds(1) } else { false }
-        self.init(etag: validators.etag, lastModified: modified, isLastModifiedStrong: isStrong)
-    }
-
-    /// RFC 9111 §4.3.2: for If-Modified-Since, Date stands in for a missing Last-Modified; not so for
-    /// If-Unmodified-Since (RFC 9110 §13.1.4).
-    fileprivate func dated(by fields: HTTPFields, unless request: HTTPFields, now: Timestamp) -> Self {
-        guard !fields.contains(.lastModified), !request.contains(.ifUnmodifiedSince) else { return self }
-        let made = fields[values: .date].first.flatMap { Timestamp(httpDate: $0, now: now) }
-        return SelectedRepresentation(etag: etag, lastModified: made)
+        self.init(
+            etag: validators.etag, lastModified: modified,
+            isLastModifiedStrong: StrongValidators.isStrong(lastModified: modified, madeAt: made),
+            // RFC 9111 §4.3.2: for a field that is missing, not for one that cannot be read.
+            madeAt: fields.contains(.lastModified) ? nil : made)
     }
 }

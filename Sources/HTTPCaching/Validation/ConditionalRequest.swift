@@ -9,12 +9,19 @@ public struct SelectedRepresentation: Hashable, Sendable {
     public var lastModified: Timestamp?
     /// Whether no two versions can have had this date: only then may it guard a range (RFC 9110 §8.8.2.2).
     public var isLastModifiedStrong: Bool
+    /// When the origin made a stored response, for which alone it stands in for a missing modification date in
+    /// If-Modified-Since (RFC 9111 §4.3.2); not in If-Unmodified-Since (RFC 9110 §13.1.4). `nil`: nothing stands in.
+    public var madeAt: Timestamp?
 
-    /// A representation; by default one whose date, when it has one, is weak.
-    public init(etag: EntityTag?, lastModified: Timestamp?, isLastModifiedStrong: Bool = false) {
+    /// A representation; by default one whose modification date, when it has one, is weak, and for which nothing stands
+    /// in.
+    public init(
+        etag: EntityTag?, lastModified: Timestamp?, isLastModifiedStrong: Bool = false, madeAt: Timestamp? = nil
+    ) {
         self.etag = etag
         self.lastModified = lastModified
         self.isLastModifiedStrong = isLastModifiedStrong
+        self.madeAt = madeAt
     }
 }
 
@@ -76,7 +83,7 @@ public struct ConditionalRequest: Hashable, Sendable {
         }
         if let ifNoneMatch {
             if let current, matches(ifNoneMatch, current, .weak) { return isRead ? .notModified : .preconditionFailed }
-        } else if isRead, let ifModifiedSince, let modified = current?.lastModified {
+        } else if isRead, let ifModifiedSince, let modified = current?.lastModified ?? current?.madeAt {
             if Self.second(of: modified) <= ifModifiedSince { return .notModified }
         }
         return .proceed

@@ -15,16 +15,18 @@ extension StoredResponse {
     /// Whether a 304 is about this response (RFC 9111 §4.3.4), after a request that was made conditional by this
     /// response's ``Validators``.
     ///
-    /// Where both state an entity tag, it must be the same, and strong in both when it is in the 304; otherwise, where
-    /// both state a modification date, that must be the same. A 304 without validators is about what was asked about.
-    /// One that names something else is about nothing that is here: ask again without conditions.
+    /// One that names something else is about nothing that is here: ask again without conditions. The rule is
+    /// ``Validators/areConfirmed(by:madeAt:now:)``.
     public func isConfirmed(by notModified: HTTPFields) -> Bool {
-        Validators(fields).areConfirmed(by: notModified, now: receivedAt)
+        let madeAt = FreshnessLifetime.date(of: fields, receivedAt: receivedAt)
+        return Validators(fields).areConfirmed(by: notModified, madeAt: madeAt, now: receivedAt)
     }
 
     /// Takes what a 304 says anew (RFC 9111 §3.2, §4.3.4): each field of it replaces those of the same name, in place,
-    /// but for what describes the body that is held: Content-Length, Content-Encoding, Content-Range. It counts as
-    /// received now, and as valid.
+    /// with these exceptions. Fields that describe the stored body stay: Content-Length, Content-Encoding,
+    /// Content-Range, Content-Digest, and an entity tag that a strong one would replace. Set-Cookie stays as well,
+    /// because a cookie is for the client whose request was answered (§7.3). The response counts as received now, and
+    /// as valid.
     ///
     /// - Parameter request: the one that was made conditional.
     /// - Returns: `nil` when what came of it is to be kept; otherwise why it is for this request only, and what is
@@ -106,7 +108,8 @@ extension StoredResponse {
     }
 
     private mutating func adopt(_ newer: HTTPFields, requestedAt: Timestamp, receivedAt: Timestamp) {
-        var names: Set<HTTPField.Name> = [.contentLength, .contentEncoding, .contentRange]
+        var names: Set<HTTPField.Name> = [.contentLength, .contentEncoding, .contentRange, .contentDigest, .setCookie]
+        if !Validators(fields).mayBeReplaced(byTagOf: newer) { names.insert(.eTag) }
         for field in newer where names.insert(field.name).inserted {
             fields[fields: field.name] = newer[fields: field.name]
         }

@@ -18,9 +18,17 @@ struct StrongValidators: Hashable {
         etag = hasWeakTag ? nil : validators.etag
         let modified = validators.lastModified.flatMap { Timestamp(httpDate: $0, now: receivedAt) }
         let date = FreshnessLifetime.date(of: fields, receivedAt: receivedAt)
-        lastModified = modified.flatMap { modified in
-            date.map { $0 - modified >= .seconds(1) } == true ? modified : nil
-        }
+        lastModified = Self.isStrong(lastModified: modified, madeAt: date) ? modified : nil
+    }
+
+    /// Whether a modification date is a strong validator (§8.8.2.2); see ``lastModified``.
+    ///
+    /// - Parameters:
+    ///   - lastModified: the date; `nil` when it cannot be read.
+    ///   - madeAt: the Date of the answer that states it; `nil` when it is not known.
+    static func isStrong(lastModified: Timestamp?, madeAt: Timestamp?) -> Bool {
+        guard let lastModified, let madeAt else { return false }
+        return madeAt - lastModified >= .seconds(1)
     }
 
     /// Whether there is nothing by which parts could be told to belong together.

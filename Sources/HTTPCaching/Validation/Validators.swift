@@ -35,19 +35,44 @@ public struct Validators: Hashable, Sendable {
     }
 
     /// Whether a 304 to a request that was made conditional by these is about the response that has them (RFC 9111
-    /// §4.3.4): where both state an entity tag, it must be the same, and strong in both when it is in the 304;
-    /// otherwise, where both state a modification date, that must be the same. One without validators is about what was
-    /// asked about.
+    /// §4.3.4).
     ///
-    /// - Parameter now: for two-digit years; see `Timestamp(httpDate:now:)`.
-    public func areConfirmed(by notModified: HTTPFields, now: Timestamp) -> Bool {
+    /// One strong validator in common is enough: an entity tag that is strong in both, or the modification date when it
+    /// is strong (RFC 9110 §8.8.2.2). So a server that compresses, and weakens the tag of a 200 but not that of its 304,
+    /// is understood. A 304 with a strong tag and no strong validator in common is about something else. Otherwise
+    /// every validator that both state must be the same, and there must be one; a 304 without any validator is about
+    /// the response that was asked about.
+    ///
+    /// - Parameters:
+    ///   - madeAt: when the response that has these was made, by its Date; `nil` when that is not known: then its
+    ///     modification date counts as weak.
+    ///   - now: for two-digit years; see `Timestamp(httpDate:now:)`.
+    public func areConfirmed(by notModified: HTTPFields, madeAt: Timestamp?, now: Timestamp) -> Bool {
         let named = Validators(notModified)
-        if let tag = named.etag, let etag {
-            return etag.matches(tag, comparison: tag.isWeak ? .weak : .strong)
+        var hasSameTag: Bool?
+        if let etag, let tag = named.etag {
+            if etag.matches(tag, comparison: .strong) { return true }
+            hasSameTag = etag.matches(tag, comparison: .weak)
         }
-        if let modified = named.lastModified, let lastModified {
-            return Timestamp(httpDate: modified, now: now) == Timestamp(httpDate: lastModified, now: now)
+        var hasSameDate: Bool?
+        if let lastModified, let date = named.lastModified {
+            let modified = Timestamp(httpDate: lastModified, now: now)
+            let isSame =
+                date == lastModified || (modified.map { Timestamp(httpDate: date, now: now) == $0 } ?? false)
+            let isStrong = StrongValidators.isStrong(lastModified: modified, madeAt: madeAt)
+            if isSame, isStrong { return true }
+            hasSameDate = isSame
         }
-        return named.isEmpty
+        if let tag = named.etag, !tag.isWeak { return false }
+        let stated = [hasSameTag, hasSameDate].compactMap(\.self)
+        return stated.isEmpty ? named.isEmpty : stated.allSatisfy(\.self)
+    }
+
+    /// Whether the entity tag of a 304, or of an answer to HEAD, may take the place of these on the response that is
+    /// stored. A strong tag that differs may not, because it names other bytes than those that are stored, such as the
+    /// uncompressed ones: with it a client would put the two together (RFC 9110 §13.1.5).
+    public func mayBeReplaced(byTagOf newer: HTTPFields) -> Bool {
+        guard etag != nil else { return true }
+        return Validators(newer).etag?.isWeak ?? false
     }
 }

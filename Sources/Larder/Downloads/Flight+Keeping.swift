@@ -41,7 +41,7 @@ extension Flight {
         let now = tools.clock.now()
         let validators = Validators(etag: held.etag, lastModified: held.lastModified)
         guard var record = OriginRecord(held.fields), record.url == head.effectiveURL,
-            validators.areConfirmed(by: head.fields, now: now)
+            validators.areConfirmed(by: head.fields, madeAt: Self.madeAt(held), now: now)
         else {
             fetchWhole()
             return
@@ -51,7 +51,8 @@ extension Flight {
         for name in [HTTPField.Name.date, .age] { fields[values: name] = head.fields[values: name] }
         var refresh = EntryRefresh(ttl: lifetime(fields, now: now))
         refresh.fields = Self.bounded(record.text)
-        refresh.etag = Self.bounded(head.fields[.eTag])
+        // A tag that names other bytes leaves the one that is stored in its place.
+        refresh.etag = validators.mayBeReplaced(byTagOf: head.fields) ? Self.bounded(head.fields[.eTag]) : nil
         refresh.lastModified = Self.bounded(head.fields[.lastModified])
         refresh.downloadStartDate = startDate
         refresh.downloadEndDate = now
@@ -65,6 +66,12 @@ extension Flight {
             case .failure(let error): end(.failure(DownloadError(error)))
             }
         }
+    }
+
+    /// When the origin made what is held, at the latest: when it was asked for, by a clock that is not the origin's and
+    /// may differ from it by a minute.
+    private static func madeAt(_ held: Entry) -> Timestamp? {
+        held.downloadStartDate.map { $0 - .seconds(60) }
     }
 
     /// The body that the origin confirmed is not the one to keep, or has gone meanwhile: once more, without validators.

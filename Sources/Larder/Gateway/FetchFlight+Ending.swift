@@ -44,7 +44,7 @@ extension FetchFlight {
         if held.update(from: answer, answer.with(head.fields), for: leader.cacheRequest) != nil {
             // For this request only: what is stored stays as it was, and nobody else may see what was said.
             if leader.mayWait { gateway.learn(of: leader, isShareable: false) }
-            return land(held, isStored: false, isForAll: false)
+            return land(held, with: answer, isStored: false, isForAll: false)
         }
         let confirmed = held
         reservation.decide(
@@ -54,10 +54,10 @@ extension FetchFlight {
         reservation.publishUnchanged(confirmed.entry, refresh) { [self] result in
             switch result {
             case .success(.stored(let entry)):
-                land(confirmed.refreshed(entry), isStored: true)
+                land(confirmed.refreshed(entry), with: answer, isStored: true)
             case .failure(.versionChanged): fetchWhole()
             case .success(.notKept), .failure:
-                land(confirmed, isStored: false)
+                land(confirmed, with: answer, isStored: false)
             }
         }
     }
@@ -69,13 +69,19 @@ extension FetchFlight {
         for waiter in waiters { gateway.dispatch(waiter.call) }
     }
 
-    /// What the origin confirmed is served to everyone who may have it.
-    private func land(_ confirmed: HeldResponse, isStored: Bool, isForAll: Bool = true) {
+    /// Serves the confirmed response to every waiter that may have it. The cookies of the 304 are for the leader alone
+    /// (RFC 9111 §7.3), because the 304 answers its request.
+    private func land(
+        _ confirmed: HeldResponse, with notModified: OriginAnswer, isStored: Bool, isForAll: Bool = true
+    ) {
         let waiters = takeWaiters()
         end()
         let now = tools.clock.now()
         for waiter in waiters {
-            if !waiter.isFollower || (isForAll && waiter.call.mayHave(confirmed.head, now: now)) {
+            if !waiter.isFollower {
+                let own = confirmed.settingCookies(of: notModified.fields)
+                gateway.serve(own, to: waiter.call, as: .revalidated(isStored: isStored))
+            } else if isForAll, waiter.call.mayHave(confirmed.head, now: now) {
                 gateway.serve(confirmed, to: waiter.call, as: .revalidated(isStored: isStored))
             } else {
                 gateway.sendBack(waiter.call)

@@ -1,5 +1,6 @@
 import DiskCache
 import HTTPCaching
+import HTTPTypes
 import Primitives
 
 /// A stored response with its entry, or with the entries of its parts; bodies are looked up when they are sent.
@@ -62,6 +63,15 @@ struct HeldResponse: Sendable {
             self[keyPath: path].selection = judged.selection
         }
         return ownReason ?? reason
+    }
+
+    /// The same for the client whose request brought these fields: their cookies stand in place of the stored ones,
+    /// where they set any.
+    func settingCookies(of fields: HTTPFields) -> HeldResponse {
+        guard fields.contains(.setCookie) else { return self }
+        var own = self
+        own.head.fields[fields: .setCookie] = fields[fields: .setCookie]
+        return own
     }
 
     /// The same with its entry as it is after a refresh, which leaves the body as it was.

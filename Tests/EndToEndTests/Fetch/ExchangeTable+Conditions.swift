@@ -86,6 +86,13 @@ extension ExchangeTable {
             "9110 §13.1.4: modified since then", modified, then: get(unmodified(at(-3601))),
             is: .preconditionFailed),
         row("9110 §13.1.4: since no date", modified, then: get(unmodified("x")), is: .hit),
+        row(
+            "9111 §4.3.2: the receipt decides since when, where Date is no date", ok(hour, "Date: x"),
+            then: get(since(at(0))), is: .notModified),
+        row("9111 §4.3.2: and not before it", ok(hour, "Date: x"), then: get(since(at(-1))), is: .hit),
+        row(
+            "9111 §4.3.2: Date decides beside a condition that needs a modification date", ok(hour),
+            then: get(since(at(0)), unmodified(at(-3600))), is: .notModified),
         row("9110 §13.1.4: no date is known", ok(hour), then: get(unmodified(at(-3600))), is: .hit),
         row(
             "9110 §13.2.2: If-Match before If-Unmodified-Since",

@@ -15,6 +15,12 @@ extension ExchangeTable {
 
     static let ranges: [Exchange] = [
         row(
+            "9110 §14.4: Content-Range on a 200 passes", ok(hour, "Content-Range: bytes 0-5/6"), is: .hit,
+            .field("Content-Range", ["bytes 0-5/6"])),
+        row(
+            "9110 §14.4: also before it is stored", ok("Cache-Control: no-store", "Content-Range: bytes 0-5/6"),
+            is: .forwarded, .field("Content-Range", ["bytes 0-5/6"])),
+        row(
             "9110 §14.1.2: first to last", whole, then: get(range("bytes=2-4")), is: .partial("234"),
             .field("Content-Range", ["bytes 2-4/10"]), .field("Content-Length", ["3"]),
             .field("ETag", ["\"v1\""])),

@@ -3,6 +3,7 @@ import Testing
 /// Asking the origin whether what is stored is still right (RFC 9111 §4.3.1, §4.3.3 to §4.3.5).
 extension ExchangeTable {
     private static let modified = "Last-Modified: \(at(-86_400))"
+    private static let weak = "ETag: W/\"v1\""
     private static let v2 = "ETag: \"v2\""
 
     static let validation: [Exchange] = [
@@ -69,6 +70,22 @@ extension ExchangeTable {
             now: notModified(v1, "Set-Cookie: a=1"),
             is: .revalidated, .field("Set-Cookie", ["a=1"])),
         row(
+            "9111 §7.3: a cookie of a 304 is for its client alone", ok(minute, v1, "Set-Cookie: a=1"),
+            meanwhile: step(after: 61, get(), gets: notModified(v1, "Set-Cookie: a=2")),
+            is: .hit, .field("Set-Cookie", ["a=1"])),
+        row(
+            "9111 §7.3: and adds none to what is stored", ok(minute, v1),
+            meanwhile: step(after: 61, get(), gets: notModified(v1, "Set-Cookie: a=2")),
+            is: .hit, .lacks("Set-Cookie")),
+        row(
+            "9111 §7.3: nor does a cookie of a HEAD", ok(minute, v1),
+            meanwhile: step(after: 61, head(), gets: ok(minute, v1, "Set-Cookie: a=2")),
+            is: .hit, .lacks("Set-Cookie")),
+        row(
+            "9530 §2: never Content-Digest, which is the 304's own", ok(minute, v1, "Content-Digest: a=:AA==:"),
+            meanwhile: step(after: 61, get(), gets: notModified(v1, "Content-Digest: a=:BB==:")),
+            is: .hit, .field("Content-Digest", ["a=:AA==:"])),
+        row(
             "9111 §3.2: and stored", ok(minute, v1),
             meanwhile: step(after: 61, get(), gets: notModified(v1, "X: 3")),
             is: .hit, .field("X", ["3"])),
@@ -93,6 +110,18 @@ extension ExchangeTable {
         row(
             "9111 §4.3.4: a 304 with the same date", ok(minute, modified),
             meanwhile: step(after: 61, get(), gets: notModified(modified)), after: 59, is: .hit),
+        row(
+            "9111 §4.3.4: a strong tag for a weak one, and the same strong date", ok(minute, weak, modified),
+            meanwhile: step(after: 61, get(), gets: notModified(v1, modified)), after: 59, is: .hit,
+            .field("ETag", ["W/\"v1\""])),
+        row(
+            "9111 §4.3.4: the next question has the weak tag again", ok(minute, weak, modified),
+            meanwhile: step(after: 61, get(), gets: notModified(v1, modified)), after: 61,
+            now: notModified(v1, modified), is: .revalidated, .saw("If-None-Match", "W/\"v1\"")),
+        row(
+            "9111 §4.3.4: another strong tag, and the same strong date", ok(minute, "ETag: \"v1-gzip\"", modified),
+            meanwhile: step(after: 61, get(), gets: notModified(v1, modified)), after: 59, is: .hit,
+            .field("ETag", ["\"v1-gzip\""])),
 
         row(
             "9111 §4: HEAD from a stored GET", ok(hour, v1), then: head(), is: .hit,
