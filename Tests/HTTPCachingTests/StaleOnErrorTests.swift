@@ -63,6 +63,26 @@ struct StaleOnErrorTests {
         #expect(ReusePolicy.mayServeStale(request, stored, onError: failure, now: now) == isAllowed)
     }
 
+    @Test("a stored error of the origin stands in for no failure, whatever allows it", arguments: [500, 501, 503, 599])
+    func storedError(status: Int) {
+        let control = "Cache-Control: max-age=60, stale-if-error=600, stale-while-revalidate=600"
+        let now = Sample.now + .seconds(61)
+        let stored = Sample.stored([control], status: status)
+        for failure: OriginFailure in [.unreachable, .status(500), .status(503)] {
+            for request in [[], ["Cache-Control: stale-if-error=600"], ["Cache-Control: max-stale"]] {
+                #expect(
+                    !ReusePolicy.mayServeStale(Sample.request(request), stored, onError: failure, now: now))
+            }
+        }
+        #expect(ReusePolicy.decide(Sample.request(), stored, now: now) == .fetch(.stale))
+        // A missing page is an answer, not an error (RFC 5861 §4).
+        let missing = Sample.stored([control], status: 404)
+        #expect(ReusePolicy.mayServeStale(Sample.request(), missing, onError: .status(503), now: now))
+        // Whoever asks for what is stale gets it.
+        let asked = ReusePolicy.decide(Sample.request(["Cache-Control: max-stale"]), stored, now: now)
+        #expect(asked == .serve(age: .seconds(61), isStale: true))
+    }
+
     @Test("a variant for others is for others when the origin fails, too (RFC 9111 §4.1)")
     func variant() {
         let stored = Sample.stored(["Cache-Control: max-age=60", "Vary: Accept"], request: ["Accept: a"])

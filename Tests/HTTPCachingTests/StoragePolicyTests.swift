@@ -55,8 +55,14 @@ struct StoragePolicyTests {
             (200, ["Cache-Control: max-age=60", "Vary: *"], .varyAny),
             (200, ["Cache-Control: max-age=60", "Vary: Accept, *"], .varyAny),
             (200, ["Cache-Control: max-age=60", "Vary: Accept"], nil),
-            // Set-Cookie is a field like others (§7.3).
+            // A cookie is for one client, unless the origin states for how long others may have it (§7.3).
             (200, ["Cache-Control: max-age=60", "Set-Cookie: a=b"], nil),
+            (200, ["Expires: " + Sample.date(60), "Set-Cookie: a=b"], nil),
+            (200, ["Set-Cookie: a=b", modified], .setCookie),
+            (200, ["Set-Cookie: a=b", "ETag: \"a\""], .setCookie),
+            (200, ["Cache-Control: public", "Set-Cookie: a=b", modified], .setCookie),
+            (200, ["Cache-Control: no-cache", "Set-Cookie: a=b", "ETag: \"a\""], .setCookie),
+            (301, ["Set-Cookie: a=b", modified], .setCookie),
             // Pragma says nothing in an answer (§5.4).
             (200, ["Cache-Control: max-age=60", "Pragma: no-cache"], nil),
             (200, ["Pragma: no-cache", modified], nil),

@@ -14,6 +14,8 @@ public struct Freshness: Hashable, Sendable {
     public let isExplicit: Bool
     /// How old the answer was when it arrived (§4.2.3: `corrected_initial_age`).
     public let ageAtReceipt: Duration
+    /// Whether the answer is an error of its origin, which never stands in for a newer one.
+    public let isServerError: Bool
     private let receivedAt: Timestamp
 
     /// The longest lifetime that is guessed: a week.
@@ -39,8 +41,11 @@ public struct Freshness: Hashable, Sendable {
         let (control, isTargeted) = TargetedCacheControl.effective(fields)
         let stated = FreshnessLifetime.stated(
             fields, control: control, usesExpires: !isTargeted, receivedAt: receivedAt)
-        let mayGuess = Self.heuristicStatuses.contains(status) || control.contains("public")
+        // §7.3: a cookie is for one client, so how long others may have it is not guessed.
+        let mayGuess =
+            (Self.heuristicStatuses.contains(status) || control.contains("public")) && !fields.contains(.setCookie)
         self.control = control
+        isServerError = status >= 500
         self.receivedAt = receivedAt
         isExplicit = stated != nil
         lifetime = stated ?? (mayGuess ? Self.guessed(fields, receivedAt: receivedAt) : .zero)
@@ -75,15 +80,15 @@ public struct Freshness: Hashable, Sendable {
     }
 
     /// For how long after its expiry it may be served while the origin is asked behind the client's back
-    /// (RFC 5861 §3); zero when that is not allowed.
+    /// (RFC 5861 §3); zero when that is not allowed, and for an error of the origin: its end must not be hidden.
     public var staleWhileRevalidate: Duration {
-        forbidsStale ? .zero : allowance("stale-while-revalidate") ?? .zero
+        forbidsStale || isServerError ? .zero : allowance("stale-while-revalidate") ?? .zero
     }
 
     /// For how long after its expiry it may be served instead of an error (RFC 5861 §4); `nil` when the origin does not
-    /// say, zero when it forbids it.
+    /// say, zero when it forbids it, and for an error of the origin: an older error is no better than the newer one.
     public var staleIfError: Duration? {
-        forbidsStale ? .zero : allowance("stale-if-error")
+        forbidsStale || isServerError ? .zero : allowance("stale-if-error")
     }
 
     /// What is no number allows nothing.

@@ -55,7 +55,8 @@ public enum ReusePolicy {
     ///
     /// When it cannot be reached: unless the origin forbids stale responses or limits them by `stale-if-error`. On 500,
     /// 502, 503 and 504: within `stale-if-error` (RFC 5861 §4). The request's `stale-if-error` goes before the
-    /// origin's, and a request that wants validation, or nothing so old, gets nothing stale.
+    /// origin's, and a request that wants validation, or nothing so old, gets nothing stale. A stored error of the
+    /// origin never stands in for a newer failure, because it is no better than that.
     ///
     /// - Parameters:
     ///   - expiry: see ``decide(_:_:expiry:coverage:now:)``.
@@ -121,9 +122,9 @@ private struct Candidate {
     }
 
     func mayServeStale(by directives: RequestDirectives, onError failure: OriginFailure) -> Bool {
-        guard !mustBeValidated, !freshness.forbidsStale, !directives.noCache, directives.minFresh == nil else {
-            return false
-        }
+        guard !mustBeValidated, !freshness.forbidsStale, !freshness.isServerError, !directives.noCache,
+            directives.minFresh == nil
+        else { return false }
         if let maxStale = directives.maxStale {
             guard staleness <= maxStale, directives.accepts(age: age) else { return false }
         } else if directives.maxAge != nil {

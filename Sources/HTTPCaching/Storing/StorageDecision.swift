@@ -19,6 +19,9 @@ public enum PassReason: String, Hashable, Sendable {
     case varyAny = "vary-any"
     /// It is stale at once, cannot be validated and may not be served stale: there is nothing to keep it for.
     case noFreshness = "no-freshness"
+    /// It sets a cookie, which is for one client, and the origin does not state for how long others may have it
+    /// (RFC 9111 §7.3).
+    case setCookie = "set-cookie"
     /// The method's answers are not kept (RFC 9110 §9.2.3, §9.3.3).
     case method
     /// The status says something about this request only, or must not be kept (RFC 9110 §15.4.5, §15.5.13, §15.5.17;

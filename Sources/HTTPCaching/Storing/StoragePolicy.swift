@@ -82,11 +82,13 @@ public enum StoragePolicy {
                 return .authorization
             }
         }
+        // §7.3.
+        if answer.fields.contains(.setCookie), !freshness.isExplicit { return .setCookie }
         // §3: something must allow it. Then there must be something that it can be used for.
         let isAllowed =
             freshness.isExplicit || control.contains("public") || Freshness.heuristicStatuses.contains(answer.status)
         let isFresh = freshness.isFresh(at: answer.receivedAt) && !control.noCache
-        let mayBeServedStale = freshness.isExplicit && !freshness.forbidsStale
+        let mayBeServedStale = freshness.isExplicit && !freshness.forbidsStale && !freshness.isServerError
         let isUseful = isFresh || mayBeServedStale || !Validators(answer.fields).isEmpty
         return isAllowed && isUseful ? nil : .noFreshness
     }

@@ -81,6 +81,27 @@ extension ExchangeTable {
         row(
             "5861 §4: without a validator", ok(control("stale-if-error=60")), after: 61, now: answer(500),
             is: .staleAfterError),
+        row(
+            "5861 §4: a stored 500 stands in for no 503", answer(500, control("stale-if-error=3600")), after: 61,
+            now: answer(503, minute), is: .forwarded),
+        row(
+            "5861 §4: the newer error is kept in place of it", answer(500, control("stale-if-error=3600")),
+            meanwhile: step(after: 61, get(), gets: answer(503, minute)), is: .hit, .status(503), .body("body 2")),
+        row(
+            "5861 §4: nor with a validator", answer(503, control("stale-if-error=3600"), v1), after: 61,
+            now: answer(500), is: .replaced),
+        row(
+            "5861 §4: nor when the request asks for it", answer(503, minute), after: 61,
+            then: get("Cache-Control: stale-if-error=3600"), now: answer(500), is: .forwarded),
+        row(
+            "5861 §3: nor while it is revalidated", answer(503, control("stale-while-revalidate=3600")), after: 61,
+            now: ok(minute), is: .forwarded),
+        row(
+            "9111 §4.2.4: nor for an origin that cannot be reached", answer(503, control("stale-if-error=3600")),
+            after: 61, now: nothing, is: .failed(502)),
+        row(
+            "5861 §4: a stored 404 is no error, and stands in for one", answer(404, control("stale-if-error=3600")),
+            after: 61, now: answer(503), is: .staleAfterError),
 
         row(
             "9111 §4.2.4: no origin", ok(minute, v1), after: 61, now: nothing, is: .staleAfterError,

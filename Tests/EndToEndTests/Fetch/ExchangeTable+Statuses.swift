@@ -71,6 +71,13 @@ extension ExchangeTable {
         row(
             "9111 §4.2.2: but no-cache does", ok("Cache-Control: no-cache", longAgo), now: notModified(),
             is: .revalidated),
+        row("9111 §7.3: and a cookie", ok(longAgo, "Set-Cookie: a=1"), is: .forwarded, .tells("detail=set-cookie")),
+        row(
+            "9111 §7.3: also beside public", ok("Cache-Control: public", longAgo, "Set-Cookie: a=1"), is: .forwarded,
+            .tells("detail=set-cookie")),
+        row(
+            "9111 §7.3: also of a redirect", answer(301, longAgo, "Location: /x", "Set-Cookie: a=1"), is: .forwarded),
+        row("9111 §7.3: but not a stated lifetime", ok(hour, longAgo, "Set-Cookie: a=1"), after: 60, is: .hit),
         row("9111 §4.2.2: and no-store", ok("Cache-Control: no-store", longAgo), is: .forwarded),
     ]
 }

@@ -69,6 +69,61 @@ struct FetchPrivacyTests {
         }
     }
 
+    @Test("a cookie of a 304 reaches the client whose request it answers, and nobody who waited along (RFC 9111 §7.3)")
+    func confirmedCookie() async throws {
+        let gate = Gate("the first 304")
+        let origin = try ScriptedOrigin { request, connection in
+            guard request["If-None-Match"] != nil else {
+                return try connection.respond(
+                    fields: [.cacheControl: "max-age=10", .eTag: "\"v1\"", .setCookie: "id=first"], body: "for all")
+            }
+            try gate.waitBlocking()
+            try connection.respond(
+                304,
+                fields: [.cacheControl: "max-age=10", .eTag: "\"v1\"", .setCookie: "id=\(request["Cookie"] ?? "")"])
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let url = origin.url("/a")
+            _ = try await get(server, url)
+            try await server.waitForFlights()
+            server.clock.advance(by: .seconds(20))
+            async let first = get(server, url, [.cookie: "alice"])
+            try await origin.waitForRequests(2)
+            async let second = get(server, url, [.cookie: "bob"])
+            try await poll("the second to wait") { server.service.metrics.joins.value == 1 }
+            gate.open()
+            #expect(try await first.fields[values: .setCookie] == ["id=alice"])
+            #expect(try await second.fields[values: .setCookie] == ["id=first"])
+            #expect(try await get(server, url).fields[values: .setCookie] == ["id=first"])
+            #expect(origin.requestCount == 2)
+        }
+    }
+
+    @Test("an answer with a cookie and no stated lifetime is for its client alone (RFC 9111 §7.3)")
+    func unstatedCookie() async throws {
+        let gate = Gate("the first answer")
+        let origin = try ScriptedOrigin { request, connection in
+            if request.index == 0 { try gate.waitBlocking() }
+            let cookie = "id=\(request["Cookie"] ?? "")"
+            let old = "Sun, 06 Nov 1994 08:49:37 GMT"
+            try connection.respond(
+                fields: [.eTag: "\"v1\"", .lastModified: old, .setCookie: cookie], body: cookie)
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let url = origin.url("/a")
+            async let first = get(server, url, [.cookie: "alice"])
+            try await origin.waitForRequests(1)
+            async let second = get(server, url, [.cookie: "bob"])
+            try await poll("the second to ask") { origin.requestCount == 2 || server.service.metrics.joins.value == 1 }
+            gate.open()
+            #expect(try await first[.setCookie] == "id=alice")
+            #expect(try await second[.setCookie] == "id=bob")
+            #expect(try await get(server, url, [.cookie: "carol"]).text == "id=carol")
+        }
+    }
+
     @Test("a 103 is for the client whose request caused it (RFC 8297 §2)")
     func hintsOfOthers() async throws {
         let gate = Gate("the hints")
