@@ -114,6 +114,7 @@ public struct DiskCacheService: Sendable {
             return nil
         }
         let reservation = cache.reserve(key, kind: kind, url: url)
+        try reservation.expect(length: Int64(bytes.count))
         try reservation.receive(bytes)
         var metadata = EntryMetadata(ttl: ttl)
         metadata.contentType = contentType

@@ -8,17 +8,24 @@ struct DiskQueues: EvictionQueues {
     typealias Failure = any Error
 
     private let context: WriteContext
+    /// An entry that came to its queue after this turn is not offered; `nil`: all are.
+    private let lastTurn: Int64?
     /// How many entries were moved.
     private(set) var moves = 0
 
-    init(_ context: WriteContext) {
+    /// - Parameter lastTurn: begins a single pass over the entries that were there at this turn: each is looked at once
+    ///   at the most, and keeps its hits. `nil`: no such pass.
+    init(_ context: WriteContext, upTo lastTurn: Int64? = nil) {
         self.context = context
+        self.lastTurn = lastTurn
     }
 
     var totals: QueueTotals { context.totals.queues }
 
     func oldest(in queue: EvictionQueue) throws -> QueuedEntry<ID>? {
-        guard let (entry, key) = try context.index.oldest(in: queue) else { return nil }
+        guard let (entry, key, turn) = try context.index.oldest(in: queue), turn <= lastTurn ?? .max else {
+            return nil
+        }
         // What was handed out a moment ago is in use, whatever the index says yet.
         guard context.parts.access.isPending(key) else { return entry }
         try context.flushAccess(only: key)
@@ -27,6 +34,8 @@ struct DiskQueues: EvictionQueues {
 
     mutating func move(_ entry: QueuedEntry<ID>, to place: QueuePlace) throws {
         moves += 1
+        var place = place
+        if lastTurn != nil { place.frequency = entry.place.frequency }
         try context.index.move(entry.id, to: place, turn: context.totals.nextSequence())
         context.totals.moved(cost: entry.cost, from: entry.place.queue, to: place.queue)
     }

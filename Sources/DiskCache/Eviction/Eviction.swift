@@ -31,7 +31,7 @@ final class Eviction {
     /// How a step is told of.
     private static let telling = BulkRemoval(.evicted, singleLimit: 16)
     /// So much room is kept above the reserve.
-    private static let leastRoom: Int64 = 256 << 10
+    static let leastRoom: Int64 = 256 << 10
     /// After sparing so many others, a step ends with the first that goes.
     private static let moveLimit = 256
 
@@ -132,12 +132,17 @@ final class Eviction {
 
     /// Removes entries until `bytes` are free, at most ``stepLimit``.
     ///
-    /// - Parameter sparesNewest: see ``EvictionPolicy/victim(of:sparesNewest:)``.
-    func step(_ context: WriteContext, toFree bytes: Int64, sparesNewest: Bool) throws -> Freed {
+    /// - Parameters:
+    ///   - sparesNewest: see ``EvictionPolicy/victim(of:sparesNewest:)``.
+    ///   - lastTurn: makes it a part of a single pass; see ``DiskQueues/init(_:upTo:)``. Entries that have expired go
+    ///     all the same.
+    func step(
+        _ context: WriteContext, toFree bytes: Int64, sparesNewest: Bool, upTo lastTurn: Int64? = nil
+    ) throws -> Freed {
         var freed = Freed()
         guard bytes > 0 else { return freed }
         try removeExpired(context, toFree: bytes, &freed)
-        var queues = DiskQueues(context)
+        var queues = DiskQueues(context, upTo: lastTurn)
         while freed.bytes < bytes, freed.entries < Self.stepLimit,
             freed.entries == 0 || queues.moves < Self.moveLimit,
             let victim = try policy.victim(of: &queues, sparesNewest: sparesNewest),
@@ -183,6 +188,31 @@ final class Eviction {
         guard bytes <= room + context.totals.diskBytes - pinned else { return false }
         let excess = max(context.totals.diskBytes + budget.reserved + bytes - budget.limit, bytes - room)
         return try excess <= 0 || step(context, toFree: excess, sparesNewest: false).entries > 0
+    }
+
+    /// Makes room for `bytes` more of a body of unknown length, which waits for it. `false` when it cannot be made.
+    ///
+    /// Such a body may never fit. So it passes over the queues once, and takes no hits away: an entry that was read
+    /// stays, however many such bodies come, and so does one that came meanwhile. Beyond the share only expired entries
+    /// go.
+    ///
+    /// - Parameters:
+    ///   - own: what the body was promised before.
+    ///   - lastTurn: the number of the last publish before the body asked for room for the first time.
+    func makeRoom(
+        _ context: WriteContext, forUnknownLength bytes: Int64, beside own: ByteBudget.Promise, upTo lastTurn: Int64
+    ) throws -> Bool {
+        let budget = context.parts.budget
+        let pinned = context.totals.pinnedBytes
+        let headRoom = Self.headRoom(ofLimit: budget.limit, pinned: pinned)
+        guard budget.reserved + pinned + bytes + headRoom <= budget.limit else { return false }
+        let isShared = budget.hasShare(for: bytes, beside: own)
+        let margin = isShared ? 0 : headRoom
+        let excess = max(
+            context.totals.diskBytes + budget.reserved + bytes + margin - budget.limit,
+            bytes + min(margin, Self.leastRoom) - budget.room)
+        return try excess <= 0
+            || step(context, toFree: excess, sparesNewest: false, upTo: isShared ? lastTurn : 0).entries > 0
     }
 
     /// Whether an entry of `cost` bytes that is not pinned would stay if all others went that may go.

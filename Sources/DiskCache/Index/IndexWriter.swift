@@ -134,14 +134,14 @@ struct IndexWriter {
     // MARK: - Order of eviction
 
     /// What has been in a queue for longest, and its key.
-    func oldest(in queue: EvictionQueue) throws -> (entry: QueuedEntry<Int64>, key: String)? {
+    func oldest(in queue: EvictionQueue) throws -> (entry: QueuedEntry<Int64>, key: String, turn: Int64)? {
         let statement = try db.cachedStatement(sql: Self.oldestStatement)
         return try statement.first([queue.rawValue]) { row in
             let key: String = row[1]
             let entry = QueuedEntry<Int64>(
                 id: row[0], hash: ExactText(key).hashValue, cost: row[2],
                 place: QueuePlace(queue: queue, frequency: UInt8(clamping: row[3] as Int64)))
-            return (entry, key)
+            return (entry, key, row[4])
         }
     }
 
@@ -153,7 +153,7 @@ struct IndexWriter {
     }
 
     static let oldestStatement = """
-        SELECT id, key, cost, frequency FROM entries WHERE queue = ? AND pinned = 0 ORDER BY turn, id LIMIT 1
+        SELECT id, key, cost, frequency, turn FROM entries WHERE queue = ? AND pinned = 0 ORDER BY turn, id LIMIT 1
         """
 
     private func write(_ row: EntryRow) throws {

@@ -7,32 +7,42 @@ import Primitives
 ///
 /// Bytes come from one thread at a time; everything else may be called on any thread.
 public final class Reservation: Sendable {
-    private enum Phase: Sendable {
+    enum Phase: Sendable {
         case idle(IncomingBody)
         /// Some thread is receiving.
         case receiving
         case ended
     }
 
-    private struct State: Sendable {
+    struct State: Sendable {
         var key: CacheKey
         var phase: Phase
         /// What the byte budget has promised to this body.
-        var reserved: Int64 = 0
+        var promise = ByteBudget.Promise()
         var length: Int64 = 0
+        /// How many bytes were announced. What comes beyond them is of unknown length.
+        var announced: Int64 = 0
+        /// See ``Eviction/makeRoom(_:forUnknownLength:beside:upTo:)``; `nil` until room had to be made.
+        var lastTurn: Int64?
+
+        /// Takes the promise out, to be released.
+        mutating func takePromise() -> ByteBudget.Promise {
+            defer { promise = ByteBudget.Promise() }
+            return promise
+        }
     }
 
     /// What has come so far, for those who read along.
     public let body: GrowingBody
     private let kind: Entry.Kind
-    private let url: String?
+    let url: String?
     /// Whether the entry will be pinned; `nil`: as the one that it replaces.
-    private let pinned: Bool?
+    let pinned: Bool?
     private let flight: Int
     private let purged: PurgeMark
-    private let parts: CacheParts
-    private let writer: Writer
-    private let state: Locked<State>
+    let parts: CacheParts
+    let writer: Writer
+    let state: Locked<State>
 
     init(_ flight: Flight, pinned: Bool?, parts: CacheParts, writer: Writer) {
         self.pinned = pinned
@@ -82,8 +92,11 @@ public final class Reservation: Sendable {
         if !tags.isEmpty { parts.flights.add(tags, to: flight) }
     }
 
-    /// Says how many bytes will come, and reserves room for all of them: a body that does not fit fails before it is
-    /// sent. It may wait while older entries make room.
+    /// Says how many bytes will come: a body that does not fit fails before it is sent. Room is reserved as the bytes
+    /// come.
+    ///
+    /// Without this the length is unknown, and so is that of bytes beyond `length`: such a body gets free room and its
+    /// share, for which no entry goes that is read, and is refused when that is not enough (see ``ByteBudget``).
     ///
     /// Throws ``DiskCacheError/entryTooLarge(limit:)``, ``DiskCacheError/noSpace`` and
     /// ``DiskCacheError/reservationEnded``.
@@ -94,11 +107,13 @@ public final class Reservation: Sendable {
                 throw .entryTooLarge(limit: parts.configuration.entryLimit)
             }
             let budget = parts.budget
-            if !budget.couldHold(length, asPinned: false) {
+            let cost = EntryRow.cost(bodyLength: length, isFile: body.isFile || length > parts.inlineLimit, url: url)
+            if !budget.couldHold(cost, asPinned: false) {
                 // The index is only asked for who would have room, were it pinned.
-                guard budget.couldHold(length, asPinned: true), try willBePinned() else { throw .noSpace }
+                guard budget.couldHold(cost, asPinned: true), try willBePinned() else { throw .noSpace }
             }
             try body.expect(length: length)
+            state.withLock { $0.announced = length }
         }
     }
 
@@ -110,7 +125,9 @@ public final class Reservation: Sendable {
     /// there is nothing left to do but to abandon.
     public func receive(_ bytes: UnsafeRawBufferPointer) throws(DiskCacheError) {
         try withBody { body throws(DiskCacheError) in
-            try reserve(forLength: body.length + Int64(bytes.count), ahead: body.length, body)
+            let length = body.length + Int64(bytes.count)
+            let isKnown = length <= state.withLock { $0.announced }
+            try reserve(forLength: length, ahead: body.length, isKnown: isKnown, body)
             try body.append(bytes)
         }
     }
@@ -197,21 +214,20 @@ public final class Reservation: Sendable {
 
     /// Forgets what came, and gives its room back. Does nothing once it was published or abandoned.
     public func abandon() {
-        let (body, reserved, ends) = state.withLock { state -> (IncomingBody?, Int64, Bool) in
+        let (body, promise, ends) = state.withLock { state -> (IncomingBody?, ByteBudget.Promise, Bool) in
             switch state.phase {
-            case .ended: return (nil, 0, false)
+            case .ended: return (nil, ByteBudget.Promise(), false)
             case .receiving:
                 // The thread that receives finds out when it is done, and discards the body.
                 state.phase = .ended
-                return (nil, 0, true)
+                return (nil, ByteBudget.Promise(), true)
             case .idle(let body):
                 state.phase = .ended
-                defer { state.reserved = 0 }
-                return (body, state.reserved, true)
+                return (body, state.takePromise(), true)
             }
         }
         body?.discard()
-        if reserved > 0 { parts.budget.release(reserved) }
+        parts.budget.release(promise)
         if ends { parts.flights.end(flight) }
     }
 
@@ -238,17 +254,17 @@ public final class Reservation: Sendable {
     }
 
     private func giveBack(_ body: IncomingBody) {
-        let (isAbandoned, reserved) = state.withLock { state -> (Bool, Int64) in
+        let promise = state.withLock { state -> ByteBudget.Promise? in
             state.length = body.length
             guard case .ended = state.phase else {
                 state.phase = .idle(body)
-                return (false, 0)
+                return nil
             }
-            defer { state.reserved = 0 }
-            return (true, state.reserved)
+            return state.takePromise()
         }
-        if isAbandoned { body.discard() }
-        if reserved > 0 { parts.budget.release(reserved) }
+        guard let promise else { return }
+        body.discard()
+        parts.budget.release(promise)
     }
 
     /// Checks the length and the content, reserves what is missing to the exact cost, and closes the body.
@@ -259,7 +275,7 @@ public final class Reservation: Sendable {
                 throw .lengthMismatch(expected: expectedLength, received: body.length)
             }
             try body.check(as: kind)
-            try reserve(forLength: body.length, ahead: 0, body)
+            try reserve(forLength: body.length, ahead: 0, isKnown: true, body)
             sealed = try body.seal()
         }
         guard let sealed, take() != nil else {
@@ -275,45 +291,11 @@ public final class Reservation: Sendable {
         completion: @escaping @Sendable (Result<Outcome, DiskCacheError>) -> Void
     ) {
         let (parts, flight) = (parts, flight)
-        let reserved = state.withLock { state in
-            defer { state.reserved = 0 }
-            return state.reserved
-        }
+        let promise = state.withLock { $0.takePromise() }
         writer.submit(bodyBytes: bodyBytes, work) { result in
-            if reserved > 0 { parts.budget.release(reserved) }
+            parts.budget.release(promise)
             parts.flights.end(flight)
             completion(result)
         }
-    }
-
-    private func willBePinned() throws(DiskCacheError) -> Bool {
-        if let pinned { return pinned }
-        return try parts.reader.row(forKey: key.text)?.entry.pinned == true
-    }
-
-    /// Makes sure that room is reserved for a body of that length, and for what usually follows `ahead` bytes.
-    private func reserve(forLength length: Int64, ahead: Int64, _ body: IncomingBody) throws(DiskCacheError) {
-        guard length <= parts.configuration.entryLimit else {
-            throw .entryTooLarge(limit: parts.configuration.entryLimit)
-        }
-        let reserved = state.withLock { $0.reserved }
-        let isFile = body.isFile || length > parts.inlineLimit
-        let needed = EntryRow.cost(bodyLength: length, isFile: isFile, url: url) - reserved
-        guard needed > 0 else { return }
-        // In steps, so that a large body does not ask for each of its pieces.
-        let step = ahead == 0 ? needed : max(needed, min(ahead, 1 << 20))
-        if step > needed, parts.budget.reserve(step) { return add(step) }
-        while !parts.budget.reserve(needed) {
-            let hasRoom = try writer.perform(makesRoom: true) { [pinned, key] context in
-                let pinned = try pinned ?? context.index.row(forKey: key.text)?.entry.pinned ?? false
-                return try context.eviction.makeRoom(context, for: needed, asPinned: pinned)
-            }
-            guard hasRoom else { throw .noSpace }
-        }
-        add(needed)
-    }
-
-    private func add(_ reserved: Int64) {
-        state.withLock { $0.reserved += reserved }
     }
 }

@@ -44,7 +44,8 @@ extension GatewayCall {
     private func live(_ shared: FetchFlight.Shared, _ status: CacheStatus, now: Timestamp, isOwn: Bool) {
         var status = status
         let head = shared.head
-        status.isStored = isOwn
+        // Without a length nobody knows yet whether there is room for all of it.
+        status.isStored = isOwn && shared.length != nil
         status.ttl = head.remaining(
             for: cacheRequest, expiry: head.expiryDate(callerTTL: request.ttl), now: now)
         status.key = shared.key

@@ -26,6 +26,7 @@ struct DiskUseTests {
                 for number in start..<(start + 250) {
                     let url = "https://api.example.com/v1/items/\(generator.next())?page=\(number)"
                     let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url)
+                    try reservation.expect(length: Int64(length))
                     try reservation.receive(body)
                     // What has expired goes first, in the order of expiry.
                     let ttl = isEvictedAtRandom ? Int64(generator.next() % 1_000_000) : 1_000_000

@@ -63,6 +63,7 @@ struct LimitTests {
                         let reservation = cache.reserve(try .data("\(worker)-\(round)"), kind: .data)
                         let done = Gate()
                         do {
+                            try reservation.expect(length: Int64(7000 * (round % 5 + 1)))
                             for _ in 0...(round % 5) { try reservation.receive(Array(longText(7000).utf8)) }
                             reservation.publish(EntryMetadata(ttl: .seconds(10))) { _ in done.open() }
                         } catch DiskCacheError.noSpace {
@@ -77,7 +78,7 @@ struct LimitTests {
             }
             #expect(peak.withLock { $0 } <= limit)
             #expect(peak.withLock { $0 } > limit / 2)
-            #expect(refused.value < 100)
+            #expect(refused.value < 200)
             #expect(cache.parts.budget.reserved == 0)
             #expect(cache.parts.budget.used == cache.totals.diskBytes)
             #expect(try cache.findings() == [])
@@ -108,6 +109,7 @@ struct LimitTests {
             #expect(throws: DiskCacheError.noSpace) { try besidePinned.expect(length: 750_000) }
             #expect(try cache.keys() == ["other", "pinned"])
             let inFlight = cache.reserve(try .data("k"), kind: .data)
+            try inFlight.expect(length: 600_000)
             try inFlight.receive([UInt8](repeating: 1, count: 600_000))
             #expect(try cache.keys() == ["pinned"])
             let besideFlight = cache.reserve(try .data("l"), kind: .data)

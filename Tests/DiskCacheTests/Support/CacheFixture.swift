@@ -59,6 +59,7 @@ extension DiskCache {
         var metadata = EntryMetadata(ttl: ttl)
         change(&metadata)
         let reservation = reserve(.url(canonical: url), kind: kind, url: url, tags: tags)
+        try reservation.expect(length: Int64(body.utf8.count))
         try reservation.receive(Array(body.utf8))
         return try await reservation.publish(metadata).entry
     }
@@ -72,6 +73,7 @@ extension DiskCache {
         var metadata = EntryMetadata(ttl: ttl)
         change(&metadata)
         let reservation = reserve(try .data(key), kind: .data, tags: tags, pinned: metadata.pinned)
+        try reservation.expect(length: Int64(body.utf8.count))
         try reservation.receive(Array(body.utf8))
         return try await reservation.publish(metadata).entry
     }

@@ -13,6 +13,8 @@ public final class ScriptedFTPOrigin: Sendable {
         public var passivePort: UInt16?
         /// After how many bytes of a file the data connection is reset; `nil`, the default, for never.
         public var cutAfter: Int?
+        /// Whether `SIZE` tells how long a file is; `true` by default. Without it the length is unknown.
+        public var tellsSize = true
         /// Whether `QUIT` gets its answer; `true` by default. Without it the control connection just stays open.
         public var answersQuit = true
 
@@ -102,7 +104,7 @@ private final class Session {
             let port = behaviour.passivePort ?? own
             let address = behaviour.passiveAddress.split(separator: ".").joined(separator: ",")
             try reply("227 passive (\(address),\(port >> 8),\(port & 0xff))")
-        case "SIZE": try replyAboutFile(argument) { "213 \($0.count)" }
+        case "SIZE" where behaviour.tellsSize: try replyAboutFile(argument) { "213 \($0.count)" }
         case "MDTM": try replyAboutFile(argument) { _ in "213 20260101000000" }
         case "REST":
             restart = Int(argument) ?? 0
