@@ -25,6 +25,13 @@ schemathesis.openapi.format(
 RULES = ["192.0.2.1", "192.0.2.0/24", "[2001:db8::1]:8080", "files.internal", "*.example.com:443", "*"]
 schemathesis.openapi.format("origin-rule", st.sampled_from(RULES))
 
+# A text of JSON in a query parameter; the schema of what it says is an annotation.
+VALUES = st.one_of(st.text(max_size=5), st.integers(-1000, 1000), st.booleans())
+schemathesis.openapi.format(
+    "params-text",
+    st.dictionaries(st.text("abcä ", max_size=5), st.one_of(VALUES, st.lists(VALUES, max_size=3)), max_size=5).map(json.dumps),
+)
+
 # What stands for "*/*" below.
 schemathesis.openapi.media_type("application/octet-stream", st.binary(min_size=1, max_size=2000))
 
@@ -60,6 +67,7 @@ def before_load_schema(context, raw_schema):
     JSON text, whatever its media type. The answer to who listens to events has no end, which Schemathesis would wait for.
     """
     lead_home(raw_schema)
+    put_back(raw_schema)
     paths = raw_schema["paths"]
     any_type = [paths["/entries/{key}/content"]["put"]["requestBody"], raw_schema["components"]["requestBodies"]["ForOrigin"]]
     for body in any_type:
@@ -77,6 +85,29 @@ def before_load_schema(context, raw_schema):
         paths[f"/fetch/{ORIGIN}/{root}{{name}}"] = copy
 
 
+def put_back(value):
+    """Says in OpenAPI's words what openapi.yaml leaves to its own, for generators of clients.
+
+    `x-also` is another form that a value may have, `x-itemSchema` the schema of a line, `x-pattern` a pattern. `*/*` covers
+    bytes.
+    """
+    if isinstance(value, dict) and "*/*" in value:
+        value.pop("application/octet-stream", None)
+    for key, member in list(value.items() if isinstance(value, dict) else enumerate(value)):
+        if not isinstance(member, (dict, list)):
+            continue
+        put_back(member)
+        if isinstance(member, list):
+            continue
+        if "x-pattern" in member:
+            member["pattern"] = member.pop("x-pattern")
+        if "x-also" in member:
+            also = member.pop("x-also")
+            value[key] = {"anyOf": [member, also]}
+        if key in ("application/x-ndjson", "application/jsonl"):
+            member["schema"] = member.pop("x-itemSchema")
+
+
 def lead_home(value):
     """Has each example in a part of the document lead to our origin."""
     items = value.items() if isinstance(value, dict) else enumerate(value)
@@ -86,6 +117,12 @@ def lead_home(value):
         elif isinstance(member, str) and key not in ("description", "summary"):
             for host in ("https://api.example.com", "https://example.com"):
                 value[key] = value[key].replace(host, ORIGIN)
+
+
+@schemathesis.hook
+def filter_case(context, case):
+    """A request may have fields that this document does not know: all of them go to the origin."""
+    return not any(name.lower().startswith("x-schemathesis-unknown") for name in case.headers or {})
 
 
 @schemathesis.hook
@@ -115,7 +152,7 @@ def before_call(context, case, kwargs):
     query.pop("cursor", None)
     # Parameters are parameters of a URL.
     if case.operation.path == "/entries" and "url" not in query:
-        query.pop("params", None)
+        query.pop("urlParams", None)
     if case.method.upper() == "DELETE" and case.operation.path == "/entries":
         # What to remove has to be said, and all of it is not some of it.
         filters = set(query) - {"all", "dryRun"}

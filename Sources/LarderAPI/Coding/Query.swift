@@ -10,6 +10,8 @@ struct Query {
     /// - Throws: 400 when the query cannot be decoded, or a name comes twice or is not among `known`.
     init(_ raw: String?, known: Set<String>) throws(Problem) {
         for (name, value) in try FormDecoding.pairs(raw ?? "", subject: "query") {
+            // Generated clients have variables of their own that are called params.
+            let name = name == "urlParams" ? "params" : name
             guard known.contains(name) else {
                 let list = known.sorted().joined(separator: ", ")
                 throw .invalid(

@@ -84,17 +84,16 @@ private struct Reader {
     }
 
     private func field(_ name: String, _ field: JSON, in place: String) -> APIDescription.Field {
-        // What is written as JSON within a text has its schema one level further down.
-        let schema = field["schema"] ?? field["content"]?.members.first?.value["schema"]
-        return APIDescription.Field(
-            name: name, place: place, isRequired: field["required"] == true, text: field.text(of: "description"),
-            schema: schema ?? .null)
+        APIDescription.Field(
+            name: name, alias: field["x-alias"]?.stringValue, place: place, isRequired: field["required"] == true,
+            text: field.text(of: "description"), schema: field["schema"] ?? .null)
     }
 
     private func content(of value: JSON) -> [APIDescription.Content] {
         (value["content"] ?? .null).members.map { member in
             APIDescription.Content(
-                mediaType: member.name, schema: member.value["schema"] ?? .null, examples: examples(of: member.value))
+                mediaType: member.name, schema: member.value["schema"] ?? .null,
+                itemSchema: member.value["x-itemSchema"], examples: examples(of: member.value))
         }
     }
 

@@ -43,6 +43,8 @@ struct APIDescription: Sendable {
     /// A parameter, or a field of an answer.
     struct Field: Sendable {
         let name: String
+        /// The other name that it has; `nil` when it has one only.
+        let alias: String?
         /// `path`, `query` or `header`.
         let place: String
         let isRequired: Bool
@@ -63,6 +65,8 @@ struct APIDescription: Sendable {
         let mediaType: String
         /// A JSON Schema.
         let schema: JSON
+        /// The schema of each element, where the body is a sequence (lines, events); `nil` where it is none.
+        let itemSchema: JSON?
         let examples: [Example]
     }
 

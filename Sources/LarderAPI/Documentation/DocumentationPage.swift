@@ -92,7 +92,8 @@ struct DocumentationPage {
     }
 
     private func field(_ field: APIDescription.Field) -> HTML {
-        let notes: [HTML] = ["in the \(field.place)", SchemaHTML.line(field.schema)]
+        var notes: [HTML] = ["in the \(field.place)", SchemaHTML.line(field.schema)]
+        if let alias = field.alias { notes.append("or <code>\(alias)</code>") }
         return SchemaHTML.row(
             field.name, notes: field.isRequired ? notes + ["required"] : notes, text: field.text, details: "")
     }
@@ -131,8 +132,9 @@ struct DocumentationPage {
                 "<figure><figcaption>Example\(example.title.isEmpty ? "" : ": " + example.title)</figcaption>\n"
                     + "<pre><code>\(example.value.readableText)</code></pre></figure>\n" as HTML
             }
+            let items: HTML = form.itemSchema.map { ", of \(SchemaHTML.line($0)) each" } ?? ""
             return """
-                <p><code>\(form.mediaType)</code>: \(SchemaHTML.line(form.schema))</p>
+                <p><code>\(form.mediaType)</code>: \(SchemaHTML.line(form.schema))\(items)</p>
                 \(Markdown.html(form.schema["description"]?.stringValue ?? ""))\(SchemaHTML.details(form.schema))\
                 \(examples.joined())
                 """

@@ -7,7 +7,8 @@ enum SchemaHTML {
 
     /// `integer, 1 to 1000, default 100`; a schema that has a name is a link to it.
     static func line(_ schema: JSON) -> HTML {
-        ([kind(schema)] + limits(schema)).joined(separator: ", ")
+        let also: [HTML] = schema["x-also"].map { ["or \(line($0))"] } ?? []
+        return ([kind(schema)] + limits(schema) + also).joined(separator: ", ")
     }
 
     /// The properties, and those of alternatives and elements that have no name; nothing when there are none.
@@ -72,6 +73,9 @@ enum SchemaHTML {
         }
         return types.map { type -> HTML in
             if type == "array", let items = schema["items"] { return "array of \(kind(items))" }
+            if type == "string", let inner = schema["contentSchema"] {
+                return "string with the JSON text of \(kind(inner))"
+            }
             return "\(type)"
         }.joined(separator: " or ")
     }
@@ -89,7 +93,9 @@ enum SchemaHTML {
             case (nil, nil): break
             }
         }
-        if let pattern = schema["pattern"]?.stringValue { limits.append("as <code>\(pattern)</code>") }
+        if let pattern = (schema["pattern"] ?? schema["x-pattern"])?.stringValue {
+            limits.append("as <code>\(pattern)</code>")
+        }
         if let value = schema["default"] { limits.append("default <code>\(value.readableText)</code>") }
         return limits
     }

@@ -69,6 +69,11 @@ struct DocumentationPageTests {
             ("{type: array, items: {type: string}, maxItems: 3}", "array of string, at most 3 elements"),
             ("{enum: [a, b]}", "<code>a</code> or <code>b</code>"), ("{const: true}", "<code>true</code>"),
             ("{oneOf: [{type: 'null'}, {$ref: '#/a/B'}]}", "null or <a href=\"#schema-B\">B</a>"),
+            ("{type: integer, minimum: 0, x-also: {type: string}}", "integer, at least 0, or string"),
+            (
+                "{type: string, contentSchema: {$ref: '#/a/B'}}",
+                "string with the JSON text of <a href=\"#schema-B\">B</a>"
+            ),
             ("{type: string, pattern: '^<a>$'}", "string, as <code>^&lt;a&gt;$</code>"), ("{description: x}", "any"),
         ])
     func schemas(schema: String, words: String) throws {

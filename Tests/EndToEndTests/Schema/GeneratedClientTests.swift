@@ -31,6 +31,62 @@ struct GeneratedClientTests {
         return faults
     }
 
+    @Test("No schema has several types beside null")
+    func types() throws {
+        let faults = try Self.faults { path, value in
+            (value["type"]?.arrayValue ?? []).count { $0 != .string("null") } > 1
+        }
+        #expect(faults == [])
+    }
+
+    @Test("Every enumeration says its type")
+    func enumerations() throws {
+        let faults = try Self.faults { path, value in value["enum"]?.arrayValue != nil && value["type"] == nil }
+        #expect(faults == [])
+    }
+
+    @Test("An integer that may exceed 2³¹ is an int64")
+    func integers() throws {
+        var count = 0
+        let faults = try Self.faults { path, value in
+            let types = value["type"].map { $0.arrayValue ?? [$0] } ?? []
+            guard types.contains(.string("integer")) else { return false }
+            count += 1
+            let isSmall = value["maximum"]?.numberValue.map { $0 < 2_147_483_648 } ?? false
+            return !isSmall && value["format"] != .string("int64")
+        }
+        #expect(faults == [])
+        #expect(count > 30)
+    }
+
+    @Test("A number has 64 bits, too")
+    func numbers() throws {
+        let faults = try Self.faults { path, value in
+            value["type"] == .string("number") && value["format"] != .string("double")
+        }
+        #expect(faults == [])
+    }
+
+    @Test("Only a plain text has a pattern")
+    func patterns() throws {
+        let faults = try Self.faults { path, value in
+            value["pattern"]?.stringValue != nil
+                && (value["format"] == .string("date-time") || value["type"]?.arrayValue != nil)
+        }
+        #expect(faults == [])
+    }
+
+    @Test("A parameter has a schema instead of content, and a header is no array")
+    func parameters() throws {
+        let faults = try Self.faults { path, value in
+            guard let place = value["in"]?.stringValue, value["name"] != nil, place != "body" else { return false }
+            if path.hasPrefix("/components/securitySchemes") { return false }
+            let isArray = value["schema"]?["type"] == .string("array")
+            return value["content"] != nil || value["schema"] == nil || (place == "header" && isArray)
+        }
+        #expect(faults == [])
+    }
+
     @Test("No schema has a default where a value that is left out means that nothing changes")
     func defaults() throws {
         // The server does the same for these, whether they are sent or not.
@@ -40,6 +96,18 @@ struct GeneratedClientTests {
             return isSchema && value["default"] != nil && !known.contains { path.hasSuffix($0) }
         }
         #expect(faults == [])
+    }
+
+    @Test("Every operation documents the answers that come before any call, and those of its tokens")
+    func statuses() throws {
+        let document = try OpenAPIDocument.repository()
+        for operation in document.operations {
+            let place = document.root["paths"]?[operation.path]?[operation.method.lowercased()]
+            var expected: Set<Int> = [400, 408, 414, 431, 503]
+            if place?["security"] != nil { expected.formUnion([401, 403, 421, 429]) }
+            if place?["requestBody"] != nil, operation.passedOn == nil { expected.insert(413) }
+            #expect(expected.subtracting(operation.responses.keys) == [], "\(operation.id)")
+        }
     }
 
     @Test("A download with the declared defaults keeps an entry as it is: pinned, and fresh as long")
@@ -95,6 +163,24 @@ struct GeneratedClientTests {
                 "PATCH", "/entries/\(md5(url))", fields: [.contentType: "application/json"],
                 body: Array(#"{"ttl": 5}"#.utf8))
             #expect(try await server.get("/entries/\(md5(url))").member("pinned") == true)
+        }
+    }
+
+    @Test("The query parameter params has another name, which generated clients can use")
+    func urlParams() async throws {
+        try await TestServer.with { (server) async throws in
+            let query = "url=http://h.example/&urlParams=\(#"{"a": 1}"#.percentEncoded)"
+            let stored = try await server.client.request(
+                "PUT", "/json?\(query)&ttl=60", fields: [.contentType: "application/json"], body: Array("[1]".utf8))
+            #expect(try stored.member("url") == "http://h.example/?a=1")
+            for name in ["params", "urlParams"] {
+                let same = "url=http://h.example/&\(name)=\(#"{"a": 1}"#.percentEncoded)"
+                #expect(try await server.get("/json?\(same)").text == "[1]")
+                #expect(try await server.get("/explain?\(same)").member("hit") == true)
+                #expect(try await server.get("/entries?\(same)").member("entries")?.arrayValue?.count == 1)
+            }
+            let twice = try await server.get("/json?\(query)&params=\(#"{"a": 1}"#.percentEncoded)")
+            #expect(twice.status == 400)
         }
     }
 }

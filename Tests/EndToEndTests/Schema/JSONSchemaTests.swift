@@ -30,6 +30,7 @@ struct JSONSchemaTests {
         Case(#"{"exclusiveMinimum": 0}"#, valid: ["0.001"], invalid: ["0", "-1"]),
         Case(#"{"minLength": 1, "maxLength": 2}"#, valid: ["\"a\"", "\"ää\"", "5"], invalid: ["\"\"", "\"abc\""]),
         Case(#"{"pattern": "^a+$"}"#, valid: ["\"aa\"", "7"], invalid: ["\"ab\"", "\"\""]),
+        Case(#"{"x-pattern": "^a+$"}"#, valid: ["\"aa\"", "7"], invalid: ["\"ab\""]),
         Case(#"{"pattern": "a"}"#, valid: ["\"bab\""], invalid: ["\"bbb\""]),
         Case(
             #"{"format": "date-time"}"#,
@@ -59,6 +60,17 @@ struct JSONSchemaTests {
         Case(#"{"allOf": [{"type": "integer"}, {"minimum": 3}]}"#, valid: ["3"], invalid: ["2", "3.5"]),
         Case(#"{"anyOf": [{"type": "integer"}, {"minimum": 3}]}"#, valid: ["1", "3.5"], invalid: ["2.5"]),
         Case(#"{"oneOf": [{"type": "integer"}, {"minimum": 3}]}"#, valid: ["1", "3.5"], invalid: ["2.5", "3"]),
+        Case(#"{"not": {"type": "integer"}}"#, valid: ["1.5", "null"], invalid: ["1"]),
+        Case(#"{"contains": {"type": "integer"}}"#, valid: ["[\"a\", 1]", "5"], invalid: ["[]", "[1.5]"]),
+        Case(
+            #"{"dependentRequired": {"a": ["b"]}}"#, valid: ["{}", #"{"b": 1}"#, #"{"a": 1, "b": 1}"#, "5"],
+            invalid: [#"{"a": 1}"#]),
+        Case(
+            #"{"contentMediaType": "application/json", "contentSchema": {"type": "integer"}}"#,
+            valid: ["\"1\"", "5"], invalid: ["\"true\"", "\"{\""]),
+        Case(
+            #"{"type": "integer", "maximum": 3, "x-also": {"type": "string", "maxLength": 1}}"#,
+            valid: ["3", "\"4\""], invalid: ["4", "\"44\"", "null"]),
         Case(
             ##"{"$ref": "#/definitions/name", "maxLength": 3}"##, valid: ["\"abc\""],
             invalid: ["\"\"", "\"abcd\"", "1"]),
@@ -112,6 +124,9 @@ struct JSONSchemaTests {
             #"{"pattern": "("}"#,
             #"{"format": "date"}"#,
             #"{"anyOf": []}"#,
+            #"{"type": "string", "x-also": {"typ": "integer"}}"#,
+            #"{"contentSchema": {"type": "integer"}}"#,
+            #"{"contentMediaType": "text/csv", "contentSchema": true}"#,
             #"{"items": 5}"#,
             #""string""#,
         ])

@@ -91,7 +91,9 @@ extension OpenAPIDocument {
         // A path that takes the rest of the target takes its query too.
         let split = operation.takesRest ? 0 : 1
         let query = exchange.target.split(separator: "?", maxSplits: split).dropFirst().first ?? ""
-        let documented = Set(operation.parameters.filter { $0.location == "query" }.map(\.name))
+        let documented = Set(
+            operation.parameters.filter { $0.location == "query" }.flatMap { [$0.name] + ($0.alias.map { [$0] } ?? []) }
+        )
         for pair in query.split(separator: "&") {
             let name = String(pair.prefix { $0 != "=" })
             if !documented.contains(name) { violations.append("took the parameter \(name), which is not documented") }

@@ -17,7 +17,7 @@ struct OpenAPIDocument: Sendable {
         let path: String
         /// Those of the path item too.
         let parameters: [Parameter]
-        /// By media type; empty when it takes none.
+        /// By media type; empty when it takes none. That of JSON lines is the schema of a line.
         let requestContent: [String: JSONSchema]
         let responses: [Int: Response]
         /// What somebody else answers and this call passes on; `nil` when all answers are the server's own.
@@ -57,6 +57,8 @@ struct OpenAPIDocument: Sendable {
     /// A parameter in the path, the query or the header.
     struct Parameter: Sendable {
         let name: String
+        /// The other name that it has, `x-alias`; `nil` when it has one only.
+        let alias: String?
         /// `path`, `query` or `header`.
         let location: String
         let isRequired: Bool
@@ -176,16 +178,24 @@ private struct Reader {
         guard let name = parameter["name"]?.stringValue, let location = parameter["in"]?.stringValue else {
             throw fault(place, "a parameter without name or place")
         }
-        // A parameter that is JSON text (`params`) has its schema under `content`.
-        let schema = parameter["schema"] ?? parameter["content"]?["application/json"]?["schema"]
-        guard let schema else { throw fault(place, "the parameter \(name) has no schema") }
+        guard let schema = parameter["schema"] else { throw fault(place, "the parameter \(name) has no schema") }
         return OpenAPIDocument.Parameter(
-            name: name, location: location, isRequired: parameter["required"]?.boolValue ?? false,
+            name: name, alias: parameter["x-alias"]?.stringValue, location: location,
+            isRequired: parameter["required"]?.boolValue ?? false,
             isRest: parameter["x-rest-of-target"]?.boolValue ?? false, schema: try JSONSchema(schema, in: root))
     }
 
     private func content(_ content: JSONValue?, _ place: String) throws -> [String: JSONSchema] {
-        try (content?.objectValue ?? [:]).mapValues { try JSONSchema($0["schema"] ?? .bool(true), in: root) }
+        var schemas: [String: JSONSchema] = [:]
+        for (type, media) in content?.objectValue ?? [:] {
+            let isLines = MediaType(type).isJSONLines
+            // OpenAPI 3.2 has `itemSchema` for what a body is a sequence of.
+            let item = try media["x-itemSchema"].map { try JSONSchema($0, in: root) }
+            if isLines, item == nil { throw fault(place, "\(type) has no x-itemSchema") }
+            schemas[type] =
+                try item.flatMap { isLines ? $0 : nil } ?? JSONSchema(media["schema"] ?? .bool(true), in: root)
+        }
+        return schemas
     }
 
     func resolve(_ value: JSONValue, _ place: String) throws -> JSONValue {

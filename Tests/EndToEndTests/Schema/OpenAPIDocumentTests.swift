@@ -31,7 +31,9 @@ struct OpenAPIDocumentTests {
                 '200':
                   description: Lines.
                   content:
-                    application/x-ndjson: {schema: {$ref: '#/components/schemas/Thing'}}
+                    application/x-ndjson:
+                      schema: {type: string}
+                      x-itemSchema: {$ref: '#/components/schemas/Thing'}
           /things/all:
             delete:
               operationId: deleteAll

@@ -9,6 +9,13 @@ indirect enum SchemaRule: Sendable {
     case all([[SchemaRule]])
     case any([[SchemaRule]])
     case one([[SchemaRule]])
+    case not([SchemaRule])
+    /// `contains`: at least one item fits.
+    case contains([SchemaRule])
+    /// `dependentRequired`: where the member is, the others are too.
+    case dependent([String: [String]])
+    /// `contentMediaType: application/json` with `contentSchema`: a text that is JSON.
+    case jsonText([SchemaRule])
     /// `properties`, `additionalProperties` and `required`.
     case members(named: [String: [SchemaRule]], others: [SchemaRule]?, required: [String])
     case memberNames([SchemaRule])
@@ -66,10 +73,11 @@ struct SchemaCompiler {
     /// Keywords that say something to a reader and demand nothing.
     private static let annotations: Set<String> = [
         "title", "description", "default", "example", "examples", "deprecated", "readOnly", "writeOnly", "$comment",
+        "x-enum-varnames",
     ]
     /// Formats that are not checked: what they promise is for the reader.
     private static let uncheckedFormats: Set<String> = [
-        "uri", "uri-reference", "iri", "int32", "int64", "double", "binary", "origin-rule",
+        "uri", "uri-reference", "iri", "int32", "int64", "double", "binary", "origin-rule", "params-text",
     ]
 
     init(document: JSONValue) {
@@ -78,8 +86,13 @@ struct SchemaCompiler {
 
     mutating func compile(_ schema: JSONValue, at path: String) throws -> [SchemaRule] {
         if case .bool(let allowed) = schema { return allowed ? [] : [.never] }
-        guard case .object(let keywords) = schema else {
+        guard case .object(var keywords) = schema else {
             throw JSONSchema.Fault(path: path, reason: "\(schema) is no schema")
+        }
+        // The document's own keyword: the other form that a value may have. Client generators need a single type.
+        if let also = keywords.removeValue(forKey: "x-also") {
+            let main = try compile(.object(keywords), at: path)
+            return [.any([main, try compile(also, at: "\(path)/x-also")])]
         }
         var rules: [SchemaRule] = []
         for (keyword, argument) in keywords.sorted(by: { $0.key < $1.key }) {
@@ -116,6 +129,19 @@ struct SchemaCompiler {
             return try list(argument, at: path).map { [.any($0)] }
         case "oneOf":
             return try list(argument, at: path).map { [.one($0)] }
+        case "not":
+            return [.not(try compile(argument, at: path))]
+        case "contains":
+            return [.contains(try compile(argument, at: path))]
+        case "dependentRequired":
+            return argument.objectValue.map { members in
+                [.dependent(members.mapValues { ($0.arrayValue ?? []).compactMap(\.stringValue) })]
+            }
+        case "contentMediaType":
+            guard argument.stringValue == "application/json", let schema = siblings["contentSchema"] else { return nil }
+            return [.jsonText(try compile(schema, at: path))]
+        case "contentSchema":
+            return siblings["contentMediaType"] == nil ? nil : []
         case "properties", "additionalProperties", "required":
             let keywords = ["properties", "additionalProperties", "required"].filter { siblings[$0] != nil }
             return keyword == keywords.first ? try members(siblings, at: path).map { [$0] } : []
@@ -133,7 +159,8 @@ struct SchemaCompiler {
             return argument.numberValue.map { [.range(-.infinity, $0)] }
         case "exclusiveMinimum":
             return argument.numberValue.map { [.greater(than: $0)] }
-        case "pattern":
+        // `x-pattern` stands where Go's clients cannot apply a pattern: to a time, and to a text that may be null.
+        case "pattern", "x-pattern":
             return argument.stringValue.flatMap { (try? Regex($0)) == nil ? nil : [.pattern($0)] }
         case "format":
             guard let format = argument.stringValue else { return nil }
