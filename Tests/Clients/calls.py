@@ -1,18 +1,13 @@
-"""Makes real calls with the generated Python client: calls.py LARDER, where LARDER is the executable.
+"""Makes real calls with the generated Python client, beside what world.py starts.
 
-scripts/check-clients runs it, with the folder of the generated package in PYTHONPATH. It starts an origin and a server
-with tokens on loopback, on a temporary directory, and ends both. It exits with 1 at the first answer that is wrong.
+scripts/check-clients runs it, with the folder of the generated package in PYTHONPATH. It exits with 1 at the first answer
+that is wrong.
 """
 
 import hashlib
-import http.server
 import io
 import json
-import re
-import subprocess
-import sys
-import tempfile
-import threading
+import os
 
 from larder_client import AuthenticatedClient, Client
 from larder_client import models as m
@@ -24,48 +19,6 @@ from larder_client.api.json import get_json, put_json
 from larder_client.api.namespaces import get_namespace, list_namespaces, put_namespace, remove_namespace
 from larder_client.api.service import get_liveness, get_metrics, get_open_api, get_readiness, get_stats, trim_memory
 from larder_client.types import File
-
-
-class Origin(http.server.BaseHTTPRequestHandler):
-    """Answers each path with a JSON object that names it."""
-
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self):
-        body = json.dumps({"path": self.path}).encode()
-        self.send_response(404 if self.path.startswith("/missing") else 200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Cache-Control", "max-age=60")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *arguments):
-        pass
-
-
-def start(larder, directory, port):
-    """The server, and a client of it with a token for everything."""
-    made = subprocess.run(
-        [larder, "token", "create", "--tokens-file", f"{directory}/tokens", "--name", "check", "--namespace", "*"]
-        + [word for scope in ("read", "download", "write", "purge", "admin") for word in ("--scope", scope)],
-        check=True, capture_output=True, text=True,
-    )
-    server = subprocess.Popen(
-        [larder, "serve", "--port", "0", "--directory", f"{directory}/cache", "--tokens-file", f"{directory}/tokens",
-         "--allow-origin", f"127.0.0.1:{port}", "--disk-limit", "4GiB", "--log-format", "json"],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    )
-    lines = []
-    for line in server.stdout:
-        lines.append(line)
-        found = re.search(r'"message":"listening".*"url":"([^"]*)"', line)
-        if found:
-            # What else it says must not fill the pipe.
-            threading.Thread(target=server.stdout.read, daemon=True).start()
-            token = made.stdout.split()[-1]
-            return server, AuthenticatedClient(base_url=found.group(1), token=token, timeout=60)
-    sys.exit("the server did not start:\n" + "".join(lines))
 
 
 def equal(found, expected):
@@ -220,25 +173,16 @@ def purges(client, entry):
 
 
 def main():
-    origin = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Origin)
-    threading.Thread(target=origin.serve_forever, daemon=True).start()
-    url = f"http://127.0.0.1:{origin.server_port}"
-    with tempfile.TemporaryDirectory() as directory:
-        server, client = start(sys.argv[1], directory, origin.server_port)
-        try:
-            entry = downloads(client, url)
-            lists(client, url, entry)
-            reads(client, entry)
-            stores(client)
-            fetches(client, url)
-            manages(client)
-            serves(client)
-            purges(client, entry)
-        finally:
-            server.terminate()
-            status = server.wait(20)
-    if status:
-        sys.exit(f"the server ended with {status}")
+    origin = os.environ["CHECK_ORIGIN"]
+    client = AuthenticatedClient(base_url=os.environ["CHECK_URL"], token=os.environ["CHECK_TOKEN"], timeout=60)
+    entry = downloads(client, origin)
+    lists(client, origin, entry)
+    reads(client, entry)
+    stores(client)
+    fetches(client, origin)
+    manages(client)
+    serves(client)
+    purges(client, entry)
     print("the Python client downloads, lists, reads, stores, fetches, manages namespaces and purges")
 
 
