@@ -109,7 +109,8 @@ struct SingleFlightTests {
             }
             let running = download(first)
             try await origin.waitForRequests(1)
-            for other in others { #expect(download(other).outcome.elements == ["keyInUse"]) }
+            let refused = "\(DownloadError.keyInUse)"
+            for other in others { #expect(download(other).outcome.elements == [refused]) }
             gate.open()
             try await running.end.wait()
             #expect(running.outcome.elements == ["downloaded"])
