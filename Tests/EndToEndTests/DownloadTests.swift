@@ -189,6 +189,52 @@ struct DownloadTests {
         }
     }
 
+    /// RFC 9110 §15.1 lists the statuses that are heuristically cacheable; RFC 9111 §4.2.2.
+    @Test(
+        "without a ttl and without stated freshness, only a heuristically cacheable status gets the default ttl",
+        arguments: [
+            (200, "", 604_800), (203, "", 604_800), (204, "", 604_800), (201, "", 0), (202, "", 0), (205, "", 0),
+            (207, "", 0), (226, "", 0), (299, "", 0), (202, "max-age=60", 60), (207, "no-cache", 0),
+        ])
+    func heuristicStatuses(status: Int, control: String, seconds: Int) async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            var fields: HTTPFields = control.isEmpty ? [:] : [.cacheControl: control]
+            if status == 205 { fields[.contentLength] = "0" }
+            try connection.respond(status, fields: fields, body: status == 204 || status == 205 ? "" : "x")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let url = JSON.string(origin.url("/job"))
+            let first = try await server.download(["url": url])
+            #expect(try first.member("entry", "status") == .number(status))
+            #expect(try first.member("entry", "expiresInSeconds") == .number(seconds))
+            let second = try await server.download(["url": url])
+            #expect(try second.member("outcome") == (seconds == 0 ? "downloaded" : "cached"))
+            // The caller's own ttl decides for every status.
+            let third = try await server.download(["url": url, "ttl": 30, "refresh": true])
+            #expect(try third.member("entry", "expiresInSeconds") == 30)
+            #expect(try await server.download(["url": url]).member("outcome") == "cached")
+        }
+    }
+
+    @Test("a 304 that states no freshness leaves an answer of status 202 stale")
+    func revalidated202() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            let isConditional = request["If-None-Match"] != nil
+            try connection.respond(
+                isConditional ? 304 : 202, fields: [.eTag: "\"1\""], body: isConditional ? "" : "soon")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let call: JSON = ["url": .string(origin.url("/job"))]
+            for outcome in ["downloaded", "revalidated", "revalidated"] as [JSON] {
+                let reply = try await server.download(call)
+                #expect(try reply.member("outcome") == outcome)
+                #expect(try reply.member("entry", "state") == "stale")
+            }
+        }
+    }
+
     @Test("a caller's ttl overrules the origin, and 0 is stored but stale at once")
     func callersTTL() async throws {
         let origin = try ScriptedOrigin { _, connection in

@@ -15,7 +15,7 @@ extension Flight {
         }
         let now = tools.clock.now()
         let record = OriginRecord(url: head.effectiveURL, fields: head.fields)
-        var metadata = EntryMetadata(ttl: lifetime(head.fields, now: now))
+        var metadata = EntryMetadata(ttl: lifetime(of: head.status, head.fields, now: now))
         metadata.fields = Self.bounded(record.text)
         metadata.status = head.status
         metadata.contentType = Self.bounded(head.fields[.contentType])
@@ -49,7 +49,7 @@ extension Flight {
         record.update(from: head.fields)
         var fields = record.freshness
         for name in [HTTPField.Name.date, .age] { fields[values: name] = head.fields[values: name] }
-        var refresh = EntryRefresh(ttl: lifetime(fields, now: now))
+        var refresh = EntryRefresh(ttl: lifetime(of: held.status, fields, now: now))
         refresh.fields = Self.bounded(record.text)
         // A tag that names other bytes leaves the one that is stored in its place.
         refresh.etag = validators.mayBeReplaced(byTagOf: head.fields) ? Self.bounded(head.fields[.eTag]) : nil
@@ -81,13 +81,15 @@ extension Flight {
         depart(held: nil)
     }
 
-    /// The caller's ttl; else the origin's own freshness; else the default. An origin that forbids keeping or reusing
-    /// gets an entry that is stale at once.
-    private func lifetime(_ fields: HTTPFields, now: Timestamp) -> Duration {
+    /// The caller's ttl; else the origin's own freshness; else the default, if the status is heuristically cacheable
+    /// (RFC 9110 §15.1). Everything else is stale at once: what an origin forbids to keep or to reuse, and answers such
+    /// as 201, 202 and 207 that are about this one request, because the next request may get another answer.
+    private func lifetime(of status: Int, _ fields: HTTPFields, now: Timestamp) -> Duration {
         if let ttl = request.ttl { return ttl }
         let control = CacheControl(fields)
         if control.noStore || control.noCache { return .zero }
-        return FreshnessLifetime(fields, receivedAt: now)?.remaining ?? tools.options.defaultTTL
+        if let stated = FreshnessLifetime(fields, receivedAt: now) { return stated.remaining }
+        return Freshness.heuristicStatuses.contains(status) ? tools.options.defaultTTL : .zero
     }
 
     /// What an origin says about its body is kept when it is of a sensible length: a row of the index, an answer's head
