@@ -38,28 +38,33 @@ extension DiskCache {
     ///
     /// It goes in steps, between which others write. `completion` gets the number of entries, once all of them are gone
     /// for good; after an error some may be gone.
+    ///
+    /// - Parameter condition: must hold when the removal begins, or nothing is removed and `completion` gets
+    ///   ``DiskCacheError/conditionFailed``. Where nothing matches it does not count. `nil`: none.
     public func remove(
-        matching filter: EntryFilter, completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void
+        matching filter: EntryFilter, condition: RemovalCondition? = nil,
+        completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void
     ) {
-        remove(matching: [filter], completion: completion)
+        purge([filter], sparing: nil, condition: condition, limit: Self.stepLimit, completion)
     }
 
-    /// Removes every entry that matches any of `filters`, as ``remove(matching:completion:)`` does for one: for all of
-    /// them at the same instant. Without filters nothing is removed.
+    /// Removes every entry that matches any of `filters`, as ``remove(matching:condition:completion:)`` does for one:
+    /// for all of them at the same instant. Without filters nothing is removed.
     ///
     /// - Parameters:
     ///   - filters: of which some match what is to be removed.
     ///   - reservation: what is being received there will be kept all the same: an answer is not to be kept from
     ///     being stored by what it itself makes invalid.
-    ///   - completion: see ``remove(matching:completion:)``.
+    ///   - completion: see ``remove(matching:condition:completion:)``.
     public func remove(
         matching filters: [EntryFilter], sparing reservation: Reservation? = nil,
         completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void
     ) {
-        purge(filters, sparing: reservation?.number(in: parts), limit: Self.stepLimit, completion)
+        purge(
+            filters, sparing: reservation?.number(in: parts), condition: nil, limit: Self.stepLimit, completion)
     }
 
-    /// ``remove(matching:completion:)``, and waits.
+    /// ``remove(matching:condition:completion:)``, and waits.
     @discardableResult
     public func remove(matching filter: EntryFilter) async throws(DiskCacheError) -> Int {
         try await remove(matching: [filter])
@@ -118,10 +123,11 @@ extension DiskCache {
 
     /// Begins a purge, and goes on until it is done.
     private func purge(
-        _ filters: [EntryFilter], sparing spared: Int?, limit: Int,
+        _ filters: [EntryFilter], sparing spared: Int?, condition: RemovalCondition?, limit: Int,
         _ completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void
     ) {
         let begin: @Sendable (WriteContext, Timestamp) throws -> (Purge, Int) = { context, now in
+            try context.check(condition, filters, now: now)
             // By the same instant as the rows: what is removed here must not be published again.
             try context.purgeFlights(filters, sparing: spared, now: now)
             let purge = Purge(filters: filters, now: now, lastVersion: context.totals.sequence)
@@ -135,7 +141,7 @@ extension DiskCache {
                 }
             case .failure(let error):
                 stepEnded(.failure(error), removed: 0, limit: limit, nil, completion) { [self] in
-                    purge(filters, sparing: spared, limit: $1, completion)
+                    purge(filters, sparing: spared, condition: condition, limit: $1, completion)
                 }
             }
         }
@@ -239,7 +245,29 @@ extension DiskCache {
     }
 }
 
+/// What must hold of the entry of a key when a removal begins.
+public struct RemovalCondition: Sendable {
+    /// The key.
+    public var key: String
+    /// Sees the entry, or that there is none. It must not wait.
+    public var holds: @Sendable (Entry?) -> Bool
+
+    /// A condition on the entry of a key.
+    public init(key: String, holds: @escaping @Sendable (Entry?) -> Bool) {
+        self.key = key
+        self.holds = holds
+    }
+}
+
 extension WriteContext {
+    /// Throws ``DiskCacheError/conditionFailed`` when the condition does not hold and there is something to remove.
+    fileprivate func check(_ condition: RemovalCondition?, _ filters: [EntryFilter], now: Timestamp) throws {
+        guard let condition, !condition.holds(try index.row(forKey: condition.key)?.entry) else { return }
+        for filter in filters where try !index.rows(EntryQuery(filter, now: now), limit: 1).isEmpty {
+            throw DiskCacheError.conditionFailed
+        }
+    }
+
     /// Removes what `query` finds, at most `limit`, after so many others; how many.
     fileprivate func remove(_ query: EntryQuery, limit: Int, _ telling: BulkRemoval, after count: Int) throws -> Int {
         // From here to the end of the transaction, with its commit and the checkpoint that may follow.

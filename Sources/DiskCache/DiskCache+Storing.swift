@@ -36,10 +36,13 @@ extension DiskCache {
     ///   - addingTags: beside those it has, or those that `tags` gives it.
     ///   - pinned: whether eviction spares it.
     ///   - fields: makes the new ``Entry/fields`` of the entry as it is; `nil`: they stay.
-    ///   - completion: gets the changed entry, or `nil` when there is none (any more), once that is durable.
+    ///   - condition: sees the entry at the instant of its change; when it returns `false` nothing is changed. It must
+    ///     not wait. `nil`: none.
+    ///   - completion: gets the changed entry, or `nil` when there is none (any more), once that is durable; or
+    ///     ``DiskCacheError/conditionFailed``.
     public func update(
         _ key: String, ttl: Duration? = nil, tags: [String]? = nil, addingTags: [String] = [], pinned: Bool? = nil,
-        fields: (@Sendable (Entry) -> String?)? = nil,
+        fields: (@Sendable (Entry) -> String?)? = nil, condition: (@Sendable (Entry?) -> Bool)? = nil,
         completion: @escaping @Sendable (Result<Entry?, DiskCacheError>) -> Void
     ) {
         writer.submit(
@@ -47,6 +50,7 @@ extension DiskCache {
                 // First what was noted before: this has the last word.
                 try context.flushAccess(only: key)
                 guard let row = try context.index.row(forKey: key) else { return nil }
+                if let condition, !condition(row.entry) { throw DiskCacheError.conditionFailed }
                 if let ttl, ttl <= .zero, row.entry.kind == .json || row.entry.kind == .data {
                     try context.remove(row)
                     return nil
@@ -64,7 +68,7 @@ extension DiskCache {
             }, completion: completion)
     }
 
-    /// ``update(_:ttl:tags:addingTags:pinned:fields:completion:)``, and waits.
+    /// ``update(_:ttl:tags:addingTags:pinned:fields:condition:completion:)``, and waits.
     public func update(
         _ key: String, ttl: Duration? = nil, tags: [String]? = nil, pinned: Bool? = nil
     ) async throws(DiskCacheError) -> Entry? {

@@ -23,8 +23,11 @@ extension Gateway {
     /// Sets by hand until when a stored response is fresh, and its tags and whether it is pinned; what is `nil` stays.
     ///
     /// The ttl counts for everyone from now on, until the origin says something again.
+    ///
+    /// - Parameter condition: sees the entry at the instant of its change; when it returns `false` nothing is changed
+    ///   and `completion` gets `DiskCacheError.conditionFailed`. `nil`: none.
     public func update(
-        _ key: String, ttl: Duration?, tags: [String]?, pinned: Bool?,
+        _ key: String, ttl: Duration?, tags: [String]?, pinned: Bool?, condition: (@Sendable (Entry?) -> Bool)? = nil,
         completion: @escaping @Sendable (Result<Entry?, DiskCacheError>) -> Void
     ) {
         let isTTLSet = ttl != nil
@@ -36,7 +39,7 @@ extension Gateway {
                 }
                 head.isExpirySet = true
                 return head.text
-            }, completion: completion)
+            }, condition: condition, completion: completion)
     }
 
     /// Removes what a change at the origin has made wrong (RFC 9111 §4.4, RFC 9875 §3); `completion` comes once that is

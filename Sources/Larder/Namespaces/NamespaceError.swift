@@ -20,6 +20,8 @@ public enum NamespaceError: Error, Hashable, Sendable {
     case notAllowed(NamespaceAuthority)
     /// Too many have ended and still are used.
     case busy
+    /// The condition of the change did not hold.
+    case conditionFailed
     /// The server stops.
     case stopping
     /// Its directory cannot be used.
@@ -58,6 +60,7 @@ extension NamespaceError: CustomStringConvertible {
                 + "namespace"
         case .notAllowed: "to change more of a namespace than its version takes the scope admin"
         case .busy: "too many namespaces that were removed or begun anew are still in use; ask again"
+        case .conditionFailed: "the condition does not hold"
         case .stopping: "the server is stopping"
         case .cache(let error): error.description
         case .registry(let reason): "the namespaces could not be written down: \(reason)"

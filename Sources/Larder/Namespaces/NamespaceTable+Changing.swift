@@ -13,15 +13,18 @@ extension NamespaceTable {
     ///
     /// - Parameters:
     ///   - authority: of who asks.
+    ///   - condition: is told whether the namespace is there, at the instant of the change; when it returns `false`
+    ///     nothing is changed, and `completion` gets ``NamespaceError/conditionFailed``. `nil`: none.
     ///   - completion: called once it is so, after a restart too, and has the room that it is to have; or after two
     ///     seconds, when others still have to give that up.
     public func put(
         _ name: String, _ change: NamespaceChange, by authority: NamespaceAuthority,
+        condition: (@Sendable (_ exists: Bool) -> Bool)? = nil,
         completion: @escaping @Sendable (Result<(Namespace, Outcome), NamespaceError>) -> Void
     ) {
         queue.async { [self] in
             do throws(NamespaceError) {
-                let (namespace, outcome) = try put(name, change, authority)
+                let (namespace, outcome) = try put(name, change, authority, condition)
                 if outcome == .unchanged { return completion(.success((namespace, outcome))) }
                 whenSettled(namespace) { completion(.success((namespace, outcome))) }
             } catch {
@@ -34,25 +37,28 @@ extension NamespaceTable {
     ///
     /// - Parameters:
     ///   - authority: of who asks.
+    ///   - condition: see ``put(_:_:by:condition:completion:)``; it is not asked where there is no such namespace.
     ///   - completion: gets how many entries it had.
     public func remove(
-        _ name: String, by authority: NamespaceAuthority,
+        _ name: String, by authority: NamespaceAuthority, condition: (@Sendable (_ exists: Bool) -> Bool)? = nil,
         completion: @escaping @Sendable (Result<Int64, NamespaceError>) -> Void
     ) {
         queue.async { [self] in
-            let result = Result { () throws(NamespaceError) in try remove(name, authority) }
+            let result = Result { () throws(NamespaceError) in try remove(name, authority, condition) }
             completion(result)
             settle()
         }
     }
 
     private func put(
-        _ name: String, _ change: NamespaceChange, _ authority: NamespaceAuthority
+        _ name: String, _ change: NamespaceChange, _ authority: NamespaceAuthority,
+        _ condition: (@Sendable (_ exists: Bool) -> Bool)?
     ) throws(NamespaceError) -> (Namespace, Outcome) {
         let (before, current) = try unlessStopped(name)
         let old = before.records[name]
         let needed = change.authority(over: old?.settings)
         if authority < needed { throw .notAllowed(needed) }
+        if let condition, !condition(old != nil) { throw .conditionFailed }
         var registry = before
         let isAnew = try registry.put(
             name, change, layout: tools.configuration.layout, limit: tools.namespaceLimit)
@@ -80,11 +86,14 @@ extension NamespaceTable {
         return (namespace, old == nil ? .made : isAnew ? .begunAnew(entries: entries) : .changed)
     }
 
-    private func remove(_ name: String, _ authority: NamespaceAuthority) throws(NamespaceError) -> Int64 {
+    private func remove(
+        _ name: String, _ authority: NamespaceAuthority, _ condition: (@Sendable (_ exists: Bool) -> Bool)?
+    ) throws(NamespaceError) -> Int64 {
         if authority < .operator { throw .notAllowed(.operator) }
         let (before, current) = try unlessStopped(name)
         var registry = before
         try registry.remove(name)
+        if let condition, !condition(true) { throw .conditionFailed }
         try file.save(registry)
         let entries = current?.cache.totals.entries ?? 0
         switchTo(registry, name, nil)

@@ -20,6 +20,14 @@ enum BodyDecoding {
         mediaType == nil || mediaType == "application/json" || mediaType?.hasSuffix("+json") == true
     }
 
+    /// Throws 415 for a Content-Type that ``json(_:contentType:)`` takes for no body.
+    static func checkJSON(contentType: String?) throws(Problem) {
+        let type = mediaType(contentType)
+        guard isJSON(type) || isForm(type) else {
+            throw .unsupportedMediaType(contentType, expected: "application/json")
+        }
+    }
+
     /// A JSON body, of a call that takes nothing else.
     static func json(_ body: [UInt8], contentType: String?) throws(Problem) -> JSON {
         let type = mediaType(contentType)

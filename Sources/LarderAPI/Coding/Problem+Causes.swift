@@ -62,9 +62,7 @@ extension Problem {
             self = .invalid(
                 "the cursor does not belong to this query; give back nextCursor with the same filters and sort",
                 pointer: "/cursor")
-        case .conditionFailed:
-            self.init(
-                status: 412, detail: "the entry is not in the state that the request wants")
+        case .conditionFailed: self = .preconditionFailed
         case .closed: self = .stopping
         // Not 503, which asks the client to try again in a second: an operator has to do something first.
         case .indexLost, .inUse, .notACache, .newerFormat, .invalidNamespace, .versionChanged, .reservationEnded,
@@ -85,6 +83,7 @@ extension Problem {
                 status: 403, detail: error.description,
                 fields: [.wwwAuthenticate: AccessGate.challenge("insufficient_scope", "scope=\"\(Scope.admin)\"")])
         case .busy: self.init(status: 503, detail: error.description)
+        case .conditionFailed: self = .preconditionFailed
         case .stopping: self = .stopping
         case .cache(let error): self.init(error)
         case .registry, .registryRefused: self.init(status: 500, detail: error.description)

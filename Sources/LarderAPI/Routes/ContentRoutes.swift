@@ -129,13 +129,11 @@ struct ContentRoutes: Sendable {
         metadata.contentType = contentType
         metadata.tags = try query.tags()?.sorted() ?? []
         metadata.pinned = try query.bool("pinned") ?? false
-        let condition = ConditionalRequest(
-            head.request.fields(named: ConditionalRequest.fieldNames), method: .put, now: service.clock.now())
         let upload = Upload(
             cache: head.cache,
             reservation: head.cache.reserve(
                 key, kind: .data, tags: metadata.tags ?? [], pinned: metadata.pinned),
-            metadata: metadata, condition: condition)
+            metadata: metadata, condition: WriteCondition(head.request, at: service.clock.now()))
         return try upload.plan(head, service: service)
     }
 
@@ -154,7 +152,7 @@ struct ContentRoutes: Sendable {
         let upload = Upload(
             cache: head.cache,
             reservation: head.cache.reserve(.url(canonical: url.string), kind: .json, url: url.string),
-            metadata: metadata, condition: nil)
+            metadata: metadata, url: url.string, condition: WriteCondition(head.request, at: service.clock.now()))
         return try upload.plan(head, service: service)
     }
 }

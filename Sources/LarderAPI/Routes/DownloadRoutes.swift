@@ -18,7 +18,7 @@ struct DownloadRoutes: Sendable {
             Route("POST", "/downloads", .download, .collecting("downloadAll", limit: Self.batchLimit, downloadAll)),
             Route("GET", "/downloads", .read, .calling("listDownloads", list)),
             Route("GET", "/downloads/:key", .read, .answering("getDownload", get)),
-            Route("DELETE", "/downloads/:key", .download, .calling("cancelDownload", cancel)),
+            Route("DELETE", "/downloads/:key", .download, .calling("cancelDownload", checking: checkCancel, cancel)),
         ]
     }
 
@@ -102,8 +102,14 @@ struct DownloadRoutes: Sendable {
         return .json(try json(status, in: head.namespace))
     }
 
-    private func cancel(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
+    /// The conditions of a cancellation. A download that has ended is answered with 409, whatever they are.
+    private func checkCancel(_ head: Endpoint.Head) throws(Problem) {
         _ = try head.query()
+        let runs = head.namespace.downloads.status(of: head.parameter("key"))?.state == .running
+        try WriteCondition(head.request, at: clock.now())?.check(untagged: runs)
+    }
+
+    private func cancel(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
         let key = head.parameter("key")
         switch head.namespace.downloads.cancel(key) {
         case .cancelled(let status):

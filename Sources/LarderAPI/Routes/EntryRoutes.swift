@@ -13,10 +13,12 @@ struct EntryRoutes: Sendable {
     var routes: [Route] {
         [
             Route("GET", "/entries", .read, .calling("listEntries", list)),
-            Route("DELETE", "/entries", .purge, .calling("removeEntries", removeAll)),
+            Route("DELETE", "/entries", .purge, .calling("removeEntries", checking: checkSelection, removeAll)),
             Route("GET", "/entries/:key", .read, .calling("getEntry", get)),
-            Route("PATCH", "/entries/:key", .write, .collecting("updateEntry", limit: Self.changeLimit, update)),
-            Route("DELETE", "/entries/:key", .purge, .calling("removeEntry", remove)),
+            Route(
+                "PATCH", "/entries/:key", .write,
+                .collecting("updateEntry", limit: Self.changeLimit, checking: checkUpdate, update)),
+            Route("DELETE", "/entries/:key", .purge, .calling("removeEntry", checking: checkKey, remove)),
         ]
     }
 
@@ -54,8 +56,25 @@ struct EntryRoutes: Sendable {
         }
     }
 
-    private func update(_ head: Endpoint.Head, _ body: [UInt8], _ call: Call) throws(Problem) {
+    /// The conditions of a change or a removal of the entry of a key, before a body is asked for.
+    private func checkKey(_ head: Endpoint.Head) throws(Problem) {
         _ = try head.query()
+        try WriteCondition(head.request, at: clock.now())?.check(head.parameter("key"), in: head.cache)
+    }
+
+    private func checkUpdate(_ head: Endpoint.Head) throws(Problem) {
+        // RFC 9110 §13.2.1: what is wrong with the rest of the head goes before the conditions.
+        try BodyDecoding.checkJSON(contentType: head.request.field("Content-Type"))
+        try checkKey(head)
+    }
+
+    /// The conditions of a request, for the transaction of its change; `nil` when it makes none.
+    private func condition(_ head: Endpoint.Head) -> (@Sendable (Entry?) -> Bool)? {
+        guard let condition = WriteCondition(head.request, at: clock.now()) else { return nil }
+        return { condition.holds(for: $0) }
+    }
+
+    private func update(_ head: Endpoint.Head, _ body: [UInt8], _ call: Call) throws(Problem) {
         let json = try BodyDecoding.json(body, contentType: head.request.field("Content-Type"))
         let fields = try JSONFields(json, known: ["ttl", "tags", "pinned"])
         let ttl = try fields.ttl("ttl")
@@ -63,6 +82,7 @@ struct EntryRoutes: Sendable {
         let pinned = try fields.bool("pinned")
         let key = head.parameter("key")
         let namespace = head.namespace
+        let condition = condition(head)
         namespace.cache.findEntry(key) { result in
             let held: Entry
             switch result {
@@ -71,7 +91,7 @@ struct EntryRoutes: Sendable {
             case .failure(let error): return call.respond(Problem(error))
             }
             let removes = ttl == .zero && (held.kind == .json || held.kind == .data)
-            namespace.gateway.update(key, ttl: ttl, tags: tags, pinned: pinned) { result in
+            namespace.gateway.update(key, ttl: ttl, tags: tags, pinned: pinned, condition: condition) { result in
                 switch result {
                 case .success(let entry?):
                     call.changed(key)
@@ -85,11 +105,12 @@ struct EntryRoutes: Sendable {
     }
 
     private func remove(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
-        _ = try head.query()
         let key = head.parameter("key")
+        let condition = condition(head)
         if CacheKey(key)?.form == .url {
             // What was downloaded or stored under the URL, and every response to it.
-            head.cache.remove(matching: EntryFilter(md5: key)) { result in
+            let condition = condition.map { RemovalCondition(key: key, holds: $0) }
+            head.cache.remove(matching: EntryFilter(md5: key), condition: condition) { result in
                 switch result {
                 case .success(0): call.respond(Problem.noEntry)
                 case .success(let count): call.respondRemoved(count, key)
@@ -98,7 +119,8 @@ struct EntryRoutes: Sendable {
             }
             return
         }
-        head.cache.remove(key) { result in
+        // Where nothing is held the answer is 404, whatever the conditions.
+        head.cache.remove(key, condition: { $0 == nil || condition?($0) ?? true }) { result in
             switch result {
             case .success(true): call.respondRemoved(1, key)
             case .success(false): call.respond(Problem.noEntry)
@@ -107,9 +129,16 @@ struct EntryRoutes: Sendable {
         }
     }
 
-    private func removeAll(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
-        let query = try head.query(Self.filterNames.union(["all", "dryRun"]))
-        let filter = try Self.filter(query)
+    /// The conditions of a removal by a filter: the collection has neither ETag nor date.
+    private func checkSelection(_ head: Endpoint.Head) throws(Problem) {
+        _ = try Self.selection(head)
+        try WriteCondition(head.request, at: clock.now())?.check(untagged: true)
+    }
+
+    /// Which entries a removal selects, and whether they are only counted.
+    private static func selection(_ head: Endpoint.Head) throws(Problem) -> (filter: EntryFilter, isDryRun: Bool) {
+        let query = try head.query(filterNames.union(["all", "dryRun"]))
+        let filter = try filter(query)
         let all = try query.bool("all") ?? false
         guard all || filter != .all else {
             throw .invalid("say what to remove, by a filter or by all=true", pointer: "/all")
@@ -117,7 +146,12 @@ struct EntryRoutes: Sendable {
         guard !all || filter == .all else {
             throw .invalid("all=true and a filter contradict each other", pointer: "/all")
         }
-        if try query.bool("dryRun") ?? false {
+        return (filter, try query.bool("dryRun") ?? false)
+    }
+
+    private func removeAll(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
+        let (filter, isDryRun) = try Self.selection(head)
+        if isDryRun {
             return try call.respondInTurn { () throws(Problem) in
                 do throws(DiskCacheError) {
                     return .removed(try head.cache.count(matching: filter))

@@ -11,15 +11,18 @@ struct NamespaceRoutes: Sendable {
     private static let changeLimit = 64 << 10
 
     let namespaces: NamespaceTable
+    let clock: any WallClock
 
     var routes: [Route] {
         [
             Route("GET", "/namespaces", .admin, .answering("listNamespaces", list), in: .server),
             Route("GET", "/namespaces/:name", .read, .answering("getNamespace", get), in: .inPath),
             Route(
-                "PUT", "/namespaces/:name", .purge, .collecting("putNamespace", limit: Self.changeLimit, put),
+                "PUT", "/namespaces/:name", .purge,
+                .collecting("putNamespace", limit: Self.changeLimit, checking: check, put), in: .inPath),
+            Route(
+                "DELETE", "/namespaces/:name", .admin, .calling("removeNamespace", checking: check, remove),
                 in: .inPath),
-            Route("DELETE", "/namespaces/:name", .admin, .calling("removeNamespace", remove), in: .inPath),
         ]
     }
 
@@ -35,12 +38,25 @@ struct NamespaceRoutes: Sendable {
         return .json(namespace.json)
     }
 
-    private func put(_ head: Endpoint.Head, _ body: [UInt8], _ call: Call) throws(Problem) {
+    /// The conditions of a change, before a body is asked for.
+    private func check(_ head: Endpoint.Head) throws(Problem) {
         _ = try head.query()
+        let exists = namespaces.find(try Self.name(head)) != nil
+        try WriteCondition(head.request, at: clock.now())?.check(untagged: exists)
+    }
+
+    /// The conditions of a request, for the instant of its change; `nil` when it makes none.
+    private func condition(_ head: Endpoint.Head) -> (@Sendable (_ exists: Bool) -> Bool)? {
+        guard let condition = WriteCondition(head.request, at: clock.now()) else { return nil }
+        return { condition.holds(forUntagged: $0) }
+    }
+
+    private func put(_ head: Endpoint.Head, _ body: [UInt8], _ call: Call) throws(Problem) {
         let name = try Self.name(head)
         let contentType = head.request.field("Content-Type")
         let json = try body.isEmpty ? JSON.object([]) : BodyDecoding.json(body, contentType: contentType)
-        namespaces.put(name, try NamespaceChange(json), by: head.visitor.authority) { result in
+        let change = try NamespaceChange(json)
+        namespaces.put(name, change, by: head.visitor.authority, condition: condition(head)) { result in
             switch result {
             case .success((let namespace, let outcome)):
                 switch outcome {
@@ -56,9 +72,8 @@ struct NamespaceRoutes: Sendable {
     }
 
     private func remove(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
-        _ = try head.query()
         let name = try Self.name(head)
-        namespaces.remove(name, by: head.visitor.authority) { result in
+        namespaces.remove(name, by: head.visitor.authority, condition: condition(head)) { result in
             switch result {
             case .success(let entries):
                 call.changed("namespace removed", count: Int(entries))

@@ -1,5 +1,4 @@
 import DiskCache
-import HTTPCaching
 import Larder
 import MicroHTTPD
 import Primitives
@@ -9,12 +8,21 @@ final class Upload: BodySink {
     private let cache: DiskCache
     private let reservation: Reservation
     private let metadata: EntryMetadata
-    private let condition: ConditionalRequest?
+    /// The canonical URL that the key is made of; `nil` for a key of the caller's own.
+    private let url: String?
+    private let condition: WriteCondition?
 
-    init(cache: DiskCache, reservation: Reservation, metadata: EntryMetadata, condition: ConditionalRequest?) {
+    /// - Parameters:
+    ///   - url: the canonical URL that the key is made of; `nil` for a key of the caller's own.
+    ///   - condition: the request's own on what is held; `nil`: it makes none.
+    init(
+        cache: DiskCache, reservation: Reservation, metadata: EntryMetadata, url: String? = nil,
+        condition: WriteCondition?
+    ) {
         self.cache = cache
         self.reservation = reservation
         self.metadata = metadata
+        self.url = url
         self.condition = condition
     }
 
@@ -30,22 +38,29 @@ final class Upload: BodySink {
     /// What becomes of the request whose body this is.
     func plan(_ head: Endpoint.Head, service: LarderService) throws(Problem) -> Endpoint.Plan {
         do throws(Problem) {
-            try Self.check(head.request)
+            return try checkedPlan(head, service: service)
         } catch {
             reservation.abandon()
             throw error
         }
-        if metadata.ttl <= .zero {
-            reservation.abandon()
-            return Endpoint.Plan(body: .none) { [self] (call) throws(Problem) in
-                removeInstead(call, clock: service.clock)
-            }
-        }
-        if let length = head.request.declaredLength {
+    }
+
+    private func checkedPlan(_ head: Endpoint.Head, service: LarderService) throws(Problem) -> Endpoint.Plan {
+        try Self.check(head.request)
+        let removes = metadata.ttl <= .zero
+        if !removes, let length = head.request.declaredLength {
             do {
                 try reservation.expect(length: length)
             } catch {
                 throw Problem(error)
+            }
+        }
+        // RFC 9110 §13.2.1: after all that the head alone can be refused for, and before the body is asked for.
+        try condition?.check(reservation.key.text, url: url, in: cache)
+        if removes {
+            reservation.abandon()
+            return Endpoint.Plan(body: .none) { [self] (call) throws(Problem) in
+                removeInstead(call, clock: service.clock)
             }
         }
         return Endpoint.Plan(body: .sink(self)) { [self] (call) throws(Problem) in
@@ -72,7 +87,7 @@ final class Upload: BodySink {
             if let error = error as? DiskCacheError { throw Problem(error) }
             throw .invalid("the body could not be read: \(error)")
         }
-        reservation.publish(metadata, expectedLength: length, condition: isAllowed(at: clock.now())) { result in
+        reservation.publish(metadata, expectedLength: length, condition: isAllowed) { result in
             switch result {
             case .success(let outcome):
                 call.changed(outcome.entry.key)
@@ -85,7 +100,7 @@ final class Upload: BodySink {
     /// A ttl of 0 stores nothing and removes what is there.
     private func removeInstead(_ call: Call, clock: any WallClock) {
         let key = reservation.key.text
-        cache.remove(key, condition: isAllowed(at: clock.now())) { result in
+        cache.remove(key, condition: isAllowed) { result in
             switch result {
             case .success(let removed): call.respondRemoved(removed ? 1 : 0, key)
             case .failure(let error): call.respond(Problem(error))
@@ -93,9 +108,10 @@ final class Upload: BodySink {
         }
     }
 
-    /// The request's own condition on what is there; `nil` when it makes none.
-    private func isAllowed(at now: Timestamp) -> (@Sendable (Entry?) -> Bool)? {
+    /// The request's own condition on what is held, for the transaction of the change; `nil` when it makes none.
+    private var isAllowed: (@Sendable (Entry?) -> Bool)? {
         guard let condition else { return nil }
-        return { condition.evaluate($0?.representation(now: now)) == .proceed }
+        // An entry of another URL with the same MD5 is none.
+        return { [url] entry in condition.holds(for: url == nil || entry?.url == url ? entry : nil) }
     }
 }

@@ -34,7 +34,7 @@ public final class APIServer: Sendable {
             ExplainRoutes(clock: service.clock).routes,
             ContentRoutes(service: service, ready: ready).routes,
             FetchRoutes(ready: ready).routes,
-            NamespaceRoutes(namespaces: service.namespaces).routes,
+            NamespaceRoutes(namespaces: service.namespaces, clock: service.clock).routes,
             EventRoutes(events: service.events, namespaces: service.namespaces, gate: gate).routes,
             DashboardRoutes().routes,
             DocumentationRoutes().routes,

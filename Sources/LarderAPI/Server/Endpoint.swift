@@ -37,6 +37,9 @@ struct Endpoint: Sendable {
         let finish: @Sendable (Call) throws(Problem) -> Void
     }
 
+    /// Looks at the head of a request before its body is asked for.
+    typealias Check = @Sendable (Head) throws(Problem) -> Void
+
     /// A call that has no body and is answered on the spot.
     static func answering(
         _ operation: String, _ answer: @escaping @Sendable (Head) throws(Problem) -> Response
@@ -47,21 +50,29 @@ struct Endpoint: Sendable {
     }
 
     /// A call that has no body and may answer later.
+    ///
+    /// - Parameter check: looks at the head first: what it throws is the answer, and no body is asked for. Checks
+    ///   nothing unless given.
     static func calling(
-        _ operation: String, _ run: @escaping @Sendable (Head, Call) throws(Problem) -> Void
+        _ operation: String, checking check: @escaping Check = { _ in },
+        _ run: @escaping @Sendable (Head, Call) throws(Problem) -> Void
     ) -> Endpoint {
         Endpoint(operation: operation) { (head) throws(Problem) in
-            Plan(body: .none) { (call) throws(Problem) in try run(head, call) }
+            try check(head)
+            return Plan(body: .none) { (call) throws(Problem) in try run(head, call) }
         }
     }
 
     /// A call with a body that is collected in memory, up to `limit` bytes, and may answer later.
+    ///
+    /// - Parameter check: see ``calling(_:checking:_:)``.
     static func collecting(
-        _ operation: String, limit: Int,
+        _ operation: String, limit: Int, checking check: @escaping Check = { _ in },
         _ run: @escaping @Sendable (Head, [UInt8], Call) throws(Problem) -> Void
     ) -> Endpoint {
         Endpoint(operation: operation) { (head) throws(Problem) in
             if let length = head.request.declaredLength, length > limit { throw .tooLarge(limit: limit) }
+            try check(head)
             return Plan(body: .memory(limit: limit)) { (call) throws(Problem) in
                 try run(head, try call.collectedBody(limit: limit), call)
             }
