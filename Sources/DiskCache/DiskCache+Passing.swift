@@ -12,6 +12,8 @@ public struct PassingBody: Sendable {
     public let contentType: String?
     /// See ``Entry/lastModified``.
     public let lastModified: String?
+    /// See ``Entry/expiryDate``.
+    public let expiryDate: Timestamp
 }
 
 /// What ``DiskCache/passing(_:at:mayWait:)`` finds.
@@ -53,7 +55,7 @@ extension DiskCache {
             guard record.isDigest(of: UnsafeRawBufferPointer(rebasing: content[range])) else { return nil }
             let body = PassingBody(
                 bytes: bytes, range: range, digestPrefix: Array(record.digestPrefix), contentType: record.contentType,
-                lastModified: record.lastModified)
+                lastModified: record.lastModified, expiryDate: Timestamp(milliseconds: record.expiry))
             return (body, record.version)
         }
         guard let (body, version) = found else {

@@ -2,7 +2,7 @@
 public enum NamespaceAuthority: Int, Comparable, Sendable {
     /// Begin it anew, by another version: what is in it goes.
     case purger
-    /// Choose what concerns nobody else: its default ttl and its layout.
+    /// Choose what concerns nobody else: its default ttl, its layout, and the caching of its bodies.
     case owner
     /// Make it and remove it, and say what it may take of the server and which origins it may ask.
     case `operator`

@@ -188,6 +188,7 @@ extension NamespaceSettings {
         if let origins {
             members.append(.init("origins", .array(origins.texts.map { .string($0) })))
         }
+        if let contentCaching { members.append(.init("contentCaching", .string(contentCaching.rawValue))) }
         return members
     }
 
@@ -209,6 +210,7 @@ extension NamespaceSettings {
         origins = try value("origins") { json in
             (json.arrayValue?.map { $0.stringValue ?? "" }).flatMap { try? OriginRules($0) }
         }
+        contentCaching = try value("contentCaching") { $0.stringValue.flatMap(ContentCaching.init(rawValue:)) }
     }
 }
 

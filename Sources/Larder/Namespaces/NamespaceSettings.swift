@@ -16,6 +16,9 @@ public struct NamespaceSettings: Hashable, Sendable {
     /// The only origins that are asked, of those that the server may ask; `nil`: all of them.
     public var origins: OriginRules?
 
+    /// For how long caches in front of the server may hand out a body; `nil`: ``ContentCaching/revalidate``.
+    public var contentCaching: ContentCaching?
+
     /// Nothing was chosen.
     public init() {}
 
@@ -37,6 +40,8 @@ public struct NamespaceChange: Hashable, Sendable {
     public var layout: Layout??
     /// See ``NamespaceSettings/origins``.
     public var origins: OriginRules??
+    /// See ``NamespaceSettings/contentCaching``.
+    public var contentCaching: ContentCaching??
 
     /// Nothing changes.
     public init() {}
@@ -50,7 +55,9 @@ public struct NamespaceChange: Hashable, Sendable {
         if (old.diskLimit, old.memoryLimit) != (new.diskLimit, new.memoryLimit) || old.origins != new.origins {
             return .operator
         }
-        return (old.defaultTTL, old.layout) == (new.defaultTTL, new.layout) ? .purger : .owner
+        let isForOwner =
+            (old.defaultTTL, old.layout, old.contentCaching) != (new.defaultTTL, new.layout, new.contentCaching)
+        return isForOwner ? .owner : .purger
     }
 
     /// What the settings become.
@@ -62,6 +69,7 @@ public struct NamespaceChange: Hashable, Sendable {
         if let memoryLimit { settings.memoryLimit = memoryLimit }
         if let layout { settings.layout = layout }
         if let origins { settings.origins = origins }
+        if let contentCaching { settings.contentCaching = contentCaching }
         return settings
     }
 }

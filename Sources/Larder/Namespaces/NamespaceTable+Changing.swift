@@ -81,7 +81,11 @@ extension NamespaceTable {
         let entries = current?.cache.totals.entries ?? 0
         switchTo(registry, name, opened ?? current)
         guard let namespace = opened ?? current else { throw .unknown(name) }
+        let hasOtherAnswers = namespace.options.contentCaching != (record.settings.contentCaching ?? .revalidate)
         namespace.options.settings = record.settings
+        // Answers that are kept ready say it as it was. They go with the entries that they were made of; an answer that
+        // is being made of such an entry is not kept any more.
+        if hasOtherAnswers { namespace.cache.trimMemory(toBytes: 0) }
         if name == LarderService.defaultNamespace { currentDefault.store(namespace.id, ordering: .relaxed) }
         return (namespace, old == nil ? .made : isAnew ? .begunAnew(entries: entries) : .changed)
     }

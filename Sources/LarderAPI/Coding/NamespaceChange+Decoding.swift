@@ -3,13 +3,14 @@ import Larder
 import Primitives
 
 extension NamespaceChange {
-    /// Reads `{version?, defaultTTL?, diskLimit?, memoryLimit?, layout?, origins?}`. What is left out stays as it is;
-    /// `null` goes back to what the server does by itself.
+    /// Reads `{version?, defaultTTL?, diskLimit?, memoryLimit?, layout?, origins?, contentCaching?}`. What is left out
+    /// stays as it is; `null` goes back to what the server does by itself.
     ///
     /// - Throws: 400 that points at the field, also for one that is not known.
     init(_ json: JSON) throws(Problem) {
         let fields = try JSONFields(
-            json, known: ["version", "defaultTTL", "diskLimit", "memoryLimit", "layout", "origins"])
+            json,
+            known: ["version", "defaultTTL", "diskLimit", "memoryLimit", "layout", "origins", "contentCaching"])
         self.init()
         version = try Self.read("version", fields) { (json, pointer) throws(Problem) in
             // Who counts versions may send the number itself.
@@ -29,14 +30,20 @@ extension NamespaceChange {
         }
         diskLimit = try Self.read("diskLimit", fields, Self.size)
         memoryLimit = try Self.read("memoryLimit", fields, Self.size)
-        layout = try Self.read("layout", fields) { (json, pointer) throws(Problem) in
-            guard let layout = json.stringValue.flatMap(Layout.init(rawValue:)) else {
-                let layouts = Layout.allCases.map(\.rawValue).joined(separator: " or ")
-                throw .invalid("layout is \(layouts)", pointer: pointer)
-            }
-            return layout
-        }
+        layout = try Self.read("layout", fields, Self.choice)
         origins = try Self.read("origins", fields, Self.rules)
+        contentCaching = try Self.read("contentCaching", fields, Self.choice)
+    }
+
+    /// One of a few words.
+    private static func choice<Value: RawRepresentable<String> & CaseIterable>(
+        _ json: JSON, _ pointer: String
+    ) throws(Problem) -> Value {
+        guard let value = json.stringValue.flatMap(Value.init(rawValue:)) else {
+            let words = Value.allCases.map(\.rawValue).joined(separator: " or ")
+            throw .invalid("\(pointer.dropFirst()) is \(words)", pointer: pointer)
+        }
+        return value
     }
 
     private static func read<Value>(

@@ -12,26 +12,33 @@ struct PassingAnswers: Sendable {
     private let meter: RequestMetrics.Meter?
     /// What all answers have: what every answer with a body says, and in `Vary` what it depends on.
     private let common: PreparedFields
+    /// The same behind the `Cache-Control` of ``Larder/ContentCaching/revalidate``.
+    private let revalidated: PreparedFields
 
     init(hits: Counter, metrics: RequestMetrics, gate: AccessGate) {
         self.hits = hits
         meter = metrics.meter(operation: "getContent", status: 200)
         let names = [gate.vary(isFetch: false)] + (gate.allowsPages ? ["Origin"] : [])
-        common = PreparedFields(ContentResponse.commonFields + names.map { HTTPField(name: .vary, value: $0) })
+        let fields = ContentResponse.commonFields + names.map { HTTPField(name: .vary, value: $0) }
+        common = PreparedFields(fields)
+        revalidated = PreparedFields(
+            [HTTPField(name: .cacheControl, value: ContentCaching.revalidation)] + fields)
     }
 
     /// The answer to a request that has no field which asks for anything else, where somebody else does not have it.
     ///
-    /// - Parameter cache: that of the namespace that is meant.
-    func answer(_ target: UnsafeRawBufferPointer, in cache: DiskCache, at now: Timestamp) -> ReadyResponse {
+    /// - Parameter namespace: the one that is meant.
+    func answer(_ target: UnsafeRawBufferPointer, in namespace: Namespace, at now: Timestamp) -> ReadyResponse {
         guard let key = Self.key(in: target) else { return .none }
-        switch cache.passing(String(decoding: key, as: UTF8.self), at: now) {
+        switch namespace.cache.passing(String(decoding: key, as: UTF8.self), at: now) {
         case .body(let body):
             meter?.count()
             hits.increment()
+            let caching = namespace.options.contentCaching
+            let control = caching == .revalidate ? nil : caching.cacheControl(until: body.expiryDate, at: now)
             let fields = ContentResponse.preparedFields(
-                digestPrefix: body.digestPrefix, lastModified: body.lastModified, type: body.contentType, common,
-                now: now)
+                digestPrefix: body.digestPrefix, lastModified: body.lastModified, type: body.contentType,
+                cacheControl: control, control == nil ? revalidated : common, now: now)
             return .response(Response(fields: fields, body: .slice(body.bytes, body.range)))
         // The kernel has begun to read it.
         case .onDisk: return .soon
@@ -40,10 +47,11 @@ struct PassingAnswers: Sendable {
     }
 
     /// The same answer, for others to add what it depends on.
-    static func response(_ body: PassingBody, at now: Timestamp) -> Response {
+    static func response(_ body: PassingBody, _ caching: ContentCaching, at now: Timestamp) -> Response {
         let current = SelectedRepresentation(
             digestPrefix: body.digestPrefix, lastModified: body.lastModified, now: now)
-        let fields = ContentResponse.fields(current, type: body.contentType)
+        let control = HTTPField(name: .cacheControl, value: caching.cacheControl(until: body.expiryDate, at: now))
+        let fields = ContentResponse.fields(current, type: body.contentType, control)
         return Response(fields: fields, body: .slice(body.bytes, body.range))
     }
 

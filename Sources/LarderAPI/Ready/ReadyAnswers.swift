@@ -80,7 +80,7 @@ final class ReadyAnswers: Sendable {
         case .outdated(let answer): return forget(answer)
         case nil:
             guard let passing, ttl == nil, !isFetch, let space = namespaces.find(id: namespace) else { return .none }
-            return passing.answer(head.target, in: space.cache, at: now)
+            return passing.answer(head.target, in: space, at: now)
         }
     }
 

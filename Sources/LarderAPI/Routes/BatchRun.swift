@@ -48,7 +48,9 @@ final class BatchRun: Sendable {
         stream.onClose { self.abandon() }
         call.respond(
             Response(
-                status: 200, fields: [.contentType: "application/x-ndjson"], body: .stream(stream, length: nil)))
+                status: 200,
+                fields: [.contentType: "application/x-ndjson", .cacheControl: Response.notStored.value],
+                body: .stream(stream, length: nil)))
         if elements.isEmpty { stream.finish() }
         goOn()
     }

@@ -1,6 +1,7 @@
 import DiskCache
 import HTTPCaching
 import HTTPTypes
+import Larder
 import MicroHTTPD
 import Primitives
 
@@ -16,11 +17,15 @@ struct ContentResponse {
 
     private let entry: Entry
     private let now: Timestamp
+    private let caching: ContentCaching
 
+    /// - Parameter caching: the namespace's. Read it after the entry: a change of it has answers made anew that are kept
+    ///   ready of entries that were read before.
     /// - Throws: 404 for an entry that is no longer fresh, unless the caller takes it all the same.
-    init(_ entry: Entry, allowsStale: Bool, clock: any WallClock) throws(Problem) {
+    init(_ entry: Entry, allowsStale: Bool, caching: ContentCaching, at now: Timestamp) throws(Problem) {
         self.entry = entry
-        now = clock.now()
+        self.now = now
+        self.caching = caching
         guard allowsStale || entry.isFresh(at: now) else {
             throw .notFound("the entry expired at \(entry.expiryDate.rfc3339); stale=true serves it all the same")
         }
@@ -39,11 +44,15 @@ struct ContentResponse {
         case .preconditionFailed:
             throw Problem(status: 412, detail: "the body is not the one that the request wants")
         case .notModified:
-            return Response(status: 304, fields: Self.validatorFields(current), body: .withheld(length: body.length))
+            // RFC 9110 §15.4.5: it says what the 200 would say of caching.
+            var fields = Self.validatorFields(current)
+            fields.append(cacheControl)
+            return Response(status: 304, fields: fields, body: .withheld(length: body.length))
         case .proceed: break
         }
         // A body that /fetch stored is as its origin sent it.
-        var fields = Self.fields(current, type: type ?? entry.contentType, encoding: entry.contentEncoding)
+        var fields = Self.fields(
+            current, type: type ?? entry.contentType, encoding: entry.contentEncoding, cacheControl)
         guard let ranges = ByteRangeSet(requestFields, method: method),
             conditions.allowsRange(of: current, now: now)
         else { return try whole(body, fields) }
@@ -65,27 +74,36 @@ struct ContentResponse {
         Response(status: 200, fields: fields, body: try body.part(0..<body.length))
     }
 
+    private var cacheControl: HTTPField {
+        HTTPField(name: .cacheControl, value: caching.cacheControl(until: entry.expiryDate, at: now))
+    }
+
     /// What an answer with a body says of it.
     ///
     /// - Parameters:
     ///   - type: the media type; `nil`: nobody knows.
     ///   - encoding: how it is encoded.
+    ///   - cacheControl: for how long it may be kept.
     static func fields(
-        _ current: SelectedRepresentation, type: String?, encoding: [HTTPField] = []
+        _ current: SelectedRepresentation, type: String?, encoding: [HTTPField] = [], _ cacheControl: HTTPField
     ) -> HTTPFields {
         // Each is there once: to look for others first, as setting one does, costs more than the rest.
         var fields = validatorFields(current)
         fields.append(HTTPField(name: .contentType, value: type ?? "application/octet-stream"))
         fields.append(contentsOf: encoding)
+        fields.append(cacheControl)
         fields.append(contentsOf: commonFields)
         return fields
     }
 
-    /// The same as ``fields(_:type:encoding:)`` says of a body that is not encoded, prepared.
+    /// The same as ``fields(_:type:encoding:_:)`` says of a body that is not encoded, prepared.
     ///
-    /// - Parameter common: what follows what is said of this body alone.
+    /// - Parameters:
+    ///   - cacheControl: for how long it may be kept; `nil`: `common` says it.
+    ///   - common: what follows what is said of this body alone.
     static func preparedFields(
-        digestPrefix: [UInt8], lastModified: String?, type: String?, _ common: PreparedFields, now: Timestamp
+        digestPrefix: [UInt8], lastModified: String?, type: String?, cacheControl: String? = nil,
+        _ common: PreparedFields, now: Timestamp
     ) -> PreparedFields {
         var fields = PreparedFields()
         fields.append("ETag", SelectedRepresentation.etag(digestPrefix).text)
@@ -93,6 +111,7 @@ struct ContentResponse {
             fields.append("Last-Modified", date.httpDate)
         }
         fields.append("Content-Type", type ?? "application/octet-stream")
+        if let cacheControl { fields.append("Cache-Control", cacheControl) }
         fields.append(common)
         return fields
     }
@@ -102,6 +121,28 @@ struct ContentResponse {
         if let etag = current.etag { fields.append(HTTPField(name: .eTag, value: etag.text)) }
         if let date = current.lastModified { fields.append(HTTPField(name: .lastModified, value: date.httpDate)) }
         return fields
+    }
+}
+
+extension ContentCaching {
+    /// The Cache-Control of ``revalidate``.
+    static let revalidation = "no-cache"
+
+    /// The Cache-Control of an answer with a body: without one, caches would guess (RFC 9111 §4.2.2).
+    ///
+    /// - Parameters:
+    ///   - expiry: the entry's.
+    ///   - now: when the answer is sent.
+    func cacheControl(until expiry: Timestamp, at now: Timestamp) -> String {
+        guard self == .untilExpiry, expiry > now else { return Self.revalidation }
+        return "max-age=\(min(expiry - now, DeltaSeconds.maximum).milliseconds / 1000)"
+    }
+
+    /// When that has to be made anew, because a second less is left; `nil`: not as long as the entry stays as it is.
+    func renewal(until expiry: Timestamp, at now: Timestamp) -> Timestamp? {
+        guard self == .untilExpiry, expiry > now else { return nil }
+        let left = (expiry - now).milliseconds
+        return min(expiry, now + .milliseconds(left % 1000 + 1))
     }
 }
 

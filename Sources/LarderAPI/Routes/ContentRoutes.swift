@@ -24,32 +24,33 @@ struct ContentRoutes: Sendable {
     private func getContent(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
         let query = try head.query(["stale"])
         let allowsStale = try query.bool("stale") ?? false
-        let (key, cache) = (head.parameter("key"), head.cache)
+        let (key, cache, options) = (head.parameter("key"), head.cache, head.namespace.options)
         let find: @Sendable (_ mayWait: Bool) -> Void = { mayWait in
-            load(key, in: cache, url: nil, allowsStale: allowsStale, call, mayWait: mayWait) {
-                (stored) throws(Problem) in
-                try ContentResponse(stored.entry, allowsStale: allowsStale, clock: service.clock)
-                    .response(stored.body, to: head.request)
+            load(key, in: head.namespace, url: nil, allowsStale: allowsStale, call, mayWait: mayWait) {
+                (stored, now) throws(Problem) in
+                try ContentResponse(
+                    stored.entry, allowsStale: allowsStale, caching: options.contentCaching, at: now
+                ).response(stored.body, to: head.request)
             }
         }
         guard head.request.query == nil, RequestField.isPlain(head.request) else { return find(false) }
         // Where it is known what to read, one read is enough, also of the disk; else the index has to be read, too.
         switch cache.passing(key, at: service.clock.now()) {
-        case .body(let body): respond(body, call)
+        case .body(let body): respond(body, options.contentCaching, call)
         case .none: find(false)
         case .onDisk:
             cache.onDiskThread {
                 guard case .body(let body) = cache.passing(key, at: service.clock.now(), mayWait: true) else {
                     return find(true)
                 }
-                respond(body, call)
+                respond(body, options.contentCaching, call)
             }
         }
     }
 
-    private func respond(_ body: PassingBody, _ call: Call) {
+    private func respond(_ body: PassingBody, _ caching: ContentCaching, _ call: Call) {
         service.metrics.hits.increment()
-        call.respond(PassingAnswers.response(body, at: service.clock.now()))
+        call.respond(PassingAnswers.response(body, caching, at: service.clock.now()))
     }
 
     private func getJSON(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
@@ -57,8 +58,11 @@ struct ContentRoutes: Sendable {
         let allowsStale = try query.bool("stale") ?? false
         guard let (url, _) = try query.canonicalURL() else { throw .invalid("url is missing", pointer: "/url") }
         let key = CacheKey.url(canonical: url.string).text
-        load(key, in: head.cache, url: url.string, allowsStale: allowsStale, call) { (stored) throws(Problem) in
-            let content = try ContentResponse(stored.entry, allowsStale: allowsStale, clock: service.clock)
+        let options = head.namespace.options
+        load(key, in: head.namespace, url: url.string, allowsStale: allowsStale, call) {
+            (stored, now) throws(Problem) in
+            let content = try ContentResponse(
+                stored.entry, allowsStale: allowsStale, caching: options.contentCaching, at: now)
             guard stored.entry.isJSON else {
                 throw Problem(status: 406, detail: "the entry's body is not JSON")
             }
@@ -67,24 +71,26 @@ struct ContentRoutes: Sendable {
     }
 
     /// Finds a body and answers with it, at once when it is in memory, else when it was read or verified.
+    ///
+    /// - Parameter answer: makes the answer as it is at an instant.
     private func load(
-        _ key: String, in cache: DiskCache, url: String?, allowsStale: Bool, _ call: Call, mayWait: Bool = false,
-        answer: @escaping @Sendable (StoredEntry) throws(Problem) -> Response
+        _ key: String, in namespace: Namespace, url: String?, allowsStale: Bool, _ call: Call, mayWait: Bool = false,
+        answer: @escaping @Sendable (StoredEntry, Timestamp) throws(Problem) -> Response
     ) {
-        let respond: @Sendable (StoredEntry?) -> Void = { [service, ready] stored in
+        let cache = namespace.cache
+        let respond: @Sendable (StoredEntry?) -> Void = { [self] stored in
             guard let stored, url == nil || stored.entry.url == url else {
                 service.metrics.misses.increment()
                 call.respond(Problem.noEntry)
                 return
             }
-            let result = Result { () throws(Problem) in try answer(stored) }
+            let result = Result { () throws(Problem) in try answer(stored, service.clock.now()) }
             switch result {
             case .success(let response):
                 service.metrics.hits.increment()
                 cache.recordHit(stored.entry)
                 if let hot = stored.hot, response.status == 200 {
-                    let end = allowsStale ? .distantFuture : stored.entry.expiryDate
-                    ready.keep(to: call, madeOf: hot, renews: false) { _ in (response, end) }
+                    keep(response, of: stored, hot, namespace, allowsStale: allowsStale, call, answer: answer)
                 }
             case .failure(let problem) where problem.status == 404: service.metrics.misses.increment()
             // Something was there, but the request did not want it like this.
@@ -98,7 +104,7 @@ struct ContentRoutes: Sendable {
             case .absent: respond(nil)
             case .onDisk:
                 cache.onDiskThread {
-                    load(key, in: cache, url: url, allowsStale: allowsStale, call, mayWait: true, answer: answer)
+                    load(key, in: namespace, url: url, allowsStale: allowsStale, call, mayWait: true, answer: answer)
                 }
             case .needsVerification:
                 cache.verify(key) { result in
@@ -110,6 +116,22 @@ struct ContentRoutes: Sendable {
             }
         } catch {
             call.respond(Problem(error))
+        }
+    }
+
+    /// Keeps an answer ready for others, as long as it is right. What is left of a `max-age` is made anew each second.
+    private func keep(
+        _ response: Response, of stored: StoredEntry, _ hot: HotEntry.Mark, _ namespace: Namespace, allowsStale: Bool,
+        _ call: Call, answer: @escaping @Sendable (StoredEntry, Timestamp) throws(Problem) -> Response
+    ) {
+        let (entry, caching) = (stored.entry, namespace.options.contentCaching)
+        let end = allowsStale ? Timestamp.distantFuture : entry.expiryDate
+        guard caching == .untilExpiry, entry.isFresh(at: ready.now) else {
+            return ready.keep(to: call, madeOf: hot, renews: false) { _ in (response, end) }
+        }
+        ready.keep(to: call, madeOf: hot, renews: true) { now in
+            guard let response = try? answer(stored, now) else { return nil }
+            return (response, caching.renewal(until: entry.expiryDate, at: now) ?? end)
         }
     }
 

@@ -104,6 +104,7 @@ extension Namespace {
             "memoryLimit": .number(cache.memoryLimit),
             "layout": .string(layout.rawValue),
             "origins": settings.origins.map { .array($0.texts.map { .string($0) }) } ?? .null,
+            "contentCaching": .string(options.contentCaching.rawValue),
             "entries": .number(totals.entries),
             "diskBytes": .number(totals.diskBytes),
             "memoryBytes": .number(cache.memoryStatistics.bytes),

@@ -14,13 +14,14 @@ struct NamespaceLifeTests {
                 "a",
                 [
                     "version": 7, "defaultTTL": .number("1.5"), "diskLimit": "64MiB", "memoryLimit": 1_000_000,
-                    "layout": "readable",
+                    "layout": "readable", "contentCaching": "untilExpiry",
                 ])
             #expect(made.status == 200)
             let expected: JSON = [
                 "name": "a", "version": "7", "defaultTTL": .number("1.5"), "diskLimit": 67_108_864,
                 "memoryLimit": 1_000_000,
-                "layout": "readable", "origins": .null, "entries": 0, "diskBytes": 0, "memoryBytes": 0,
+                "layout": "readable", "origins": .null, "contentCaching": "untilExpiry", "entries": 0, "diskBytes": 0,
+                "memoryBytes": 0,
             ]
             #expect(try made.json == expected)
             #expect(try await server.putNamespace("a").json == expected)

@@ -107,7 +107,7 @@ struct PassingContentTests {
                 let target = Array(Self.path(key).utf8)
                 #expect(cache.parts.slab.forget())
                 try await poll("\(key) to be read") {
-                    switch target.withUnsafeBytes({ answers.answer($0, in: cache, at: server.clock.now()) }) {
+                    switch target.withUnsafeBytes({ answers.answer($0, in: server.space, at: server.clock.now()) }) {
                     case .response: return true
                     case .soon: soonCount += 1
                     case .none: Issue.record("it takes the other way")
