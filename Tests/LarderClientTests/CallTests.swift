@@ -42,10 +42,14 @@ struct CallTests {
         }
     }
 
-    @Test("seconds are a JSON number that is not negative, and stay as they were written")
+    @Test("a duration is a JSON number that is not negative, with a unit or without, and stays as it was written")
     func seconds() {
-        for text in ["0", "3600", "0.5", "1e3"] { #expect(Seconds(text)?.description == text) }
-        for text in ["", "-1", "1h", "+1", ".5", "nan", "0x10", "true", "\"1\""] { #expect(Seconds(text) == nil) }
+        for text in ["0", "3600", "0.5", "1e3", "90s", "1.5h", "7d"] { #expect(Seconds(text)?.description == text) }
+        for text in [
+            "", "-1", "h", "1w", "-1h", "+1h", "1h30m", "1 h", "+1", ".5", "nan", "0x10", "true", "\"1\"",
+        ] {
+            #expect(Seconds(text) == nil)
+        }
     }
 
     @Test("a token is shown by nothing that prints it")
@@ -75,6 +79,7 @@ struct CallTests {
             + #""params":{"b":["1","2"],"a":"x"},"headers":{"Accept":"text/csv"},"tags":["t"]}"#
         #expect(options.json(url: "u").text == expected)
         #expect(options.json(url: "u", ttl: Seconds("5"))["ttl"] == 5)
+        #expect(options.json(url: "u", ttl: Seconds("15m"))["ttl"] == "15m")
     }
 
     @Test("a problem says what went wrong, and what is none is told apart")

@@ -205,7 +205,18 @@ struct ConfigurationTests {
         for text in ["", "x", "1.5MiB", "-1", "1 MiB", "99999999999999999999", "9223372036854775807KiB", "MiB"] {
             #expect(ByteSize(text) == nil, "\(text)")
         }
-        for text in ["", "x", "-1", "nan", "inf", "0x10", "1e10", " 1"] { #expect(TTL(text) == nil, "\(text)") }
+        for text in [
+            "", "x", "-1", "nan", "inf", "0x10", "1e10", " 1", "h", "1w", "1H", "1h30m", "1 h", "1h ", "-1h", "hh",
+            "infs", "36526d", "1e300d", "1ms", "1\u{301}h", "1h\u{301}",
+        ] {
+            #expect(TTL(text) == nil, "\(text)")
+        }
+        for (text, seconds) in [
+            ("20s", 20), ("15m", 900), ("1h", 3600), ("1.5h", 5400), ("7d", 604_800), ("36525d", 3_155_760_000),
+            ("0d", 0), ("1e1m", 600),
+        ] {
+            #expect(TTL(text)?.duration == .seconds(seconds), "\(text)")
+        }
         #expect(TTL("0")?.duration == .zero)
         #expect(TTL("0.0001")?.duration == .milliseconds(1))
         #expect(TTL("1.5")?.duration == .milliseconds(1500))

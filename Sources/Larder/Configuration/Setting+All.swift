@@ -45,7 +45,7 @@ extension Setting {
 
     /// See ``Configuration/defaultTTL``.
     public static let defaultTTL = Setting(
-        "default-ttl", "SECONDS", default: "604800",
+        "default-ttl", "DURATION", default: "604800",
         "How long an entry stays fresh when neither the caller nor the origin says."
     ) { (text, configuration) throws(SettingValueError) in
         configuration.defaultTTL = try seconds(text)
@@ -113,7 +113,7 @@ extension Setting {
 
     /// See ``Configuration/drainDelay``.
     public static let drainDelay = Setting(
-        "drain-delay", "SECONDS", default: "0",
+        "drain-delay", "DURATION", default: "0",
         "How long new requests are still served after SIGTERM, while /readyz already says 503."
     ) { (text, configuration) throws(SettingValueError) in
         configuration.drainDelay = try seconds(text)
@@ -121,7 +121,7 @@ extension Setting {
 
     /// See ``Configuration/drainTimeout``.
     public static let drainTimeout = Setting(
-        "drain-timeout", "SECONDS", default: "30", "How long requests in flight may take to finish after SIGTERM."
+        "drain-timeout", "DURATION", default: "30", "How long requests in flight may take to finish after SIGTERM."
     ) { (text, configuration) throws(SettingValueError) in
         configuration.drainTimeout = try seconds(text)
     }
@@ -146,7 +146,7 @@ extension Setting {
 
     private static func seconds(_ text: String) throws(SettingValueError) -> Duration {
         guard let ttl = TTL(text) else {
-            throw SettingValueError("seconds, from 0 to \(TTL.maximumSeconds)")
+            throw SettingValueError(TTL.expectation)
         }
         return ttl.duration
     }

@@ -1,6 +1,6 @@
 import Primitives
 
-/// A number of seconds that a caller may say: not negative, not NaN, at most 100 years, kept to the millisecond.
+/// A time that a caller may say: not negative, not NaN, at most 100 years, kept to the millisecond.
 public struct TTL: Hashable, Sendable {
     /// 100 years of 365.25 days.
     public static let maximumSeconds = 3_155_760_000
@@ -16,12 +16,14 @@ public struct TTL: Hashable, Sendable {
         duration = .milliseconds(seconds > 0 ? max(1, milliseconds) : 0)
     }
 
-    /// As ``init(seconds:)``, from text such as a query parameter's value; `nil` for what is no decimal number.
+    /// As ``init(seconds:)``, from text such as a query parameter's value: seconds, or a number with a unit (`15m`);
+    /// `nil` for what is neither.
     public init?(_ text: String) {
-        // `Double` also reads "nan", "inf" and hexadecimal.
-        guard text.utf8.allSatisfy({ ($0 >= 0x30 && $0 <= 0x39) || "+-.eE".utf8.contains($0) }),
-            let seconds = Double(text)
-        else { return nil }
-        self.init(seconds: seconds)
+        guard let text = DurationText(text) else { return nil }
+        self.init(seconds: text.seconds)
     }
+
+    /// What a text must be, for the words of an error.
+    public static let expectation =
+        "seconds from 0 to \(maximumSeconds), or a number with a unit, such as \(DurationText.examples)"
 }

@@ -139,7 +139,8 @@ enum BodyDecoding {
 
     private static func scalar(_ value: String, of name: String) -> JSON {
         switch name {
-        case "ttl", "staleWhileRevalidate", "staleIfError": TTL(value) == nil ? .string(value) : .number(value)
+        case "ttl", "staleWhileRevalidate", "staleIfError":
+            DurationText(value)?.hasUnit == false ? .number(value) : .string(value)
         case "updateExpiry", "refresh", "pinned":
             value == "true" ? .bool(true) : value == "false" ? .bool(false) : .string(value)
         default: .string(value)

@@ -119,11 +119,7 @@ struct JSONFields {
 
     func ttl(_ name: String) throws(Problem) -> Duration? {
         guard let value = json[name] else { return nil }
-        guard let seconds = value.doubleValue else {
-            throw .invalid("\(name) must be a number of seconds", pointer: "/" + name)
-        }
-        guard let ttl = TTL(seconds: seconds) else { throw .invalidTTL(value.text, pointer: "/" + name) }
-        return ttl.duration
+        return try TTL(value, pointer: "/" + name).duration
     }
 
     func tags(_ name: String) throws(Problem) -> Set<String>? {
@@ -132,5 +128,26 @@ struct JSONFields {
             throw .invalid("\(name) must be an array of strings", pointer: "/" + name)
         }
         return try Tags.check(elements.compactMap(\.stringValue), pointer: "/" + name)
+    }
+}
+
+extension TTL {
+    /// A duration in JSON: a number of seconds, or a text with a unit. A number in quotes is neither: what is no number
+    /// to the client may be one by mistake.
+    init(_ json: JSON, pointer: String) throws(Problem) {
+        switch json {
+        case .number(let text):
+            guard let ttl = TTL(text) else { throw .invalidTTL(text, pointer: pointer) }
+            self = ttl
+        case .string(let text):
+            guard DurationText(text)?.hasUnit == true, let ttl = TTL(text) else {
+                throw .invalidTTL(text, pointer: pointer)
+            }
+            self = ttl
+        default:
+            throw .invalid(
+                "a duration is a number of seconds, or a text with a unit, such as \(DurationText.examples)",
+                pointer: pointer)
+        }
     }
 }

@@ -22,11 +22,7 @@ extension NamespaceChange {
             return text
         }
         defaultTTL = try Self.read("defaultTTL", fields) { (json, pointer) throws(Problem) in
-            guard let seconds = json.doubleValue else {
-                throw .invalid("defaultTTL must be a number of seconds", pointer: pointer)
-            }
-            guard let ttl = TTL(seconds: seconds) else { throw .invalidTTL(json.text, pointer: pointer) }
-            return ttl.duration
+            try TTL(json, pointer: pointer).duration
         }
         diskLimit = try Self.read("diskLimit", fields, Self.size)
         memoryLimit = try Self.read("memoryLimit", fields, Self.size)

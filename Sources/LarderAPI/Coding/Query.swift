@@ -49,7 +49,7 @@ struct Query {
         }
     }
 
-    /// Seconds; `nil` when absent.
+    /// A duration: seconds, or a number with a unit; `nil` when absent.
     func ttl(_ name: String = "ttl") throws(Problem) -> Duration? {
         guard let text = values[name] else { return nil }
         guard let ttl = TTL(text) else { throw .invalidTTL(text, pointer: "/" + name) }
@@ -118,7 +118,7 @@ enum URLDecoding {
 
 extension Problem {
     static func invalidTTL(_ text: String, pointer: String) -> Problem {
-        .invalid("\"\(text)\" is not a number of seconds from 0 to \(TTL.maximumSeconds)", pointer: pointer)
+        .invalid("\"\(text)\" is not a duration; give \(TTL.expectation)", pointer: pointer)
     }
 }
 

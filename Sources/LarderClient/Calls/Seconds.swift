@@ -1,16 +1,22 @@
 import Primitives
 
-/// A number of seconds as it is written: `3600`, `0.5`. Whether it is too many is for the server to say.
+/// A duration as it is written: a number of seconds, or a number with a unit: `3600`, `0.5`, `15m`, `7d`. Whether it is
+/// too long is for the server to say.
 public struct Seconds: Hashable, Sendable, CustomStringConvertible {
-    /// The number as it was written.
+    /// The text as it was written.
     public let description: String
+    private let hasUnit: Bool
 
-    /// `nil` for what is no number in JSON's form, or a negative one.
+    /// `nil` for what is no number in JSON's form, with a unit or without (``Primitives/DurationText``), or a negative
+    /// one.
     public init?(_ text: String) {
-        guard case .number(let number)? = try? JSON(parsing: text), !number.hasPrefix("-") else { return nil }
-        description = number
+        guard let duration = DurationText(text) else { return nil }
+        let number = String(Substring(duration.hasUnit ? text.utf8.dropLast() : text.utf8[...]))
+        guard case .number? = try? JSON(parsing: number), !number.hasPrefix("-") else { return nil }
+        description = text
+        hasUnit = duration.hasUnit
     }
 
-    /// The number.
-    var json: JSON { .number(description) }
+    /// What the API takes: a number, or a text with a unit.
+    var json: JSON { hasUnit ? .string(description) : .number(description) }
 }

@@ -1,7 +1,7 @@
 import Primitives
 
-/// URLs to be kept: one a line, behind it, if need be, a space and for how many seconds. Empty lines, and what stands
-/// behind a `#` at the beginning of a word, are left out.
+/// URLs to be kept: one a line, behind it, if need be, a space and for how long, as `3600` or `1h`. Empty lines, and
+/// what stands behind a `#` at the beginning of a word, are left out.
 ///
 ///     # the catalogue
 ///     https://shop.example/catalogue.json 3600
@@ -45,12 +45,15 @@ public struct WarmList: Sendable {
         guard first.count <= CanonicalURL.maximumLength else {
             return mistake("the URL is longer than \(CanonicalURL.maximumLength) bytes")
         }
-        guard words.count <= 2 else { return mistake("there is more than a URL and a number of seconds") }
+        guard words.count <= 2 else { return mistake("there is more than a URL and a duration") }
         var ttl: Seconds?
         if words.count == 2 {
             let text = String(decoding: words[1], as: UTF8.self)
             ttl = Seconds(text)
-            guard ttl != nil else { return mistake("\"\(text)\" is no number of seconds") }
+            guard ttl != nil else {
+                return mistake(
+                    "\"\(text)\" is no number of seconds, and none with a unit, such as \(DurationText.examples)")
+            }
         }
         items.append(Item(line: number, url: url, ttl: ttl))
     }

@@ -5,7 +5,7 @@ import LarderClient
 struct RequestOptions: ParsableArguments {
     @Option(
         name: .long,
-        help: ArgumentHelp("How long it stays fresh. [default: as its origin says]", valueName: "seconds"))
+        help: ArgumentHelp("How long it stays fresh. [default: as its origin says]", valueName: "duration"))
     var ttl: Seconds?
     @Flag(name: .long, help: "When it is fresh already, begin its time anew.")
     var updateExpiry = false
@@ -14,11 +14,11 @@ struct RequestOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "How long after its expiry it is good enough, and is refreshed behind.", valueName: "seconds"))
+            "How long after its expiry it is good enough, and is refreshed behind.", valueName: "duration"))
     var staleWhileRevalidate: Seconds?
     @Option(
         name: .long,
-        help: ArgumentHelp("How long after its expiry it is good enough when the origin fails.", valueName: "seconds"))
+        help: ArgumentHelp("How long after its expiry it is good enough when the origin fails.", valueName: "duration"))
     var staleIfError: Seconds?
     @Option(
         name: .customLong("header"),
@@ -45,7 +45,7 @@ struct RequestOptions: ParsableArguments {
 }
 
 extension Seconds: ExpressibleByArgument {
-    /// `nil` for what is no number of seconds.
+    /// `nil` for what is no duration.
     public init?(argument: String) { self.init(argument) }
 }
 

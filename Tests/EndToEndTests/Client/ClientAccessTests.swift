@@ -89,7 +89,7 @@ struct ClientAccessTests {
     func usage() async throws {
         let larder = ClientCommands(server: "http://127.0.0.1:1")
         for arguments in [
-            ["download"], ["download", "http://h/", "--ttl", "-1"], ["download", "http://h/", "--ttl", "1h"],
+            ["download"], ["download", "http://h/", "--ttl", "-1"], ["download", "http://h/", "--ttl", "1w"],
             ["download", "http://h/", "--header", "nonsense"], ["download", "http://h/", "--json", "-o", "-"],
             ["download", "http://h/", "--background", "-o", "x"], ["ls", "--limit", "0"], ["get"],
         ] {

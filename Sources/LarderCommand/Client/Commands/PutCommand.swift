@@ -17,7 +17,7 @@ struct PutCommand: AsyncParsableCommand {
     var file = "-"
     @Option(
         name: .long,
-        help: ArgumentHelp("How long it stays fresh. [default: the server's own]", valueName: "seconds"))
+        help: ArgumentHelp("How long it stays fresh. [default: the server's own]", valueName: "duration"))
     var ttl: Seconds?
     @Option(
         name: .long,

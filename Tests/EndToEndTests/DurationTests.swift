@@ -1,0 +1,103 @@
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+@Suite("Durations are seconds, or a number with a unit")
+struct DurationTests {
+    private static let json: HTTPFields = [.contentType: "application/json"]
+    private static let durations: [(text: String, seconds: Int)] = [
+        ("20", 20), ("20s", 20), ("15m", 900), ("1h", 3600), ("7d", 604_800), ("1.5h", 5400),
+    ]
+
+    /// Runs `body` with a server, its client and an origin.
+    private func withServer(_ body: (TestServer, CheckedClient, ScriptedOrigin) async throws -> Void) async throws {
+        let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in try await body(server, server.client, origin) }
+    }
+
+    /// As a JSON number where it has no unit.
+    private func value(_ text: String) -> String { text.allSatisfy(\.isNumber) ? text : "\"\(text)\"" }
+
+    @Test("A unit counts in JSON, forms, batches, queries, PATCH and a field", arguments: durations)
+    func everywhere(text: String, seconds: Int) async throws {
+        try await withServer { (server, client, origin) async throws in
+            let expected = JSON.number(seconds)
+            let url = origin.url("/a")
+            let form = try await client.request(
+                "POST", "/download", fields: [.contentType: "application/x-www-form-urlencoded"],
+                text: "url=\(url.percentEncoded)&ttl=\(text)&staleIfError=\(text)&staleWhileRevalidate=\(text)")
+            #expect(try form.member("entry", "expiresInSeconds") == expected, "\(form.text)")
+            let body = try await client.request(
+                "POST", "/download", fields: Self.json,
+                text: #"{"url": "\#(origin.url("/b"))", "ttl": \#(value(text)), "staleIfError": \#(value(text))}"#)
+            #expect(try body.member("entry", "expiresInSeconds") == expected, "\(body.text)")
+            let batch = try await client.request(
+                "POST", "/downloads", fields: Self.json,
+                text: #"[{"url": "\#(origin.url("/c"))", "ttl": \#(value(text))}]"#)
+            #expect(try batch.member("entry", "expiresInSeconds") == expected, "\(batch.text)")
+            let data = try await client.request("PUT", "/entries/k/content?ttl=\(text)", text: "x")
+            #expect(try data.member("expiresInSeconds") == expected)
+            let stored = try await client.request("PUT", "/json?url=\(url)&ttl=\(text)", fields: Self.json, text: "[1]")
+            #expect(try stored.member("expiresInSeconds") == expected)
+            _ = try await client.request("PUT", "/entries/k/content?ttl=5", text: "x")
+            let changed = try await client.request(
+                "PATCH", "/entries/k", fields: Self.json, text: #"{"ttl": \#(value(text))}"#)
+            #expect(try changed.member("expiresInSeconds") == expected)
+            let space = try await client.request(
+                "PUT", "/namespaces/a", fields: Self.json, text: #"{"defaultTTL": \#(value(text))}"#)
+            #expect(try space.member("defaultTTL") == expected)
+            // Age and ttl of Cache-Status count whole seconds.
+            let field = try await client.request(
+                "GET", "/fetch/\(origin.url("/d"))", fields: [HTTPField.Name("Larder-TTL")!: text])
+            #expect(field["Cache-Status"]?.contains("ttl=\(seconds)") == true, "\(field.fields)")
+            let query = try await client.request(
+                "GET", "/fetch?url=\(origin.url("/e").percentEncoded)&ttl=\(text)")
+            #expect(query["Cache-Status"]?.contains("ttl=\(seconds)") == true, "\(query.fields)")
+            #expect(server.service.totals.entries > 0)
+        }
+    }
+
+    @Test(
+        "What is no duration is refused, with the words for what is one",
+        arguments: ["-1", "1w", "h", "1h30m", "1 h", "soon", "nan", "36526d", "-1h", ""])
+    func refused(text: String) async throws {
+        try await withServer { (_, client, origin) async throws in
+            let url = origin.url("/a")
+            let encoded = text.percentEncoded
+            let calls: [(String, String, HTTPFields, String)] = [
+                ("POST", "/download", Self.json, #"{"url": "\#(url)", "ttl": "\#(text)"}"#),
+                (
+                    "POST", "/download", [.contentType: "application/x-www-form-urlencoded"],
+                    "url=\(url.percentEncoded)&staleIfError=\(encoded)"
+                ),
+                ("PUT", "/entries/k/content?ttl=\(encoded)", [:], "x"),
+                ("PUT", "/json?url=\(url)&ttl=\(encoded)", Self.json, "[1]"),
+                ("PATCH", "/entries/k", Self.json, #"{"ttl": "\#(text)"}"#),
+                ("PUT", "/namespaces/a", Self.json, #"{"defaultTTL": "\#(text)"}"#),
+                ("GET", "/fetch?url=\(url.percentEncoded)&ttl=\(encoded)", [:], ""),
+            ]
+            for (method, path, fields, body) in calls {
+                let reply = try await client.request(method, path, fields: fields, text: body)
+                #expect(reply.status == 400, "\(method) \(path)")
+                let detail = try #require(try reply.member("detail")?.stringValue)
+                #expect(detail.contains("or a number with a unit, such as 90s, 15m, 1h or 7d"), "\(detail)")
+                #expect(try reply.member("pointer")?.stringValue?.isEmpty == false)
+            }
+            #expect(origin.requestCount == 0)
+        }
+    }
+
+    @Test("In JSON a number in quotes is no duration, and neither is another value")
+    func quoted() async throws {
+        try await withServer { (_, client, _) async throws in
+            for value in ["\"20\"", "\"0\"", "true", "null", "[]"] {
+                let reply = try await client.request(
+                    "PATCH", "/entries/k", fields: Self.json, text: "{\"ttl\": \(value)}")
+                #expect(reply.status == 400, "\(value)")
+                #expect(try reply.member("pointer") == "/ttl")
+            }
+        }
+    }
+}
