@@ -32,6 +32,12 @@ schemathesis.openapi.format(
     st.dictionaries(st.text("abcä ", max_size=5), st.one_of(VALUES, st.lists(VALUES, max_size=3)), max_size=5).map(json.dumps),
 )
 
+# Prefixes and hosts of filters, in any spelling.
+PREFIXES = ["a", "note", "x:y", "HTTP://Example.com:80/a/../b", ORIGIN, ORIGIN + "/m%c3%bc", "https://b\u00fccher.example/?q=1"]
+HOSTS = ["127.0.0.1", "::1", "[0:0::1]", "b\u00fccher.example", "EXAMPLE.com.", "127.1"]
+schemathesis.openapi.format("entry-prefix", st.sampled_from(PREFIXES))
+schemathesis.openapi.format("host", st.sampled_from(HOSTS))
+
 # What stands for "*/*" below.
 schemathesis.openapi.media_type("application/octet-stream", st.binary(min_size=1, max_size=2000))
 

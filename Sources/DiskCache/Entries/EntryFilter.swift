@@ -14,11 +14,14 @@ public struct EntryFilter: Hashable, Sendable {
     public var key: String?
     /// The MD5 of a URL: what was downloaded or stored under it, and every variant of its responses.
     public var md5: String?
-    /// The canonical URL (with its parameters), exactly.
+    /// The URL (with its parameters), exactly. A response, whose URL is as it was sent, matches by its canonical URL,
+    /// too.
     public var url: String?
-    /// How the canonical URL, or the key of ``Entry/Kind/data``, begins; compared byte by byte.
+    /// How the URL, or the key of ``Entry/Kind/data``, begins; compared byte by byte. A response matches by its
+    /// canonical URL, too.
     public var prefix: String?
-    /// The host of the URL in lower case, without its port.
+    /// The host of the URL in lower case, without its port and without the dot that may end a name: a URL with that dot
+    /// matches, too.
     public var host: String?
     /// A tag that the entry must have.
     public var tag: String?
@@ -47,6 +50,9 @@ public struct EntryFilter: Hashable, Sendable {
 }
 
 extension EntryFilter {
+    /// The spellings of ``host`` that URLs have.
+    var hosts: [String]? { host.map { [$0, $0 + "."] } }
+
     /// Something that a filter can state.
     enum Condition: CaseIterable {
         case key, md5, url, tag, host, prefix, kind, state

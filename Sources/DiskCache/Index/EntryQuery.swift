@@ -12,8 +12,17 @@ enum EntryPath: Equatable {
 }
 
 /// Where the prefix of a filter is looked for.
-enum PrefixPlace {
-    case urls, keys, both
+struct PrefixPlaces: OptionSet {
+    let rawValue: Int
+
+    /// URLs as they are kept.
+    static let urls = Self(rawValue: 1)
+    /// Callers' own keys.
+    static let keys = Self(rawValue: 2)
+    /// Canonical URLs of responses that were sent in another spelling.
+    static let otherSpellings = Self(rawValue: 4)
+    /// All of them.
+    static let all: Self = [.urls, .keys, .otherSpellings]
 }
 
 /// A filter, and the rest of a `SELECT` over entries, as SQL.
@@ -30,8 +39,8 @@ struct EntryQuery {
     ///
     /// - Parameters:
     ///   - path: how SQLite is to find them.
-    ///   - place: where the filter's prefix is looked for.
-    init(_ filter: EntryFilter, now: Timestamp, path: EntryPath = .any, prefixIn place: PrefixPlace = .both) {
+    ///   - places: where the filter's prefix is looked for; at least one.
+    init(_ filter: EntryFilter, now: Timestamp, path: EntryPath = .any, prefixIn places: PrefixPlaces = .all) {
         self.path = path
         if case .inOrder(let index) = path { tables = "entries INDEXED BY \(index)" }
         if let tag = filter.tag { restrict(toTag: tag) }
@@ -42,12 +51,12 @@ struct EntryQuery {
             restrict("(\(key) = ? OR (\(ResponseKeys.condition(on: key))))", [md5, first, last])
         }
         if let url = filter.url {
-            let column = column("url", .url)
-            restrict("\(column) = ? AND \(column) <> ''", [url])
+            let (column, canonical) = (column("url", .url), column("canonicalURL", .url))
+            restrict("((\(column) = ? AND \(column) <> '') OR \(canonical) = ?)", [url, url])
         }
-        if let host = filter.host { restrict("\(column("host", .host)) = ?", [host]) }
+        if let hosts = filter.hosts { restrict("\(column("host", .host)) IN (?, ?)", StatementArguments(hosts)) }
         if let kind = filter.kind { restrict("\(column("kind", .kind)) = ?", [kind.code]) }
-        if let prefix = filter.prefix, !prefix.isEmpty { restrict(toPrefix: prefix, in: place) }
+        if let prefix = filter.prefix, !prefix.isEmpty { restrict(toPrefix: prefix, in: places) }
         let expiry = column("expiry", .state)
         switch filter.state {
         case .fresh: restrict("\(expiry) > ?", [now.milliseconds])
@@ -99,16 +108,19 @@ struct EntryQuery {
 
     /// Restricts to URLs, and callers' keys, that begin with `prefix`: by comparing, which an index can answer and in
     /// which no character has a meaning of its own.
-    private mutating func restrict(toPrefix prefix: String, in place: PrefixPlace) {
-        let (url, values) = Self.range(column("url", .prefix), ofPrefix: prefix)
-        let (key, _) = Self.range(column("key", .prefix), ofPrefix: prefix)
-        // The plus keeps SQLite from looking up the kind, which many may be of.
-        let isData = "+kind = \(Entry.Kind.data.code)"
-        switch place {
-        case .urls: restrict(url, values)
-        case .keys: restrict("\(isData) AND \(key)", values)
-        case .both: restrict("((\(url)) OR (\(isData) AND \(key)))", values + values)
+    private mutating func restrict(toPrefix prefix: String, in places: PrefixPlaces) {
+        var alternatives: [String] = []
+        var arguments = StatementArguments()
+        func add(_ name: String, _ condition: String = "") {
+            let (range, values) = Self.range(column(name, .prefix), ofPrefix: prefix)
+            alternatives.append("(\(condition)\(range))")
+            arguments += values
         }
+        if places.contains(.urls) { add("url") }
+        // The plus keeps SQLite from looking up the kind, which many may be of.
+        if places.contains(.keys) { add("key", "+kind = \(Entry.Kind.data.code) AND ") }
+        if places.contains(.otherSpellings) { add("canonicalURL") }
+        restrict("(\(alternatives.joined(separator: " OR ")))", arguments)
     }
 
     /// Restricts a column to texts that begin with `prefix`.

@@ -107,7 +107,7 @@ struct EntryRow: Sendable {
         !entry.hasValidator && entry.staleAllowance <= .zero && !entry.pinned
     }
 
-    /// Binds the values of ``columns`` and `sweepable`.
+    /// Binds the values of ``columns``, `sweepable` and `canonicalURL`.
     func bind(to statement: inout DirectStatement) {
         let record = entry.record
         statement.bind(id)
@@ -145,6 +145,7 @@ struct EntryRow: Sendable {
         statement.bind(turn)
         statement.bind(slot?.code)
         statement.bind(isSweepable)
+        statement.bind(record.kind == .response ? record.url.flatMap(ResponseURL.canonical) : nil)
     }
 
     /// Tags as one JSON text, so that reading an entry needs no second look-up; `nil` without any.

@@ -34,46 +34,46 @@ struct PageSearch {
 
     /// The first rows after ``position`` that match, at most `limit`.
     func rows(limit: Int) throws(DiskCacheError) -> [EntryRow] {
-        let place = try prefixPlace()
-        switch try way(limit: limit, prefixIn: place) {
-        case .sort(let condition): return try reader.rows(sorting(condition, place), limit: limit)
+        let places = try prefixPlaces()
+        switch try way(limit: limit, prefixIn: places) {
+        case .sort(let condition): return try reader.rows(sorting(condition, places), limit: limit)
         case .walk(let end):
-            let rows = try reader.rows(walking(to: end, prefixIn: place), limit: limit)
+            let rows = try reader.rows(walking(to: end, prefixIn: places), limit: limit)
             if rows.count == limit || end == nil { return rows }
-            return try reader.rows(sorting(others(place).first, place), limit: limit)
+            return try reader.rows(sorting(others(places).first, places), limit: limit)
         }
     }
 
     /// How the first `limit` rows are best found.
-    func way(limit: Int, prefixIn place: PrefixPlace) throws(DiskCacheError) -> Way {
-        let others = others(place)
+    func way(limit: Int, prefixIn places: PrefixPlaces) throws(DiskCacheError) -> Way {
+        let others = others(places)
         guard sort.order.index != nil else { return .sort(filter.conditions.first) }
         guard !others.isEmpty else { return .walk(end: nil) }
         let rowsWorthSorting = Int((Double(limit) * Double(max(totals.entries, 1))).squareRoot())
-        for condition in others where try count(condition, place, upTo: rowsWorthSorting) < rowsWorthSorting {
+        for condition in others where try count(condition, places, upTo: rowsWorthSorting) < rowsWorthSorting {
             return .sort(condition)
         }
-        return .walk(end: try walkEnd(after: rowsWorthSorting * Self.patience, place))
+        return .walk(end: try walkEnd(after: rowsWorthSorting * Self.patience, places))
     }
 
     /// The conditions that the index of the order knows nothing of.
-    private func others(_ place: PrefixPlace) -> [EntryFilter.Condition] {
-        filter.conditions.filter { !isServed($0, prefixIn: place) }
+    private func others(_ places: PrefixPlaces) -> [EntryFilter.Condition] {
+        filter.conditions.filter { !isServed($0, prefixIn: places) }
     }
 
     // MARK: - Statements
 
     /// Rows in the order of its index, up to `end`.
-    func walking(to end: ListCursor? = nil, prefixIn place: PrefixPlace = .both) -> EntryQuery {
-        var query = EntryQuery(filter, now: now, path: walkPath, prefixIn: place)
+    func walking(to end: ListCursor? = nil, prefixIn places: PrefixPlaces = .all) -> EntryQuery {
+        var query = EntryQuery(filter, now: now, path: walkPath, prefixIn: places)
         begin(&query)
         if let end { restrict(&query, to: sort.descending ? ">=" : "<=", end) }
         return query
     }
 
     /// Rows that a condition leads to, sorted.
-    func sorting(_ condition: EntryFilter.Condition?, _ place: PrefixPlace = .both) -> EntryQuery {
-        var query = EntryQuery(filter, now: now, path: condition.map { .by($0) } ?? .any, prefixIn: place)
+    func sorting(_ condition: EntryFilter.Condition?, _ places: PrefixPlaces = .all) -> EntryQuery {
+        var query = EntryQuery(filter, now: now, path: condition.map { .by($0) } ?? .any, prefixIn: places)
         begin(&query)
         return query
     }
@@ -100,18 +100,18 @@ struct PageSearch {
     // MARK: - Choosing
 
     /// Whether the index of the order finds what the condition means, in one piece.
-    private func isServed(_ condition: EntryFilter.Condition, prefixIn place: PrefixPlace) -> Bool {
+    private func isServed(_ condition: EntryFilter.Condition, prefixIn places: PrefixPlaces) -> Bool {
         switch (sort.order, condition) {
-        case (.key, .key), (.url, .url), (.expiryDate, .state): true
-        case (.key, .prefix): place == .keys
-        case (.url, .prefix): place == .urls
+        case (.key, .key), (.expiryDate, .state): true
+        case (.key, .prefix): places == .keys
+        case (.url, .prefix): places == .urls
         default: false
         }
     }
 
     /// How many entries the condition alone is true for, at most `limit`.
     private func count(
-        _ condition: EntryFilter.Condition, _ place: PrefixPlace, upTo limit: Int
+        _ condition: EntryFilter.Condition, _ places: PrefixPlaces, upTo limit: Int
     ) throws(DiskCacheError) -> Int {
         switch condition {
         case .key, .md5, .url: 0
@@ -119,16 +119,23 @@ struct PageSearch {
         case .tag: try reader.count(tag: filter.tag ?? "", upTo: limit)
         case .host, .state: try reader.count(alone(condition), upTo: limit)
         case .prefix:
-            (place == .keys ? 0 : try reader.count(alone(.prefix, .urls), upTo: limit))
-                + (place == .urls ? 0 : try reader.count(keysWithPrefix, upTo: limit))
+            (places.contains(.urls) ? try reader.count(alone(.prefix, .urls), upTo: limit) : 0)
+                + (places.contains(.otherSpellings)
+                    ? try reader.count(alone(.prefix, .otherSpellings), upTo: limit) : 0)
+                + (places.contains(.keys) ? try reader.count(keysWithPrefix, upTo: limit) : 0)
         }
     }
 
     /// Where the filter's prefix is to be found now. What is stored after that is none of this page.
-    func prefixPlace() throws(DiskCacheError) -> PrefixPlace {
-        guard filter.prefix?.isEmpty == false else { return .both }
-        if try reader.count(alone(.prefix, .urls), upTo: 1) == 0 { return .keys }
-        return try reader.count(keysWithPrefix, upTo: 1) == 0 ? .urls : .both
+    func prefixPlaces() throws(DiskCacheError) -> PrefixPlaces {
+        guard filter.prefix?.isEmpty == false else { return .all }
+        var places: PrefixPlaces = []
+        for place in [PrefixPlaces.urls, .otherSpellings] where try reader.count(alone(.prefix, place), upTo: 1) > 0 {
+            places.insert(place)
+        }
+        if places.isEmpty { return .keys }
+        if try reader.count(keysWithPrefix, upTo: 1) > 0 { places.insert(.keys) }
+        return places
     }
 
     /// Keys that begin with the filter's prefix, of whatever kind: looking that up would take longer than it is worth.
@@ -138,14 +145,14 @@ struct PageSearch {
         return query
     }
 
-    private func alone(_ condition: EntryFilter.Condition, _ place: PrefixPlace = .both) -> EntryQuery {
-        EntryQuery(filter.keeping([condition]), now: now, prefixIn: place)
+    private func alone(_ condition: EntryFilter.Condition, _ places: PrefixPlaces = .all) -> EntryQuery {
+        EntryQuery(filter.keeping([condition]), now: now, prefixIn: places)
     }
 
     /// The row after so many that a walk would try; `nil` when there are not so many.
-    private func walkEnd(after count: Int, _ place: PrefixPlace) throws(DiskCacheError) -> ListCursor? {
-        let served = filter.conditions.filter { isServed($0, prefixIn: place) }
-        var query = EntryQuery(filter.keeping(Set(served)), now: now, path: walkPath, prefixIn: place)
+    private func walkEnd(after count: Int, _ places: PrefixPlaces) throws(DiskCacheError) -> ListCursor? {
+        let served = filter.conditions.filter { isServed($0, prefixIn: places) }
+        var query = EntryQuery(filter.keeping(Set(served)), now: now, path: walkPath, prefixIn: places)
         begin(&query)
         return try reader.cursor(query, column: sort.order.column, after: count)
     }

@@ -18,6 +18,7 @@ import GRDB
 /// | of `key` | look-ups; prefixes of callers' keys; the default order of listings, where the other filters are tried row by row |
 /// | `entriesByKind` | purges of a kind, and its pages when it is rare. Of kind and key it would serve all of them, and make stores a quarter slower: keys come in no order |
 /// | `entriesByURL` | a URL, prefixes, the order of URLs |
+/// | `entriesByCanonicalURL` | a URL and prefixes, of responses that were sent in another spelling: few, so it costs the others nothing |
 /// | `entriesByHost` | a host's purges and pages |
 /// | `entriesByExpiry` | purges and counts by state, eviction of what has expired, the order of expiry |
 /// | `entriesToEvict` | the queues of eviction, without what is pinned. New rows come at their end |
@@ -35,6 +36,7 @@ enum Schema {
         { try $0.execute(sql: initialTables) },
         { try $0.execute(sql: queues) },
         { try $0.execute(sql: slots) },
+        spellings,
     ]
 
     /// The format that the index has, without a change to it; 0 is that of an empty database.
@@ -139,6 +141,24 @@ enum Schema {
           used BLOB NOT NULL
         );
         """
+
+    /// Responses that are there get their canonical URLs.
+    private static let spellings: @Sendable (Database) throws -> Void = { db in
+        try db.execute(
+            sql: """
+                ALTER TABLE entries ADD COLUMN canonicalURL TEXT;
+                CREATE INDEX entriesByCanonicalURL ON entries(canonicalURL) WHERE canonicalURL IS NOT NULL;
+                """)
+        var spelled: [(id: Int64, canonical: String)] = []
+        let sql = "SELECT id, url FROM entries WHERE kind = \(Entry.Kind.response.code)"
+        let rows = try Row.fetchCursor(db, sql: sql)
+        while let row = try rows.next() {
+            if let canonical = ResponseURL.canonical(of: row[1]) { spelled.append((row[0], canonical)) }
+        }
+        for (id, canonical) in spelled {
+            try db.execute(sql: "UPDATE entries SET canonicalURL = ? WHERE id = ?", arguments: [canonical, id])
+        }
+    }
 }
 
 extension Entry.Kind {

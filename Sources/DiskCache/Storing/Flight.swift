@@ -8,6 +8,8 @@ struct Flight: Sendable {
     let kind: Entry.Kind
     let url: String?
     let host: String?
+    /// The canonical URL of a response, when its URL was sent in another spelling.
+    private let canonicalURL: String?
     /// Those that are known by now; see ``add(_:)``.
     private(set) var tags: Set<ExactText>
     private var latePurges = LatePurges.ofTags([])
@@ -25,6 +27,7 @@ struct Flight: Sendable {
         self.kind = kind
         self.url = url
         host = url.map { URLParts.host(of: $0) }
+        canonicalURL = kind == .response ? url.flatMap(ResponseURL.canonical) : nil
         self.tags = Set(tags.map(ExactText.init))
         self.isVariantOpen = isVariantOpen
     }
@@ -93,11 +96,11 @@ struct Flight: Sendable {
         if let kind = filter.kind, kind != self.kind { return false }
         if let key = filter.key, !names(key) { return false }
         if let md5 = filter.md5, self.key.form == .data || md5 != self.key.md5Hex { return false }
-        if let url = filter.url, url != self.url { return false }
-        if let host = filter.host, host != self.host { return false }
+        if let url = filter.url, url != self.url, url != canonicalURL { return false }
+        if let hosts = filter.hosts, !hosts.contains(host ?? "") { return false }
         if let prefix = filter.prefix {
             let text = kind == .data ? key.text : url ?? ""
-            if !begins(text, prefix) { return false }
+            if !begins(text, prefix), !begins(canonicalURL ?? "", prefix) { return false }
         }
         return true
     }

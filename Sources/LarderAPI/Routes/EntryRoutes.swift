@@ -172,8 +172,8 @@ struct EntryRoutes: Sendable {
     private static func filter(_ query: Query) throws(Problem) -> EntryFilter {
         var filter = EntryFilter.all
         filter.url = try query.canonicalURL()?.url.string
-        filter.prefix = try query.nonEmpty("prefix")
-        filter.host = try query.nonEmpty("host")?.lowercased()
+        filter.prefix = try query.nonEmpty("prefix").map(prefix)
+        filter.host = try query.nonEmpty("host").map(host)
         filter.tag = try query.nonEmpty("tag").map(Tags.spelling)
         if let text = query["state"] {
             guard let state = EntryFilter.State(rawValue: text) else {
@@ -189,6 +189,24 @@ struct EntryRoutes: Sendable {
             filter.kind = kind
         }
         return filter
+    }
+
+    /// A prefix in the spelling of what is kept: no key of a caller's has a slash, and no URL is without.
+    private static func prefix(_ text: String) throws(Problem) -> String {
+        guard text.utf8.contains(UInt8(ascii: "/")) else { return text }
+        do {
+            return try URLPrefix(text).string
+        } catch {
+            throw .invalid(error.description, pointer: "/prefix")
+        }
+    }
+
+    private static func host(_ text: String) throws(Problem) -> String {
+        do {
+            return try CanonicalURL.host(text)
+        } catch {
+            throw .invalid(error.description, pointer: "/host")
+        }
     }
 
     private static func sort(_ text: String?) throws(Problem) -> EntrySort {

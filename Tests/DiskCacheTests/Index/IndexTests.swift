@@ -99,6 +99,32 @@ struct IndexTests {
         }
     }
 
+    @Test("of format 3 gives the responses that it has their canonical URLs")
+    func format3() async throws {
+        let fixture = try CacheFixture()
+        let urls = ["http://h/a/../b%41", "http://h/plain", "http://h/c%2f", "http://h/d?"]
+        try await fixture.withCache { cache async throws in
+            for url in urls {
+                let url = ResponseURL(url)
+                let reservation = cache.reserve(responseTo: url)
+                reservation.decide(.response(to: url, variant: ""))
+                try reservation.receive(Array("1".utf8))
+                _ = try await reservation.publish(EntryMetadata(ttl: .seconds(9)))
+            }
+        }
+        try fixture.goBackToFormat3()
+        try await fixture.withCache { cache async throws in
+            for (url, count) in [
+                ("http://h/bA", 1), ("http://h/plain", 1), ("http://h/c%2F", 1), ("http://h/d", 1), ("http://h/x", 0),
+            ] {
+                #expect(try cache.count(matching: EntryFilter(url: url)) == count, "\(url)")
+                #expect(try cache.count(matching: EntryFilter(prefix: url)) == count, "\(url)")
+            }
+            #expect(try cache.count(matching: EntryFilter(prefix: "http://h/")) == 4)
+            #expect(try cache.findings() == [])
+        }
+    }
+
     @Test("of a newer format is refused and left as it is")
     func newer() async throws {
         let fixture = try CacheFixture()

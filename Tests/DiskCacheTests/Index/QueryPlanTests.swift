@@ -99,12 +99,18 @@ final class QueryPlanTests {
             try plan(of: urls.sql("1"), urls.arguments) == [
                 "SEARCH entries USING COVERING INDEX entriesByURL (url>? AND url<?)"
             ])
+        let spellings = EntryQuery(EntryFilter(prefix: "p"), now: Self.now, prefixIn: .otherSpellings)
+        #expect(
+            try plan(of: spellings.sql("1"), spellings.arguments) == [
+                "SEARCH entries USING COVERING INDEX entriesByCanonicalURL (canonicalURL>? AND canonicalURL<?)"
+            ])
     }
 
     private static let searched: [(EntryFilter, String)] = [
         (EntryFilter(kind: .data), "entriesByKind"), (EntryFilter(host: "h"), "entriesByHost"),
         (EntryFilter(url: "http://h/"), "entriesByURL"), (EntryFilter(state: .stale), "entriesByExpiry"),
         (EntryFilter(prefix: "k"), "entriesByURL"), (EntryFilter(prefix: "k"), "sqlite_autoindex_entries_1"),
+        (EntryFilter(prefix: "k"), "entriesByCanonicalURL"), (EntryFilter(url: "http://h/"), "entriesByCanonicalURL"),
         (EntryFilter(key: "k"), "sqlite_autoindex_entries_1"),
     ]
 

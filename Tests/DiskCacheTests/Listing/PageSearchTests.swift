@@ -82,7 +82,7 @@ struct PageSearchTests {
                 let search = PageSearch(
                     filter: filter, sort: EntrySort(order), position: nil, now: fixture.clock.now(),
                     totals: cache.totals, reader: cache.parts.reader)
-                return try search.way(limit: limit, prefixIn: try search.prefixPlace())
+                return try search.way(limit: limit, prefixIn: try search.prefixPlaces())
             }
             for order in EntrySort.Order.allCases where order.index != nil {
                 #expect(try way(.all, order) == .walk(end: nil))

@@ -44,6 +44,52 @@ struct PurgingTests {
     }
 
     @Test(
+        "a purge means a response that is being received by its canonical URL, too",
+        arguments: [
+            EntryFilter(url: "https://example.com/m%C3%BC/b"), EntryFilter(prefix: "https://example.com/m%C3%BC"),
+            EntryFilter(url: "https://example.com/x/../m%c3%bc/b"), EntryFilter(host: "example.com"),
+        ])
+    func otherSpelling(_ filter: EntryFilter) async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            let sent = ResponseURL("https://example.com/x/../m%c3%bc/b")
+            let reservation = cache.reserve(responseTo: sent)
+            try await cache.remove(matching: EntryFilter(url: "https://example.com/m%C3%BC/c"))
+            #expect(!reservation.isPurged)
+            try await cache.remove(matching: filter)
+            #expect(reservation.isPurged)
+            reservation.abandon()
+
+            let other = cache.reserve(responseTo: sent)
+            other.decide(.response(to: sent, variant: ""))
+            try other.receive(Array("1".utf8))
+            guard case .stored = try await other.publish(EntryMetadata(ttl: .seconds(9))) else {
+                Issue.record("it was not kept")
+                return
+            }
+            for order in [EntrySort.Order.key, .url, .hits] {
+                #expect(try cache.list(filter, sort: EntrySort(order)).entries.count == 1)
+            }
+            #expect(try await cache.remove(matching: filter) == 1)
+        }
+    }
+
+    @Test("the host of a filter means URLs whose host ends with a dot, held or being received")
+    func dottedHost() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            for url in ["http://example.com/a", "http://example.com./a", "http://www.example.com/a"] {
+                try await cache.store("x", url: url)
+            }
+            let url = "http://example.com./b"
+            let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url)
+            #expect(try await cache.remove(matching: EntryFilter(host: "example.com")) == 2)
+            #expect(reservation.isPurged)
+            #expect(cache.totals.entries == 1)
+        }
+    }
+
+    @Test(
         "what a purge does not mean is kept",
         arguments: [
             EntryFilter(key: "other"), EntryFilter(url: "https://example.com/dir/a"), EntryFilter(prefix: "http:"),

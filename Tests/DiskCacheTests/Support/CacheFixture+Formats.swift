@@ -17,10 +17,26 @@ extension CacheFixture {
                 let body = content.withUnsafeBytes { Data($0[start..<start + (row[2] as Int)]) }
                 try db.execute(sql: "INSERT INTO bodies VALUES (?, ?)", arguments: [row[0] as Int64, body])
             }
+            try goBackToFormat3(db)
             try db.execute(sql: "ALTER TABLE entries DROP COLUMN slot; DROP TABLE extents; PRAGMA user_version = 2")
         }
         try index.close()
         FileSystem.unlink(namespace + "/bodies.slab")
+    }
+
+    /// Has the index of the cache, which is closed, be as format 3 had it: responses have no canonical URLs.
+    func goBackToFormat3() throws {
+        let index = try DatabaseQueue(path: namespace + "/index.sqlite")
+        try index.write(goBackToFormat3)
+        try index.close()
+    }
+
+    private func goBackToFormat3(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                DROP INDEX entriesByCanonicalURL; ALTER TABLE entries DROP COLUMN canonicalURL;
+                PRAGMA user_version = 3
+                """)
     }
 
     /// Writes other bytes over the body in a slot.

@@ -78,6 +78,7 @@ struct SchemaCompiler {
     /// Formats that are not checked: what they promise is for the reader.
     private static let uncheckedFormats: Set<String> = [
         "uri", "uri-reference", "iri", "int32", "int64", "double", "binary", "origin-rule", "params-text",
+        "entry-prefix", "host",
     ]
 
     init(document: JSONValue) {

@@ -1,0 +1,81 @@
+import Testing
+
+@testable import Primitives
+
+@Suite("Prefixes of canonical URLs")
+struct URLPrefixTests {
+    @Test(
+        "a prefix in any spelling becomes the beginning of the canonical URL",
+        arguments: [
+            ("http://b\u{FC}cher.example/", "http://xn--bcher-kva.example/"),
+            ("HTTP://B\u{DC}CHER.EXAMPLE/A", "http://xn--bcher-kva.example/A"),
+            ("http://example.com:80/a", "http://example.com/a"), ("https://example.com:443/", "https://example.com/"),
+            ("http://example.com:0080/", "http://example.com/"), ("http://example.com:443/", "http://example.com:443/"),
+            ("http://example.com:/a", "http://example.com/a"), ("ftp://example.com:21/", "ftp://example.com/"),
+            ("http://127.1/a", "http://127.0.0.1/a"), ("http://[0:0::1]:9/y", "http://[::1]:9/y"),
+            ("http://h/m\u{FC}n", "http://h/m%C3%BCn"), ("http://h/m%c3%bcn", "http://h/m%C3%BCn"),
+            ("http://h/%61%2f", "http://h/a%2F"), ("http://h/./m", "http://h/m"), ("http://h/a/../m", "http://h/m"),
+            ("http://h/a/%2e%2E/m", "http://h/m"), ("http://h/../m", "http://h/m"), ("http://h/a/..", ""),
+            ("http://h/a/.well", "http://h/a/.well"), ("http://h/...", "http://h/..."),
+            ("http://h/a//b", "http://h/a//b"), ("http://h/a/../", "http://h/"), ("http://h/a/./?x", "http://h/a/?x"),
+            ("http://h/a/..?", "http://h/?"), ("http://h?x=\u{FC}", "http://h/?x=%C3%BC"),
+            ("http://h/?x=%c3", "http://h/?x=%c3"), ("http://h/?a=/../b", "http://h/?a=/../b"),
+            // A host that nothing ends.
+            ("HTTP", "http"), ("Https:/", "https:/"), ("http://", "http://"), ("HTTPS://", "https://"),
+            ("http://Exam", "http://exam"),
+            ("http://192.168.", "http://192.168."), ("http://example.com:9", "http://example.com:9"),
+            ("http://[::1]", "http://[::1]"), ("http://example.com", "http://example.com"),
+        ])
+    func spelled(text: String, prefix: String) throws {
+        guard !prefix.isEmpty else {
+            #expect(throws: InvalidURLPrefix.dotSegment) { try URLPrefix(text) }
+            return
+        }
+        #expect(try URLPrefix(text).string == prefix)
+        // It is its own spelling.
+        #expect(try URLPrefix(prefix).string == prefix)
+    }
+
+    @Test(
+        "what could mean several things, or begins no URL, is refused",
+        arguments: [
+            ("example.com/", InvalidURLPrefix.noScheme), ("//example.com/", .noScheme), ("file:///etc", .noScheme),
+            ("http:/example.com", .noScheme), ("/a", .noScheme), ("http://h/a#b", .fragment),
+            ("http://h/%", .brokenEscape), ("http://h/%c", .brokenEscape), ("http://h/%zz", .brokenEscape),
+            ("http://h/?x=%c", .brokenEscape), ("http://h/.", .dotSegment), ("http://h/a/%2e%2e", .dotSegment),
+            ("http://user@h", .incompleteHost), ("http://[::1", .incompleteHost),
+            ("http://h\u{FC}\u{200B}*", .incompleteHost),
+            ("http://ex%61", .otherHost("http://exa/")),
+            ("http://b\u{FC}cher.example", .otherHost("http://xn--bcher-kva.example/")),
+            ("http://example.com:80", .otherHost("http://example.com/")),
+            ("http://example.com:", .otherHost("http://example.com/")), ("http://10.1", .otherHost("http://10.0.0.1/")),
+            ("http://[0:0::1]", .otherHost("http://[::1]/")), ("http://h/a b", .url(.space)),
+            ("http://h/\u{1}", .url(.controlCharacter)), ("http://user@h/", .url(.credentials)),
+            ("http:///a", .url(.noHost)), ("http://h:x/", .url(.badPort)), ("", .url(.relative)),
+        ])
+    func refused(text: String, error: InvalidURLPrefix) {
+        #expect(throws: error) { try URLPrefix(text) }
+        #expect(!error.description.isEmpty)
+    }
+
+    @Test(
+        "a host in any spelling becomes the one of canonical URLs, without the dot at its end",
+        arguments: [
+            ("b\u{FC}cher.example", "xn--bcher-kva.example"), ("xn--bcher-kva.example.", "xn--bcher-kva.example"),
+            ("B\u{DC}CHER.Example.", "xn--bcher-kva.example"), ("EXAMPLE.com", "example.com"), ("::1", "[::1]"),
+            ("[::1]", "[::1]"), ("0:0:0:0:0:0:0:1", "[::1]"), ("2001:DB8::A", "[2001:db8::a]"),
+            ("127.0.0.1", "127.0.0.1"), ("127.1", "127.0.0.1"), ("0x7f000001", "127.0.0.1"), ("ex%61mple", "example"),
+        ])
+    func hosts(text: String, host: String) throws {
+        #expect(try CanonicalURL.host(text) == host)
+    }
+
+    @Test(
+        "what is no host alone is refused",
+        arguments: [
+            "127.0.0.1:80", "example.com:", "[::1]:9", "a/b", "a?b", "a#b", "u@h", "a b", "", "[::1", "a*b", "[]",
+        ])
+    func noHosts(text: String) {
+        #expect(throws: InvalidURLPrefix.self) { try CanonicalURL.host(text) }
+    }
+}
