@@ -20,6 +20,8 @@ public enum DiskCacheError: Error, Hashable, Sendable {
     case emptyJSON
     /// A caller stored something else as JSON.
     case invalidJSON
+    /// A caller stored JSON in another encoding than UTF-8; what is wrong, in words.
+    case notUTF8(String)
     /// The entry would have more tags than one may have.
     case tooManyTags(limit: Int)
     /// The cursor does not belong to this query, or to no query at all.
@@ -57,6 +59,7 @@ extension DiskCacheError: CustomStringConvertible {
         case .emptyBody: "an empty body is not stored"
         case .emptyJSON: "null and an object without members are not stored"
         case .invalidJSON: "the body is not JSON"
+        case .notUTF8(let fault): "the body is not JSON: \(fault)"
         case .tooManyTags(let limit): "an entry may have \(limit) tags"
         case .invalidCursor: "the cursor does not belong to this query"
         case .versionChanged: "the entry has changed meanwhile"

@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import Primitives
 import TestSupport
@@ -71,6 +72,121 @@ struct JSONTests {
             }
             #expect(try await put("[1]", "&ttl=0").json == ["removed": 1])
             #expect(try await server.get(path).status == 404)
+        }
+    }
+
+    private static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
+    /// RFC 8259 §8.1.
+    @Test("A byte order mark before JSON is ignored: stored, downloaded, or in the body of a call")
+    func byteOrderMark() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            let length = request.target == "/long" ? 400_000 : 3
+            let body = Self.mark + [0x5B] + [UInt8](repeating: 0x20, count: length) + [0x5D]
+            try connection.respond(fields: [.contentType: "application/json"], body: body)
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            for length in [3, 400_000] {
+                let url = origin.url(length == 3 ? "/a" : "/long")
+                let text = "[" + String(repeating: " ", count: length) + "]"
+                let bytes = Self.mark + Array(text.utf8)
+                let path = "/json?url=\(url.percentEncoded)"
+                for isDownload in [true, false] {
+                    if isDownload {
+                        _ = try await server.download(["url": .string(url), "ttl": 60])
+                    } else {
+                        let client = HTTPClient(port: server.api.port)
+                        #expect(try await client.request("PUT", path, fields: Self.json, body: bytes).status == 200)
+                    }
+                    // From the disk and from memory.
+                    for _ in 0..<3 {
+                        let reply = try await server.get(path)
+                        #expect(reply.text == text)
+                        #expect(reply["Content-Length"] == "\(length + 2)")
+                    }
+                    let part = try await server.get(path, fields: [.range: "bytes=0-1"])
+                    #expect(part.status == 206 && part.text == "[ ")
+                    #expect(part["Content-Range"] == "bytes 0-1/\(length + 2)")
+                    #expect(try await server.get(path, fields: [.range: "bytes=-1"]).text == "]")
+                    #expect(try await server.get(path, fields: [.range: "bytes=\(length + 2)-"]).status == 416)
+                    // The bytes as they came.
+                    #expect(try await server.get("/entries/\(md5(url))/content").body == bytes)
+                    _ = try await server.client.request("DELETE", "/entries/\(md5(url))")
+                }
+            }
+        }
+    }
+
+    @Test("A byte order mark before the body of any call is ignored")
+    func callsWithByteOrderMark() async throws {
+        let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let url = origin.url("/a")
+            let form: HTTPFields = [.contentType: "application/x-www-form-urlencoded"]
+            let lines: HTTPFields = [.contentType: "application/x-ndjson"]
+            let calls: [(String, String, HTTPFields, String)] = [
+                ("POST", "/download", Self.json, #"{"url": "\#(url)"}"#),
+                ("POST", "/download", form, #"{"url": "\#(url)"}"#),
+                ("POST", "/downloads", Self.json, #"[{"url": "\#(url)"}]"#),
+                ("POST", "/downloads", Self.json, #"{"url": "\#(url)"}"#),
+                ("POST", "/downloads", lines, #"{"url": "\#(url)"}"#),
+                ("PATCH", "/entries/\(md5(url))", Self.json, #"{"ttl": 5}"#), ("PUT", "/namespaces/a", Self.json, "{}"),
+            ]
+            let client = HTTPClient(port: server.api.port)
+            for (method, target, fields, text) in calls {
+                let reply = try await client.request(method, target, fields: fields, body: Self.mark + Array(text.utf8))
+                #expect(reply.status == 200, "\(method) \(target): \(reply.text)")
+                #expect(!reply.text.contains("error"), "\(reply.text)")
+            }
+        }
+    }
+
+    @Test(
+        "JSON in another encoding than UTF-8 is refused with words, whatever charset is declared",
+        arguments: [
+            (String.Encoding.utf16, "UTF-16"), (.utf16LittleEndian, "UTF-16"), (.utf16BigEndian, "UTF-16"),
+            (.utf32LittleEndian, "UTF-32"), (.isoLatin1, "UTF-8"),
+        ])
+    func otherEncodings(encoding: String.Encoding, name: String) async throws {
+        let body = Array(try #require("[\"\u{E9}\"]".data(using: encoding)))
+        let origin = try ScriptedOrigin { _, connection in try connection.respond(body: body) }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let client = HTTPClient(port: server.api.port)
+            for type in [
+                "application/json", "application/json; charset=utf-16", "application/json; charset=iso-8859-1",
+            ] {
+                for (method, path) in [
+                    ("PUT", "/json?url=http://a.example/"), ("POST", "/download"), ("PATCH", "/entries/k"),
+                    ("PUT", "/namespaces/a"),
+                ] {
+                    let reply = try await client.request(method, path, fields: [.contentType: type], body: body)
+                    #expect(reply.status == 400)
+                    #expect(try reply.member("detail")?.stringValue?.contains(name) == true, "\(path): \(reply.text)")
+                }
+            }
+            let url = origin.url("/a")
+            _ = try await server.download(["url": .string(url), "ttl": 60])
+            let reply = try await server.get("/json?url=\(url.percentEncoded)")
+            #expect(reply.status == 406)
+            #expect(try reply.member("detail")?.stringValue?.contains("/entries/{key}/content") == true)
+            if encoding != .isoLatin1 { #expect(reply.text.contains(name)) }
+            #expect(try await server.get("/entries/\(md5(url))/content").body == body)
+        }
+    }
+
+    @Test("A declared charset has no effect on JSON that is UTF-8 (RFC 8259 §11)")
+    func declaredCharset() async throws {
+        try await TestServer.with { (server) async throws in
+            for charset in ["utf-8", "\"UTF-8\"", "us-ascii", "iso-8859-1"] {
+                let fields: HTTPFields = [.contentType: "application/json; charset=\(charset)"]
+                let path = "/json?url=\(Self.url.percentEncoded)"
+                let reply = try await server.client.request("PUT", path, fields: fields, text: "[\"\u{E9}\"]")
+                #expect(reply.status == 200)
+                #expect(try await server.get(path).text == "[\"\u{E9}\"]")
+            }
         }
     }
 }

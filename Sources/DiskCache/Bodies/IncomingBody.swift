@@ -66,7 +66,7 @@ final class IncomingBody: @unchecked Sendable {
         guard kind == .json || kind == .data else { return }
         if length == 0 { throw .emptyBody }
         guard kind == .json else { return }
-        guard validator.finish() else { throw .invalidJSON }
+        guard validator.finish() else { throw validator.encodingFault.map { .notUTF8($0) } ?? .invalidJSON }
         if validator.isEmpty { throw .emptyJSON }
     }
 

@@ -146,7 +146,7 @@ public final class Reservation: Sendable {
     ///     nothing is published. It must not wait.
     ///   - completion: gets ``DiskCacheError/lengthMismatch(expected:received:)``,
     ///     ``DiskCacheError/emptyBody``, ``DiskCacheError/emptyJSON``, ``DiskCacheError/invalidJSON``,
-    ///     ``DiskCacheError/conditionFailed``, ``DiskCacheError/noSpace``,
+    ///     ``DiskCacheError/notUTF8(_:)``, ``DiskCacheError/conditionFailed``, ``DiskCacheError/noSpace``,
     ///     ``DiskCacheError/fileSystem(operation:path:errno:)``, ``DiskCacheError/index(code:message:)``,
     ///     ``DiskCacheError/reservationEnded`` or ``DiskCacheError/closed``; or how it ended, once that is durable. It
     ///     runs on the writer's thread, or on the caller's, and must not wait.

@@ -81,8 +81,12 @@ enum BodyDecoding {
         return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
     }
 
-    private static func firstByte(of body: some Sequence<UInt8>) -> UInt8? {
-        body.first { $0 != 0x20 && $0 != 0x09 && $0 != 0x0A && $0 != 0x0D }
+    /// The first byte that is neither space nor part of a byte order mark.
+    private static func firstByte(of body: some Collection<UInt8>) -> UInt8? {
+        let mark = JSONEncoding.byteOrderMark
+        return body.dropFirst(body.starts(with: mark) ? mark.count : 0).first {
+            $0 != 0x20 && $0 != 0x09 && $0 != 0x0A && $0 != 0x0D
+        }
     }
 
     static func parse(_ body: [UInt8]) throws(Problem) -> JSON {

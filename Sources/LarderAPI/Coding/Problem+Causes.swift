@@ -57,7 +57,7 @@ extension Problem {
         case .emptyBody, .emptyJSON:
             self.init(status: 422, detail: error.description)
         case .tooManyTags: self = .invalid(error.description, pointer: "/tags")
-        case .invalidJSON: self = .invalid("the body is not JSON", pointer: "")
+        case .invalidJSON, .notUTF8: self = .invalid(error.description, pointer: "")
         case .invalidCursor:
             self = .invalid(
                 "the cursor does not belong to this query; give back nextCursor with the same filters and sort",

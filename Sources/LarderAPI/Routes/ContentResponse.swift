@@ -19,8 +19,8 @@ struct ContentResponse {
     private let now: Timestamp
     private let caching: ContentCaching
 
-    /// - Parameter caching: the namespace's. Read it after the entry: a change of it has answers made anew that are kept
-    ///   ready of entries that were read before.
+    /// - Parameter caching: the namespace's. Read it after the entry: a change of it has answers made anew that are
+    ///   kept ready of entries that were read before.
     /// - Throws: 404 for an entry that is no longer fresh, unless the caller takes it all the same.
     init(_ entry: Entry, allowsStale: Bool, caching: ContentCaching, at now: Timestamp) throws(Problem) {
         self.entry = entry
@@ -33,9 +33,15 @@ struct ContentResponse {
 
     /// The answer to a GET or HEAD.
     ///
-    /// - Parameter type: the media type, instead of the entry's own.
+    /// - Parameters:
+    ///   - skipped: how many bytes at the beginning of the body are none of the answer's.
+    ///   - type: the media type, instead of the entry's own.
     /// - Throws: 412 and 416.
-    func response(_ body: StoredBody, to request: Request, type: String? = nil) throws(Problem) -> Response {
+    func response(
+        _ body: StoredBody, skipping skipped: Int = 0, to request: Request, type: String? = nil
+    ) throws(Problem) -> Response {
+        let bounds = Int64(skipped)..<body.length
+        let length = Int64(bounds.count)
         let method: HTTPRequest.Method = request.isHead ? .head : .get
         let current = entry.representation(now: now)
         let requestFields = request.fields(named: Self.conditionNames)
@@ -47,7 +53,7 @@ struct ContentResponse {
             // RFC 9110 §15.4.5: it says what the 200 would say of caching.
             var fields = Self.validatorFields(current)
             fields.append(cacheControl)
-            return Response(status: 304, fields: fields, body: .withheld(length: body.length))
+            return Response(status: 304, fields: fields, body: .withheld(length: length))
         case .proceed: break
         }
         // A body that /fetch stored is as its origin sent it.
@@ -55,23 +61,28 @@ struct ContentResponse {
             current, type: type ?? entry.contentType, encoding: entry.contentEncoding, cacheControl)
         guard let ranges = ByteRangeSet(requestFields, method: method),
             conditions.allowsRange(of: current, now: now)
-        else { return try whole(body, fields) }
-        switch ranges.resolve(length: body.length) {
-        case .whole: return try whole(body, fields)
+        else { return try whole(body, bounds, fields) }
+        switch ranges.resolve(length: length) {
+        case .whole: return try whole(body, bounds, fields)
         case .parts(let parts):
             // §14.2 lets a server answer several ranges with the whole; nobody asks a cache of bodies for several.
-            guard parts.count == 1, let part = parts.first else { return try whole(body, fields) }
-            fields[.contentRange] = ContentRange.text(part, length: body.length)
-            return Response(status: 206, fields: fields, body: try body.part(part))
+            guard parts.count == 1, let part = parts.first else {
+                return try whole(body, bounds, fields)
+            }
+            fields[.contentRange] = ContentRange.text(part, length: length)
+            let place = (part.lowerBound + bounds.lowerBound)..<(part.upperBound + bounds.lowerBound)
+            return Response(status: 206, fields: fields, body: try body.part(place))
         case .unsatisfiable:
             throw Problem(
-                status: 416, detail: "the body has \(body.length) bytes",
-                fields: [.contentRange: ContentRange.unsatisfied(length: body.length)])
+                status: 416, detail: "the body has \(length) bytes",
+                fields: [.contentRange: ContentRange.unsatisfied(length: length)])
         }
     }
 
-    private func whole(_ body: StoredBody, _ fields: HTTPFields) throws(Problem) -> Response {
-        Response(status: 200, fields: fields, body: try body.part(0..<body.length))
+    private func whole(
+        _ body: StoredBody, _ bounds: Range<Int64>, _ fields: HTTPFields
+    ) throws(Problem) -> Response {
+        Response(status: 200, fields: fields, body: try body.part(bounds))
     }
 
     private var cacheControl: HTTPField {

@@ -63,11 +63,28 @@ struct ContentRoutes: Sendable {
             (stored, now) throws(Problem) in
             let content = try ContentResponse(
                 stored.entry, allowsStale: allowsStale, caching: options.contentCaching, at: now)
-            guard stored.entry.isJSON else {
-                throw Problem(status: 406, detail: "the entry's body is not JSON")
+            let beginning: SharedBytes
+            do throws(DiskCacheError) {
+                beginning = try stored.body.read(0..<min(stored.body.length, 4))
+            } catch {
+                throw Problem(error)
             }
-            return try content.response(stored.body, to: head.request, type: "application/json")
+            guard stored.entry.isJSON else { throw Self.notJSON(beginning) }
+            // RFC 8259 §8.1: what is sent has no byte order mark.
+            let mark = JSONEncoding.byteOrderMark
+            let hasMark = beginning.withUnsafeBytes { $0.starts(with: mark) }
+            return try content.response(
+                stored.body, skipping: hasMark ? mark.count : 0, to: head.request, type: "application/json")
         }
+    }
+
+    /// - Parameter beginning: the first bytes of the body.
+    private static func notJSON(_ beginning: SharedBytes) -> Problem {
+        let fault = beginning.withUnsafeBytes { JSONEncoding($0).fault }
+        return Problem(
+            status: 406,
+            detail: "the entry's body is not JSON\(fault.map { ": \($0)" } ?? ""); /entries/{key}/content has its bytes"
+        )
     }
 
     /// Finds a body and answers with it, at once when it is in memory, else when it was read or verified.

@@ -11,7 +11,7 @@ extension JSON {
     }
 
     /// Parses one JSON text (RFC 8259), strictly: UTF-8, nothing behind the value, no two members of one name
-    /// (RFC 7493 §2.3), no lone surrogates.
+    /// (RFC 7493 §2.3), no lone surrogates. A byte order mark before it is ignored (RFC 8259 §8.1).
     ///
     /// - Parameters:
     ///   - depthLimit: how deep arrays and objects may nest; deeper is a syntax error.
@@ -54,6 +54,8 @@ private struct JSONParser {
     }
 
     mutating func parseText() throws(JSON.SyntaxError) -> JSON {
+        if let fault = JSONEncoding(bytes).fault { throw error(fault) }
+        if bytes.starts(with: JSONEncoding.byteOrderMark) { offset += JSONEncoding.byteOrderMark.count }
         skipSpace()
         let value = try parseValue(depth: 0)
         skipSpace()

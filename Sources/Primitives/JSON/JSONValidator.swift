@@ -1,14 +1,15 @@
 /// Tells whether bytes that come in pieces are one JSON text (RFC 8259), without building anything: a body of a
 /// gigabyte is checked while it passes by.
 ///
-/// Feed it the pieces in order, then ask ``finish()``. It accepts what `JSON(parsing:)` accepts, but for objects with
-/// two members of one name and lone surrogates in escapes, which RFC 8259 lets pass. Nesting deeper than
-/// ``depthLimit`` counts as no JSON.
+/// Feed it the pieces in order, then ask ``finish()``. A byte order mark before the text is ignored. It accepts what
+/// `JSON(parsing:)` accepts, but for objects with two members of one name and lone surrogates in escapes, which RFC
+/// 8259 lets pass. Nesting deeper than ``depthLimit`` counts as no JSON.
 public struct JSONValidator: Sendable {
     /// How deep arrays and objects may nest.
     public static let depthLimit = 512
 
     private enum State: UInt8 {
+        case start, secondOfMark, thirdOfMark
         case value, firstElement, firstMember, name, colon, afterValue
         case string, escape, unicode
         case minus, zero, integer, point, fraction, exponent, exponentSign, exponentDigits
@@ -16,7 +17,11 @@ public struct JSONValidator: Sendable {
         case failed
     }
 
-    private var state: State = .value
+    private var state: State = .start
+    /// The first four bytes, as far as they have come, from the lowest on.
+    private var beginning: UInt32 = 0
+    private var beginningCount = 0
+    private var isUTF8 = true
     /// Whether each open container, outermost first, is an object.
     private var containers: [Bool] = []
     private var stringIsName = false
@@ -36,10 +41,22 @@ public struct JSONValidator: Sendable {
 
     /// Looks at the next piece.
     public mutating func feed(_ piece: UnsafeRawBufferPointer) {
+        for byte in piece.prefix(4 - beginningCount) {
+            beginning |= UInt32(byte) << (8 * beginningCount)
+            beginningCount += 1
+        }
         for byte in piece {
             if state == .failed { return }
             step(byte)
         }
+    }
+
+    /// Why the text is not JSON, if that is its encoding; `nil` for JSON, and for what is none for another reason. In
+    /// words that fit behind "the body is not JSON: ".
+    public var encodingFault: String? {
+        if finish() { return nil }
+        let bytes = (0..<beginningCount).map { UInt8(truncatingIfNeeded: beginning >> (8 * $0)) }
+        return JSONEncoding(bytes).fault ?? (isUTF8 ? nil : "a string in it is not UTF-8 (RFC 8259 §8.1)")
     }
 
     /// Whether the text is `null` or an object without members; means something once ``finish()`` is `true`.
@@ -64,6 +81,12 @@ public struct JSONValidator: Sendable {
         case .word: stepWord(byte)
         case .minus, .zero, .integer, .point, .fraction, .exponent, .exponentSign, .exponentDigits: stepNumber(byte)
         case .failed: return
+        case .start where byte == JSONEncoding.byteOrderMark[0]: state = .secondOfMark
+        case .start:
+            state = .value
+            step(byte)
+        case .secondOfMark: state = byte == JSONEncoding.byteOrderMark[1] ? .thirdOfMark : .failed
+        case .thirdOfMark: state = byte == JSONEncoding.byteOrderMark[2] ? .value : .failed
         case .value, .firstElement, .firstMember, .name, .colon, .afterValue:
             if byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { return }
             stepStructure(byte)
@@ -134,6 +157,7 @@ public struct JSONValidator: Sendable {
 
     private mutating func stepString(_ byte: UInt8) {
         guard utf8.accept(byte) else {
+            isUTF8 = false
             state = .failed
             return
         }

@@ -1,3 +1,4 @@
+import Foundation
 import Primitives
 import Testing
 
@@ -101,5 +102,55 @@ struct JSONValidatorTests {
         #expect(isValid(nested(JSONValidator.depthLimit)))
         #expect(!isValid(nested(JSONValidator.depthLimit + 1)))
         #expect(!isValid(nested(1_000_000)))
+    }
+
+    /// RFC 8259 §8.1.
+    @Test("a byte order mark before a text is ignored, whole or in pieces, and is nothing within it")
+    func byteOrderMark() throws {
+        let mark = JSONEncoding.byteOrderMark
+        for text in ["1", " {} ", "[1]"] {
+            let bytes = mark + Array(text.utf8)
+            #expect(isValid(bytes))
+            #expect(isValid(bytes.map { [$0][...] }))
+            #expect(try JSON(parsing: bytes) == JSON(parsing: text))
+        }
+        for bytes in [
+            mark, Array(mark.prefix(2)) + [0x31], mark + mark + [0x31], [0x31] + mark, [0x5B] + mark + [0x5D],
+        ] {
+            #expect(!isValid(bytes))
+            #expect(throws: JSON.SyntaxError.self) { try JSON(parsing: bytes) }
+        }
+    }
+
+    @Test(
+        "a text that is not UTF-8 is told by its encoding",
+        arguments: [
+            (String.Encoding.utf16, "UTF-16"), (.utf16LittleEndian, "UTF-16"), (.utf16BigEndian, "UTF-16"),
+            (.utf32, "UTF-32"), (.utf32LittleEndian, "UTF-32"), (.utf32BigEndian, "UTF-32"),
+        ])
+    func otherEncodings(encoding: String.Encoding, name: String) throws {
+        for text in ["{\"a\": \"\u{E9}\"}", "[]", "12"] {
+            let bytes = Array(try #require(text.data(using: encoding)))
+            for pieces in [[bytes[...]], bytes.map { [$0][...] }] {
+                var validator = JSONValidator()
+                for piece in pieces { piece.withUnsafeBytes { validator.feed($0) } }
+                #expect(!validator.finish())
+                #expect(validator.encodingFault?.contains(name) == true)
+            }
+            let error = #expect(throws: JSON.SyntaxError.self) { try JSON(parsing: bytes) }
+            #expect(error?.reason.contains(name) == true)
+        }
+    }
+
+    @Test("a string that is not UTF-8 is told from other faults")
+    func latin1() {
+        func fault(_ bytes: [UInt8]) -> String? {
+            var validator = JSONValidator()
+            bytes.withUnsafeBytes { validator.feed($0) }
+            return validator.encodingFault
+        }
+        #expect(fault([0x22, 0xE9, 0x22])?.contains("not UTF-8") == true)
+        #expect(fault([0x22, 0xC3, 0x22])?.contains("not UTF-8") == true)
+        for text in ["{", "", "1 2", "[1]", "\"\u{E9}\""] { #expect(fault(Array(text.utf8)) == nil) }
     }
 }

@@ -1,0 +1,31 @@
+/// The encoding of a JSON text, told by its first bytes. JSON that is exchanged is UTF-8 (RFC 8259 §8.1); what is not
+/// is known by a byte order mark, or by the zeros beside its first characters, which are ASCII (RFC 4627 §3).
+public enum JSONEncoding: String, Hashable, Sendable {
+    case utf8 = "UTF-8"
+    case utf16 = "UTF-16"
+    case utf32 = "UTF-32"
+
+    /// What may stand before a text in UTF-8, and is ignored.
+    public static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
+    /// - Parameter beginning: the first four bytes, or all where there are fewer; further ones are not looked at.
+    public init(_ beginning: some Collection<UInt8>) {
+        let bytes = Array(beginning.prefix(4))
+        func begins(_ pattern: [UInt8?]) -> Bool {
+            bytes.count >= pattern.count && zip(bytes, pattern).allSatisfy { $1 == nil ? $0 != 0 : $0 == $1 }
+        }
+        if begins([0xFF, 0xFE, 0, 0]) || begins([0, 0, 0xFE, 0xFF]) || begins([nil, 0, 0, 0]) || begins([0, 0, 0, nil])
+        {
+            self = .utf32
+        } else if begins([0xFF, 0xFE]) || begins([0xFE, 0xFF]) || begins([nil, 0]) || begins([0, nil]) {
+            self = .utf16
+        } else {
+            self = .utf8
+        }
+    }
+
+    /// Why a text in this encoding is refused, in words that fit behind "the body is not JSON: "; `nil` for UTF-8.
+    public var fault: String? {
+        self == .utf8 ? nil : "it is \(rawValue), and JSON is exchanged in UTF-8 (RFC 8259 §8.1)"
+    }
+}
