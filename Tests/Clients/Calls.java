@@ -37,7 +37,7 @@ public class Calls {
 
         DownloadRequest request = new DownloadRequest().url(url).ttl(3600.0).tags(List.of("java"));
         request.setParams(Map.of("a", 1, "b", List.of("x", true)));
-        DownloadResult result = downloads.download(request, null, null);
+        DownloadResult result = downloads.download(DownloadApi.APIDownloadRequest.newBuilder().downloadRequest(request).build());
         equal(result.getOutcome(), Outcome.DOWNLOADED);
         equal(result.getEntry().getUrl(), url + "?a=1&b=true&b=x");
         equal(result.getEntry().getState(), EntryState.IS_FRESH);
@@ -45,24 +45,31 @@ public class Calls {
         String key = result.getEntry().getKey();
 
         EntryChange change = new EntryChange().tags(List.of("changed"));
-        equal(entries.updateEntry(key, change, null).getEntry().getTags(), List.of("changed"));
-        File content = entries.getContent(key, null, null, null, null, null, null, null, null);
+        var update = EntriesApi.APIUpdateEntryRequest.newBuilder().key(key).entryChange(change).build();
+        equal(entries.updateEntry(update).getEntry().getTags(), List.of("changed"));
+        File content = entries.getContent(EntriesApi.APIGetContentRequest.newBuilder().key(key).build());
         equal(content.length(), result.getEntry().getContentLength());
         // putContent is left out: the library "native" sends the path of a file instead of its bytes.
         JsonApi json = new JsonApi(client);
-        equal(json.putJSON("https://api.example.com/", List.of(1, 2), null, null, 60.0).getEntry().getKind(), EntryKind.JSON);
-        equal(json.getJSON("https://api.example.com/", null, null, null, null, null, null, null, null, null), List.of(1, 2));
+        String where = "https://api.example.com/";
+        var store = JsonApi.APIPutJSONRequest.newBuilder().url(where).body(List.of(1, 2)).ttl(60.0).build();
+        equal(json.putJSON(store).getEntry().getKind(), EntryKind.JSON);
+        equal(json.getJSON(JsonApi.APIGetJSONRequest.newBuilder().url(where).build()), List.of(1, 2));
 
         NamespacesApi namespaces = new NamespacesApi(client);
-        equal(namespaces.putNamespace("java", new NamespaceChange().diskLimit("64MiB")).getDiskLimit(), 64L << 20);
+        var space = NamespacesApi.APIPutNamespaceRequest.newBuilder().name("java");
+        var made = namespaces.putNamespace(space.namespaceChange(new NamespaceChange().diskLimit("64MiB")).build());
+        equal(made.getDiskLimit(), 64L << 20);
         // More than 32 bits.
         equal(new ServiceApi(client).getStats().getDiskLimit(), 4L << 30);
-        File lines = downloads.downloadAll(List.of(new DownloadRequest().url(url)), null);
+        List<DownloadRequest> batch = List.of(new DownloadRequest().url(url));
+        File lines = downloads.downloadAll(DownloadApi.APIDownloadAllRequest.newBuilder().downloadRequest(batch).build());
         equal(Files.readString(lines.toPath()).startsWith("{\"index\":0,\"outcome\":\"downloaded\""), true);
 
-        equal(entries.removeEntries(null, null, null, null, null, "changed", null, null, null, null).getRemoved(), 1L);
+        var filter = EntriesApi.APIRemoveEntriesRequest.newBuilder().tag("changed").build();
+        equal(entries.removeEntries(filter).getRemoved(), 1L);
         try {
-            entries.getEntry(key, null);
+            entries.getEntry(EntriesApi.APIGetEntryRequest.newBuilder().key(key).build());
             throw new AssertionError("the entry is still there");
         } catch (ApiException error) {
             equal(error.getCode(), 404);
