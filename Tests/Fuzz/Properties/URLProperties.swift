@@ -23,6 +23,30 @@ enum URLProperties {
                 url.query?.endsExactly(in: params.formEncoded) == true, "parameters end the query", url.string)
         }
         if let url = try? ExactURL(text) { try checkExact(url) }
+        if let prefix = try? URLPrefix(text) { try checkPrefix(prefix.string, of: text) }
+        if let host = try? CanonicalURL.host(text) { try checkHost(host) }
+    }
+
+    /// A prefix is visible ASCII, stays as it is, and begins the canonical URL of the same text.
+    private static func checkPrefix(_ prefix: String, of text: String) throws(Violation) {
+        try demand(isVisible(prefix), "a prefix is visible ASCII", prefix)
+        if prefix.utf8.count <= CanonicalURL.maximumLength {
+            let again = try demanded(try? URLPrefix(prefix), "a canonical prefix is a prefix", prefix)
+            try demand(again.string.isExactly(prefix), "it is canonical already", again.string)
+        }
+        // A bare ? is dropped from a URL, and begins a query in a prefix.
+        guard text.utf8.last != UInt8(ascii: "?"), let url = try? CanonicalURL(text) else { return }
+        try demand(url.string.utf8.starts(with: prefix.utf8), "it begins the URL", "\(url.string) \(prefix)")
+    }
+
+    /// A host stays as it is, and is the one of the URLs that are made with it.
+    private static func checkHost(_ host: String) throws(Violation) {
+        // Of several dots at its end one has gone.
+        guard host.utf8.last != UInt8(ascii: ".") else { return }
+        let again = try demanded(try? CanonicalURL.host(host), "a canonical host is a host", host)
+        try demand(again.isExactly(host), "it is canonical already", again)
+        let url = try demanded(try? CanonicalURL("http://\(host)/"), "a URL has it as its host", host)
+        try demand(url.host.isExactly(host), "a URL has it as its host", url.string)
     }
 
     /// What is canonical is ASCII, made of its parts, has no dot segments, and stays as it is.
