@@ -68,6 +68,29 @@ final class AccessGate: Sendable {
 
     private static let larderAuthorization = HTTPField.Name("Larder-Authorization")!
 
+    /// The lines of the field that a request's token comes in. Under `/fetch` `Authorization` is the origin's, unless
+    /// there is a token in it; so is `Proxy-Authorization`, which some programs send instead.
+    private static func credentials(_ request: Request) -> (name: HTTPField.Name, lines: [String]) {
+        let name = request.withTarget(credentialField(for:))
+        let lines = request.values(name)
+        guard lines.isEmpty, name != .authorization else { return (name, lines) }
+        for other in [HTTPField.Name.authorization, .proxyAuthorization] {
+            let lines = request.values(other)
+            if lines.contains(where: { TokenCredentials.wellFormedToken(in: $0) != nil }) { return (other, lines) }
+        }
+        return (name, [])
+    }
+
+    /// Throws when there is a token where it would be passed on, or written down by others: in a query, and in the URL
+    /// of the gateway.
+    static func checkTarget(of request: Request) throws(Problem) {
+        let text = request.withTarget(isFetch) ? request.target : request.query ?? ""
+        guard TokenSecret.isInEscaped(text) else { return }
+        throw .invalid(
+            "a token does not belong into a URL, which is logged and passed on; send Authorization: Bearer …, or the "
+                + "token as the password of Basic")
+    }
+
     // MARK: Requests
 
     /// Whether there are origins whose pages may ask.
@@ -87,16 +110,15 @@ final class AccessGate: Sendable {
             if let problem = web.refusal(of: request, isReading: scope == .read) { throw problem }
             return Visitor(bearer: nil, origin: origin, mayBePages: allowsPages)
         }
-        let field = request.withTarget(Self.credentialField(for:))
-        let values = request.values(field)
+        let (field, values) = Self.credentials(request)
         guard let value = values.first else {
-            throw Self.unauthorized("a token is needed: \(field): Bearer …; \"larder token create\" makes one", nil)
+            throw Self.unauthorized(
+                "a token is needed: \(field): Bearer …, or as the password of Basic; \"larder token create\" makes one",
+                nil, request)
         }
-        guard values.count == 1,
-            let found = value.utf8.withContiguousStorageIfAvailable({
-                Self.token(in: UnsafeRawBufferPointer($0)).flatMap(tokens.bearer(of:))
-            }), let bearer = found
-        else { throw Self.unauthorized("the token in \(field) is not good", "invalid_token") }
+        guard values.count == 1, let token = TokenCredentials.token(in: value),
+            let bearer = token.withUnsafeBytes({ tokens.bearer(of: $0) })
+        else { throw Self.unauthorized("invalid token in \(field)", "invalid_token", request) }
         if let wait = bearer.ask() {
             throw Problem(
                 status: 429, detail: "the token's rate is \(bearer.token.rate ?? 0) requests a second",
@@ -117,7 +139,8 @@ final class AccessGate: Sendable {
     /// The same of a target that is, or is not, one of the gateway's.
     func vary(isFetch: Bool) -> String {
         if tokens == nil { return "Larder-Namespace" }
-        return isFetch ? "Larder-Namespace, Larder-Authorization" : "Larder-Namespace, Authorization"
+        return isFetch
+            ? "Larder-Namespace, Larder-Authorization, Authorization" : "Larder-Namespace, Authorization"
     }
 
     // MARK: Answers at hand
@@ -156,8 +179,14 @@ final class AccessGate: Sendable {
         return UnsafeRawBufferPointer(rebasing: value[6...].drop { $0 == UInt8(ascii: " ") })
     }
 
-    private static func unauthorized(_ detail: String, _ error: String?) -> Problem {
-        Problem(status: 401, detail: detail, fields: [.wwwAuthenticate: challenge(error)])
+    /// Asks for a token, in both ways in which one can be sent (RFC 9110 §11.6.1).
+    private static func unauthorized(_ detail: String, _ error: String?, _ request: Request) -> Problem {
+        var fields: HTTPFields = [.wwwAuthenticate: challenge(error)]
+        // For a script of a page a browser would ask its user, over the page, though the page asks itself.
+        if request.field("Sec-Fetch-Dest") != "empty" {
+            fields.append(HTTPField(name: .wwwAuthenticate, value: "Basic realm=\"larder\", charset=\"UTF-8\""))
+        }
+        return Problem(status: 401, detail: detail, fields: fields)
     }
 
     /// RFC 6750 §3.

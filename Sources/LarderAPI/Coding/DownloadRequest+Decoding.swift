@@ -63,7 +63,7 @@ private enum OriginFields {
             guard let value = member.value.stringValue, HTTPField.isValidValue(value) else {
                 throw .invalid("the value must be a string without control characters", pointer: pointer)
             }
-            guard !TokenSecret.isIn(value) else {
+            guard !TokenCredentials.areIn(value) else {
                 throw .invalid("a token of Larder's is not for an origin", pointer: pointer)
             }
             bytes += member.name.utf8.count + value.utf8.count

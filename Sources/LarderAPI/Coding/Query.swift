@@ -86,7 +86,8 @@ struct Query {
             }
         }
         return (
-            try URLDecoding.canonicalURL(text, params: params, urlPointer: "/url", paramsPointer: "/params"), params
+            try URLDecoding.canonicalURL(
+                text, params: params, urlPointer: "/url", paramsPointer: "/params", isInTarget: true), params
         )
     }
 }
@@ -94,7 +95,7 @@ struct Query {
 /// The URL and parameters of a request, from wherever they came.
 enum URLDecoding {
     static func canonicalURL(
-        _ text: String, params: JSON?, urlPointer: String, paramsPointer: String
+        _ text: String, params: JSON?, urlPointer: String, paramsPointer: String, isInTarget: Bool = false
     ) throws(Problem) -> CanonicalURL {
         var parameters = URLParameters()
         if let params {
@@ -108,15 +109,30 @@ enum URLDecoding {
                 throw .invalid(error.reason, pointer: paramsPointer + error.pointer)
             }
         }
+        let url: CanonicalURL
         do {
-            return try CanonicalURL(text, params: parameters)
+            url = try CanonicalURL(text, params: parameters)
         } catch {
-            throw .invalid(error.description, pointer: urlPointer)
+            throw .invalidURL(error, pointer: urlPointer, isInTarget: isInTarget)
         }
+        guard !TokenSecret.isInEscaped(url.string) else {
+            throw .invalid("a token of Larder's is not for an origin", pointer: urlPointer)
+        }
+        return url
     }
 }
 
 extension Problem {
+    /// What is wrong with a URL.
+    ///
+    /// - Parameter isInTarget: whether it stands in the request target, where one that is too long is 414.
+    static func invalidURL(_ error: InvalidURL, pointer: String?, isInTarget: Bool) -> Problem {
+        if case .tooLong = error, isInTarget {
+            return Problem(status: 414, detail: error.description, pointer: pointer)
+        }
+        return .invalid(error.description, pointer: pointer)
+    }
+
     static func invalidTTL(_ text: String, pointer: String) -> Problem {
         .invalid("\"\(text)\" is not a duration; give \(TTL.expectation)", pointer: pointer)
     }

@@ -76,7 +76,7 @@ struct FetchRoutes: Sendable {
         do {
             exact = try ExactURL(url)
         } catch {
-            throw .invalid(error.description, pointer: pointer)
+            throw .invalidURL(error, pointer: pointer, isInTarget: true)
         }
         guard let method = HTTPRequest.Method(rawValue: head.request.method) else {
             throw .invalid("the method is not a token")
@@ -85,7 +85,7 @@ struct FetchRoutes: Sendable {
         guard method != .connect else { throw .invalid("CONNECT opens no tunnel here") }
         var fields = Self.forwarded(fields)
         // Whoever sends it with everything would give it away.
-        if let field = fields.first(where: { TokenSecret.isIn($0.value) }) {
+        if let field = fields.first(where: { TokenCredentials.areIn($0.value) }) {
             throw .invalid("a token of Larder's belongs into Larder-Authorization: \(field.name) goes to the origin")
         }
         try Self.countHop(&fields, method)
@@ -107,11 +107,13 @@ struct FetchRoutes: Sendable {
         fields[name] = String(left - 1)
     }
 
-    /// What goes on to the origin: nothing of this connection, and nothing that is Larder's own.
+    /// What goes on to the origin: nothing of this connection, and nothing that is Larder's own, such as an
+    /// `Authorization` with a token in it.
     private static func forwarded(_ fields: HTTPFields) -> HTTPFields {
         HTTPFields(
             fields.endToEnd().filter { field in
                 let name = field.name.canonicalName
+                if name == "authorization", TokenCredentials.wellFormedToken(in: field.value) != nil { return false }
                 return !["host", "content-length", "expect"].contains(name) && !name.hasPrefix("larder-")
             })
     }

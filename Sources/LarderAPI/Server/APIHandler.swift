@@ -64,6 +64,7 @@ final class APIHandler: RequestHandler {
             operation = route.endpoint.operation
             varies = route.space == .named
             if let scope = route.scope {
+                try AccessGate.checkTarget(of: request)
                 visitor = try gate.admit(request, scope: scope)
                 try visitor.check(scope)
             }

@@ -1,0 +1,144 @@
+import Foundation
+import HTTPTypes
+import Larder
+import Primitives
+import TestSupport
+import Testing
+
+/// Tokens of programs that can send a user name and a password, and nothing else.
+@Suite("Tokens in Basic and in URLs")
+struct BasicTokenTests {
+    private static func basic(_ pair: String) -> String { "Basic " + Data(pair.utf8).base64EncodedString() }
+
+    /// An origin that says which credentials it was sent.
+    private static func origin() throws -> ScriptedOrigin {
+        try ScriptedOrigin { request, connection in
+            let fields = request.fields.filter { $0.name.canonicalName.contains("authorization") }
+            try connection.respond(body: fields.map { "\($0.name): \($0.value)" }.joined(separator: ","))
+        }
+    }
+
+    @Test("A token counts as the password or the user name of Basic, on every call, and does not reach the origin")
+    func counts() async throws {
+        let origin = try Self.origin()
+        defer { origin.stop() }
+        let tokens = try TestTokens([.init(name: "me"), .init(name: "reader", scopes: [.read])])
+        try await TestServer.with(tokens: tokens.store) { (server) async throws in
+            let secret = tokens.secret("me")
+            var number = 0
+            for value in [
+                Self.basic("x:\(secret)"), Self.basic("\(secret):"), Self.basic("\(secret):x"), "Bearer \(secret)",
+            ] {
+                let entries = try await server.client.request("GET", "/entries", fields: [.authorization: value])
+                #expect(entries.status == 200, "\(value)")
+                for name in [HTTPField.Name.authorization, .proxyAuthorization] {
+                    number += 1
+                    let target = "/fetch/\(origin.url("/\(number)"))"
+                    let reply = try await server.client.request("GET", target, fields: [name: value])
+                    #expect(reply.status == 200 && reply.text == "", "\(name): \(value), \(reply.text)")
+                }
+            }
+            // The token's own rights, as ever.
+            let reader = Self.basic("x:\(tokens.secret("reader"))")
+            for (method, target) in [("GET", "/fetch/\(origin.url("/"))"), ("DELETE", "/entries/a")] {
+                let reply = try await server.client.request(method, target, fields: [.authorization: reader])
+                #expect(reply.status == 403, "\(method)")
+            }
+            #expect(origin.requestCount == number)
+        }
+    }
+
+    @Test(
+        "Larder-Authorization wins, a token beside it is consumed all the same, and other credentials are the origin's")
+    func beside() async throws {
+        let origin = try Self.origin()
+        defer { origin.stop() }
+        let tokens = try TestTokens([.init(name: "me"), .init(name: "reader", scopes: [.read])])
+        try await TestServer.with(tokens: tokens.store) { (server) async throws in
+            let own = HTTPField.Name("Larder-Authorization")!
+            func ask(_ path: String, _ fields: HTTPFields) async throws -> HTTPReply {
+                try await server.client.request("GET", "/fetch/\(origin.url(path))", fields: fields)
+            }
+            let mine = "Bearer \(tokens.secret("me"))"
+            let reader = Self.basic("x:\(tokens.secret("reader"))")
+            let both = try await ask("/a", [own: mine, .authorization: reader])
+            #expect(both.status == 200 && both.text == "")
+            #expect(try await ask("/b", [own: reader, .authorization: mine]).status == 403)
+            let others = try await ask("/c", [own: mine, .authorization: "Basic dTpw"])
+            #expect(others.text.lowercased() == "authorization: basic dtpw")
+            // Without a token of its own there is nothing that counts.
+            #expect(try await ask("/d", [.authorization: "Basic dTpw"]).status == 401)
+        }
+    }
+
+    @Test("Without tokens on the server, one in Authorization does not reach the origin either")
+    func withoutTokens() async throws {
+        let origin = try Self.origin()
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let secret = TokenSecret(name: "me").text
+            for (index, value) in ["Bearer \(secret)", Self.basic("x:\(secret)")].enumerated() {
+                let target = "/fetch/\(origin.url("/\(index)"))"
+                let reply = try await server.client.request("GET", target, fields: [.authorization: value])
+                #expect(reply.status == 200 && reply.text == "")
+            }
+            let custom = HTTPField.Name("X-Registry-Auth")!
+            for value in [secret, Self.basic("x:\(secret)"), secret.replacing("_", with: "%5F")] {
+                let reply = try await server.client.request(
+                    "GET", "/fetch/\(origin.url("/z"))", fields: [custom: value])
+                #expect(reply.status == 400, "\(value)")
+                let json: JSON = ["url": .string(origin.url("/z")), "headers": ["X-Registry-Auth": .string(value)]]
+                let download = try await server.client.request(
+                    "POST", "/download", fields: [.contentType: "application/json"], body: json.utf8)
+                #expect(download.status == 400, "\(value)")
+            }
+            #expect(origin.requestCount == 2)
+        }
+    }
+
+    @Test("A token in a query or in a URL for an origin is refused, raw and percent-encoded, and no origin is asked")
+    func inURL() async throws {
+        let origin = try Self.origin()
+        defer { origin.stop() }
+        let tokens = try TestTokens([.init(name: "me")])
+        try await TestServer.with(tokens: tokens.store) { (server) async throws in
+            let secret = tokens.secret("me")
+            let encoded = secret.utf8.map { "%" + String($0, radix: 16) }.joined()
+            for text in [secret, secret.replacing("_", with: "%5f"), encoded, encoded.percentEncoded] {
+                let url = origin.url("/a?token=\(text)")
+                for target in [
+                    "/entries?token=\(text)", "/entries?tag=\(text)", "/fetch/\(url)",
+                    "/fetch/\(origin.url("/\(text)/a"))", "/fetch?url=\(url.percentEncoded)",
+                    "/json?url=\(url.percentEncoded)", "/events?token=\(text)",
+                ] {
+                    let reply = try await server.client.request("GET", target, fields: tokens.fields("me", for: target))
+                    #expect(reply.status == 400, "\(target)")
+                    #expect(!reply.text.contains(secret))
+                    #expect(try await server.client.request("GET", target).status == 400, "\(target)")
+                }
+                var fields = tokens.fields("me", for: "/download")
+                fields[.contentType] = "application/json"
+                let json: JSON = ["url": .string(url)]
+                let reply = try await server.client.request("POST", "/download", fields: fields, body: json.utf8)
+                #expect(reply.status == 400, "\(url)")
+            }
+            #expect(origin.requestCount == 0)
+        }
+    }
+
+    @Test("401 offers Bearer and Basic, but for scripts of web pages, over which a browser would ask")
+    func challenge() async throws {
+        let tokens = try TestTokens([.init(name: "me")])
+        try await TestServer.with(tokens: tokens.store) { (server) async throws in
+            let mode = HTTPField.Name("Sec-Fetch-Dest")!
+            let requests: [(HTTPFields, Bool)] = [([:], true), ([mode: "document"], true), ([mode: "empty"], false)]
+            for (fields, isOffered) in requests {
+                let reply = try await server.client.request("GET", "/entries", fields: fields)
+                let challenges = reply.fields[values: .wwwAuthenticate]
+                #expect(reply.status == 401)
+                #expect(challenges.contains { $0.hasPrefix("Bearer realm=") })
+                #expect(challenges.contains { $0.hasPrefix("Basic realm=\"larder\"") } == isOffered)
+            }
+        }
+    }
+}
