@@ -11,7 +11,7 @@ VARIABLE = [
     (re.compile(r"[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT"), "<date>"),
     (re.compile(r"\bPython/3\.\d+\.\d+"), "Python/<version>"),
     (re.compile(r"\blarder_([a-z0-9-]+)_[A-Za-z0-9_-]{43}\b"), r"larder_\1_<secret>"),
-    (re.compile(r"^id: [0-9a-f]{1,8}-\d+$", re.MULTILINE), "id: <event>"),
+    (re.compile(r"^id: [\w-]{48}$", re.MULTILINE), "id: <event>"),
 ]
 
 # Seconds that go by between one command and the next, and how many may.

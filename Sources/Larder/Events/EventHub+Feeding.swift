@@ -20,7 +20,7 @@ extension EventHub {
         listener.place = window.end
         var missed: Event?
         if let lastID {
-            switch window.place(after: EventID(lastID)) {
+            switch window.place(after: lastID) {
             case .success(let place): listener.place = place
             case .failure(let failure): missed = Event(reset: failure.reason, at: clock.now())
             }

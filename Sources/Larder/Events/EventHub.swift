@@ -116,7 +116,7 @@ public final class EventHub: @unchecked Sendable {
         self.now = now
         intake = Locked(Intake(backlog: EventBacklog(byteLimit: limits.windowBytes)))
         window = ReplayWindow(
-            run: UInt32.random(in: 1...UInt32.max), countLimit: limits.windowCount, byteLimit: limits.windowBytes)
+            seal: EventIDSeal(), countLimit: limits.windowCount, byteLimit: limits.windowBytes)
     }
 
     /// How many listen.

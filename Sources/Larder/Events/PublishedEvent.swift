@@ -21,28 +21,3 @@ public final class PublishedEvent: Sendable {
         return bytes
     }
 }
-
-/// Names an event, and with it all that came before: `5f3a9c21-42`. Whoever gives one back is told what came after.
-public struct EventID: Hashable, Sendable {
-    /// Another for each time that the server starts: of what was before nothing is known.
-    public let run: UInt32
-    /// Counts up, from 1.
-    public let number: UInt64
-
-    init(run: UInt32, number: UInt64) {
-        self.run = run
-        self.number = number
-    }
-
-    /// Reads a text; `nil` when it is no id.
-    public init?(_ text: String) {
-        let parts = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
-        guard parts.count == 2, let run = UInt32(Substring(parts[0]), radix: 16),
-            let number = UInt64(Substring(parts[1]))
-        else { return nil }
-        self.init(run: run, number: number)
-    }
-
-    /// The text that stands for it.
-    public var text: String { "\(String(run, radix: 16))-\(number)" }
-}

@@ -10,7 +10,7 @@ struct ReplayWindow {
         let key: String
     }
 
-    private let run: UInt32
+    private let seal: EventIDSeal
     private let countLimit: Int
     private let byteLimit: Int
     /// From `head` on, without gaps in their numbers; `nil` where progress was overtaken.
@@ -23,11 +23,11 @@ struct ReplayWindow {
     private var progress: [Download: UInt64] = [:]
 
     /// - Parameters:
-    ///   - run: for the ids; another each time that the server starts.
+    ///   - seal: for the ids; another each time that the server starts.
     ///   - countLimit: how many are kept, overtaken progress included.
     ///   - byteLimit: how many bytes they may take; the last event is kept in any case.
-    init(run: UInt32, countLimit: Int, byteLimit: Int) {
-        self.run = run
+    init(seal: EventIDSeal, countLimit: Int, byteLimit: Int) {
+        self.seal = seal
         self.countLimit = max(1, countLimit)
         self.byteLimit = byteLimit
     }
@@ -42,7 +42,7 @@ struct ReplayWindow {
     var endID: EventID { id(at: end) }
 
     /// The id that stands for a place.
-    func id(at place: UInt64) -> EventID { EventID(run: run, number: place) }
+    func id(at place: UInt64) -> EventID { seal.id(of: place) }
 
     /// Adds what has happened.
     mutating func append(_ event: Event) {
@@ -68,10 +68,10 @@ struct ReplayWindow {
     }
 
     /// Where a listener goes on that gives back the last id that it saw: the place, or why it has missed something.
-    func place(after id: EventID?) -> Result<UInt64, Missed> {
-        guard let id, id.run == run else { return .failure(Missed(reason: .restart)) }
-        guard events(after: id.number, limit: 0) != nil else { return .failure(Missed(reason: .gap)) }
-        return .success(id.number)
+    func place(after id: String) -> Result<UInt64, Missed> {
+        guard let number = seal.number(of: id) else { return .failure(Missed(reason: .restart)) }
+        guard events(after: number, limit: 0) != nil else { return .failure(Missed(reason: .gap)) }
+        return .success(number)
     }
 
     /// Why a listener cannot go on where it was.

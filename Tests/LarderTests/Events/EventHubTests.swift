@@ -102,7 +102,7 @@ struct EventHubTests {
             try await steady.wait(for: start + 5)
         }
         try await listen(hub, early, after: steady.events[3].id)
-        try await listen(hub, other, after: EventID(run: 0, number: 25))
+        try await listen(hub, other, after: EventIDSeal().id(of: 25))
         hub.publish(TestEvents.failures(30..<31))
         try await early.wait(for: 2)
         try await other.wait(for: 2)
