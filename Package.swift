@@ -67,9 +67,14 @@ let package = Package(
             dependencies: [
                 "CMicroHTTPD", "Primitives", .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
-            // libmicrohttpd has to find it in the executable: see ServingThread.swift. Without the flag gold keeps it to
-            // itself.
-            linkerSettings: [.unsafeFlags(["-Xlinker", "--export-dynamic-symbol=epoll_wait"])]),
+            // libmicrohttpd has to find these in the executable: see ServingThread.swift. Without the flag gold keeps them
+            // to itself.
+            linkerSettings: [
+                .unsafeFlags(
+                    ["epoll_wait", "recv", "gnutls_record_recv"].flatMap {
+                        ["-Xlinker", "--export-dynamic-symbol=\($0)"]
+                    })
+            ]),
         .target(
             name: "Origin",
             dependencies: [

@@ -186,10 +186,15 @@ static inline int cmhd_accept(int descriptor, struct sockaddr *address, socklen_
     return accept4(descriptor, address, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 
-/* How far the other side is with what was sent to it: what it has acknowledged since the connection began, and what the
-   socket holds for it still. False when the kernel does not say (Linux does from 4.1 on). The struct of TCP_INFO ends
-   too early in glibc's header, and the kernel's own header cannot be included beside that; fields are only ever added
-   at its end. */
+/* What `recv` does, without its name, which is the executable's own: see ServingThread+Receiving.swift. */
+static inline ssize_t cmhd_receive(int descriptor, void *target, size_t count, int flags) {
+    return recvfrom(descriptor, target, count, flags, NULL, NULL);
+}
+
+/* How far the other side is with what was sent to it: what it has acknowledged since the connection began (0 when the
+   kernel does not say; Linux does from 4.1 on), and what the socket holds for it still. False when the kernel says neither.
+   The struct of TCP_INFO ends too early in glibc's header, and the kernel's own header cannot be included beside that;
+   fields are only ever added at its end. */
 static inline bool cmhd_send_progress(int descriptor, uint64_t *acknowledged, uint64_t *waiting) {
     const int tcp_info = 11;
     const size_t bytes_acked = 120;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <dlfcn.h>
 #include <gnutls/abstract.h>
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
@@ -82,6 +83,15 @@ static inline bool cmhd_tls_send(gnutls_session_t session, const void *bytes, si
         sent += (size_t)step;
     }
     return true;
+}
+
+/* The socket of a session. */
+static inline int cmhd_tls_descriptor(gnutls_session_t session) { return gnutls_transport_get_int(session); }
+
+/* GnuTLS's own gnutls_record_recv, whose name is the executable's: see ServingThread+Receiving.swift. (void *)-1 is
+   RTLD_NEXT, which glibc shows to GNU C only. */
+static inline ssize_t (*cmhd_tls_receive(void))(gnutls_session_t session, void *target, size_t count) {
+    return (ssize_t (*)(gnutls_session_t, void *, size_t))dlsym((void *)-1, "gnutls_record_recv");
 }
 
 /* Credentials with nothing in them; NULL when there is no memory. */

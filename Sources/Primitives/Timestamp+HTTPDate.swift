@@ -1,8 +1,8 @@
 extension Timestamp {
     /// Reads an HTTP date in any of the three forms that RFC 9110 §5.6.7 has a recipient accept: IMF-fixdate, RFC 850
     /// and asctime. Letters match in either case, as RFC 9111 §4.2 asks of caches. `nil` for anything else, such as a
-    /// second space, a day of one digit, a zone other than GMT, or a weekday that is spelled for another form. A weekday
-    /// that is not the one of the date is accepted.
+    /// second space, a day of one digit, a zone other than GMT, or a weekday that is spelled for another form. A
+    /// weekday that is not the one of the date is accepted.
     ///
     /// - Parameter now: decides the century of an RFC 850 date's two-digit year: a date more than 50 years ahead of it
     ///   is in the most recent past year with the same last two digits.

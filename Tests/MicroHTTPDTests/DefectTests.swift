@@ -19,6 +19,18 @@ struct DefectTests {
         ("/ HTTP/1.1\r\nHost: h\0i\r\n\r\n", .malformedHead),
         ("/ HTTP/1.1\r\nHost: h\r\nX: a\0b\r\nY: c\r\n\r\n", .malformedHead),
         ("/ HTTP/1.1\r\nHost: h\r\nX: a\0\r\n\r\n", .malformedHead),
+        // A NUL before a bare LF looks like a CR afterwards, in every place.
+        ("/ HTTP/1.1\r\nHost: h\0\n\r\n", .malformedHead),
+        ("/ HTTP/1.1\r\nHost: h\r\nX: y\0\nZ: z\r\n\r\n", .malformedHead),
+        ("/ HTTP/1.1\r\nHost: h\r\nX:\0\nZ: z\r\n\r\n", .malformedHead),
+        ("/ HTTP/1.1\r\nHost: h\r\nX: \0\n\r\n", .malformedHead),
+        ("/ HTTP/1.1\r\nHost: h\r\n\0\n", .malformedHead),
+        ("/ HTTP/1.1\r\nHost: h\r\n\0\r\n", .malformedHead),
+        ("/ HTTP/1.1\r\nHost: h\r\n\0X: y\r\n\r\n", .malformedHead),
+        ("/ HTTP/1.1\r\nHost: h\0\n\0\n", .malformedHead),
+        ("/ HTTP/1.1\r\nHost: h\r\nX: y\0\nContent-Length: 40\r\n\r\n", .malformedHead),
+        ("/ HTTP/1.1\r\nHost: h\r\nX: y\0\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", .malformedHead),
+        ("/ HTTP/1.1\r\nHost: h\r\nContent-Length: 0\0\n\r\n", .malformedHead),
         // Spaces in the request line.
         ("/a b HTTP/1.1\r\nHost: h\r\n\r\n", .malformedHead),
         (" /a HTTP/1.1\r\nHost: h\r\n\r\n", .malformedHead),
@@ -88,6 +100,105 @@ struct DefectTests {
         }
     }
 
+    /// What no request line may stand behind: a line that begins with a NUL, and a bare LF.
+    static let beforeRequest = [
+        "\0\r\n", "\0\n", "\0junk\r\n", "\0 POST /x HTTP/1.1\r\n", "\0DELETE / HTTP/1.1\r\n\r\n", "\r\n\0\n", "\n",
+        "\r\n\n", "\n\r\n", "\r\n\r\n\0\r\n", String(repeating: "\0junk\r\n", count: 100),
+    ]
+
+    @Test(
+        "a NUL or a bare LF before a request line is refused: first, behind an answer, pipelined, behind a body",
+        arguments: beforeRequest, [1 << 20, 1])
+    func refusedBeforeRequest(line: String, size: Int) async throws {
+        let request = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
+        let withBody = "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 7\r\n\r\n\0\n\r\n\0a\n"
+        try await withDaemon(Self.handler) { daemon in
+            for first in ["", request, withBody, request + withBody + "\r\n" + request] {
+                let client = try RawClient(port: daemon.port)
+                let bytes = Array((first + line + request).utf8)
+                for start in stride(from: 0, to: bytes.count, by: size) {
+                    try client.send(Array(bytes[start..<min(bytes.count, start + size)]))
+                }
+                let count = first.components(separatedBy: " HTTP/1.1").count - 1
+                for _ in 0..<count { #expect(try client.answer().text == "taken") }
+                let answer = try client.answer()
+                #expect(answer.status == 400 && answer.text == "malformedHead", "\(first.debugDescription)")
+                #expect(try client.isAtEnd(), "\(first.debugDescription)")
+            }
+        }
+    }
+
+    @Test("each defective request is refused in pieces, too, and behind another one", arguments: [1, 3])
+    func refusedInPieces(size: Int) async throws {
+        try await withDaemon(Self.handler) { daemon in
+            for (request, defect) in Self.defective where request.contains("\0") || request.contains("\n\n") {
+                let client = try RawClient(port: daemon.port)
+                let bytes = Array(("GET / HTTP/1.1\r\nHost: h\r\n\r\nGET " + request).utf8)
+                for start in stride(from: 0, to: bytes.count, by: size) {
+                    try client.send(Array(bytes[start..<min(bytes.count, start + size)]))
+                }
+                #expect(try client.answer().text == "taken")
+                #expect(try client.answer().text == "\(defect)", "\(request.debugDescription)")
+            }
+        }
+    }
+
+    /// What follows the head of a body in chunks, and why it is refused.
+    static let brokenChunks: [(String, Request.Defect)] = [
+        ("x\r\n", .malformedChunks), ("1\nx\r\n0\r\n\r\n", .malformedChunks),
+        ("1\r\nx\n0\r\n\r\n", .malformedChunks), ("1\0\nx\r\n0\r\n\r\n", .malformedChunks),
+        ("1\r\nx\r\n0;\n\n", .malformedChunks), ("1\r\nx\r\n0\r\n\0\n", .malformedChunks),
+        ("1\r\nxy\r\n0\r\n\r\n", .malformedChunks), (String(repeating: "0", count: 60_000), .malformedChunks),
+        ("8000000000000000\r\n", .chunkTooLarge),
+        ("1;" + String(repeating: "a", count: 60_000) + "\r\nx\r\n0\r\n\r\n", .chunkExtensions),
+        ("1" + String(repeating: ";a", count: 30_000) + "\r\nx\r\n0\r\n\r\n", .chunkExtensions),
+        (String(repeating: "1;abcdefghij\r\nx\r\n", count: 4000) + "0\r\n\r\n", .chunkExtensions),
+        ("0;" + String(repeating: "a", count: 60_000), .chunkExtensions),
+        ("0\r\n" + String(repeating: "A: b\r\n", count: 10_000), .trailersTooLarge),
+        ("0\r\nA: " + String(repeating: "b", count: 60_000), .trailersTooLarge),
+    ]
+
+    @Test("a body in chunks whose framing is wrong, or too long, is refused, and its connection closed")
+    func refusedChunks() async throws {
+        let configure: (inout Daemon.Configuration) -> Void = {
+            $0.refusal = { Response(status: $0.status, text: "\($0)") }
+        }
+        try await withDaemon(Self.handler, configure: configure) { daemon in
+            for (body, defect) in Self.brokenChunks {
+                for isSplit in [false, true] {
+                    let client = try RawClient(port: daemon.port)
+                    let head = "PUT / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n"
+                    if isSplit {
+                        try client.send(head + "Expect: 100-continue\r\n\r\n")
+                        #expect(try client.answer().status == 100)
+                        try client.send(body)
+                    } else {
+                        try client.send(head + "\r\n" + body)
+                    }
+                    let answer = try client.answer()
+                    #expect(answer.status == defect.status, "\(body.prefix(50).debugDescription)")
+                    #expect(answer.text == "\(defect)", "\(body.prefix(50).debugDescription)")
+                    #expect(try client.isAtEnd(), "\(body.prefix(50).debugDescription)")
+                }
+            }
+        }
+    }
+
+    @Test(
+        "a request line that ends with NUL LF is refused, and what follows it is not a request",
+        arguments: ["GET / HTTP/1.1\0\n", "GET /\0\n", "GET /\0\n HTTP/1.1\r\n", "GET\0 / HTTP/1.1\0\n"])
+    func requestLine(line: String) async throws {
+        try await withDaemon(Self.handler) { daemon in
+            let client = try RawClient(port: daemon.port)
+            try client.send(line + "Host: h\r\n\r\nGET / HTTP/1.1\r\nHost: h\r\n\r\n")
+            #expect(try client.answer().status == 400)
+            // libmicrohttpd sends two heads with some.
+            var rest: [UInt8] = []
+            while case let bytes = try client.receive(), !bytes.isEmpty { rest += bytes }
+            #expect(!String(decoding: rest, as: UTF8.self).contains("taken"))
+        }
+    }
+
     @Test("a method that is not a token is refused", arguments: ["G(T", "G\u{1}T", "G\0T"])
     func method(method: String) async throws {
         try await withDaemon(Self.handler) { daemon in
@@ -122,6 +233,9 @@ struct DefectTests {
         "OPTIONS * HTTP/1.1\r\nA!#$%&'*+-.^_`|~9: \"(),/:;<=>?@[\\]{}\r\nHost: h\r\n\r\n",
         "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhe\n\0\r",
         "PUT / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: Chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+        "PUT / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: Chunked\r\n\r\n5;a=b\r\nh\n\0\r\n\r\n0;c\r\nA: b\r\n\r\n",
+        "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\n\0\n\0GET /\0\n",
+        "\r\n\r\nPUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\n\n",
         "GET /\(String(repeating: "x", count: 9000)) HTTP/1.1\r\nHost: h\r\n\r\n",
         "GET / HTTP/1.1\r\nHost: h\r\nX: \(String(repeating: "x", count: 9000))\r\n\r\n",
     ]

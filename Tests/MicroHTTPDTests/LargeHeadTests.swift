@@ -36,7 +36,10 @@ struct LargeHeadTests {
 
     @Test("a head of any size and shape gets an answer, never a silent close", arguments: Shape.allCases)
     func everySize(shape: Shape) async throws {
-        try await withDaemon(Self.handler) { daemon in
+        let configure: (inout Daemon.Configuration) -> Void = {
+            $0.refusal = { Response(status: $0.status, text: $0.reason) }
+        }
+        try await withDaemon(Self.handler, configure: configure) { daemon in
             var statuses: [Int] = []
             for size in stride(from: 1024, through: 33 * 1024, by: 256) {
                 let client = try RawClient(port: daemon.port)
@@ -54,6 +57,36 @@ struct LargeHeadTests {
             #expect(statuses.first == 200)
             #expect(statuses.last != 200)
             #expect(statuses == statuses.sorted { ($0 == 200 ? 0 : 1) < ($1 == 200 ? 0 : 1) })
+        }
+    }
+
+    @Test("a target that is too long is 414 with the daemon's own answer, and any other head that does not fit is 431")
+    func tooLong() async throws {
+        let configure: (inout Daemon.Configuration) -> Void = {
+            $0.refusal = { Response(status: $0.status, text: "\($0)") }
+        }
+        try await withDaemon(Self.handler, configure: configure) { daemon in
+            let limit = Daemon.Configuration().targetLimit
+            func answer(target: Int, value: Int) throws -> RawClient.Answer {
+                let client = try RawClient(port: daemon.port)
+                try client.request("GET", "/" + String(repeating: "a", count: target - 1))
+                let answer = try client.answer()
+                guard answer.status == 200, value > 0 else { return answer }
+                try client.request("GET", "/", fields: ["X: " + String(repeating: "b", count: value)])
+                return try client.answer()
+            }
+            let whole = try answer(target: limit, value: 0)
+            #expect(whole.status == 200)
+            for size in [limit + 1, 16_000, 33_000, 100_000] {
+                let refusal = try answer(target: size, value: 0)
+                #expect(refusal.status == 414, "\(size)")
+                if size > 32 << 10 { #expect(refusal.text == "targetTooLong") }
+            }
+            for size in [17_000, 33_000, 100_000] {
+                let refusal = try answer(target: 10, value: size)
+                #expect(refusal.status == 431, "\(size)")
+                if size > 32 << 10 { #expect(refusal.text == "headTooLarge") }
+            }
         }
     }
 

@@ -40,7 +40,7 @@ struct ServingThreadTests {
         let thread = ServingThread()
         let connections = (1...5).map { OpaquePointer(bitPattern: $0 << 4)! }
         for connection in connections { thread.lookAgain(at: connection) }
-        thread.noteClose(of: connections[0])
+        thread.noteClose(of: connections[0], descriptor: 1)
         var seen: Set<OpaquePointer> = []
         var events = [epoll_event](repeating: epoll_event(), count: 3)
         for expected in [3, 1] {

@@ -38,8 +38,8 @@ public struct Validators: Hashable, Sendable {
     /// §4.3.4).
     ///
     /// One strong validator in common is enough: an entity tag that is strong in both, or the modification date when it
-    /// is strong (RFC 9110 §8.8.2.2). So a server that compresses, and weakens the tag of a 200 but not that of its 304,
-    /// is understood. A 304 with a strong tag and no strong validator in common is about something else. Otherwise
+    /// is strong (RFC 9110 §8.8.2.2). So a server that compresses, and weakens the tag of a 200 but not that of its
+    /// 304, is understood. A 304 with a strong tag and no strong validator in common is about something else. Otherwise
     /// every validator that both state must be the same, and there must be one; a 304 without any validator is about
     /// the response that was asked about.
     ///

@@ -67,6 +67,10 @@ public final class APIServer: Sendable {
         configuration.crowdAnswer = .problem(
             Problem(status: 503, detail: "your address has as many connections as it may; close some"))
         configuration.refused = { connectionMetrics.countRefusal($0) }
+        configuration.refusal = { defect in
+            metrics.record(operation: "none", status: defect.status, duration: .zero)
+            return .problem(Problem(status: defect.status, detail: defect.reason))
+        }
         configuration.lateAnswer = .problem(Problem(status: 408, detail: "the request took too long to come"))
         if let threads { configuration.threads = threads }
         configuration.log = { logger.debug("libmicrohttpd", metadata: ["words": .string($0)]) }

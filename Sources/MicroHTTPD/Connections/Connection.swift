@@ -35,6 +35,8 @@ final class Connection: @unchecked Sendable {
     let isAnswering = Atomic<Bool>(false)
     /// Whether the client has closed at least its sending side.
     let hasHungUp = Atomic<Bool>(false)
+    /// How many bytes have come from it.
+    let receivedCount = Atomic<UInt64>(0)
 
     /// Whether libmicrohttpd waits for the rest of a request, and says nothing itself: of the first one from the
     /// beginning, of others as long as their bodies come.
@@ -53,6 +55,8 @@ final class Connection: @unchecked Sendable {
     /// What the handler made of it.
     private var expectation = 0
 
+    /// What has come, byte by byte.
+    var requests = RequestBytes()
     private var exchange: Exchange?
     /// The answer that was at hand when the head was complete, until it is queued.
     private var ready: Response?
@@ -83,6 +87,7 @@ final class Connection: @unchecked Sendable {
         deadline = Atomic(core.requestMilliseconds.map { core.now() + $0 } ?? .max)
         tls = TLSSession(of: handle, credentials: core.tls?.credentials)
         tls?.begin(on: self)
+        thread.noteStart(of: self)
     }
 
     deinit {
@@ -144,10 +149,14 @@ final class Connection: @unchecked Sendable {
         _ line: RequestLine, _ fields: UnsafeBufferPointer<RawFieldLine>, recordCount: Int
     ) -> Bool {
         let target = UnsafeRawBufferPointer(rebasing: target[..<targetCount])
-        let check = HeadCheck(
+        var check = HeadCheck(
             line, target: target, fields: fields, wireLength: cmhd_head_size(handle), recordCount: recordCount,
             configuration: core.configuration)
         let isFirstCall = patience == .untried
+        if isFirstCall, core.configuration.isLayoutKnown {
+            let body = check.hasTransferEncoding ? RequestBytes.Body.chunks : .length(max(0, check.declaredLength))
+            if let defect = requests.endHead(at: line.method, size: check.wireLength, body: body) { check.note(defect) }
+        }
         if check.isPlain, let isHead = line.isHead {
             let head = RawHead(
                 target: target, expectation: expectation, length: check.wireLength, isHead: isHead, lines: fields)
@@ -172,10 +181,10 @@ final class Connection: @unchecked Sendable {
             // Answered on the first call: libmicrohttpd closes the connection after it, the body unread.
             deadline.store(.max, ordering: .relaxed)
             isAwaited.store(false, ordering: .relaxed)
-            if request.defect == .headTooLarge, let bytes = response.wireForm(toHead: request.isHead) {
+            if request.defect?.leavesNoRoom == true, let bytes = response.wireForm(toHead: request.isHead) {
                 // libmicrohttpd would close the connection without a word if its memory had no room for this. It does
                 // not know of it, and logs "Application reported internal error, closing connection." for the `false`.
-                _ = tls?.send(bytes) ?? sendWhole(bytes)
+                _ = sendPastLibrary(bytes)
                 return false
             }
             return queue(response.prepared(for: request, on: self))
@@ -215,7 +224,7 @@ final class Connection: @unchecked Sendable {
     /// The descriptor is about to be closed. Whether the client may have more to send, so that closing it would reset
     /// the connection before the client has seen its answer.
     func close() -> Bool {
-        thread.noteClose(of: handle)
+        thread.noteClose(of: handle, descriptor: descriptor)
         openDescriptor.withLock { $0 = -1 }
         if isCutOff.load(ordering: .relaxed) { return false }
         var byte: UInt8 = 0
@@ -258,6 +267,23 @@ final class Connection: @unchecked Sendable {
             }
         }
         shutDown()
+    }
+
+    // MARK: For its other parts
+
+    /// Whether the target that has come, if it has, is longer than it may be.
+    var isTargetTooLong: Bool {
+        !isBusy.load(ordering: .relaxed) || targetCount > core.configuration.targetLimit
+    }
+
+    /// The request was refused, and its client may have more of it to send.
+    func noteRefusal() {
+        isBodyIncomplete = true
+    }
+
+    /// Sends a whole answer that libmicrohttpd does not know of, on the connection's thread.
+    func sendPastLibrary(_ bytes: [UInt8]) -> Bool {
+        tls?.send(bytes) ?? sendWhole(bytes)
     }
 
     // MARK: For the exchange

@@ -55,9 +55,8 @@ extension Daemon {
         /// rounded up; zero is no limit. It does not run while a request waits for its answer. Default 60 s.
         public var inactivityTimeout = Duration.seconds(60)
 
-        /// Bytes of memory a connection. It holds the request's head with its bookkeeping and the head of the answer. A
-        /// request's head that takes more than half is to be refused (``Request/defect``); one that does not fit at all
-        /// is answered 431 or 414 by libmicrohttpd itself. Default 32 KiB.
+        /// Bytes of memory a connection. It holds the request's head with its bookkeeping and the head of the answer.
+        /// Default 32 KiB.
         public var connectionMemory = 32 * 1024
 
         /// How long a client may take for the whole head of a request: counted from when it connected, so that TLS is
@@ -67,6 +66,19 @@ extension Daemon {
         public var requestDeadline: Duration? = .seconds(20)
 
         /// Bytes a second that a request's body must make on average, once ``requestDeadline`` has passed since its
+        /// How much of ``connectionMemory`` the head of a request may take, 64 bytes for each field and cookie
+        /// included. A larger one is refused: ``Request/Defect/headTooLarge``. Half of it.
+        public var headLimit: Int { connectionMemory / 2 }
+
+        /// How many bytes a request target may have. A longer one is refused: ``Request/Defect/targetTooLong``. Three
+        /// eighths of ``connectionMemory``.
+        public var targetLimit: Int { connectionMemory * 3 / 8 }
+
+        /// What a client gets whose request is refused before a handler is asked: its head does not fit into three
+        /// quarters of ``connectionMemory``, or the framing of its body is wrong. The connection closes after it. Its
+        /// body is in memory. `nil`, the default: a page of libmicrohttpd's for the head, nothing for the body.
+        public var refusal: @Sendable (Request.Defect) -> Response? = { _ in nil }
+
         /// head; a slower client is cut off. 0 leaves bodies to the ``inactivityTimeout``. Default 1 KiB/s.
         public var minimumBodyRate = 1024
 

@@ -21,8 +21,8 @@ final class RunningDaemon: @unchecked Sendable {
         guard ServingThread.isInFront else {
             throw DaemonError(
                 step: .start, code: 0,
-                reason: "libmicrohttpd does not find the executable's epoll_wait; the linker has to be told "
-                    + "--export-dynamic-symbol=epoll_wait")
+                reason: "libmicrohttpd does not find the executable's epoll_wait, recv and gnutls_record_recv; the "
+                    + "linker has to be told --export-dynamic-symbol for each of them")
         }
         // Then what can fail for a reason that the user can mend.
         let socket = try ListeningSocket(host: configuration.host, port: configuration.port)

@@ -54,10 +54,12 @@ struct HeadCheck {
             // §6.1).
             if hasContentLength || isOld { note(.ambiguousLength) }
         }
-        if memory > configuration.connectionMemory / 2 { defect = .headTooLarge }
+        if memory > configuration.headLimit { defect = .headTooLarge }
+        if target.count > configuration.targetLimit { defect = .targetTooLong }
     }
 
-    private mutating func note(_ defect: Request.Defect) {
+    /// Notes a defect that was found elsewhere, if there was none so far.
+    mutating func note(_ defect: Request.Defect) {
         if self.defect == nil { self.defect = defect }
     }
 

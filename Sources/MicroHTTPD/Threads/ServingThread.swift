@@ -12,6 +12,8 @@ final class ServingThread {
     private var full: Int32 = -1
     /// See ``lookAgain(at:)``.
     private var unfinished: Set<OpaquePointer> = []
+    /// By the numbers of their sockets, the connections that it serves. They are kept alive elsewhere.
+    private var connections: [Unmanaged<Connection>?] = []
     /// Gives the processor to whoever waits for one.
     private let yield: () -> Void
 
@@ -31,8 +33,26 @@ final class ServingThread {
     /// inactivity limit.
     func lookAgain(at connection: OpaquePointer) { unfinished.insert(connection) }
 
+    /// It serves a connection from now on, until ``noteClose(of:descriptor:)``.
+    func noteStart(of connection: Connection) {
+        let index = Int(connection.descriptor)
+        if index >= connections.count {
+            connections += repeatElement(nil, count: max(64, index + 1 - connections.count))
+        }
+        connections[index] = .passUnretained(connection)
+    }
+
     /// libmicrohttpd closes that connection's socket.
-    func noteClose(of connection: OpaquePointer) { unfinished.remove(connection) }
+    func noteClose(of connection: OpaquePointer, descriptor: Int32) {
+        unfinished.remove(connection)
+        if connections.indices.contains(Int(descriptor)) { connections[Int(descriptor)] = nil }
+    }
+
+    /// The connection with that socket; `nil` when this thread does not serve it.
+    func connection(of descriptor: Int32) -> Unmanaged<Connection>? {
+        let index = Int(descriptor)
+        return connections.indices.contains(index) ? connections[index] : nil
+    }
 
     /// What `epoll_wait` does, with three differences.
     ///
@@ -87,7 +107,7 @@ extension ServingThread {
     }()
 
     /// The calling thread's; `nil` where it does not serve connections.
-    fileprivate static var current: ServingThread? {
+    static var current: ServingThread? {
         pthread_getspecific(key).map { Unmanaged.fromOpaque($0).takeUnretainedValue() }
     }
 
@@ -113,10 +133,11 @@ func waitForEvents(
 }
 
 extension ServingThread {
-    /// Whether a library that looks for `epoll_wait` finds ``waitForEvents(_:_:_:_:)``: not where the executable does
-    /// not export it, or where this module is in a library that was loaded after the C library.
+    /// Whether a library that looks for `epoll_wait`, `recv` and `gnutls_record_recv` finds the functions of this
+    /// module: not where the executable does not export them, or where this module is in a library that was loaded
+    /// after those that have them, too.
     static var isInFront: Bool {
-        let own: @convention(c) (Int32, UnsafeMutablePointer<epoll_event>?, Int32, Int32) -> Int32 = waitForEvents
-        return dlsym(nil, "epoll_wait") == unsafeBitCast(own, to: UnsafeMutableRawPointer.self)
+        let wait: @convention(c) (Int32, UnsafeMutablePointer<epoll_event>?, Int32, Int32) -> Int32 = waitForEvents
+        return dlsym(nil, "epoll_wait") == unsafeBitCast(wait, to: UnsafeMutableRawPointer.self) && receivesInFront
     }
 }

@@ -13,6 +13,8 @@ struct MalformedRequestTests {
         case problem(Int)
         /// libmicrohttpd's own page, and the connection closed.
         case library(Int)
+        /// Larder's problem; the connection goes on.
+        case kept(Int)
         /// Taken for what it is, answered with this status, and the connection closed.
         case taken(Int)
     }
@@ -20,7 +22,9 @@ struct MalformedRequestTests {
     /// What comes after it on the connection.
     private static let smuggled = "DELETE /entries?all=true HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 
-    static let cases: [(String, Answer)] = [
+    static let cases = others + nulLineFeeds
+
+    private static let others: [(String, Answer)] = [
         // RFC 9112 §6.3: lengths.
         (
             "PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\nx",
@@ -119,10 +123,13 @@ struct MalformedRequestTests {
         ("GET /entries\r\n\r\n", .library(400)),
         ("GET /entries HTTX/1.1\r\nHost: localhost\r\n\r\n", .library(400)),
         ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", .library(505)),
-        ("GET /\(String(repeating: "a", count: 40_000)) HTTP/1.1\r\nHost: localhost\r\n\r\n", .library(414)),
+        ("GET /\(String(repeating: "a", count: 40_000)) HTTP/1.1\r\nHost: localhost\r\n\r\n", .problem(414)),
+        ("GET /\(String(repeating: "a", count: 13_000)) HTTP/1.1\r\nHost: localhost\r\n\r\n", .problem(414)),
+        ("GET /\(String(repeating: "a", count: 17_000)) HTTP/1.1\r\nHost: localhost\r\n\r\n", .problem(414)),
+        ("GET /fetch/http://h/\(String(repeating: "a", count: 9000)) HTTP/1.1\r\nHost: localhost\r\n\r\n", .kept(414)),
         (
             "GET /entries HTTP/1.1\r\nHost: localhost\r\nX: \(String(repeating: "a", count: 40_000))\r\n\r\n",
-            .library(431)
+            .problem(431)
         ),
         (
             "GET /entries HTTP/1.1\r\nHost: localhost\r\nX: \(String(repeating: "a", count: 20_000))\r\n\r\n",
@@ -138,38 +145,68 @@ struct MalformedRequestTests {
         // §7.1: chunks. What libmicrohttpd takes here that it should not never moves the end of the body.
         (
             "PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n",
-            .library(400)
+            .problem(400)
         ),
         (
             "PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n",
-            .library(400)
+            .problem(400)
         ),
         (
             "PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0x1\r\nx\r\n0\r\n\r\n",
-            .library(400)
+            .problem(400)
         ),
         (
             "PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFFF\r\nx",
-            .library(413)
+            .problem(413)
         ),
         (
             "PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nxy\r\n0\r\n\r\n",
-            .library(400)
+            .problem(400)
         ),
         (
             "PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1;a=b\r\nx\r\n0\r\n\r\n",
             .taken(200)
         ),
         // To libmicrohttpd a bare LF ends the line of a chunk, within an extension too; others go on to the CRLF.
-        (
-            "PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0;\n\n",
-            .taken(200)
-        ),
-        (
-            "PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1\nx\n0\n\n",
-            .taken(200)
-        ),
+        (chunked + "1\r\nx\r\n0;\n\n", .problem(400)),
+        (chunked + "1\nx\n0\n\n", .problem(400)),
+        (chunked + "1\u{0}\nx\r\n0\r\n\r\n", .problem(400)),
+        (chunked + "1\r\nx\r\n0\r\n\u{0}\n", .problem(400)),
+        (chunked + "1\r\nx\r\n0\r\nX: y\u{0}\n\r\n", .problem(400)),
+        // What is not data has limits.
+        (chunked + "1;" + String(repeating: "a", count: 60_000) + "\r\nx\r\n0\r\n\r\n", .problem(400)),
+        (chunked + "1" + String(repeating: ";a", count: 30_000) + "\r\nx\r\n0\r\n\r\n", .problem(400)),
+        (chunked + String(repeating: "1;abcdefghij\r\nx\r\n", count: 4000) + "0\r\n\r\n", .problem(400)),
+        (chunked + String(repeating: "0", count: 60_000), .problem(400)),
+        (chunked + "0\r\n" + String(repeating: "X: y\r\n", count: 10_000) + "\r\n", .problem(431)),
     ]
+
+    private static let chunked =
+        "PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+    /// To libmicrohttpd NUL LF ends a line as CRLF does, and a line that begins with a NUL is an empty one.
+    private static let nulLineFeeds: [(String, Answer)] =
+        [
+            ("GET /entries HTTP/1.1\u{0}\nHost: localhost\r\n\r\n", .library(400)),
+            ("GET /entries\u{0}\n", .library(400)),
+            ("GET /entries HTTP/1.1\r\nHost: localhost\u{0}\n\r\n", .problem(400)),
+            ("GET /entries HTTP/1.1\r\nHost: localhost\r\nX\u{0}\n\r\n", .library(400)),
+            ("GET /entries HTTP/1.1\r\nHost: localhost\r\nX:\u{0}\n\r\n", .problem(400)),
+            ("GET /entries HTTP/1.1\r\nHost: localhost\r\nX: y\u{0}\nCookie: z=1\r\n\r\n", .problem(400)),
+            ("GET /entries HTTP/1.1\r\nHost: localhost\r\nX: y\u{0}\nLarder-Namespace: z\r\n\r\n", .problem(400)),
+            ("GET /entries HTTP/1.1\r\nHost: localhost\r\nX: y\u{0}\nContent-Length: 60\r\n\r\n", .problem(400)),
+            (
+                "GET /entries HTTP/1.1\r\nHost: localhost\r\nX: y\u{0}\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+                .problem(400)
+            ),
+            ("GET /entries HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\u{0}\n\r\n", .problem(400)),
+            ("GET /entries HTTP/1.1\r\nHost: localhost\r\n\u{0}\n", .problem(400)),
+            ("GET /entries HTTP/1.1\r\nHost: localhost\r\n\u{0}X: y\r\n\r\n", .problem(400)),
+        ]
+        + ["\u{0}\r\n", "\u{0}\n", "\u{0}junk\r\n", "\u{0}DELETE /entries?all=true HTTP/1.1\r\n\r\n", "\n", "\r\n\n"]
+        .map {
+            ($0 + "GET /entries HTTP/1.1\r\nHost: localhost\r\n\r\n", .problem(400))
+        }
 
     @Test(
         "each gets its answer, and what follows it on the connection is not a request of its own",
@@ -195,6 +232,9 @@ struct MalformedRequestTests {
                 // It sends two heads with some.
                 #expect(Set(statuses) == [status], "\(shown): \(text)")
                 #expect(!text.contains("application/problem+json"), "\(shown): \(text)")
+            case .kept(let status):
+                #expect(statuses == [status, 200], "\(shown): \(text)")
+                return
             case .taken(let status): #expect(statuses == [status], "\(shown): \(text)")
             }
             #expect(try await server.get("/entries/kept").status == 200, "\(shown)")
