@@ -17,7 +17,6 @@
 
 /* Everything cmhd_start needs. It must outlive the daemon, which logs through it. */
 struct cmhd_options {
-    unsigned int inactivity_seconds;
     size_t connection_memory;
     /* What GnuTLS may use, as its priority strings say it; NULL without TLS. */
     const char *tls_priorities;
@@ -45,7 +44,8 @@ static inline size_t cmhd_keep_escapes(void *context, struct MHD_Connection *con
 }
 
 /* The start function is variadic. There is one thread: see ServingThreads.swift. It does not listen: see Acceptor.swift.
-   Its own connection limit is out of reach, because 0.9.75 never unlocks a mutex when a thread finds it reached. */
+   Its own connection limit is out of reach, because 0.9.75 never unlocks a mutex when a thread finds it reached. It has no
+   time-out, because its own counts what is written to a socket, not what the client takes: see Watcher.swift. */
 static inline struct MHD_Daemon *cmhd_start(struct cmhd_options *options) {
     const bool is_secure = options->tls_priorities != NULL;
     struct MHD_OptionItem tls[] = {
@@ -60,7 +60,7 @@ static inline struct MHD_Daemon *cmhd_start(struct cmhd_options *options) {
         MHD_OPTION_EXTERNAL_LOGGER, &cmhd_log, options,
         MHD_OPTION_ARRAY, is_secure ? tls : &tls[2],
         MHD_OPTION_CONNECTION_LIMIT, 1u << 30,
-        MHD_OPTION_CONNECTION_TIMEOUT, options->inactivity_seconds,
+        MHD_OPTION_CONNECTION_TIMEOUT, 0u,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, options->connection_memory,
         MHD_OPTION_URI_LOG_CALLBACK, options->target, options->context,
         MHD_OPTION_UNESCAPE_CALLBACK, &cmhd_keep_escapes, NULL,
@@ -123,10 +123,6 @@ static inline void cmhd_each_field(
 
 static inline bool cmhd_is_start(enum MHD_ConnectionNotificationCode code) {
     return code == MHD_CONNECTION_NOTIFY_STARTED;
-}
-
-static inline bool cmhd_is_timeout(enum MHD_RequestTerminationCode code) {
-    return code == MHD_REQUEST_TERMINATED_TIMEOUT_REACHED;
 }
 
 /* Whether the answer was sent whole. */

@@ -27,7 +27,7 @@ struct SlowReaderTests {
                 #expect(try client.receive(atMost: 1).count == 1)
             }
             try pollBlocking("the slow one to be cut off") {
-                clock.advance(by: .milliseconds(250))
+                clock.advance(by: .seconds(1))
                 slowCount += (try? slow.receive(atMost: 1).count) ?? 0
                 steadyCount += (try? steady.receive(atMost: 4096).count) ?? 0
                 return daemon.connectionCount == 1
@@ -49,12 +49,91 @@ struct SlowReaderTests {
         }
     }
 
+    @Test(
+        "Clients that read at 1 KiB and at 8,000 bytes a second are served until one that has stalled is cut off",
+        arguments: [nil, 8 << 10, 64 << 10] as [Int32?])
+    func honest(receiveBuffer: Int32?) async throws {
+        let size = 32 << 20
+        let large = Response(body: .bytes(SharedBytes([UInt8](repeating: 0x78, count: size))))
+        let clock = ManualClock()
+        let configure: (inout Daemon.Configuration) -> Void = {
+            $0.requestDeadline = .milliseconds(200)
+            $0.now = { clock.now() }
+        }
+        try await withDaemon(Handler.answering { _ in large }, configure: configure) { daemon in
+            let rates = [1024, 8000]
+            let readers = try rates.map { _ in try RawClient(port: daemon.port, receiveBuffer: receiveBuffer) }
+            var counts = [0, 0]
+            for _ in 0..<2 {
+                // It is cut off after a window, and the readers are served for as long.
+                let stalled = try RawClient(port: daemon.port, receiveBuffer: receiveBuffer)
+                for client in [stalled] + (counts[0] == 0 ? readers : []) {
+                    try client.request("GET", "/")
+                    #expect(try client.receive(atMost: 1).count == 1)
+                }
+                try pollBlocking("the one that has stalled to be cut off") {
+                    clock.advance(by: .seconds(1))
+                    for (index, rate) in rates.enumerated() {
+                        var rest = rate
+                        while rest > 0, let count = try? readers[index].receive(atMost: rest).count, count > 0 {
+                            rest -= count
+                        }
+                        counts[index] += rate - rest
+                    }
+                    return daemon.connectionCount == 2
+                }
+                try stalled.waitForReset()
+            }
+            for (index, reader) in readers.enumerated() {
+                while counts[index] < size {
+                    let count = try reader.receive().count
+                    try #require(count > 0)
+                    counts[index] += count
+                }
+            }
+        }
+    }
+
+    @Test("Without a rate the inactivity limit counts what a client takes, not what is written for it")
+    func inactive() async throws {
+        let size = 32 << 20
+        let large = Response(body: .bytes(SharedBytes([UInt8](repeating: 0x78, count: size))))
+        let clock = ManualClock()
+        let configure: (inout Daemon.Configuration) -> Void = {
+            $0.requestDeadline = .milliseconds(200)
+            $0.minimumAnswerRate = 0
+            $0.now = { clock.now() }
+        }
+        try await withDaemon(Handler.answering { _ in large }, configure: configure) { daemon in
+            let (reader, stalled) = (try RawClient(port: daemon.port), try RawClient(port: daemon.port))
+            for client in [reader, stalled] {
+                try client.request("GET", "/")
+                #expect(try client.receive(atMost: 1).count == 1)
+            }
+            var count = 0
+            try pollBlocking("the one that has stalled to be cut off") {
+                clock.advance(by: .seconds(1))
+                // Room for what its kernel takes at once, and far less than makes room for the next write.
+                count += (try? reader.receive(atMost: 16_000).count) ?? 0
+                return daemon.connectionCount == 1
+            }
+            try stalled.waitForReset()
+            while count < size {
+                let more = try reader.receive().count
+                try #require(more > 0)
+                count += more
+            }
+        }
+    }
+
     @Test("what the kernel has for a client that takes nothing goes with its connection")
     func nothingLeftBehind() async throws {
         let large = Response(body: .bytes(SharedBytes([UInt8](repeating: 0x78, count: 32 << 20))))
-        try await withDaemon(
-            Handler.answering { _ in large }, configure: { $0.inactivityTimeout = .seconds(1) }
-        ) { daemon in
+        let configure: (inout Daemon.Configuration) -> Void = {
+            $0.inactivityTimeout = .seconds(1)
+            $0.minimumAnswerRate = 0
+        }
+        try await withDaemon(Handler.answering { _ in large }, configure: configure) { daemon in
             let client = try RawClient(port: daemon.port, receiveBuffer: 32 * 1024)
             try client.request("GET", "/")
             #expect(try client.receive(atMost: 1).count == 1)

@@ -9,9 +9,7 @@ extension Connection {
         openDescriptor.withLock { descriptor in
             var taken: UInt64 = 0
             var waiting: UInt64 = 0
-            // Nothing acknowledged at all: a kernel that does not count (there are sandboxes which only pretend to), or
-            // a client that is not there, which the inactivity limit ends.
-            guard descriptor >= 0, cmhd_send_progress(descriptor, &taken, &waiting), taken > 0 else { return nil }
+            guard descriptor >= 0, cmhd_send_progress(descriptor, &taken, &waiting) else { return nil }
             return SendProgress(taken: Int64(clamping: taken), waiting: Int64(clamping: waiting))
         }
     }

@@ -103,10 +103,8 @@ final class ConnectionRegistry: Sendable {
         return !open.contains { $0.hasUnread || $0.isBusy.load(ordering: .relaxed) }
     }
 
-    /// The connections that have an answer under way.
-    var answering: [Connection] {
-        connections.withLock { table in table.values.filter { $0.isAnswering.load(ordering: .relaxed) } }
-    }
+    /// The connections that a thread serves.
+    var all: [Connection] { connections.withLock { Array($0.values) } }
 
     /// Cuts off those whose deadline has passed; libmicrohttpd then closes them.
     func shutDownOverdue(now: Int64) {

@@ -65,6 +65,11 @@ final class Suspensions: Sendable {
         state.withLock { $0.waiting[id] }?.clientLeft()
     }
 
+    /// Whether somebody waits with the connection of that number.
+    func contains(_ id: UInt64) -> Bool {
+        state.withLock { $0.waiting[id] != nil }
+    }
+
     /// Makes every owner resume, and refuses new ones.
     func hangUpAll() {
         let owners = state.withLock { state in

@@ -45,7 +45,6 @@ func completeRequest(
     guard let pointer = requestContext?.pointee else { return }
     requestContext?.pointee = nil
     Unmanaged<Connection>.fromOpaque(pointer)._withUnsafeGuaranteedRef { connection in
-        if cmhd_is_timeout(code) { connection.dropUnsent() }
         connection.endRequest(isWhole: cmhd_is_whole(code))
     }
 }

@@ -51,8 +51,15 @@ extension Daemon {
         /// (``BodyPolicy/memory(limit:)``). Default 256 MiB.
         public var bodyMemoryLimit = 256 << 20
 
-        /// How long a connection may be silent, between requests or within one, before it is closed. Whole seconds,
-        /// rounded up; zero is no limit. It does not run while a request waits for its answer. Default 60 s.
+        /// How many bytes of answers' bodies may be in memory on their way to clients, of all answers together, beyond
+        /// 8 KiB of a file and 16 KiB of a stream for each. Bodies that are in memory for other reasons, such as
+        /// ``Response/Body/bytes(_:)``, do not count. Default 4 MiB.
+        public var answerMemoryLimit = 4 << 20
+
+        /// How long a connection may be silent before it is closed: between requests, within one, and within an answer
+        /// to which ``minimumAnswerRate`` does not apply. Bytes that the client has acknowledged end a silence, not
+        /// bytes that were written for it. Zero is no limit. It does not run while a request waits for its answer, or
+        /// an answer for more of its body. Default 60 s.
         public var inactivityTimeout = Duration.seconds(60)
 
         /// Bytes of memory a connection. It holds the request's head with its bookkeeping and the head of the answer.
@@ -88,8 +95,9 @@ extension Daemon {
         /// prolongs. Default 1 KiB/s.
         public var minimumAnswerRate = 1024
 
-        /// How long ``minimumAnswerRate`` is averaged over. Zero leaves answers to the ``inactivityTimeout``. Default
-        /// 60 s.
+        /// How long ``minimumAnswerRate`` is averaged over, beside the time in which a client at that rate makes room
+        /// for one more piece in its kernel: see ``SendClock``. Zero leaves answers to the ``inactivityTimeout``.
+        /// Default 60 s.
         public var answerPeriod = Duration.seconds(60)
 
         /// How many bytes of a body that nobody wants any more are read and thrown away so that the client gets to see
@@ -104,8 +112,7 @@ extension Daemon {
         /// ``LayoutProbe/isLayoutKnown``, at hand for every request; a test may pretend.
         var isLayoutKnown = LayoutProbe.isLayoutKnown
 
-        /// The clock of all deadlines but ``inactivityTimeout``, which is libmicrohttpd's, in milliseconds; a test may
-        /// turn one of its own.
+        /// The clock of all deadlines, in milliseconds; a test may turn one of its own.
         var now: @Sendable () -> Int64 = { MonotonicClock.milliseconds() }
 
         /// A configuration with the defaults.

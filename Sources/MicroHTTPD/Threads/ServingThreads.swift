@@ -61,7 +61,6 @@ final class ServingThreads: @unchecked Sendable {
     private static func options(_ context: Context) -> cmhd_options {
         let configuration = context.core.configuration
         return cmhd_options(
-            inactivity_seconds: UInt32(clamping: (max(0, configuration.inactivityTimeout.milliseconds) + 999) / 1000),
             connection_memory: max(1024, configuration.connectionMemory),
             tls_priorities: context.core.tls == nil ? nil : TLSSession.priorities.cString,
             context: Unmanaged.passUnretained(context).toOpaque(),
