@@ -145,11 +145,6 @@ static inline struct MHD_Response *cmhd_empty_response(void) {
     return MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
 }
 
-/* Takes over memory from malloc. */
-static inline struct MHD_Response *cmhd_response_owning(void *memory, size_t length) {
-    return MHD_create_response_from_buffer(length, memory, MHD_RESPMEM_MUST_FREE);
-}
-
 /* Several fields as one: `value` is that of the field `name`, and behind it the lines of the others, with two spaces for
    each line end, which are at `ends`. libmicrohttpd refuses a value with line ends, so they are put where it has kept the
    value. A field costs it a look at three places in memory for each time that it is sent, which for hits that are not in
@@ -199,9 +194,11 @@ static inline bool cmhd_send_progress(int descriptor, uint64_t *acknowledged, ui
     int queued = 0;
     /* It is SIOCOUTQ. */
     if (ioctl(descriptor, TIOCOUTQ, &queued) != 0 || queued < 0) return false;
-    if (getsockopt(descriptor, IPPROTO_TCP, tcp_info, info, &length) != 0 || length < sizeof info) return false;
-    memcpy(acknowledged, info + bytes_acked, sizeof *acknowledged);
     *waiting = (uint64_t)queued;
+    *acknowledged = 0;
+    if (getsockopt(descriptor, IPPROTO_TCP, tcp_info, info, &length) == 0 && length == sizeof info) {
+        memcpy(acknowledged, info + bytes_acked, sizeof *acknowledged);
+    }
     return true;
 }
 

@@ -2,7 +2,7 @@
 /// with. No lock; the actions that are taken out of it are for its owner to call, after its lock was released.
 public struct BoundedQueue: Sendable {
     private var chunks = ChunkQueue()
-    private let highWaterMark: Int
+    private var highWaterMark: Int
     private var roomAction: (@Sendable () -> Void)?
 
     /// An empty queue.
@@ -17,6 +17,14 @@ public struct BoundedQueue: Sendable {
     public var count: Int { chunks.count }
 
     private var isFull: Bool { chunks.count >= highWaterMark }
+
+    /// How many bytes it takes until it says ``Backpressure/full``; at least 1.
+    public var room: Int { max(1, highWaterMark - chunks.count) }
+
+    /// Lets more bytes wait from now on.
+    public mutating func raise(to highWaterMark: Int) {
+        self.highWaterMark = max(self.highWaterMark, highWaterMark)
+    }
 
     /// Adds bytes at the end; they are not copied.
     public mutating func append(_ bytes: SharedBytes) -> Backpressure {

@@ -20,6 +20,8 @@ final class BodyStore: Sendable {
     private let intents: Locked<FileDescriptor>
     /// Room for the index when the disk is full: `ballast` in the namespace's directory.
     let ballast: Ballast
+    /// Bodies that are read.
+    private let openBodies = OpenBodies()
     /// Where bodies wait to be written.
     let writeBuffers: WriteBuffers
 
@@ -69,7 +71,9 @@ final class BodyStore: Sendable {
     private func opened(
         _ file: FileDescriptor, _ row: EntryRow, _ name: String
     ) -> (file: BodyFile, status: FileStatus?) {
-        (BodyFile(file, length: row.entry.contentLength, path: name), file.status())
+        let status = file.status()
+        let body = BodyFile(file, length: row.entry.contentLength, path: name)
+        return (status.map { openBodies.shared(body, $0.identity) } ?? body, status)
     }
 
     /// Removes the directories above a body that are empty now.

@@ -17,7 +17,7 @@ struct FileStatus: Equatable, Sendable {
 
 /// What tells that a file is still the one that was published, untouched: as long as it is the same, the body need not
 /// be hashed again.
-struct FileIdentity: Equatable, Sendable {
+struct FileIdentity: Hashable, Sendable {
     var inode: Int64
     var size: Int64
     /// Modification time, in nanoseconds since the epoch.

@@ -4,6 +4,8 @@ import Primitives
 ///
 /// Calls come one at a time.
 public protocol BodyConsumer: AnyObject, Sendable {
+    /// How many bytes it takes before it is full; at least 1. What is read for it alone is no more at once.
+    var room: Int { get }
     /// Takes the next bytes, and says whether more may come; see ``Primitives/Backpressure``.
     func write(_ bytes: SharedBytes) -> Backpressure
     /// Calls `action` once, when there is room again or nobody wants more; at once when that is so already.
@@ -14,4 +16,9 @@ public protocol BodyConsumer: AnyObject, Sendable {
     func finish()
     /// There will be no more, and the body is not whole: whoever receives it must see that.
     func fail()
+}
+
+extension BodyConsumer {
+    /// Any number, for consumers that do not say.
+    public var room: Int { .max }
 }

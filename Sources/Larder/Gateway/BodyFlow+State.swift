@@ -35,7 +35,7 @@ extension BodyFlow {
     /// What to do next for a follower in the phase `served`.
     enum Step {
         case give(SharedBytes)
-        case read(GrowingBody, at: Int64, count: Int)
+        case read(GrowingBody, at: Int64, count: Int, for: any BodyConsumer)
         case complete(any BodyConsumer)
         case breakOff(any BodyConsumer)
         case done
@@ -92,8 +92,8 @@ extension BodyFlow {
             }
             let keptEnd = kept == nil ? 0 : keptEnd ?? received
             if follower.offset < keptEnd, let kept {
-                return .read(
-                    kept, at: follower.offset, count: min(Self.block, Int(min(partEnd, keptEnd) - follower.offset)))
+                let count = min(Self.block, Int(min(partEnd, keptEnd) - follower.offset))
+                return .read(kept, at: follower.offset, count: count, for: follower.consumer)
             }
             return tailStep(follower, end: partEnd)
         }

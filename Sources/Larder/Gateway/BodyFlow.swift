@@ -179,9 +179,9 @@ final class BodyFlow: Sendable {
                 consumer.fail()
                 return leave(number)
             case .give(let piece): bytes = piece
-            case .read(let body, let offset, let count):
-                guard let piece = try? body.read(at: offset, upTo: count), piece.count > 0 else {
-                    state.withLock { $0.followers[number]?.consumer }?.fail()
+            case .read(let body, let offset, let count, let consumer):
+                guard let piece = try? body.read(at: offset, upTo: min(count, consumer.room)), piece.count > 0 else {
+                    consumer.fail()
                     return leave(number)
                 }
                 bytes = piece

@@ -61,17 +61,17 @@ struct ContentResponse {
             current, type: type ?? entry.contentType, encoding: entry.contentEncoding, cacheControl)
         guard let ranges = ByteRangeSet(requestFields, method: method),
             conditions.allowsRange(of: current, now: now)
-        else { return try whole(body, bounds, fields) }
+        else { return whole(body, bounds, fields) }
         switch ranges.resolve(length: length) {
-        case .whole: return try whole(body, bounds, fields)
+        case .whole: return whole(body, bounds, fields)
         case .parts(let parts):
             // §14.2 lets a server answer several ranges with the whole; nobody asks a cache of bodies for several.
             guard parts.count == 1, let part = parts.first else {
-                return try whole(body, bounds, fields)
+                return whole(body, bounds, fields)
             }
             fields[.contentRange] = ContentRange.text(part, length: length)
             let place = (part.lowerBound + bounds.lowerBound)..<(part.upperBound + bounds.lowerBound)
-            return Response(status: 206, fields: fields, body: try body.part(place))
+            return Response(status: 206, fields: fields, body: body.part(place))
         case .unsatisfiable:
             throw Problem(
                 status: 416, detail: "the body has \(length) bytes",
@@ -79,10 +79,8 @@ struct ContentResponse {
         }
     }
 
-    private func whole(
-        _ body: StoredBody, _ bounds: Range<Int64>, _ fields: HTTPFields
-    ) throws(Problem) -> Response {
-        Response(status: 200, fields: fields, body: try body.part(bounds))
+    private func whole(_ body: StoredBody, _ bounds: Range<Int64>, _ fields: HTTPFields) -> Response {
+        Response(status: 200, fields: fields, body: body.part(bounds))
     }
 
     private var cacheControl: HTTPField {

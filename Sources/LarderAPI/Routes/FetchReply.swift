@@ -163,7 +163,7 @@ extension GatewayAnswer {
         case .withheld(nil): return .stream(ResponseStream(), length: nil)
         case .pieces(let pieces):
             if pieces.isEmpty { return .empty }
-            if pieces.count == 1, let body = pieces[0].responseBody { return body }
+            if pieces.count == 1 { return pieces[0].responseBody }
             let stream = ResponseStream()
             PieceFeed(pieces, to: stream).goOn()
             return .stream(stream, length: pieces.reduce(0) { $0 + $1.length })
@@ -178,11 +178,11 @@ extension GatewayAnswer {
 }
 
 extension GatewayAnswer.Piece {
-    /// The piece alone, without a copy; `nil` when its file cannot be opened once more.
-    fileprivate var responseBody: Response.Body? {
+    /// The piece alone, without a copy.
+    fileprivate var responseBody: Response.Body {
         switch self {
         case .bytes(let bytes): .bytes(bytes)
-        case .stored(let body, let range): try? body.part(range)
+        case .stored(let body, let range): body.part(range)
         }
     }
 }

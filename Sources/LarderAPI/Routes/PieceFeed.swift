@@ -8,7 +8,7 @@ import Primitives
 /// `position` is only touched by whoever feeds, which is one thread at a time: the next one is called when the one
 /// before it found no room. That makes it safe to be `@unchecked Sendable`.
 final class PieceFeed: @unchecked Sendable {
-    private static let block: Int64 = 64 << 10
+    private static let block = 64 << 10
 
     private let pieces: [GatewayAnswer.Piece]
     private let stream: ResponseStream
@@ -27,7 +27,9 @@ final class PieceFeed: @unchecked Sendable {
                 position = (position.piece + 1, 0)
                 continue
             }
-            guard let bytes = try? piece.bytes(at: position.offset, upTo: Self.block) else { return stream.fail() }
+            guard let bytes = try? piece.bytes(at: position.offset, upTo: min(Self.block, stream.room)) else {
+                return stream.fail()
+            }
             position.offset += Int64(bytes.count)
             switch stream.write(bytes) {
             case .room: continue
@@ -40,12 +42,12 @@ final class PieceFeed: @unchecked Sendable {
 }
 
 extension GatewayAnswer.Piece {
-    fileprivate func bytes(at offset: Int64, upTo count: Int64) throws -> SharedBytes {
+    fileprivate func bytes(at offset: Int64, upTo count: Int) throws -> SharedBytes {
         switch self {
         case .bytes(let bytes): return bytes
         case .stored(let body, let range):
             let start = range.lowerBound + offset
-            return try body.read(start..<min(range.upperBound, start + count))
+            return try body.read(start..<min(range.upperBound, start + Int64(count)))
         }
     }
 }

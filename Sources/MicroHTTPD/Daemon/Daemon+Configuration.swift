@@ -66,13 +66,6 @@ extension Daemon {
         /// Default 32 KiB.
         public var connectionMemory = 32 * 1024
 
-        /// How long a client may take for the whole head of a request: counted from when it connected, so that TLS is
-        /// part of it, and on a connection kept alive from the end of the ``inactivityTimeout`` that it may be idle
-        /// between two requests. For a body it is the grace before ``minimumBodyRate`` holds. A client that takes
-        /// longer is cut off, however steadily it trickles. `nil` is no limit. Default 20 s.
-        public var requestDeadline: Duration? = .seconds(20)
-
-        /// Bytes a second that a request's body must make on average, once ``requestDeadline`` has passed since its
         /// How much of ``connectionMemory`` the head of a request may take, 64 bytes for each field and cookie
         /// included. A larger one is refused: ``Request/Defect/headTooLarge``. Half of it.
         public var headLimit: Int { connectionMemory / 2 }
@@ -86,13 +79,20 @@ extension Daemon {
         /// body is in memory. `nil`, the default: a page of libmicrohttpd's for the head, nothing for the body.
         public var refusal: @Sendable (Request.Defect) -> Response? = { _ in nil }
 
+        /// How long a client may take for the whole head of a request: counted from when it connected, so that TLS is
+        /// part of it, and on a connection kept alive from the end of the ``inactivityTimeout`` that it may be idle
+        /// between two requests. For a body it is the grace before ``minimumBodyRate`` holds. A client that takes
+        /// longer is cut off, however steadily it trickles. `nil` is no limit. Default 20 s.
+        public var requestDeadline: Duration? = .seconds(20)
+
+        /// Bytes a second that a request's body must make on average, once ``requestDeadline`` has passed since its
         /// head; a slower client is cut off. 0 leaves bodies to the ``inactivityTimeout``. Default 1 KiB/s.
         public var minimumBodyRate = 1024
 
-        /// Bytes a second that a client must take of an answer, in each ``answerPeriod`` in which some of it waited for
-        /// the client all the time; a slower one is cut off. A client that has taken all there is, because the answer
-        /// itself is slow, is never too slow. 0 leaves answers to the ``inactivityTimeout``, which any progress
-        /// prolongs. Default 1 KiB/s.
+        /// Bytes a second that a client must take of an answer, on average over ``answerPeriod``, while some of it
+        /// waits for the client all the time; a slower one is cut off. A client that has taken all there is, because
+        /// the answer itself is slow, is never too slow. 0 leaves answers to the ``inactivityTimeout``. Default 1
+        /// KiB/s.
         public var minimumAnswerRate = 1024
 
         /// How long ``minimumAnswerRate`` is averaged over, beside the time in which a client at that rate makes room

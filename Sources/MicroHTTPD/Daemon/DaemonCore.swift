@@ -11,6 +11,7 @@ final class DaemonCore: Sendable {
     let sockets: SocketWatch
     let lingering: LingeringSockets
     let bodyMemory: BodyMemory
+    let answerMemory: AnswerMemory
 
     /// ``Daemon/Configuration/lateAnswer`` as bytes; empty: there is none, or it would have to go through TLS.
     let lateAnswer: [UInt8]
@@ -36,6 +37,7 @@ final class DaemonCore: Sendable {
         threadLoads = ThreadLoads(threads: max(1, configuration.threads))
         sockets = try SocketWatch()
         bodyMemory = BodyMemory(limit: configuration.bodyMemoryLimit)
+        answerMemory = AnswerMemory(limit: configuration.answerMemoryLimit)
         let isPlain = tls == nil
         lateAnswer = isPlain ? configuration.lateAnswer?.wireForm(toHead: false) ?? [] : []
         crowdAnswer = isPlain ? configuration.crowdAnswer?.wireForm(toHead: false) ?? [] : []

@@ -6,17 +6,23 @@ public final class FileBody: Sendable {
     public let offset: Int64
     /// How many bytes the part has. An answer whose file turns out to be shorter breaks off.
     public let length: Int64
-    private let file: OpenFile
+    private let descriptor: Int32
+    /// Keeps the descriptor open.
+    private let owner: any AnyObject & Sendable
 
     /// Takes over an open descriptor, which is closed when the last body that uses it goes away. It is read by `pread`
     /// only, so its position does not matter.
     public convenience init(descriptor: Int32, offset: Int64 = 0, length: Int64) {
-        self.init(file: OpenFile(descriptor: descriptor), offset: offset, length: length)
+        self.init(descriptor: descriptor, of: OpenFile(descriptor: descriptor), offset: offset, length: length)
     }
 
-    private init(file: OpenFile, offset: Int64, length: Int64) {
+    /// Uses an open descriptor of somebody else's, by `pread` only.
+    ///
+    /// - Parameter owner: keeps it open for as long as it lives.
+    public init(descriptor: Int32, of owner: any AnyObject & Sendable, offset: Int64 = 0, length: Int64) {
         precondition(offset >= 0 && length >= 0, "a part of a file cannot start or end before it does")
-        self.file = file
+        self.descriptor = descriptor
+        self.owner = owner
         self.offset = offset
         self.length = length
     }
@@ -24,14 +30,15 @@ public final class FileBody: Sendable {
     /// A part of this part, of the same open file. `range` counts from this part's start and must lie within it.
     public func slice(_ range: Range<Int64>) -> FileBody {
         precondition(range.lowerBound >= 0 && range.upperBound <= length, "the range is outside of the file's part")
-        return FileBody(file: file, offset: offset + range.lowerBound, length: Int64(range.count))
+        return FileBody(
+            descriptor: descriptor, of: owner, offset: offset + range.lowerBound, length: Int64(range.count))
     }
 
     /// Reads at most `target.count` bytes from `position` of this part: how many, 0 at the end of the file, -1 when it
     /// cannot be read.
     func read(into target: UnsafeMutableRawBufferPointer, at position: Int64) -> Int {
         while true {
-            let count = pread(file.descriptor, target.baseAddress, target.count, off_t(offset + position))
+            let count = pread(descriptor, target.baseAddress, target.count, off_t(offset + position))
             if count >= 0 || errno != EINTR { return count }
         }
     }

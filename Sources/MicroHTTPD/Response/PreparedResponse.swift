@@ -30,11 +30,9 @@ struct PreparedResponse: @unchecked Sendable {
 }
 
 extension Response {
-    /// Files up to this size are read whole, which is faster than block by block (libmicrohttpd sends them with the
-    /// head in one call). Larger ones are read in blocks of this size.
-    private static let fileBlock = 256 * 1024
-    /// What libmicrohttpd asks of a stream at once, when its length is known.
-    private static let streamBlock = 64 * 1024
+    /// Files up to this size are read whole where ``AnswerMemory`` has room for them, which is faster than block by
+    /// block: libmicrohttpd sends them with the head in one call.
+    private static let wholeFile: Int64 = 256 << 10
 
     /// What answers any request, of an answer that can be sent more than once.
     func prepared(closing: Bool) -> PreparedResponse {
@@ -50,12 +48,14 @@ extension Response {
         let isWithheld = request.isHead || status == 304 || status == 204
         switch body {
         case .file(let file):
-            return owned(isWithheld ? Self.makeWithheld(file.length) : Self.make(file), closing: isClosing)
+            return owned(
+                isWithheld ? Self.makeWithheld(file.length) : Self.make(file, connection.core.answerMemory),
+                closing: isClosing)
         case .stream(let stream, let length):
             if !isWithheld {
                 // HTTP/1.0 has no chunks.
                 stream.attach(to: connection, isChunked: length == nil && request.version != "HTTP/1.0")
-                return owned(Self.make(stream, length), closing: isClosing)
+                return owned(Self.make(stream, length, connection.core.answerMemory), closing: isClosing)
             }
             stream.close()
             if status == 204 { return owned(Self.makeWithheld(0), closing: isClosing) }
@@ -104,58 +104,108 @@ extension Response {
             UInt64(bitPattern: length), 1, { _, _, _, _ in cmhd_end_with_error() }, nil, nil)
     }
 
-    private static func make(_ file: FileBody) -> OpaquePointer? {
+    private static func make(_ file: FileBody, _ memory: AnswerMemory) -> OpaquePointer? {
         if file.length == 0 { return cmhd_empty_response() }
-        if file.length > fileBlock { return makeBlockwise(file) }
-        let memory = UnsafeMutableRawBufferPointer(start: malloc(Int(file.length)), count: Int(file.length))
-        guard memory.baseAddress != nil else { return nil }
-        var count = 0
-        while count < memory.count {
-            let read = file.read(into: UnsafeMutableRawBufferPointer(rebasing: memory[count...]), at: Int64(count))
-            if read <= 0 {
-                free(memory.baseAddress)
-                // The head goes out with the length that was promised, and then the client sees that it is broken.
-                return makeWithheld(file.length)
-            }
-            count += read
-        }
-        return cmhd_response_owning(memory.baseAddress, memory.count)
+        if file.length <= Int64(AnswerMemory.small) { return makeWhole(file, nil) }
+        if file.length <= wholeFile, let share = memory.take(Int(file.length)) { return makeWhole(file, share) }
+        return makeBlockwise(file, memory)
     }
 
-    private static func makeBlockwise(_ file: FileBody) -> OpaquePointer? {
-        let owner = Unmanaged.passRetained(file)
-        let handle = MHD_create_response_from_callback(
-            UInt64(file.length), fileBlock,
-            { context, position, buffer, count in
-                Unmanaged<FileBody>.fromOpaque(context!)._withUnsafeGuaranteedRef { file in
-                    let target = UnsafeMutableRawBufferPointer(start: buffer, count: count)
-                    let read = file.read(into: target, at: Int64(position))
-                    return read > 0 ? read : cmhd_end_with_error()
-                }
-            },
-            owner.toOpaque(), { Unmanaged<FileBody>.fromOpaque($0!).release() })
+    private static func makeWhole(_ file: FileBody, _ share: AnswerMemory.Share?) -> OpaquePointer? {
+        // The head goes out with the length that was promised, and then the client sees that it is broken.
+        guard let whole = WholeFile(file, share) else { return makeWithheld(file.length) }
+        let owner = Unmanaged.passRetained(whole)
+        let handle = MHD_create_response_from_buffer_with_free_callback_cls(
+            whole.bytes.count, whole.bytes.baseAddress,
+            { Unmanaged<WholeFile>.fromOpaque($0!).release() }, owner.toOpaque())
         if handle == nil { owner.release() }
         return handle
     }
 
-    private static func make(_ stream: ResponseStream, _ length: Int64?) -> OpaquePointer? {
-        let owner = Unmanaged.passRetained(stream)
+    private static func makeBlockwise(_ file: FileBody, _ memory: AnswerMemory) -> OpaquePointer? {
+        let (block, share) = memory.block()
+        let owner = Unmanaged.passRetained(FileReader(file, share))
         let handle = MHD_create_response_from_callback(
-            length.map { UInt64($0) } ?? cmhd_size_unknown(), min(streamBlock, max(1, Int(clamping: length ?? .max))),
+            UInt64(file.length), block,
+            { context, position, buffer, count in
+                Unmanaged<FileReader>.fromOpaque(context!)._withUnsafeGuaranteedRef { reader in
+                    let target = UnsafeMutableRawBufferPointer(start: buffer, count: count)
+                    let read = reader.file.read(into: target, at: Int64(position))
+                    return read > 0 ? read : cmhd_end_with_error()
+                }
+            },
+            owner.toOpaque(), { Unmanaged<FileReader>.fromOpaque($0!).release() })
+        if handle == nil { owner.release() }
+        return handle
+    }
+
+    private static func make(
+        _ stream: ResponseStream, _ length: Int64?, _ memory: AnswerMemory
+    ) -> OpaquePointer? {
+        // For a body in chunks libmicrohttpd has memory of the connection's.
+        let (block, share) = length == nil ? (1, nil) : memory.block()
+        let owner = Unmanaged.passRetained(StreamReader(stream, share))
+        let handle = MHD_create_response_from_callback(
+            length.map { UInt64($0) } ?? cmhd_size_unknown(), min(block, max(1, Int(clamping: length ?? .max))),
             { context, _, buffer, count in
-                Unmanaged<ResponseStream>.fromOpaque(context!)._withUnsafeGuaranteedRef { stream in
-                    stream.read(into: UnsafeMutableRawBufferPointer(start: buffer, count: count))
+                Unmanaged<StreamReader>.fromOpaque(context!)._withUnsafeGuaranteedRef { reader in
+                    reader.stream.read(into: UnsafeMutableRawBufferPointer(start: buffer, count: count))
                 }
             },
             owner.toOpaque(),
             {
-                let stream = Unmanaged<ResponseStream>.fromOpaque($0!).takeRetainedValue()
-                stream.close()
+                let reader = Unmanaged<StreamReader>.fromOpaque($0!).takeRetainedValue()
+                reader.stream.close()
             })
         if handle == nil {
             owner.release()
             stream.close()
         }
         return handle
+    }
+}
+
+/// A file that is read while it is sent, with the share of memory for its blocks.
+private final class FileReader: Sendable {
+    let file: FileBody
+    private let share: AnswerMemory.Share?
+
+    init(_ file: FileBody, _ share: AnswerMemory.Share?) {
+        self.file = file
+        self.share = share
+    }
+}
+
+/// A stream that is sent, with the share of memory for its blocks.
+private final class StreamReader: Sendable {
+    let stream: ResponseStream
+    private let share: AnswerMemory.Share?
+
+    init(_ stream: ResponseStream, _ share: AnswerMemory.Share?) {
+        self.stream = stream
+        self.share = share
+    }
+}
+
+/// All bytes of a file, with the share of memory for them.
+private final class WholeFile {
+    let bytes: UnsafeMutableRawBufferPointer
+    private let share: AnswerMemory.Share?
+
+    /// `nil` when the file is shorter than it should be, or cannot be read.
+    init?(_ file: FileBody, _ share: AnswerMemory.Share?) {
+        self.share = share
+        bytes = .allocate(byteCount: Int(file.length), alignment: 16)
+        var count = 0
+        while count < bytes.count {
+            let read = file.read(into: UnsafeMutableRawBufferPointer(rebasing: bytes[count...]), at: Int64(count))
+            // What was allocated goes with the object.
+            if read <= 0 { return nil }
+            count += read
+        }
+    }
+
+    deinit {
+        bytes.deallocate()
     }
 }

@@ -20,7 +20,8 @@ public final class Response: Sendable {
         /// A part of them, not copied either.
         case slice(SharedBytes, Range<Int>)
         /// A file, or a part of one. Up to 256 KiB are read before the answer starts; more is read as it goes out, in
-        /// blocks of 256 KiB. When the file is shorter than it should be, the connection breaks off.
+        /// blocks of 64 KiB. Where ``Daemon/Configuration/answerMemoryLimit`` leaves no room for that, blocks have 8
+        /// KiB. When the file is shorter than it should be, the connection breaks off.
         case file(FileBody)
         /// What somebody produces while it is sent; `length` is how long it will be, `nil` when that is not known
         /// (the body is chunked then, and ends with the connection for a client of HTTP/1.0).

@@ -5,8 +5,8 @@ import Primitives
 ///
 /// Writing never blocks. ``write(_:)-(SharedBytes)`` takes what it is given and says whether there is room for more; a
 /// producer that is told there is none asks ``onRoom(_:)`` to be called when there is. So at most the high-water mark
-/// and one more write are in memory, however slow the client. When the producer is slower than the client, the
-/// connection is suspended.
+/// and one more write are in memory, however slow the client; a producer that writes no more than ``room`` at a time
+/// stays within the mark. When the producer is slower than the client, the connection is suspended.
 ///
 /// ```
 /// func produce() {
@@ -38,18 +38,23 @@ public final class ResponseStream: Sendable {
         /// Whether libmicrohttpd sends it in chunks. Of others it is only asked for more than there is where they are
         /// shorter than was said, or end with the connection.
         var isChunked = false
+        /// What the queue may hold beyond ``AnswerMemory/small``.
+        var share: AnswerMemory.Share?
         var waiting: Suspension?
         var closeActions: [@Sendable () -> Void] = []
     }
 
     private let state: Locked<State>
+    private let highWaterMark: Int
 
     /// A stream to be given to one ``Response``.
     ///
     /// - Parameter highWaterMark: how many bytes may wait before a write says ``Primitives/Backpressure/full``; at half
-    ///   of it there is room again. Default 256 KiB.
+    ///   of it there is room again. Before the stream is sent, and where ``Daemon/Configuration/answerMemoryLimit``
+    ///   leaves no room for more, 8 KiB at most. Default 256 KiB.
     public init(highWaterMark: Int = 256 * 1024) {
-        state = Locked(State(queue: BoundedQueue(highWaterMark: highWaterMark)))
+        self.highWaterMark = highWaterMark
+        state = Locked(State(queue: BoundedQueue(highWaterMark: min(highWaterMark, AnswerMemory.small))))
     }
 
     // MARK: For the producer
@@ -130,6 +135,9 @@ public final class ResponseStream: Sendable {
         if isClosed { action() }
     }
 
+    /// How many bytes can be written before the stream is full; at least 1.
+    public var room: Int { state.withLock { $0.queue.room } }
+
     /// How many bytes were written and are not handed to libmicrohttpd yet.
     public var bufferedCount: Int { state.withLock { $0.queue.count } }
 
@@ -148,12 +156,18 @@ public final class ResponseStream: Sendable {
     ///
     /// - Parameter isChunked: whether libmicrohttpd sends it in chunks.
     func attach(to connection: Connection, isChunked: Bool) {
-        let isFirst = state.withLock { state in
+        let extra = highWaterMark - AnswerMemory.small
+        let share = extra > 0 ? connection.core.answerMemory.take(extra) : nil
+        let (isFirst, roomAction): (Bool, (@Sendable () -> Void)?) = state.withLock { state in
             defer { state.connection = connection }
             state.isChunked = isChunked
-            return state.connection == nil
+            if case .closed = state.phase { return (state.connection == nil, nil) }
+            state.share = share
+            if share != nil { state.queue.raise(to: highWaterMark) }
+            return (state.connection == nil, state.queue.takeRoomAction())
         }
         precondition(isFirst, "a stream can be sent only once")
+        roomAction?()
     }
 
     /// libmicrohttpd wants bytes, on the connection's thread: how many there are, or how it ends. 0, with the
@@ -213,6 +227,7 @@ public final class ResponseStream: Sendable {
         let (_, suspension, roomAction): (ChunkQueue, Suspension?, (@Sendable () -> Void)?) = state.withLock { state in
             if case .closed = state.phase { return (ChunkQueue(), nil, nil) }
             state.phase = .closed
+            state.share = nil
             let dropped = state.queue.removeAll()
             swap(&closeActions, &state.closeActions)
             return (dropped, state.waiting.take(), state.queue.takeRoomAction())

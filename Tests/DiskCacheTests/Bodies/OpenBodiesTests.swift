@@ -1,0 +1,55 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import DiskCache
+
+@Suite("Bodies that are open")
+struct OpenBodiesTests {
+    /// Opens a file once more.
+    private func open(_ path: String, _ bodies: OpenBodies) throws -> BodyFile {
+        let file = try FileDescriptor(opening: path, O_RDONLY)
+        let status = try #require(file.status())
+        return bodies.shared(BodyFile(file, length: status.identity.size, path: path), status.identity)
+    }
+
+    @Test("All who read a body share one descriptor, which is closed after the last of them")
+    func shared() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path("body")
+        try Data("first".utf8).write(to: URL(fileURLWithPath: path))
+        let bodies = OpenBodies()
+        var readers = try (0..<100).map { _ in try open(path, bodies) }
+        #expect(Set(readers.map(\.descriptor)).count == 1)
+        weak let body = readers.first
+        readers = []
+        #expect(body == nil)
+    }
+
+    @Test("A body that takes the place of another under its name is another one")
+    func replaced() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path("body")
+        let bodies = OpenBodies()
+        try Data("first".utf8).write(to: URL(fileURLWithPath: path))
+        let first = try open(path, bodies)
+        try FileManager.default.removeItem(atPath: path)
+        try Data("other".utf8).write(to: URL(fileURLWithPath: path))
+        let other = try open(path, bodies)
+        #expect(first !== other)
+        #expect(try Array(first.readWhole().bytes) == Array("first".utf8))
+        #expect(try Array(other.readWhole().bytes) == Array("other".utf8))
+    }
+
+    @Test("Those that were closed are forgotten")
+    func forgotten() throws {
+        let directory = try TemporaryDirectory()
+        let bodies = OpenBodies()
+        for number in 0..<300 {
+            let path = directory.path("\(number)")
+            try Data("\(number)".utf8).write(to: URL(fileURLWithPath: path))
+            _ = try open(path, bodies)
+        }
+        #expect(bodies.count <= 64)
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+/// Some hundred clients that ask for a large body and read nothing; `scripts/test` runs it after the other tests, with
+/// nothing beside it.
+@Suite("Clients that stall", .serialized)
+struct StalledReaderScaleTests {
+    private static let count = 800
+    private static let size = 4 << 20
+
+    /// What a large body is asked for as.
+    enum Body: CaseIterable {
+        /// An entry of `PUT …/content`.
+        case content
+        /// A part of it, which is no larger than what is read whole.
+        case part
+        /// A response that `/fetch` has stored.
+        case stored
+        /// A response that still comes from the origin.
+        case live
+    }
+
+    @Test(
+        "take the memory that all of them share and 32 KiB each, and no descriptor but their sockets",
+        arguments: Body.allCases)
+    func stalled(body: Body) async throws {
+        let bytes = [UInt8](repeating: 0x78, count: Self.size)
+        let end = Gate("the end of the body")
+        defer { end.open() }
+        let origin = try ScriptedOrigin { request, connection in
+            try connection.sendHead(fields: [.contentLength: "\(bytes.count)", .cacheControl: "max-age=60"])
+            if request.target == "/live" {
+                try connection.send([Array(bytes.dropLast()), [0x78]], gates: [end])
+            } else {
+                try connection.send(bytes)
+            }
+        }
+        defer { origin.stop() }
+        let directory = try TemporaryDirectory()
+        let larder = try await LarderProcess(
+            directory: directory.path("cache"), arguments: ["--max-connections-per-client", "0"])
+        #expect(try await larder.client.request("PUT", "/entries/big/content", body: bytes).status == 200)
+        let (target, fields): (String, HTTPFields) =
+            switch body {
+            case .content: ("/entries/big/content", [:])
+            case .part: ("/entries/big/content", [.range: "bytes=1000-200000"])
+            case .stored: ("/fetch/\(origin.url("/stored"))", [:])
+            case .live: ("/fetch/\(origin.url("/live"))", [:])
+            }
+        if body == .stored { #expect(try await larder.client.request("GET", target).body.count == Self.size) }
+        let port = larder.port
+        let before = (larder.residentBytes, try Self.descriptors(of: larder))
+        let clients = try await blocking {
+            try (0..<Self.count).map { _ in
+                let client = try RawConnection(port: port)
+                try client.sendRequest("GET", target, fields: fields)
+                return client
+            }
+        }
+        try await poll("all of them to be answered") { try Self.descriptors(of: larder) >= before.1 + Self.count }
+        // Each has its head by then, and the server has written as much as their kernels take.
+        try await blocking { for client in clients { _ = try client.readHead() } }
+        let after = (larder.residentBytes, try Self.descriptors(of: larder))
+        #expect(after.1 - before.1 < Self.count + 16)
+        let each = (after.0 - before.0 - 16 << 20) / Self.count
+        #expect(each < 32 << 10, "\(each >> 10) KiB each")
+        end.open()
+        let length = body == .part ? 199_001 : Self.size
+        for client in [clients[0], clients[Self.count - 1]] {
+            #expect(try await blocking { try client.read(length).count } == length)
+        }
+        for client in clients { client.close() }
+        #expect(try await larder.stop() == .status(0))
+    }
+
+    private static func descriptors(of larder: LarderProcess) throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/\(larder.process.pid)/fd").count
+    }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+@testable import MicroHTTPD
+
+@Suite("The memory of answers on their way")
+struct AnswerMemoryTests {
+    @Test("Shares are given until the limit, and again once one has gone")
+    func limit() {
+        let memory = AnswerMemory(limit: 100_000)
+        var first: AnswerMemory.Share? = memory.take(60_000)
+        #expect(first != nil)
+        #expect(memory.take(60_000) == nil)
+        #expect(memory.block().count == AnswerMemory.small)
+        let second = memory.take(40_000)
+        #expect(second != nil)
+        first = nil
+        #expect(memory.take(60_000) != nil)
+        let (count, share) = memory.block()
+        #expect(count == AnswerMemory.small && share == nil)
+        withExtendedLifetime((first, second, share)) {}
+    }
+
+    @Test(
+        "Without room for more, files of any size are sent whole, in small blocks",
+        arguments: [8000, 16_385, 200_000, 3_000_001])
+    func small(size: Int) async throws {
+        let file = try TemporaryFile(pattern(size))
+        let body = file.body()
+        let handler = Handler.answering { _ in Response(body: .file(body)) }
+        try await withDaemon(handler, configure: { $0.answerMemoryLimit = 0 }) { daemon in
+            let client = try RawClient(port: daemon.port)
+            for _ in 0..<2 {
+                try client.request("GET", "/")
+                #expect(try client.answer().body == pattern(size))
+            }
+        }
+    }
+
+    @Test("A file of somebody else's stays open as long as its owner lives")
+    func owner() throws {
+        final class Owner: Sendable {}
+        var owner: Owner? = Owner()
+        weak let kept = owner
+        let file = try TemporaryFile(pattern(100))
+        let descriptor = open(file.path, O_RDONLY)
+        defer { close(descriptor) }
+        var body: FileBody? = FileBody(descriptor: descriptor, of: owner!, length: 100)
+        var part = body?.slice(10..<20)
+        owner = nil
+        body = nil
+        #expect(kept != nil)
+        var bytes = [UInt8](repeating: 0, count: 10)
+        #expect(bytes.withUnsafeMutableBytes { part?.read(into: $0, at: 0) } == 10)
+        #expect(bytes == Array(pattern(100)[10..<20]))
+        part = nil
+        #expect(kept == nil)
+        #expect(fcntl(descriptor, F_GETFD) >= 0)
+    }
+
+    @Test("A stream holds 8 KiB for a client that has stalled when there is no room for more, and goes on with it")
+    func stream() async throws {
+        let size = 8 << 20
+        let stream = ResponseStream(highWaterMark: 256 << 10)
+        let written = Locked(0)
+        @Sendable func produce() {
+            while written.withLock({ $0 }) < size {
+                let count = min(stream.room, size - written.withLock { $0 })
+                let start = written.withLock { written in
+                    defer { written += count }
+                    return written
+                }
+                switch stream.write((start..<start + count).map { UInt8(truncatingIfNeeded: $0) }) {
+                case .room: continue
+                case .full: return stream.onRoom { produce() }
+                case .closed: return
+                }
+            }
+            stream.finish()
+        }
+        let handler = Handler.streaming(stream, length: Int64(size))
+        try await withDaemon(handler, configure: { $0.answerMemoryLimit = 0 }) { daemon in
+            #expect(stream.room == AnswerMemory.small)
+            let client = try RawClient(port: daemon.port, receiveBuffer: 8 << 10)
+            try client.request("GET", "/")
+            produce()
+            try pollBlocking("the stream to be full") { stream.bufferedCount == AnswerMemory.small }
+            #expect(written.withLock { $0 } < size)
+            let answer = try client.answer()
+            #expect(answer.body.count == size)
+            #expect(answer.body.last == UInt8(truncatingIfNeeded: size - 1))
+        }
+    }
+
+    @Test("A stream may hold as much as it asks for where there is room, and gives it back")
+    func largeStream() async throws {
+        let stream = ResponseStream(highWaterMark: 256 << 10)
+        let handler = Handler { request in
+            .accept(.none) { exchange in
+                exchange.respond(
+                    request.path == "/stream" ? Response(body: .stream(stream, length: nil)) : Response(text: "other"))
+            }
+        }
+        try await withDaemon(handler, configure: { $0.answerMemoryLimit = 256 << 10 }) { daemon in
+            let client = try RawClient(port: daemon.port)
+            try client.request("GET", "/stream")
+            try pollBlocking("the stream to have room") { stream.room == 256 << 10 }
+            stream.finish()
+            #expect(try client.answer().status == 200)
+        }
+    }
+}
