@@ -181,7 +181,7 @@ let package = Package(
 // What must hold of every parser, whatever it is fed: tests like any other, and what scripts/fuzz has libFuzzer call. The
 // environment says which of the two it is, because nothing but libFuzzer can be linked with the latter.
 let fuzzed: [Target.Dependency] = [
-    "LarderAPI", "LarderClient", "Larder", "Origin", "HTTPCaching", "DiskCache", "Primitives",
+    "LarderAPI", "LarderClient", "Larder", "MicroHTTPD", "Origin", "HTTPCaching", "DiskCache", "Primitives",
     .product(name: "Crypto", package: "swift-crypto"), .product(name: "HTTPTypes", package: "swift-http-types"),
 ]
 let fuzzInputs = ["corpus", "regressions", "dictionaries"]

@@ -9,6 +9,7 @@ struct FuzzTarget: Sendable {
 
     /// All there are. `scripts/fuzz` reads its list from these lines.
     static let all: [FuzzTarget] = [
+        FuzzTarget("chunks", "heads and chunks of clients, as they come from the network", ChunkProperties.check),
         FuzzTarget("client", "what client commands read: events, batches, lists", ClientProperties.check),
         FuzzTarget("coding", "bodies in gzip, deflate, br and zstd, as an origin sends them", CodingProperties.check),
         FuzzTarget("fields", "fields of requests and answers, as HTTPCaching reads them", FieldProperties.check),
