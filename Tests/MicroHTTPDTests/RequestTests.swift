@@ -73,6 +73,19 @@ struct RequestTests {
         #expect(request.host == "h.example")
     }
 
+    @Test("a target without its first bytes is shown so everywhere, and the request itself stays as it was")
+    func targetPrefix() async throws {
+        let request = try await request("GET http://h.example/@ci/a/b?q=/@x HTTP/1.1\r\nHost: test\r\n\r\n")
+        let rest = request.droppingTargetPrefix(4)
+        #expect(rest.target == "/a/b?q=/@x")
+        #expect(rest.withTarget { Array($0) } == Array("/a/b?q=/@x".utf8))
+        #expect(rest.path == "/a/b")
+        #expect(rest.query == "q=/@x")
+        #expect(rest.method == "GET" && rest.field("Host") == "test")
+        #expect(rest.droppingTargetPrefix(2).path == "/b")
+        #expect(request.path == "/@ci/a/b")
+    }
+
     @Test("bytes that are not UTF-8 reach the handler as they are")
     func targetBytes() async throws {
         let request = try await request(

@@ -16,7 +16,7 @@ public struct AnswerReuse: Sendable {
     /// The fields of a request by which the answer is selected among all that is held (RFC 9111 §4.1), in lower case.
     public let selectors: [String]
 
-    private let storedFields: HTTPFields
+    private var storedFields: HTTPFields
     private let freshness: Freshness
     private let freshUntil: Timestamp
     private let statusUntil: Timestamp
@@ -48,6 +48,13 @@ public struct AnswerReuse: Sendable {
         key = entry.key
         self.entry = hot
         responses = changes
+    }
+
+    /// The same with those fields only that `filter` gives back.
+    public func keeping(_ filter: (HTTPFields) -> HTTPFields) -> AnswerReuse {
+        var reuse = self
+        reuse.storedFields = filter(storedFields)
+        return reuse
     }
 
     /// The fields of the answer at an instant, and until when they stay as they are: Age counts seconds. `nil` when the

@@ -133,14 +133,18 @@ final class AccessGate: Sendable {
         return tokens.knows(bearer)
     }
 
-    /// The fields of a request that choose its namespace, for `Vary`.
-    func vary(of request: Request) -> String { vary(isFetch: request.withTarget(Self.isFetch)) }
+    /// The fields of a request that choose its namespace, for `Vary`; under `/fetch` it is ``fetchVary(of:)``.
+    var vary: String { tokens == nil ? "Larder-Namespace" : "Larder-Namespace, Authorization" }
 
-    /// The same of a target that is, or is not, one of the gateway's.
-    func vary(isFetch: Bool) -> String {
-        if tokens == nil { return "Larder-Namespace" }
-        return isFetch
-            ? "Larder-Namespace, Larder-Authorization, Authorization" : "Larder-Namespace, Authorization"
+    /// The fields that an answer of the gateway depends on beside those that its origin names. They are the token,
+    /// which may choose the namespace, and `Sec-Fetch-Dest`, in which a browser states the use of the answer, because
+    /// the script of a worker is refused. `nil`: none.
+    func fetchVary(of request: Request) -> String? {
+        let names = [
+            tokens == nil ? nil : "Larder-Authorization, Authorization",
+            request.field("Sec-Fetch-Dest") == nil ? nil : "Sec-Fetch-Dest",
+        ].compactMap(\.self)
+        return names.isEmpty ? nil : names.joined(separator: ", ")
     }
 
     // MARK: Answers at hand

@@ -18,7 +18,7 @@ struct PassingAnswers: Sendable {
     init(hits: Counter, metrics: RequestMetrics, gate: AccessGate) {
         self.hits = hits
         meter = metrics.meter(operation: "getContent", status: 200)
-        let names = [gate.vary(isFetch: false)] + (gate.allowsPages ? ["Origin"] : [])
+        let names = [gate.vary] + (gate.allowsPages ? ["Origin"] : [])
         let fields = ContentResponse.commonFields + names.map { HTTPField(name: .vary, value: $0) }
         common = PreparedFields(fields)
         revalidated = PreparedFields(

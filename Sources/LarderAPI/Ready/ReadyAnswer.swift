@@ -16,17 +16,21 @@ final class ReadyAnswer: Sendable {
     struct Requests: Hashable {
         /// See ``Namespace/id``.
         let namespace: Int
+        /// Without a ``NamespacePrefix``.
         let target: [UInt8]
         /// What `Larder-TTL` said; `nil`: it was not there.
         let ttl: [UInt8]?
+        /// Whether `Sec-Fetch-Dest` was there, which the answers of the gateway then name in `Vary`.
+        let statesDestination: Bool
         let selectors: [Selector]
         /// Of the target and the namespace.
         let hash: Int
 
-        init(namespace: Int, target: [UInt8], ttl: [UInt8]?, selectors: [Selector]) {
+        init(namespace: Int, target: [UInt8], ttl: [UInt8]?, statesDestination: Bool, selectors: [Selector]) {
             self.namespace = namespace
             self.target = target
             self.ttl = ttl
+            self.statesDestination = statesDestination
             self.selectors = selectors
             hash = ReadyAnswer.hash(target.withUnsafeBytes(ReadyAnswer.hash), in: namespace)
         }
@@ -34,6 +38,7 @@ final class ReadyAnswer: Sendable {
         func hash(into hasher: inout Hasher) {
             hasher.combine(hash)
             hasher.combine(ttl)
+            hasher.combine(statesDestination)
             hasher.combine(selectors)
         }
     }
@@ -99,13 +104,11 @@ final class ReadyAnswer: Sendable {
     }
 
     /// Whether a request for the target gets this answer.
-    ///
-    /// - Parameters:
-    ///   - namespace: the one that it means.
-    ///   - ttl: what its `Larder-TTL` says.
-    func answers(_ head: borrowing RawHead, namespace: Int, ttl: UnsafeRawBufferPointer?) -> Bool {
-        guard requests.namespace == namespace else { return false }
-        switch (requests.ttl, ttl) {
+    func answers(_ head: borrowing RawHead, _ wish: ReadyWish) -> Bool {
+        guard requests.namespace == wish.namespace, requests.statesDestination == wish.statesDestination else {
+            return false
+        }
+        switch (requests.ttl, wish.ttl) {
         case (nil, nil): break
         case (let own?, let ttl?): guard ttl.elementsEqual(own) else { return false }
         default: return false
@@ -122,4 +125,16 @@ final class ReadyAnswer: Sendable {
         }
         return true
     }
+}
+
+/// What a request asks for, as far as answers at hand are told apart by more than its fields.
+struct ReadyWish {
+    /// The one that it means; see ``Namespace/id``.
+    let namespace: Int
+    /// Its target without a ``NamespacePrefix``.
+    let target: UnsafeRawBufferPointer
+    /// What its `Larder-TTL` says.
+    let ttl: UnsafeRawBufferPointer?
+    /// See ``ReadyAnswer/Requests/statesDestination``.
+    let statesDestination: Bool
 }

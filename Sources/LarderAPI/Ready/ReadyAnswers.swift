@@ -30,7 +30,8 @@ final class ReadyAnswers: Sendable {
     ///
     /// - Returns: for ``answer(to:)``, by the request's head.
     func expect(_ target: UnsafeRawBufferPointer) -> Int {
-        table.expect(target, namespace: namespaces.defaultID)
+        // Which namespace a prefix means is not worth looking up twice.
+        table.expect(NamespacePrefix.rest(of: target), namespace: namespaces.defaultID)
     }
 
     /// The answer to a request, where it is at hand, or where it can be made of what lies in the slab.
@@ -38,8 +39,12 @@ final class ReadyAnswers: Sendable {
     /// - Parameter passing: makes those; `nil`: nobody does.
     func answer(to head: borrowing RawHead, passing: PassingAnswers? = nil) -> ReadyResponse {
         guard head.length <= Self.headLimit else { return .none }
-        let isFetch = AccessGate.isFetch(head.target)
-        var ttl, credentials, host, name: UnsafeRawBufferPointer?
+        let prefix = NamespacePrefix(head.target)
+        let target = prefix?.rest ?? head.target
+        let isFetch = AccessGate.isFetch(target)
+        var ttl, credentials, host: UnsafeRawBufferPointer?
+        var name = prefix?.rawName
+        var statesDestination = false
         for index in 0..<head.fieldCount {
             let field = head[field: index]
             if RequestField.isTTL(field), ttl == nil {
@@ -48,8 +53,10 @@ final class ReadyAnswers: Sendable {
                 credentials = field.value
             } else if RequestField.isHost(field) {
                 host = field.value
-            } else if RequestField.isNamespace(field), name == nil {
+            } else if RequestField.isNamespace(field), name == nil, !isFetch {
                 name = field.value
+            } else if isFetch, RequestField.isDestination(field), !RequestField.isWorker(field) {
+                statesDestination = true
             } else if RequestField.changesAnswer(field) {
                 return .none
             }
@@ -58,7 +65,9 @@ final class ReadyAnswers: Sendable {
             let namespace = namespaceID(named: name, pass)
         else { return .none }
         let now = now
-        let found: Found? = table.find(head, namespace: namespace, ttl: ttl) { answer in
+        let wish = ReadyWish(
+            namespace: namespace, target: target, ttl: ttl, statesDestination: statesDestination)
+        let found: Found? = table.find(head, wish) { answer in
             let validity = answer.validity
             guard validity.isCurrent else { return .outdated(answer) }
             guard now >= validity.from, now < validity.until else { return .due(answer) }
@@ -80,7 +89,7 @@ final class ReadyAnswers: Sendable {
         case .outdated(let answer): return forget(answer)
         case nil:
             guard let passing, ttl == nil, !isFetch, let space = namespaces.find(id: namespace) else { return .none }
-            return passing.answer(head.target, in: space, at: now)
+            return passing.answer(target, in: space, at: now)
         }
     }
 
@@ -125,7 +134,7 @@ final class ReadyAnswers: Sendable {
         let now = now
         var validity = ReadyAnswer.Validity(entry: entry, responses: responses, from: now, until: now)
         guard validity.isCurrent,
-            let requests = Self.requests(like: call.exchange.request, in: namespace.id, selectors),
+            let requests = Self.requests(like: call.context.request, in: namespace.id, selectors),
             let (response, until) = readable(now), until > now, case .bytes = response.body,
             response.headLength <= Self.headLimit
         else { return }
@@ -155,10 +164,13 @@ final class ReadyAnswers: Sendable {
         var isPlain = true
         let isFetch = request.withTarget(AccessGate.isFetch)
         var ttl: [UInt8]?
+        var statesDestination = false
         var values = names.map { (name: Array($0.utf8), lines: [[UInt8]]()) }
         request.forEachFieldLine { field in
             if RequestField.isTTL(field), ttl == nil {
                 ttl = Array(field.value)
+            } else if isFetch, RequestField.isDestination(field) {
+                statesDestination = true
             } else if !RequestField.isCredentials(field, isFetch: isFetch), !RequestField.isNamespace(field),
                 RequestField.changesAnswer(field)
             {
@@ -172,6 +184,7 @@ final class ReadyAnswers: Sendable {
         guard isPlain, values.allSatisfy({ $0.lines.count <= 1 }) else { return nil }
         return ReadyAnswer.Requests(
             namespace: namespace, target: request.withTarget(Array.init), ttl: ttl,
+            statesDestination: statesDestination,
             selectors: values.map { ReadyAnswer.Selector(name: $0.name, value: $0.lines.first) })
     }
 }

@@ -40,15 +40,13 @@ struct ReadyShard: @unchecked Sendable {
     }
 
     func find<Result>(
-        _ hash: Int, _ head: borrowing RawHead, namespace: Int, ttl: UnsafeRawBufferPointer?,
-        _ use: (ReadyAnswer) -> Result
+        _ hash: Int, _ head: borrowing RawHead, _ wish: ReadyWish, _ use: (ReadyAnswer) -> Result
     ) -> Result? {
         var index = start(hash)
         while let found = slots[index].answer {
             if slots[index].hash == hash {
                 let result: Result?? = found._withUnsafeGuaranteedRef { answer in
-                    answer.isFor(head.target) && answer.answers(head, namespace: namespace, ttl: ttl)
-                        ? use(answer) : nil
+                    answer.isFor(wish.target) && answer.answers(head, wish) ? use(answer) : nil
                 }
                 if let result, let result { return result }
             }

@@ -24,15 +24,12 @@ final class ReadyTable: Sendable {
     /// Runs `use` with the answer to a request, right or no longer, under the lock; `nil` when there is none. Nothing
     /// is made, and no reference counted.
     ///
-    /// - Parameters:
-    ///   - head: of a request whose target was expected.
-    ///   - namespace: the one that it means.
-    ///   - ttl: what its `Larder-TTL` says.
+    /// - Parameter head: of a request whose target was expected.
     func find<Result: Sendable>(
-        _ head: borrowing RawHead, namespace: Int, ttl: UnsafeRawBufferPointer?, _ use: (ReadyAnswer) -> Result
+        _ head: borrowing RawHead, _ wish: ReadyWish, _ use: (ReadyAnswer) -> Result
     ) -> Result? {
-        let hash = ReadyAnswer.hash(head.expectation, in: namespace)
-        return shard(hash).state.withLock { $0.find(hash, head, namespace: namespace, ttl: ttl, use) }
+        let hash = ReadyAnswer.hash(head.expectation, in: wish.namespace)
+        return shard(hash).state.withLock { $0.find(hash, head, wish, use) }
     }
 
     /// Puts an answer in, in place of one to the same requests.

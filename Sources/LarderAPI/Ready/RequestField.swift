@@ -4,7 +4,7 @@ import MicroHTTPD
 enum RequestField {
     /// Whether another answer may be right, or something must be done beside answering: the request states a condition,
     /// asks for a part, limits what a cache may do, comes with credentials for an origin or from a page of elsewhere,
-    /// would be shown as a page (``PageRequest``), or has a field of Larder's own.
+    /// is for a worker, or has a field of Larder's own.
     ///
     /// What a token of Larder's comes in is another matter (``AccessGate``): whoever asks looks at that first.
     static func changesAnswer(_ field: RawField) -> Bool {
@@ -12,21 +12,17 @@ enum RequestField {
         let isStandard =
             switch field.name.count {
             case 5: field.isNamed("range")
-            case 6:
-                field.isNamed("accept")
-                    ? PageRequest.wantsPage(field.value)
-                    : field.isNamed("pragma") || field.isNamed("expect") || field.isNamed("origin")
+            case 6: field.isNamed("pragma") || field.isNamed("expect") || field.isNamed("origin")
             case 8: field.isNamed("if-match") || field.isNamed("if-range")
             // It may name other fields, which end here then (RFC 9110 §7.6.1).
             case 10: field.isNamed("connection") ? !isHopOption(field) : false
             case 13: field.isNamed("if-none-match") || field.isNamed("cache-control") || field.isNamed("authorization")
             case 14:
                 field.isNamed("sec-fetch-dest")
-                    ? PageRequest.isPage(field.value)
+                    ? isWorker(field)
                     : field.isNamed("sec-fetch-site") && !field.says("none") && !field.says("same-origin")
             case 17: field.isNamed("if-modified-since")
             case 19: field.isNamed("if-unmodified-since")
-            case 25: field.isNamed("upgrade-insecure-requests")
             default: false
             }
         return isStandard || field.hasPrefix("larder-")
@@ -44,6 +40,16 @@ enum RequestField {
     /// Whether it is the field of Larder's own that selects among the answers of a namespace.
     static func isTTL(_ field: RawField) -> Bool {
         field.name.count == 10 && field.isNamed("larder-ttl")
+    }
+
+    /// Whether it says what a browser wants the answer for (https://www.w3.org/TR/fetch-metadata/).
+    static func isDestination(_ field: RawField) -> Bool {
+        field.name.count == 14 && field.isNamed("sec-fetch-dest")
+    }
+
+    /// Whether a value of that field says that the answer would run as a worker of this server's own origin.
+    static func isWorker(_ field: RawField) -> Bool {
+        field.says("worker") || field.says("sharedworker") || field.says("serviceworker")
     }
 
     /// Whether it names the namespace that is meant.

@@ -10,10 +10,7 @@ struct ContentResponse {
     /// What of a request decides how much of the body is sent.
     private static let conditionNames = ConditionalRequest.fieldNames + [.range]
     /// What every answer with a body says.
-    static let commonFields: HTTPFields = [
-        .acceptRanges: "bytes", .xContentTypeOptions: "nosniff",
-        .contentSecurityPolicy: "sandbox; default-src 'none'",
-    ]
+    static let commonFields = HTTPFields([HTTPField(name: .acceptRanges, value: "bytes")] + ContentFence.fields)
 
     private let entry: Entry
     private let now: Timestamp

@@ -58,7 +58,7 @@ struct DownloadRoutes: Sendable {
             case .success(.started(let status)):
                 call.changed(status.key)
                 var fields = HTTPFields()
-                fields[.location] = "/downloads/\(status.key)"
+                fields[.location] = "\(call.context.pathPrefix)/downloads/\(status.key)"
                 fields[HTTPField.Name("Preference-Applied")!] = "respond-async"
                 call.respond(
                     Result { () throws(Problem) in .json(try json(status, in: namespace), status: 202, fields: fields) }

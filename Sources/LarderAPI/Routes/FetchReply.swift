@@ -36,6 +36,7 @@ final class FetchReply: Sendable {
         let place = gateway.fetch(
             request,
             interim: { [self] status, fields in
+                let fields = HTTPFields(Array(ContentFence.stripped(fields)) + ContentFence.fields)
                 state.withLock(\.call)?.exchange.sendInterim(status, fields: fields)
             },
             completion: { [self] result in
@@ -97,7 +98,7 @@ final class FetchReply: Sendable {
                             "the head of the origin's answer has \(answer.headLength) bytes, more than can be passed on"
                     ))
             }
-            let response = answer.response(to: request)
+            let response = answer.response
             call.respond(response)
             if let reuse = answer.reuse { keep(response, reuse, call) }
         case .failure(let error): call.respond(Problem(error))
@@ -109,6 +110,7 @@ extension FetchReply {
     /// Keeps an answer at hand for others. What tells the time in it is made anew when it is asked for.
     private func keep(_ response: Response, _ reuse: AnswerReuse, _ call: Call) {
         let (status, body) = (response.status, response.body)
+        let reuse = reuse.keeping(ContentFence.stripped)
         ready.keep(
             to: call, selectors: reuse.selectors, madeOf: reuse.entry, selectedFrom: reuse.responses, renews: true
         ) { now in
@@ -147,14 +149,9 @@ extension GatewayAnswer {
         fields.reduce(0) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 4 }
     }
 
-    /// The answer as the server sends it.
-    func response(to request: Request) -> Response {
-        var fields = fields
-        if PageRequest.isPage(request) {
-            // What comes from elsewhere must not run as a part of Larder's own pages.
-            fields.append(HTTPField(name: .contentSecurityPolicy, value: "sandbox; default-src 'none'"))
-        }
-        return Response(status: status, fields: fields, body: responseBody)
+    /// The answer as the server sends it, but for the fields that every answer has.
+    fileprivate var response: Response {
+        Response(status: status, fields: ContentFence.stripped(fields), body: responseBody)
     }
 
     private var responseBody: Response.Body {

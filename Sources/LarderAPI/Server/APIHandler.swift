@@ -41,39 +41,43 @@ final class APIHandler: RequestHandler {
         logsRequests ? .none : ready?.answer(to: head, passing: passing) ?? .none
     }
 
-    func receive(_ request: Request) -> Reception {
+    func receive(_ sent: Request) -> Reception {
         let start = ContinuousClock.now
-        if let defect = request.defect {
+        if let defect = sent.defect {
             let problem = Problem(status: defect.status, detail: defect.reason)
-            observer(of: request, operation: "none", since: start)(problem.status, nil)
+            observer(of: sent, operation: "none", since: start)(problem.status, nil)
             return .refuse(.problem(problem))
         }
+        let observed = { [self] operation in observer(of: sent, operation: operation, since: start) }
+        let asked = PrefixedRequest(sent)
+        let request = asked.request
         let match = router.match(method: request.method, target: request.target)
         var visitor = AccessGate.Visitor(
             bearer: nil, origin: gate.origin(of: request), mayBePages: gate.allowsPages)
         if let origin = visitor.origin, let response = CrossOrigin.preflight(request, origin: origin) {
-            observer(of: request, operation: "none", since: start)(response.status, nil)
+            observed("none")(response.status, nil)
             return .accept(.none) { $0.respond(response) }
         }
-        var (operation, varies) = ("none", false)
+        var operation = "none"
+        var space: Route.Space?
         do throws(Problem) {
             guard case .found(let route, let rawParameters, _, _) = match else {
                 if !isOpen(match, to: request) { _ = try gate.admit(request, scope: nil) }
-                throw refusal(of: request, match)
+                throw refusal(of: asked, match)
             }
             operation = route.endpoint.operation
-            varies = route.space == .named
+            space = route.space
             if let scope = route.scope {
                 try AccessGate.checkTarget(of: request)
                 visitor = try gate.admit(request, scope: scope)
                 try visitor.check(scope)
             }
-            let namespace = try namespace(of: request, route, visitor)
+            let namespace = try namespace(of: asked, route, visitor)
             let parameters = try Self.decode(rawParameters)
             let context = context(
-                of: request, visitor, namespace,
+                of: asked, visitor, namespace,
                 named: route.space == .inPath ? parameters.first { $0.name == "name" }?.value : nil,
-                varies: varies, operation: operation, since: start)
+                space: space, operation: operation, observer: observed(operation))
             let head = Endpoint.Head(
                 request: request, parameters: parameters, namespace: namespace, visitor: visitor)
             let plan = try route.endpoint.begin(head)
@@ -87,7 +91,8 @@ final class APIHandler: RequestHandler {
             }
         } catch {
             let context = context(
-                of: request, visitor, namespaces.default, varies: varies, operation: operation, since: start)
+                of: asked, visitor, namespaces.default, space: space, operation: operation,
+                observer: observed(operation))
             return answer(error, to: request, context)
         }
     }
@@ -103,25 +108,27 @@ final class APIHandler: RequestHandler {
         }
     }
 
-    private func refusal(of request: Request, _ match: Router<Route>.Match) -> Problem {
+    private func refusal(of asked: PrefixedRequest, _ match: Router<Route>.Match) -> Problem {
         guard case .methodNotAllowed(let allow) = match else {
-            return .notFound(hint(for: request) + "; /openapi.yaml lists what there is")
+            return .notFound(hint(for: asked) + "; /openapi.yaml lists what there is")
         }
-        var detail = "\(request.path) has \(allow.joined(separator: ", "))"
+        let request = asked.request
+        let path = asked.pathPrefix + request.path
+        var detail = "\(path) has \(allow.joined(separator: ", "))"
         if request.method == "PUT", isKnown(request.path + "/content", method: "PUT") {
-            detail += "; a body is stored with PUT \(request.path)/content"
+            detail += "; a body is stored with PUT \(path)/content"
         }
         return Problem(status: 405, detail: detail, fields: [.allow: allow.joined(separator: ", ")])
     }
 
     /// What to say of a path that leads nowhere.
-    private func hint(for request: Request) -> String {
-        let path = request.path
-        if path == "/fetch/" { return "the URL is missing, as in /fetch/https://example.com/" }
-        guard path.hasSuffix("/"), isKnown(path.dropLast(), method: request.method) else {
+    private func hint(for asked: PrefixedRequest) -> String {
+        let (path, prefix) = (asked.request.path, asked.pathPrefix)
+        if path == "/fetch/" { return "the URL is missing, as in \(prefix)/fetch/https://example.com/" }
+        guard path.hasSuffix("/"), isKnown(path.dropLast(), method: asked.request.method) else {
             return "there is nothing at this path"
         }
-        return "there is nothing at \(path), but at \(path.dropLast())"
+        return "there is nothing at \(prefix)\(path), but at \(prefix)\(path.dropLast())"
     }
 
     private func isKnown(_ path: some StringProtocol, method: String) -> Bool {
@@ -142,17 +149,25 @@ final class APIHandler: RequestHandler {
 
     /// - Parameters:
     ///   - name: of the namespace that the request is about, when it is not the one that it works in.
-    ///   - varies: whether another namespace would have another answer.
+    ///   - space: which namespace its route means; `nil`: it has none.
     private func context(
-        of request: Request, _ visitor: AccessGate.Visitor, _ namespace: Namespace, named name: String? = nil,
-        varies: Bool = false, operation: String, since start: ContinuousClock.Instant
+        of asked: PrefixedRequest, _ visitor: AccessGate.Visitor, _ namespace: Namespace, named name: String? = nil,
+        space: Route.Space?, operation: String, observer: @escaping @Sendable (Int, String?) -> Void
     ) -> RequestContext {
-        RequestContext(
-            operation: operation, visitor: visitor, namespace: namespace, metrics: metrics,
-            vary: varies && (request.method == "GET" || request.isHead) ? gate.vary(of: request) : nil,
+        let request = asked.request
+        let isRead = request.method == "GET" || request.isHead
+        let vary: String? =
+            switch space {
+            case .named: isRead ? gate.vary : nil
+            case .prefixed: isRead ? gate.fetchVary(of: request) : nil
+            default: nil
+            }
+        return RequestContext(
+            request: request, pathPrefix: asked.pathPrefix, operation: operation, visitor: visitor,
+            namespace: namespace, metrics: metrics, vary: vary, isFenced: space == .prefixed,
             audit: AuditLog(
                 request, operation: operation, namespace: name ?? namespace.name, visitor: visitor, logger: logger),
-            observer: observer(of: request, operation: operation, since: start))
+            observer: observer)
     }
 
     private func observer(
@@ -183,27 +198,56 @@ final class APIHandler: RequestHandler {
         }
     }
 
-    /// The namespace that a request means: what it names, else the token's own, else the default one.
+    /// The namespace that a request means: the one that its path names, else its field, else the token's own, else
+    /// the default one. Throws 400 when two of them disagree, or the route does not take the field, and 404 when there
+    /// is no such namespace.
     private func namespace(
-        of request: Request, _ route: Route, _ visitor: AccessGate.Visitor
+        of asked: PrefixedRequest, _ route: Route, _ visitor: AccessGate.Visitor
     ) throws(Problem) -> Namespace {
+        let request = asked.request
+        if asked.hasPrefix, asked.name == nil {
+            throw .invalid("the namespace in the path has a broken percent-escape or is not UTF-8")
+        }
         switch route.space {
         case .inPath: return namespaces.default
-        case .inQuery where Self.namesNamespace(request.query): return namespaces.default
+        case .inQuery where Self.namesNamespace(request.query):
+            guard !asked.hasPrefix else {
+                throw .invalid("the path and the query name a namespace; leave one of them out", pointer: "/namespace")
+            }
+            return namespaces.default
         case .server:
             // What concerns all of them is the default one's.
             if route.scope != nil { try visitor.check(namespace: LarderService.defaultNamespace) }
             return namespaces.default
-        case .named, .inQuery: break
+        case .named, .prefixed, .inQuery: break
         }
-        let names = request.values(Self.namespaceField)
-        guard names.count < 2 else {
-            throw .invalid("\(Self.namespaceField) is there twice", pointer: "/\(Self.namespaceField)")
-        }
-        let name = names.first ?? visitor.bearer?.token.ownNamespace ?? LarderService.defaultNamespace
+        let name =
+            try named(by: request, asked, route) ?? visitor.bearer?.token.ownNamespace
+            ?? LarderService.defaultNamespace
         try visitor.check(namespace: name)
         guard let namespace = namespaces.find(name) else { throw Problem(NamespaceError.unknown(name)) }
         return namespace
+    }
+
+    /// What the path and the field say; `nil`: nothing.
+    private func named(
+        by request: Request, _ asked: PrefixedRequest, _ route: Route
+    ) throws(Problem) -> String? {
+        let names = request.values(Self.namespaceField)
+        guard let name = names.first else { return asked.name }
+        let pointer = "/\(Self.namespaceField)"
+        if route.space == .prefixed {
+            throw .invalid(
+                "/fetch takes the namespace from the path, not from \(Self.namespaceField): "
+                    + "write /@\(asked.name ?? (name.isEmpty ? "NAME" : name))/fetch/…", pointer: pointer)
+        }
+        guard names.count < 2 else { throw .invalid("\(Self.namespaceField) is there twice", pointer: pointer) }
+        if let inPath = asked.name, inPath != name {
+            throw .invalid(
+                "the path names the namespace \(inPath), and \(Self.namespaceField) names \(name); "
+                    + "leave one of them out", pointer: pointer)
+        }
+        return name
     }
 
     private static func namesNamespace(_ query: String?) -> Bool {

@@ -11,8 +11,10 @@ struct Route: Sendable {
 
     /// Which namespace is meant.
     enum Space: Sendable {
-        /// The one that `Larder-Namespace` names, or the token's own.
+        /// The one that the path's prefix (``NamespacePrefix``) or `Larder-Namespace` names, or the token's own.
         case named
+        /// The one that the path's prefix names, or the token's own: answers that others keep do not vary by a field.
+        case prefixed
         /// All of them: a token must be for the default one.
         case server
         /// The one that the path names: the endpoint looks at whether the visitor may use it.

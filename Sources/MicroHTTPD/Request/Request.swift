@@ -9,6 +9,19 @@ import HTTPTypes
 public struct Request: @unchecked Sendable {
     /// One allocation for the whole head, the bytes behind it.
     let head: ManagedBuffer<RequestHead, UInt8>
+    /// How many bytes at the beginning of the target are not shown; see ``droppingTargetPrefix(_:)``.
+    private var prefixLength = 0
+
+    /// The same request with a target that lacks its first bytes: for a server whose paths begin with something that is
+    /// not the path's own. ``target``, ``path``, ``query`` and ``withTarget(_:)`` show the rest only.
+    ///
+    /// - Parameter length: how many bytes of ``path`` to drop, at most all of them.
+    public func droppingTargetPrefix(_ length: Int) -> Request {
+        precondition(prefixLength + length <= head.header.path.count, "only bytes of the path can be dropped")
+        var request = self
+        request.prefixLength += length
+        return request
+    }
 
     /// The method, as it was sent: any token, in any case.
     public var method: String { text(head.header.method) }
@@ -16,10 +29,10 @@ public struct Request: @unchecked Sendable {
     /// The request target, byte for byte as it was sent, its query included; bytes that are not UTF-8 are replaced
     /// (``withTarget(_:)`` shows them). Of one in absolute form, `http://host/path?query`, only what follows the
     /// authority (see ``host``). libmicrohttpd cuts a target at a NUL, which is a ``defect``.
-    public var target: String { text(head.header.target) }
+    public var target: String { text(targetRange) }
 
     /// The target up to its first `?`, not decoded in any way.
-    public var path: String { text(head.header.path) }
+    public var path: String { text(head.header.path.dropFirst(prefixLength)) }
 
     /// What follows the first `?`, not decoded in any way; empty when nothing does, `nil` without a `?`.
     public var query: String? {
@@ -116,11 +129,13 @@ public struct Request: @unchecked Sendable {
 
     /// Shows the bytes of the target, without making a string. They are valid during the call only.
     public func withTarget<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
-        let range = head.header.target
+        let range = targetRange
         return try head.withUnsafeMutablePointerToElements { bytes in
             try body(UnsafeRawBufferPointer(start: bytes + range.startIndex, count: range.count))
         }
     }
+
+    private var targetRange: Range<Int> { head.header.target.dropFirst(prefixLength) }
 
     private func text(_ range: Range<Int>) -> String {
         head.withUnsafeMutablePointerToElements { bytes in

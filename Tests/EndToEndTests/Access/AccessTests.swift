@@ -84,7 +84,8 @@ struct AccessTests {
                 attempts.append(("other namespace", { tokens.fields("other", for: $0, in: "default") }, 403))
                 for (what, fields, status) in attempts {
                     let replies = [
-                        try await ask(method, held, fields(held)), try await ask(method, none, fields(none)),
+                        try await ask(method, TestTokens.target(held, in: "default"), fields(held)),
+                        try await ask(method, TestTokens.target(none, in: "default"), fields(none)),
                     ]
                     #expect(replies.map(\.status) == [status, status], "\(method) \(held), \(what)")
                     #expect(replies[0].body == replies[1].body, "\(method) \(held), \(what)")
@@ -199,7 +200,8 @@ struct AccessTests {
             for (name, status) in [("you", 200), ("other", 403), ("purger", 403), ("me", 200)] {
                 let before = hits()
                 let fields = tokens.fields(name, for: target, in: "default")
-                let reply = try await server.client.request("GET", target, fields: fields)
+                let reply = try await server.client.request(
+                    "GET", TestTokens.target(target, in: "default"), fields: fields)
                 #expect(reply.status == status, "\(name)")
                 #expect(hits() - before == (status == 200 ? 1 : 0), "\(name)")
             }

@@ -36,11 +36,17 @@ struct TestTokens: Sendable {
     /// The token as its bearer has it.
     func secret(_ name: String) -> String { secrets[name]! }
 
-    /// The field that a token comes in, for a target, and the one that names a namespace.
+    /// The field that a token comes in, for a target, and the one that names a namespace, where the target takes it;
+    /// see ``target(_:in:)``.
     func fields(_ name: String, for target: String, in namespace: String? = nil) -> HTTPFields {
         var fields = Self.fields("Bearer \(secrets[name]!)", for: target)
-        fields[HTTPField.Name("Larder-Namespace")!] = namespace
+        if !target.hasPrefix("/fetch") { fields[HTTPField.Name("Larder-Namespace")!] = namespace }
         return fields
+    }
+
+    /// A target as a client writes it that means a namespace: `/fetch` does not take the field.
+    static func target(_ target: String, in namespace: String) -> String {
+        target.hasPrefix("/fetch") ? "/@\(namespace)" + target : target
     }
 
     /// Removes a token, and has the server read the file anew.

@@ -244,8 +244,8 @@ extension ExchangeTable {
         row(
             "Larder-*: nothing is sent on", ok(),
             then: get(
-                ttl, "Larder-Update-Expiry: true", "Larder-Tags: a", "Larder-Namespace: default", "Larder-Foo: x"),
+                ttl, "Larder-Update-Expiry: true", "Larder-Tags: a", "Larder-Foo: x"),
             is: .forwarded, .sawNo("Larder-TTL"), .sawNo("Larder-Update-Expiry"), .sawNo("Larder-Tags"),
-            .sawNo("Larder-Namespace"), .sawNo("Larder-Foo")),
+            .sawNo("Larder-Foo")),
     ]
 }

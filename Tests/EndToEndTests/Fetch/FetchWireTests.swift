@@ -191,31 +191,6 @@ struct FetchWireTests {
         }
     }
 
-    @Test(
-        "what a browser would show as a page is put into a sandbox, also where browsers do not say Sec-Fetch-Dest",
-        arguments: [
-            (["Sec-Fetch-Dest": "document"], true), (["Sec-Fetch-Dest": "iframe"], true),
-            (["Sec-Fetch-Dest": "frame"], true), (["Sec-Fetch-Dest": "object"], true),
-            (["Sec-Fetch-Dest": "embed"], true), (["Sec-Fetch-Dest": "image"], false),
-            (["Sec-Fetch-Dest": "empty", "Accept": "text/html"], false), ([:], false),
-            (["Upgrade-Insecure-Requests": "1"], true), (["Accept": "TEXT/HTML"], true),
-            (["Accept": "text/html,application/xml;q=0.9,*/*;q=0.8"], true),
-            (["Accept": "*/*;q=0.1, application/xhtml+xml"], true), (["Accept": "*/*"], false),
-            (["Accept": "image/avif,image/webp,text/htm,/html,application/xml"], false),
-        ])
-    func page(request: [String: String], isPage: Bool) async throws {
-        let origin = try ScriptedOrigin { _, connection in
-            try connection.respond(fields: [.contentType: "text/html"], body: "x")
-        }
-        defer { origin.stop() }
-        try await TestServer.with { (server) async throws in
-            var fields = HTTPFields()
-            for (name, value) in request { fields[try #require(HTTPField.Name(name))] = value }
-            let reply = try await fetch(server, "/fetch/" + origin.url("/"), fields)
-            #expect((reply["Content-Security-Policy"]?.hasPrefix("sandbox") == true) == isPage)
-        }
-    }
-
     @Test("addresses that are not allowed are refused with 403")
     func refused() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }

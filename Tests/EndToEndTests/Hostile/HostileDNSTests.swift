@@ -70,8 +70,7 @@ struct HostileDNSTests {
         }
         func status(_ namespace: String) async throws -> Int {
             try await larder.client.request(
-                "GET", "/fetch/http://two.test:\(origin.port)/",
-                fields: [HTTPField.Name("Larder-Namespace")!: namespace]
+                "GET", "/@\(namespace)/fetch/http://two.test:\(origin.port)/"
             ).status
         }
         for _ in 0..<8 {

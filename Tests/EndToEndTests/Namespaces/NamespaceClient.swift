@@ -14,8 +14,12 @@ struct NamespaceClient {
         _ method: String, _ target: String, fields: HTTPFields = [:], text: String = "",
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> HTTPReply {
-        var fields = fields
-        fields[HTTPField.Name("Larder-Namespace")!] = name
+        var (fields, target) = (fields, target)
+        if target.hasPrefix("/fetch") {
+            target = "/@\(name)" + target
+        } else {
+            fields[HTTPField.Name("Larder-Namespace")!] = name
+        }
         if target.hasPrefix("/download"), method == "POST" { fields[.contentType] = "application/json" }
         return try await server.client.request(
             method, target, fields: fields, body: Array(text.utf8), sourceLocation: sourceLocation)

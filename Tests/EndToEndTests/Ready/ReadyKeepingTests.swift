@@ -33,8 +33,8 @@ struct ReadyKeepingTests {
                 let visitor = AccessGate.Visitor(bearer: nil, origin: nil)
                 let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
                 let context = RequestContext(
-                    operation: "test", visitor: visitor, namespace: namespace,
-                    metrics: RequestMetrics(operations: []), vary: nil,
+                    request: request, pathPrefix: "", operation: "test", visitor: visitor, namespace: namespace,
+                    metrics: RequestMetrics(operations: []), vary: nil, isFenced: false,
                     audit: AuditLog(
                         request, operation: "test", namespace: namespace.name, visitor: visitor, logger: logger),
                     observer: { _, _ in })
@@ -86,7 +86,7 @@ struct ReadyKeepingTests {
         try await serve(keep) { (server, ready, client) async throws in
             for (method, fields) in [
                 ("HEAD", [:]), ("GET", [.range: "bytes=0-"]), ("GET", [.cacheControl: "no-cache"]),
-                ("GET", [HTTPField.Name("Origin")!: "null"]), ("GET", [.accept: "text/html"]),
+                ("GET", [HTTPField.Name("Origin")!: "null"]), ("GET", [HTTPField.Name("Sec-Fetch-Dest")!: "worker"]),
             ] as [(String, HTTPFields)] {
                 _ = try await client.request(method, "/a", fields: fields)
             }
@@ -171,7 +171,7 @@ struct ReadyKeepingTests {
                 let mark = try #require(try await cache.stored("k\(number)")?.hot)
                 let selector = ReadyAnswer.Selector(name: Array("accept".utf8), value: [UInt8(number)])
                 let answer = ReadyAnswer(
-                    to: .init(namespace: 0, target: target, ttl: nil, selectors: [selector]),
+                    to: .init(namespace: 0, target: target, ttl: nil, statesDestination: false, selectors: [selector]),
                     response: Self.response("a"),
                     validity: .init(entry: mark, responses: nil, from: server.clock.now(), until: .distantFuture),
                     meter: nil, renew: nil)

@@ -1,0 +1,49 @@
+import HTTPTypes
+
+/// Keeps the content of other origins, which browsers get under this server's own name, apart from this server's pages.
+///
+/// Every answer has the same ``fields``, whatever the request is for. A browser obeys a sandbox only in pages and
+/// workers, so images and scripts are not harmed by it, and a cache on the way cannot give a page the copy that was
+/// made for an image. The origin's own policies stay beside it, and all of them hold.
+enum ContentFence {
+    /// The fields that every answer has: no scripts, no forms, no origin of its own, nothing to load; and the type is
+    /// the one that is stated (https://fetch.spec.whatwg.org/#x-content-type-options-header).
+    static let fields: [HTTPField] = [
+        HTTPField(name: .xContentTypeOptions, value: "nosniff"),
+        HTTPField(name: .contentSecurityPolicy, value: "sandbox; default-src 'none'"),
+    ]
+
+    /// The fields of an origin's answer without those by which a browser would change what it keeps about this server's
+    /// whole host: its storage, service workers, TLS, other addresses, reports, logins, hints and dictionaries.
+    static func stripped(_ fields: HTTPFields) -> HTTPFields {
+        // Most answers have none of them.
+        guard fields.contains(where: { isAboutHost($0.name) }) else { return fields }
+        return HTTPFields(fields.filter { !isAboutHost($0.name) })
+    }
+
+    private static func isAboutHost(_ name: HTTPField.Name) -> Bool {
+        // The length alone rules most names out, which costs less than to hash them.
+        let length = name.canonicalName.utf8.count
+        return length < 64 && lengths & 1 << length != 0 && aboutHost.contains(name.canonicalName)
+    }
+
+    /// A bit for each length that one of ``aboutHost`` has.
+    private static let lengths = aboutHost.reduce(0 as UInt64) { $0 | 1 << $1.utf8.count }
+
+    private static let aboutHost: Set<String> = [
+        // What the browser has stored for the host, and who may serve its pages.
+        "clear-site-data", "service-worker-allowed", "origin-agent-cluster",
+        // TLS and the addresses at which the host is found.
+        "strict-transport-security", "public-key-pins", "public-key-pins-report-only", "expect-ct", "alt-svc",
+        // Where reports about the host's pages go.
+        "nel", "report-to", "reporting-endpoints",
+        // Whether the user is logged in there, and sessions that are bound to the device.
+        "set-login", "sec-session-registration", "secure-session-registration",
+        // What the browser says of itself in each later request to the host.
+        "accept-ch", "accept-ch-lifetime", "critical-ch",
+        // Compression dictionaries for other paths of the host (RFC 9842), and pages of it to load ahead.
+        "use-as-dictionary", "speculation-rules",
+        // Replaced by the one of ``fields``.
+        "x-content-type-options",
+    ]
+}

@@ -1,0 +1,158 @@
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+@Suite("/fetch: content of other origins under this server's name")
+struct FetchFenceTests {
+    private static let destination = HTTPField.Name("Sec-Fetch-Dest")!
+    private static let policy = "sandbox; default-src 'none'"
+
+    private func fetch(
+        _ server: TestServer, _ url: String, _ fields: HTTPFields = [:], method: String = "GET"
+    ) async throws -> HTTPReply {
+        let reply = try await HTTPClient(port: server.api.port).request(method, "/fetch/" + url, fields: fields)
+        try await server.waitForFlights()
+        return reply
+    }
+
+    @Test("every answer has the sandbox and nosniff, whatever asks for it and wherever it comes from")
+    func policy() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            switch request.target {
+            case "/gone": return connection.close()
+            case "/missing": return try connection.respond(404, body: "<p>")
+            case "/private": return try connection.respond(fields: [.cacheControl: "no-store"], body: "<p>")
+            default: break
+            }
+            let isKnown = request["If-None-Match"] != nil
+            try connection.respond(
+                isKnown ? 304 : 200, fields: [.cacheControl: "max-age=60", .eTag: "\"1\"", .contentType: "text/html"],
+                body: isKnown ? "" : "<script>")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            func check(
+                _ path: String, _ status: Int, _ fields: HTTPFields = [:], method: String = "GET",
+                sourceLocation: SourceLocation = #_sourceLocation
+            ) async throws {
+                let reply = try await fetch(server, origin.url(path), fields, method: method)
+                #expect(reply.status == status, sourceLocation: sourceLocation)
+                #expect(
+                    reply.fields[values: .contentSecurityPolicy] == [Self.policy], sourceLocation: sourceLocation)
+                #expect(reply.fields[values: .xContentTypeOptions] == ["nosniff"], sourceLocation: sourceLocation)
+            }
+            for fields: HTTPFields in [
+                [:], [.accept: "image/*"], [.accept: "text/html"], [HTTPField.Name("Upgrade-Insecure-Requests")!: "1"],
+                [Self.destination: "document"], [Self.destination: "fencedframe"], [Self.destination: "image"],
+                [Self.destination: "empty"], [Self.destination: "object"], [Self.destination: "something-new"],
+            ] {
+                for _ in 0..<4 { try await check("/page", 200, fields) }
+            }
+            try await check("/page", 304, [.ifNoneMatch: "\"1\""])
+            try await check("/page", 206, [.range: "bytes=0-1"])
+            try await check("/page", 416, [.range: "bytes=99-"])
+            try await check("/page", 412, [.ifMatch: "\"2\""])
+            try await check("/page", 200, method: "HEAD")
+            try await check("/page", 200, [.cacheControl: "no-cache"])
+            try await check("/missing", 404)
+            try await check("/private", 200)
+            try await check("/private", 200, method: "POST")
+            // Larder's own errors, too.
+            try await check("/gone", 502)
+            try await check("/page", 400, [HTTPField.Name("Larder-TTL")!: "x"])
+            try await check("/page", 504, [.cacheControl: "only-if-cached, no-cache"])
+        }
+    }
+
+    @Test("the origin's own policies stay, and all of them hold; its X-Content-Type-Options is replaced")
+    func ownPolicies() async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            var fields: HTTPFields = [.cacheControl: "max-age=60", .xContentTypeOptions: "sniff"]
+            fields.append(HTTPField(name: .contentSecurityPolicy, value: "img-src 'self'"))
+            fields.append(HTTPField(name: .contentSecurityPolicy, value: "frame-ancestors 'none'"))
+            try connection.respond(fields: fields, body: "x")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            for _ in 0..<5 {
+                let reply = try await fetch(server, origin.url("/a"))
+                #expect(
+                    reply.fields[values: .contentSecurityPolicy]
+                        == ["img-src 'self'", "frame-ancestors 'none'", Self.policy])
+                #expect(reply.fields[values: .xContentTypeOptions] == ["nosniff"])
+            }
+        }
+    }
+
+    @Test(
+        "a field about the whole host passes with no answer: neither stored nor new, 304, 103 or error",
+        arguments: [
+            "Clear-Site-Data", "Service-Worker-Allowed", "Strict-Transport-Security", "Public-Key-Pins",
+            "Public-Key-Pins-Report-Only", "Alt-Svc", "NEL", "Report-To", "Reporting-Endpoints", "Expect-CT",
+            "Set-Login",
+            "Accept-CH", "Critical-CH", "Origin-Agent-Cluster", "Speculation-Rules", "Use-As-Dictionary", "aLT-sVC",
+        ])
+    func host(name: String) async throws {
+        let name = try #require(HTTPField.Name(name))
+        let origin = try ScriptedOrigin { request, connection in
+            if request.target == "/hints" {
+                try connection.send("HTTP/1.1 103 Early Hints\r\n\(name): x\r\nLink: </a>\r\n\r\n")
+            }
+            let isKnown = request["If-None-Match"] != nil
+            let status = isKnown ? 304 : request.target == "/error" ? 500 : 200
+            var fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"1\"", HTTPField.Name("X-Other")!: "x"]
+            for value in ["one", "two"] { fields.append(HTTPField(name: name, value: value)) }
+            try connection.respond(status, fields: fields, body: isKnown ? "" : "body")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            for path in ["/a", "/error", "/hints"] {
+                for fields: HTTPFields in [
+                    [:], [:], [:], [:], [.cacheControl: "no-cache"], [.ifNoneMatch: "\"1\""], [:],
+                ] {
+                    let reply = try await fetch(server, origin.url(path), fields)
+                    #expect(reply[name] == nil, "\(path)")
+                    if reply.status == 200 { #expect(reply["X-Other"] == "x") }
+                    for hints in reply.interim {
+                        #expect(hints[name] == nil)
+                        #expect(hints["Link"] == "</a>")
+                        #expect(hints[.contentSecurityPolicy] == Self.policy)
+                    }
+                }
+            }
+            #expect(try await fetch(server, origin.url("/a"), method: "HEAD")[name] == nil)
+            #expect(try await fetch(server, origin.url("/a"), method: "POST")[name] == nil)
+        }
+    }
+
+    @Test(
+        "the script of a worker is refused, whatever is at hand, and a cache is told why",
+        arguments: ["worker", "sharedworker", "serviceworker", "ServiceWorker"])
+    func workers(destination: String) async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.respond(fields: [.cacheControl: "max-age=60", .vary: "Foo"], body: "postMessage(1)")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let url = origin.url("/a")
+            for kind in [nil, "script"] as [String?] {
+                var fields = HTTPFields()
+                fields[Self.destination] = kind
+                for _ in 0..<4 {
+                    #expect(
+                        try await fetch(server, url, fields).fields[values: .vary]
+                            == ["Foo"] + (kind == nil ? [] : ["Sec-Fetch-Dest"]))
+                }
+                let before = server.space.cache.hitsAtHand
+                #expect(try await fetch(server, url, fields).status == 200)
+                #expect(server.space.cache.hitsAtHand == before + 1)
+                let refused = try await fetch(server, url, [Self.destination: destination])
+                #expect(refused.status == 403)
+                #expect(refused[.vary] == "Sec-Fetch-Dest")
+                #expect(server.space.cache.hitsAtHand == before + 1)
+            }
+            #expect(origin.requestCount == 1)
+        }
+    }
+}
