@@ -24,13 +24,15 @@ final class CacheParts: Sendable {
     let flights = FlightTable()
     /// What there is, as of the last commit.
     let totals = Locked(CacheTotals.none)
+    /// Counts entries that leave.
+    let removals: RemovalMeter
     /// Whether the tree was searched for bodies that a lost index left behind.
     let treeWasSearched = Locked(false)
 
     init(
         in lock: CacheDirectory, configuration: DiskCache.Configuration, clock: any WallClock,
         log: @escaping @Sendable (DiskCacheNotice) -> Void, crashHook: @escaping @Sendable (CrashPoint) throws -> Void,
-        sync: FileSync = .system, observer: (any EntryObserver)? = nil
+        sync: FileSync = .system, observer: (any EntryObserver)? = nil, removals: RemovalCounters = RemovalCounters()
     ) throws(DiskCacheError) {
         guard CacheDirectory.isNamespace(configuration.namespace) else {
             throw .invalidNamespace(configuration.namespace)
@@ -40,6 +42,7 @@ final class CacheParts: Sendable {
         self.clock = clock
         self.log = log
         self.observer = observer
+        self.removals = RemovalMeter(removals)
         self.crashHook = crashHook
         self.sync = sync
         try lock.claim(configuration.place)

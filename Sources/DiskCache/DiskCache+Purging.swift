@@ -115,7 +115,8 @@ extension DiskCache {
             for filter in filters where removed < limit {
                 var query = EntryQuery(filter, now: now)
                 query.restrict("version <= ?", [lastVersion])
-                removed += try context.remove(query, limit: limit - removed, telling, after: count + removed)
+                removed += try context.remove(
+                    query, because: .purged, limit: limit - removed, telling, after: count + removed)
             }
             return removed
         }
@@ -201,7 +202,8 @@ extension DiskCache {
         submitAfterSlides(
             limit: limit,
             { context, start in
-                try context.remove(Self.sweepQuery(now: start), limit: limit, telling, after: removed)
+                try context.remove(
+                    Self.sweepQuery(now: start), because: .expired, limit: limit, telling, after: removed)
             },
             completion: { [self] result in
                 stepEnded(result, removed: removed, limit: limit, telling, completion) { [self] in
@@ -269,13 +271,15 @@ extension WriteContext {
     }
 
     /// Removes what `query` finds, at most `limit`, after so many others; how many.
-    fileprivate func remove(_ query: EntryQuery, limit: Int, _ telling: BulkRemoval, after count: Int) throws -> Int {
+    fileprivate func remove(
+        _ query: EntryQuery, because cause: RemovalCause, limit: Int, _ telling: BulkRemoval, after count: Int
+    ) throws -> Int {
         // From here to the end of the transaction, with its commit and the checkpoint that may follow.
         Processor.share()
         let rows = try index.rows(query, limit: limit)
         for (number, row) in rows.enumerated() {
             Processor.offer()
-            try remove(row, as: telling.verb(after: count + number))
+            try remove(row, because: cause, as: telling.verb(after: count + number))
         }
         return rows.count
     }

@@ -31,31 +31,34 @@ public final class DiskCache: Sendable {
     ///   - configuration: how bodies are kept, and the limits.
     ///   - clock: decides what is fresh.
     ///   - observer: is told what becomes of entries; nobody by default.
+    ///   - removals: counts entries that leave; several caches may have the same.
     ///   - log: is told what an operator should know; on any thread.
     /// - Throws: ``DiskCacheError/invalidNamespace(_:)``, ``DiskCacheError/notACache(directory:)``,
     ///   ``DiskCacheError/newerFormat(found:supported:)``, ``DiskCacheError/fileSystem(operation:path:errno:)``,
     ///   ``DiskCacheError/noSpace``, ``DiskCacheError/index(code:message:)``.
     public convenience init(
         in directory: CacheDirectory, configuration: Configuration, clock: any WallClock = SystemClock(),
-        observer: (any EntryObserver)? = nil, log: @escaping @Sendable (DiskCacheNotice) -> Void = { _ in }
+        observer: (any EntryObserver)? = nil, removals: RemovalCounters = RemovalCounters(),
+        log: @escaping @Sendable (DiskCacheNotice) -> Void = { _ in }
     ) throws(DiskCacheError) {
         try self.init(
-            in: directory, configuration: configuration, clock: clock, observer: observer, log: log,
+            in: directory, configuration: configuration, clock: clock, observer: observer, removals: removals, log: log,
             crashHook: { _ in })
     }
 
-    /// ``init(in:configuration:clock:observer:log:)`` with a hook that is called at every ``CrashPoint``, and with what
-    /// is called to have the disk keep bodies.
+    /// ``init(in:configuration:clock:observer:removals:log:)`` with a hook that is called at every ``CrashPoint``, and
+    /// with what is called to have the disk keep bodies.
     init(
         in directory: CacheDirectory, configuration: Configuration, clock: any WallClock,
-        observer: (any EntryObserver)? = nil, log: @escaping @Sendable (DiskCacheNotice) -> Void,
+        observer: (any EntryObserver)? = nil, removals: RemovalCounters = RemovalCounters(),
+        log: @escaping @Sendable (DiskCacheNotice) -> Void,
         crashHook: @escaping @Sendable (CrashPoint) throws -> Void, sync: FileSync = .system
     ) throws(DiskCacheError) {
         self.configuration = configuration
         diskThreads = DiskThreads(count: configuration.footprint.diskThreadCount)
         parts = try CacheParts(
             in: directory, configuration: configuration, clock: clock, log: log, crashHook: crashHook, sync: sync,
-            observer: observer)
+            observer: observer, removals: removals)
         let loop = try WriterLoop(parts)
         try Recovery.run(parts, loop)
         try MovedBodies.run(parts, loop)

@@ -106,9 +106,10 @@ final class Eviction {
     /// broken, or the limit is and nothing else may go: whoever put it there has just been told so, and it may be more
     /// than the policy's queue for what is new is to hold.
     func stepAhead(_ context: WriteContext, toFree bytes: Int64, _ fullness: Fullness) throws -> Freed {
-        let freed = try step(context, toFree: bytes, sparesNewest: !fullness.lacksRoom)
+        let cause = fullness.excess + fullness.headRoom >= bytes ? RemovalCause.limit : .reserve
+        let freed = try step(context, toFree: bytes, because: cause, sparesNewest: !fullness.lacksRoom)
         if freed.entries > 0 || !fullness.isTooMuch { return freed }
-        return try step(context, toFree: bytes, sparesNewest: false)
+        return try step(context, toFree: bytes, because: cause, sparesNewest: false)
     }
 
     /// A step of its own accord has ended, before which the disk was so full; so much of it is used now.
@@ -133,22 +134,24 @@ final class Eviction {
     /// Removes entries until `bytes` are free, at most ``stepLimit``.
     ///
     /// - Parameters:
+    ///   - cause: as what they count.
     ///   - sparesNewest: see ``EvictionPolicy/victim(of:sparesNewest:)``.
     ///   - lastTurn: makes it a part of a single pass; see ``DiskQueues/init(_:upTo:)``. Entries that have expired go
     ///     all the same.
     func step(
-        _ context: WriteContext, toFree bytes: Int64, sparesNewest: Bool, upTo lastTurn: Int64? = nil
+        _ context: WriteContext, toFree bytes: Int64, because cause: RemovalCause, sparesNewest: Bool,
+        upTo lastTurn: Int64? = nil
     ) throws -> Freed {
         var freed = Freed()
         guard bytes > 0 else { return freed }
-        try removeExpired(context, toFree: bytes, &freed)
+        try removeExpired(context, toFree: bytes, because: cause, &freed)
         var queues = DiskQueues(context, upTo: lastTurn)
         while freed.bytes < bytes, freed.entries < Self.stepLimit,
             freed.entries == 0 || queues.moves < Self.moveLimit,
             let victim = try policy.victim(of: &queues, sparesNewest: sparesNewest),
             let row = try context.index.row(forID: victim.id)
         {
-            try context.remove(row, as: Self.telling.verb(after: freed.entries))
+            try context.remove(row, because: cause, as: Self.telling.verb(after: freed.entries))
             freed.add(row)
         }
         context.tell(Self.telling.rest(of: freed.entries))
@@ -156,7 +159,9 @@ final class Eviction {
     }
 
     /// Removes what has expired, and spares what was slid a moment ago, whatever the index says yet.
-    private func removeExpired(_ context: WriteContext, toFree bytes: Int64, _ freed: inout Freed) throws {
+    private func removeExpired(
+        _ context: WriteContext, toFree bytes: Int64, because cause: RemovalCause, _ freed: inout Freed
+    ) throws {
         var spared = 0
         while spared < Self.moveLimit {
             let limit = Self.stepLimit - freed.entries
@@ -166,7 +171,7 @@ final class Eviction {
                 if try context.flushSlide(of: row.entry) {
                     spared += 1
                 } else {
-                    try context.remove(row, as: Self.telling.verb(after: freed.entries))
+                    try context.remove(row, because: cause, as: Self.telling.verb(after: freed.entries))
                     freed.add(row)
                 }
             }
@@ -186,8 +191,15 @@ final class Eviction {
         guard budget.reserved + pinned + bytes + headRoom <= budget.limit else { return false }
         let room = budget.room
         guard bytes <= room + context.totals.diskBytes - pinned else { return false }
-        let excess = max(context.totals.diskBytes + budget.reserved + bytes - budget.limit, bytes - room)
-        return try excess <= 0 || step(context, toFree: excess, sparesNewest: false).entries > 0
+        let (excess, cause) = Self.excess(
+            overLimit: context.totals.diskBytes + budget.reserved + bytes - budget.limit, overRoom: bytes - room)
+        return try excess <= 0 || step(context, toFree: excess, because: cause, sparesNewest: false).entries > 0
+    }
+
+    /// How many bytes must go, and why: those above the disk limit, or those that the file system lacks, whichever are
+    /// more.
+    private static func excess(overLimit: Int64, overRoom: Int64) -> (Int64, RemovalCause) {
+        overLimit >= overRoom ? (overLimit, .limit) : (overRoom, .reserve)
     }
 
     /// Makes room for `bytes` more of a body of unknown length, which waits for it. `false` when it cannot be made.
@@ -208,11 +220,12 @@ final class Eviction {
         guard budget.reserved + pinned + bytes + headRoom <= budget.limit else { return false }
         let isShared = budget.hasShare(for: bytes, beside: own)
         let margin = isShared ? 0 : headRoom
-        let excess = max(
-            context.totals.diskBytes + budget.reserved + bytes + margin - budget.limit,
-            bytes + min(margin, Self.leastRoom) - budget.room)
-        return try excess <= 0
-            || step(context, toFree: excess, sparesNewest: false, upTo: isShared ? lastTurn : 0).entries > 0
+        let (excess, cause) = Self.excess(
+            overLimit: context.totals.diskBytes + budget.reserved + bytes + margin - budget.limit,
+            overRoom: bytes + min(margin, Self.leastRoom) - budget.room)
+        if excess <= 0 { return true }
+        let last = isShared ? lastTurn : 0
+        return try step(context, toFree: excess, because: cause, sparesNewest: false, upTo: last).entries > 0
     }
 
     /// Whether an entry of `cost` bytes that is not pinned would stay if all others went that may go.

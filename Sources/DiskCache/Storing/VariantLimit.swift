@@ -24,7 +24,7 @@ extension WriteContext {
         guard try index.hasFullVariants(ofMD5: key.md5Hex) else { return true }
         let excess = try index.variantCount(ofMD5: key.md5Hex) - (Entry.variantLimit - 1)
         let oldest = try index.oldestVariants(ofMD5: key.md5Hex, limit: excess)
-        for row in oldest { try remove(row, as: .evicted) }
+        for row in oldest { try remove(row, because: .variants, as: .evicted) }
         return !oldest.isEmpty
     }
 
@@ -52,7 +52,7 @@ extension WriteContext {
         let hasRoom = held <= limit || oldest.count == others.count
         guard hasRoom || old != nil else { return false }
         for id in oldest {
-            if let row = try index.row(forID: id) { try remove(row, as: .evicted) }
+            if let row = try index.row(forID: id) { try remove(row, because: .variants, as: .evicted) }
         }
         return true
     }

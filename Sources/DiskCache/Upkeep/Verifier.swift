@@ -111,11 +111,11 @@ final class Verifier: Sendable {
                 if evenIfUntouched, !agrees { try context.rewrite(row, bytes) }
                 return .intact(current(row, parts), .bytes(bytes))
             }
-            try context.remove(row)
+            try context.remove(row, because: .damaged)
             return .damaged(row.entry)
         }
         guard let (file, status) = try open(row, path, parts) else {
-            try context.remove(row)
+            try context.remove(row, because: .damaged)
             return .damaged(row.entry)
         }
         if status.identity == row.identity && !evenIfUntouched { return .intact(current(row, parts), .file(file)) }
@@ -128,7 +128,7 @@ final class Verifier: Sendable {
             let (file, status) = try open(row, suspect.path, parts), status.identity == suspect.status.identity
         else { return .changed }
         guard suspect.isGood else {
-            try context.remove(row)
+            try context.remove(row, because: .damaged)
             return .damaged(row.entry)
         }
         if status.identity != row.identity {

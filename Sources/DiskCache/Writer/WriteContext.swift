@@ -41,13 +41,18 @@ final class WriteContext {
 
     /// Removes an entry: its row, and its body from its place.
     ///
-    /// - Parameter verb: how that is told to who watches; `nil`: not by itself, see ``BulkRemoval``.
-    func remove(_ row: EntryRow, as verb: EntryChange.Verb? = .removed) throws {
+    /// - Parameters:
+    ///   - cause: as what it counts.
+    ///   - verb: how that is told to who watches; `nil`: not by itself, see ``BulkRemoval``.
+    func remove(
+        _ row: EntryRow, because cause: RemovalCause = .purged, as verb: EntryChange.Verb? = .removed
+    ) throws {
         if let path = row.path { try setAside(path, id: row.id) }
         if let slot = row.slot { free(slot) }
         try index.delete(row)
         totals.remove(row)
         invalidate(row.entry.key)
+        journal.onCommit { [removals = parts.removals, kind = row.entry.kind] in removals.count(cause, kind) }
         if let verb { tell(verb, row.entry) }
     }
 
@@ -63,7 +68,8 @@ final class WriteContext {
 
     /// Removes some of what entries take above the limit; how many of them.
     func evictExcess() throws -> Int {
-        try eviction.step(self, toFree: totals.diskBytes - parts.budget.limit, sparesNewest: false).entries
+        let excess = totals.diskBytes - parts.budget.limit
+        return try eviction.step(self, toFree: excess, because: .limit, sparesNewest: false).entries
     }
 
     /// Writes what changed of an entry whose body stays.

@@ -1,3 +1,5 @@
+import DiskCache
+
 /// What the service counts about itself, from its start on.
 public final class ServiceMetrics: Sendable {
     /// Requests that were answered from the cache: downloads, contents and JSON.
@@ -20,6 +22,9 @@ public final class ServiceMetrics: Sendable {
     public let receivedBytes = Counter()
     /// How long downloads took.
     public let downloadDurations = DurationHistogram()
+
+    /// Entries that left, in all namespaces.
+    public let removals = RemovalCounters()
 
     /// Metrics at zero.
     public init() {}

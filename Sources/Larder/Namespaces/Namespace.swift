@@ -48,7 +48,8 @@ public final class Namespace: Sendable {
         self.events = events
         let logger = tools.logger.of(namespace: name)
         cache = try DiskCache(
-            in: tools.directory, configuration: configuration, clock: tools.clock, observer: events
+            in: tools.directory, configuration: configuration, clock: tools.clock, observer: events,
+            removals: tools.metrics.removals
         ) { logger.log($0) }
         options = NamespaceOptions(
             record.settings, serverTTL: server.defaultTTL, serverPolicy: tools.origin.configuration.addressPolicy)

@@ -153,7 +153,10 @@ extension NamespaceTable {
         let old = state.withLock { $0.running[name] }
         let retired = old.flatMap { $0 === namespace ? nil : RetiredNamespace($0) }
         // Before anybody is told of what is in the new one.
-        if retired != nil, let old { old.events.end(with: old.cache.totals.entries) }
+        if retired != nil, let old {
+            old.events.end(with: old.cache.totals.entries)
+            old.cache.countAllAsPurged()
+        }
         // In one step: nothing is counted twice, or not at all.
         state.withLock { state in
             state.registry = registry

@@ -144,10 +144,30 @@ struct ServiceRoutes: Sendable {
         text.metric(
             "larder_memory_pressure_total", "counter", "Signs that memory is short.", service.memory.signs)
         text.metric("larder_memory_entries", "gauge", "Entries in the memory tier.", memory.count)
+        removalMetrics(&text)
         namespaceMetrics(&text)
         eventMetrics(&text)
         httpMetrics(&text)
+        ProcessMetrics().write(into: &text)
         return .text(Array(text.text.utf8), type: PrometheusText.contentType)
+    }
+
+    private func removalMetrics(_ text: inout PrometheusText) {
+        let removals = service.metrics.removals
+        text.begin("larder_evictions_total", "counter", "Entries evicted because room was needed, by reason.")
+        for reason in [RemovalCause.limit, .reserve, .variants] {
+            text.sample("larder_evictions_total", [("reason", reason.rawValue)], removals.count(of: reason))
+        }
+        text.metric(
+            "larder_expiries_total", "counter", "Entries removed because they had expired and were of no more use.",
+            removals.count(of: .expired))
+        text.begin("larder_purges_total", "counter", "Entries that were purged, by kind.")
+        for kind in Entry.Kind.allCases {
+            text.sample("larder_purges_total", [("kind", kind.rawValue)], removals.count(of: .purged, kind: kind))
+        }
+        text.metric(
+            "larder_damaged_entries_total", "counter", "Entries removed because their bodies were damaged or missing.",
+            removals.count(of: .damaged))
     }
 
     private func eventMetrics(_ text: inout PrometheusText) {

@@ -80,6 +80,7 @@ public final class APIServer: Sendable {
                 routes: allRoutes, metrics: metrics, ready: ready,
                 passing: PassingAnswers(hits: service.metrics.hits, metrics: metrics, gate: gate), gate: gate,
                 namespaces: service.namespaces, logger: logger))
+        connectionMetrics.watch(daemon)
         adminDaemon = service.configuration.adminPort.map { port in
             var configuration = configuration
             configuration.port = port
@@ -96,6 +97,7 @@ public final class APIServer: Sendable {
                     gate: AccessGate(tokens: nil, web: WebGuard(of: service.configuration)),
                     namespaces: service.namespaces, logger: logger))
         }
+        if let adminDaemon { connectionMetrics.watch(adminDaemon) }
     }
 
     /// Begins to listen; throws ``MicroHTTPD/DaemonError`` when an address cannot be used.

@@ -14,6 +14,16 @@ extension Connection {
         }
     }
 
+    /// Bytes that the client has acknowledged, of heads, bodies and TLS; after ``noteSent()``, those on their way as
+    /// well. It never falls. 0 where the kernel does not count.
+    var sentBytes: Int64 { max(sendProgress()?.taken ?? 0, sentAtClose.load(ordering: .relaxed)) }
+
+    /// To be called when the socket is about to be closed: then nobody can ask the kernel any more.
+    func noteSent() {
+        guard let progress = sendProgress() else { return }
+        sentAtClose.store(progress.taken + progress.waiting, ordering: .relaxed)
+    }
+
     /// ``shutDown()`` of a client that does not take its answer.
     func giveUpSending() {
         dropUnsent()

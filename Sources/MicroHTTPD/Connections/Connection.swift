@@ -38,6 +38,9 @@ final class Connection: @unchecked Sendable {
     /// How many bytes have come from it.
     let receivedCount = Atomic<UInt64>(0)
 
+    /// What was sent in all, once the socket is about to be closed; see ``sentBytes``.
+    let sentAtClose = Atomic<Int64>(0)
+
     /// Whether libmicrohttpd waits for the rest of a request, and says nothing itself: of the first one from the
     /// beginning, of others as long as their bodies come.
     private let isAwaited = Atomic<Bool>(true)

@@ -9,6 +9,8 @@ final class ConnectionRegistry: Sendable {
     private let addresses = Locked<[RemoteAddress: Int]>([:])
     private let counts = Locked(Counts())
     private let lastID = Atomic<UInt64>(0)
+    /// What connections sent that are in the table no more. Changed under the table's lock, so that none counts twice.
+    private let sentByClosed = Atomic<Int64>(0)
 
     /// Sockets that are open.
     private struct Counts {
@@ -79,9 +81,18 @@ final class ConnectionRegistry: Sendable {
         connections.withLock { $0[connection.id] = connection }
     }
 
-    /// Forgets a connection; it counts until ``expectOneLess()``.
+    /// Forgets a connection, which has noted what it sent; it counts until ``expectOneLess()``.
     func remove(_ connection: Connection) {
-        _ = connections.withLock { $0.removeValue(forKey: connection.id) }
+        connections.withLock { table in
+            guard table.removeValue(forKey: connection.id) != nil else { return }
+            sentByClosed.add(connection.sentAtClose.load(ordering: .relaxed), ordering: .relaxed)
+        }
+    }
+
+    /// Bytes sent on all connections so far; see ``Connection/sentBytes``. It asks the kernel about each open one.
+    var sentBytes: Int64 {
+        let (open, closed) = connections.withLock { (Array($0.values), sentByClosed.load(ordering: .relaxed)) }
+        return open.reduce(closed) { $0 + $1.sentBytes }
     }
 
     /// The open connection with that number.

@@ -66,6 +66,7 @@ func noteConnection(
         socketContext.pointee = nil
         let connection = Unmanaged<Connection>.fromOpaque(pointer).takeRetainedValue()
         let core = connection.core
+        connection.noteSent()
         core.registry.remove(connection)
         core.threadLoads.leave(connection.threadIndex)
         core.registry.leave(connection.remoteAddress, limit: core.configuration.connectionLimitPerAddress)

@@ -40,7 +40,7 @@ struct RepositoryDocumentTests {
             let metrics = try await server.get("/metrics").text
             let document = try RepositoryDocument("docs/operations.md").text
             let families = metrics.matches(of: /(?m)^# TYPE (\S+)/).map { String($0.output.1) }
-            let named = document.matches(of: /`(larder_[a-z_]+)`/).map { String($0.output.1) }
+            let named = document.matches(of: /`((?:larder|process)_[a-z_]+)`/).map { String($0.output.1) }
             #expect(Set(named) == Set(families))
         }
     }

@@ -1,0 +1,72 @@
+import Foundation
+import Primitives
+
+/// What every process shows that Prometheus scrapes:
+/// <https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics>. A value that the system does not
+/// tell (there are sandboxes without `/proc`) is left out.
+struct ProcessMetrics {
+    /// Processor time of the process, user's and system's.
+    let cpuSeconds: Double
+    /// Bytes of memory that are resident, and of address space.
+    let memory: (resident: Int, virtual: Int)?
+    /// Descriptors that are open, and may be open.
+    let openDescriptors: Int?
+    let maxDescriptors: Int?
+    /// When the process began, in seconds since 1970.
+    let startSeconds: Double?
+
+    /// As it is now.
+    init() {
+        var usage = rusage()
+        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        cpuSeconds = Self.seconds(usage.ru_utime) + Self.seconds(usage.ru_stime)
+        let pages = Self.words(of: "/proc/self/statm").prefix(2).compactMap { Int($0) }
+        memory =
+            pages.count == 2 ? (pages[1] * sysconf(Int32(_SC_PAGESIZE)), pages[0] * sysconf(Int32(_SC_PAGESIZE))) : nil
+        // Less the one that lists them.
+        openDescriptors = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")).map { $0.count - 1 }
+        var limit = rlimit()
+        let code = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        maxDescriptors = code == 0 ? Int(clamping: limit.rlim_cur) : nil
+        startSeconds = Self.startSeconds
+    }
+
+    func write(into text: inout PrometheusText) {
+        text.metric(
+            "process_cpu_seconds_total", "counter", "Processor time of the process, user's and system's, in seconds.",
+            cpuSeconds)
+        if let memory {
+            text.metric("process_resident_memory_bytes", "gauge", "Resident memory.", memory.resident)
+            text.metric("process_virtual_memory_bytes", "gauge", "Address space.", memory.virtual)
+        }
+        if let openDescriptors {
+            text.metric("process_open_fds", "gauge", "Open files and sockets.", openDescriptors)
+        }
+        if let maxDescriptors {
+            text.metric("process_max_fds", "gauge", "The most files and sockets that may be open.", maxDescriptors)
+        }
+        if let startSeconds {
+            text.metric(
+                "process_start_time_seconds", "gauge", "When the process began, in seconds since 1970.", startSeconds)
+        }
+    }
+
+    /// proc(5): the process began so many ticks after the machine, and that at `btime`.
+    private static let startSeconds: Double? = {
+        // The second word is the program's name in parentheses, and may have spaces and parentheses itself.
+        let status = (try? String(contentsOfFile: "/proc/self/stat", encoding: .utf8)) ?? ""
+        let fields = (status.split(separator: ")").last ?? "").split(separator: " ")
+        let system = (try? String(contentsOfFile: "/proc/stat", encoding: .utf8)) ?? ""
+        let boot = system.split(separator: "\n").first { $0.hasPrefix("btime ") }?.split(separator: " ").last
+        guard fields.count > 19, let ticks = Double(fields[19]), let boot = boot.flatMap({ Double($0) }) else {
+            return nil
+        }
+        return boot + ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
+    }()
+
+    private static func words(of path: String) -> [Substring] {
+        ((try? String(contentsOfFile: path, encoding: .utf8)) ?? "").split { $0 == " " || $0 == "\n" }
+    }
+
+    private static func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
+}
