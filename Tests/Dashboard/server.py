@@ -61,6 +61,16 @@ class Server:
         connection.close()
         return response.status, json.loads(text)
 
+    def call_lines(self, method, path, json_body):
+        """Calls the API past the browser, where it answers a line of JSON for each thing; all of them."""
+        connection = HTTPConnection(urlsplit(self.url).netloc, timeout=60)
+        connection.request(method, path, json.dumps(json_body), {"Content-Type": "application/json"})
+        response = connection.getresponse()
+        lines = [json.loads(line) for line in response.read().splitlines()]
+        connection.close()
+        assert response.status == 200, lines
+        return lines
+
     def download(self, url, **options):
         """Has a URL downloaded; its entry."""
         status, answer = self.call("POST", "/download", {"url": url, **options})

@@ -112,7 +112,7 @@ def test_the_news_come_as_events(page, server, origin):
         wait_for_share(page, percent / 100 - 0.02, percent / 100)
     transfer.finish()
     page.find(".download[data-state=succeeded]")
-    # One is made when the stream is there, and one each half minute.
+    # One is made when the stream is there, and one each two minutes.
     assert listings(page) <= before + 1
 
 
@@ -129,6 +129,28 @@ def test_where_events_do_not_come_through_downloads_are_listed(page, server, ori
             wait_for_share(page, percent / 100 - 0.02, percent / 100)
         transfer.finish()
         page.find(".download[data-state=succeeded]")
+
+
+def test_many_that_have_ended_are_not_in_flight_and_are_seldom_asked_for(page, server, origin):
+    for number in range(0, 1100, 100):
+        batch = [{"url": origin.serve(f"/{number + offset}", "text/plain", "x")} for offset in range(100)]
+        server.call_lines("POST", "/downloads", batch)
+    transfer = origin.hold("/archive.tar", LENGTH)
+    transfer.allow(1000)
+    server.start(origin.url("/archive.tar"))
+    page.open(server, "#/downloads")
+    page.wait_for_text(".chip", "live")
+    page.find(".download[data-state=running]")
+    assert "In flight: 1" in page.texts("h2"), page.texts("h2")
+    page.wait(lambda: len(page.all(".download[data-state=succeeded]")) == 20, "those that have ended")
+    page.picture("downloads-many")
+    # As many as are shown, and once: events say the rest.
+    assert page.value(
+        "return performance.getEntriesByType('resource').filter("
+        "(entry) => new URL(entry.name).pathname === '/downloads')"
+        ".reduce((sum, entry) => sum + entry.decodedBodySize, 0)") < 150_000
+    transfer.finish()
+    page.wait(lambda: "In flight" in page.texts("h2"), "nothing in flight")
 
 
 def listings(page):

@@ -116,7 +116,7 @@ MODEL = """({ DownloadsModel }, steps) => {
         else model.apply(what, time);
     }
     const show = ({ status, speed, share, secondsLeft }) => [status.key, status.state, speed, share, secondsLeft];
-    return [model.running.map(show), model.ended.map(show), model.more];
+    return [model.running.map(show), model.ended.map(show), model.hasMoreRunning];
 }"""
 
 
@@ -136,7 +136,17 @@ def test_downloads_are_put_together_from_listings_and_events(run):
     running, ended, more = run("downloads-model", MODEL, steps)
     assert [download[:2] for download in running] == [["a", "running"]]
     assert [download[:2] for download in ended] == [["c", "succeeded"], ["b", "succeeded"], ["old", "failed"]]
-    assert more is True
+    # A listing has those that run first: beside one that has ended, all of them are there.
+    assert more is False
+
+
+@pytest.mark.parametrize("states, cut, more", [
+    (["running", "running"], True, True), (["running", "running"], False, False), ([], False, False),
+    (["running", "succeeded"], True, False), (["succeeded", "failed"], True, False), (["cancelled"], True, False),
+])
+def test_only_downloads_that_run_are_more_in_flight(run, states, cut, more):
+    listed = [status(f"k{number}", state) for number, state in enumerate(states)]
+    assert run("downloads-model", MODEL, [[0, {"downloads": listed, "more": cut}]])[2] is more
 
 
 def test_a_speed_is_that_of_lately(run):
@@ -150,6 +160,19 @@ def test_only_so_many_that_ended_are_kept(run):
     steps = [[number, status(f"k{number}", "succeeded")] for number in range(150)]
     _, ended, _ = run("downloads-model", MODEL, steps)
     assert [download[0] for download in ended] == [f"k{number}" for number in range(149, 49, -1)]
+
+
+def test_the_disk_of_each_namespace_is_read(run):
+    text = "\n".join([
+        'larder_namespace_disk_bytes{namespace="a-1"} 5', 'larder_namespace_disk_bytes{namespace="default"} 7',
+        'larder_namespace_disk_limit_bytes{namespace="a-1"} 10', 'larder_namespace_disk_limit_bytes{namespace="default"} 90',
+        'larder_disk_bytes 12', "",
+    ])
+    assert run("readings", """({ Readings }, text) => {
+        const readings = new Readings();
+        readings.add({ startDate: 1, hits: 0, misses: 0 }, text, 0);
+        return [...readings.latest.disks];
+    }""", text) == [["a-1", {"bytes": 5, "limit": 10}], ["default", {"bytes": 7, "limit": 90}]]
 
 
 READINGS = """({ Readings }, looks) => {

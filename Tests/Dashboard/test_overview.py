@@ -48,6 +48,22 @@ def test_the_tiles_are_what_the_server_counts_and_move(page, server, origin):
     assert not reading.is_displayed()
 
 
+def test_the_disk_tile_is_that_of_the_namespace_that_is_chosen(page, server):
+    assert server.call("PUT", "/namespaces/staging", {"diskLimit": "1GiB"})[0] == 200
+    assert server.call("PUT", "/entries/a/content", body="x" * 3_000_000, namespace="staging")[0] == 200
+    server.put("b", "x" * 300_000)
+    page.open(server, "#/overview?namespace=staging")
+    page.wait(lambda: "2.9 MiB" in tile(page, "Disk")[0], "what the namespace takes")
+    words = tile(page, "Disk")[0]
+    assert "of 1 GiB in staging" in words and "3.2 MiB of 10 GiB in all" in words and "are free" in words, words
+    page.picture("overview-namespace")
+    page.go("#/overview")
+    page.wait(lambda: "of 9 GiB in default" in tile(page, "Disk")[0], "the default namespace")
+    assert "297 KiB" in tile(page, "Disk")[0], tile(page, "Disk")[0]
+    page.go("#/overview?namespace=none")
+    page.wait(lambda: "there is no such namespace" in tile(page, "Disk")[0], "a namespace that is not there")
+
+
 def test_a_server_that_is_gone_is_said_to_be(page, origin):
     server = Server(origin)
     page.open(server, "#/overview")

@@ -5,7 +5,9 @@ import { readEvents } from "./events.js";
 import { every, pause, untilVisible } from "./poll.js";
 
 /** How often downloads are listed, in milliseconds: where events come, only to be sure; else to see anything. */
-const LISTING = { live: 30_000, asked: 1000 };
+const LISTING = { live: 120_000, asked: 1000 };
+/** So many downloads are listed, as many as are shown: each is about 800 bytes. */
+const LISTED = 120;
 /** How long until events are asked for again. */
 const RETRY = { first: 1000, last: 30_000 };
 
@@ -39,7 +41,8 @@ export class Activity extends EventTarget {
         this.#following = new AbortController();
         const { signal } = this.#following;
         this.isLive = false;
-        this.#listedAt = -Infinity;
+        // The events' beginning lists them; only where there is none within a second the page asks by itself.
+        this.#listedAt = performance.now();
         this.refusal = null;
         this.downloads.clear();
         this.#announce();
@@ -103,12 +106,13 @@ export class Activity extends EventTarget {
 
     async #listWhenDue(signal) {
         const age = performance.now() - this.#listedAt;
-        if (this.refusal === null && (!this.isLive || age >= LISTING.live)) await this.#list(signal);
+        const pause = this.isLive ? LISTING.live : LISTING.asked;
+        if (this.refusal === null && age >= pause) await this.#list(signal);
     }
 
     async #list(signal) {
         try {
-            const listing = await this.#api.json("GET", "downloads", { query: { limit: 1000 }, signal });
+            const listing = await this.#api.json("GET", "downloads", { query: { limit: LISTED }, signal });
             if (signal.aborted) return;
             this.#listedAt = performance.now();
             this.downloads.replace(listing, this.#listedAt);

@@ -46,8 +46,8 @@ export class DownloadsModel {
     /** By key; those that began or ended last come last. */
     #downloads = new Map();
 
-    /** Whether there are more than are known here. */
-    more = false;
+    /** Whether more run than are known here. */
+    hasMoreRunning = false;
 
     /** Those that run, the latest start first. */
     get running() {
@@ -64,7 +64,8 @@ export class DownloadsModel {
     replace({ downloads, more }, time) {
         const before = this.#downloads;
         this.#downloads = new Map();
-        this.more = more;
+        // Those that run come first: beside one that has ended, none that runs is left out.
+        this.hasMoreRunning = more && downloads.every(({ state }) => state === "running");
         for (const status of downloads.toReversed()) {
             const known = before.get(status.key);
             if (known !== undefined) this.#downloads.set(status.key, known);
@@ -92,7 +93,7 @@ export class DownloadsModel {
 
     clear() {
         this.#downloads.clear();
-        this.more = false;
+        this.hasMoreRunning = false;
     }
 
     #putLast(download) {

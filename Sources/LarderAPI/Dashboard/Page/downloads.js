@@ -20,7 +20,7 @@ export function downloadsView(context) {
         running.show(now.slice(0, SHOWN.running), refusal);
         ended.show(downloads.ended.slice(0, SHOWN.ended), null);
         say(source, activity.isLive ? "live" : "asked every second");
-        say(heading, now.length === 0 ? "In flight" : `In flight: ${now.length}${downloads.more ? " and more" : ""}`);
+        say(heading, now.length === 0 ? "In flight" : `In flight: ${now.length}${downloads.hasMoreRunning ? " and more" : ""}`);
     }
 
     activity.addEventListener("downloads", show, { signal });

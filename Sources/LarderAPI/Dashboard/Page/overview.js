@@ -12,7 +12,20 @@ const ALMOST = 0.9;
 /** So many downloads are shown; all of them have a view of their own. */
 const SHOWN = 5;
 
-/** What is shown: of a reading its value, what there is to say beside it, and the limit that it comes up to. */
+/** The limit of the namespace; where there are others, also what all of them take; what is free of the file system. */
+function diskRemark({ stats, disks }, namespace) {
+    const disk = disks.get(namespace);
+    const own = disk === undefined ? "there is no such namespace" : `of ${bytes(disk.limit)}`;
+    const name = disks.size > 1 && disk !== undefined ? ` in ${namespace}` : "";
+    const all = disks.size > 1 ? `; ${bytes(stats.diskBytes)} of ${bytes(stats.diskLimit)} in all` : "";
+    const free = stats.diskFreeBytes === null ? "" : `; ${bytes(stats.diskFreeBytes)} are free`;
+    return own + name + all + free;
+}
+
+/**
+ * What is shown, each by functions of a reading and of the namespace that is chosen: its value, what there is to say
+ * beside it, and the limit that it comes up to.
+ */
 const TILES = [
     {
         label: "Requests", format: (value) => `${rate(value)}/s`, value: ({ requestRate }) => requestRate,
@@ -36,9 +49,9 @@ const TILES = [
                 : `of ${bytes(memoryLimit)}`,
     },
     {
-        label: "Disk", format: bytes, value: ({ stats }) => stats.diskBytes, limit: ({ stats }) => stats.diskLimit,
-        remark: ({ stats: { diskLimit, diskFreeBytes } }) =>
-            `of ${bytes(diskLimit)}${diskFreeBytes === null ? "" : `; ${bytes(diskFreeBytes)} are free`}`,
+        label: "Disk", format: bytes, value: (reading, namespace) => reading.disks.get(namespace)?.bytes ?? null,
+        limit: (reading, namespace) => reading.disks.get(namespace)?.limit ?? 0,
+        remark: diskRemark,
     },
     {
         label: "Downloads", format: count, value: ({ stats }) => stats.downloads.running,
@@ -65,23 +78,23 @@ class Tile {
             this.#bar && h("div", {}, this.#bar), this.#remark, this.#chart.element);
     }
 
-    show(readings) {
+    show(readings, namespace) {
         const { value, format, remark, limit } = this.#plan;
         const latest = readings.at(-1);
-        const current = value(latest);
+        const current = value(latest, namespace);
         say(this.#value, current === null ? "–" : format(current));
-        say(this.#remark, remark(latest));
-        const most = limit?.(latest);
+        say(this.#remark, remark(latest, namespace));
+        const most = limit?.(latest, namespace);
         if (this.#bar) {
             this.#bar.value = most > 0 ? current / most : 0;
             this.#bar.classList.toggle("full", current > ALMOST * most);
         }
-        this.#chart.draw(readings.map((reading) => ({ time: reading.time, value: value(reading) })), most);
+        this.#chart.draw(readings.map((reading) => ({ time: reading.time, value: value(reading, namespace) })), most);
     }
 }
 
 export function overviewView(context) {
-    const { vitals, activity, signal, link } = context;
+    const { api, vitals, activity, signal, link } = context;
     const tiles = TILES.map((plan) => new Tile(plan));
     const grid = h("div.tiles", {}, ...tiles.map((tile) => tile.element));
     const facts = h("p.muted.small");
@@ -96,13 +109,13 @@ export function overviewView(context) {
         if (latest === null) return;
         const { version, uptimeSeconds, entries } = latest.stats;
         say(facts, `Larder ${version}, up ${duration(uptimeSeconds)}, ${counted(entries, "entry", "entries")}`);
-        for (const tile of tiles) tile.show(vitals.readings);
+        for (const tile of tiles) tile.show(vitals.readings, api.namespace ?? "default");
     }
 
     function showDownloads() {
-        const { running } = activity.downloads;
+        const { running, hasMoreRunning } = activity.downloads;
         list.show(running.slice(0, SHOWN), activity.refusal);
-        say(rest, running.length > SHOWN ? `All ${running.length} downloads` : "All downloads");
+        say(rest, running.length > SHOWN && !hasMoreRunning ? `All ${running.length} downloads` : "All downloads");
     }
 
     vitals.addEventListener("reading", showReadings, { signal });

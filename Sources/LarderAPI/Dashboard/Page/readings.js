@@ -20,10 +20,17 @@ function* samples(text) {
 
 /** The counters that are needed of `/metrics`. */
 function countersOf(text) {
-    const counters = { requests: 0, originSeconds: 0, originCount: 0 };
+    const counters = { requests: 0, originSeconds: 0, originCount: 0, disks: new Map() };
+    const disk = (labels) => {
+        const name = /namespace="([^"]*)"/.exec(labels)?.[1];
+        if (!counters.disks.has(name)) counters.disks.set(name, { bytes: 0, limit: 0 });
+        return counters.disks.get(name);
+    };
     for (const { name, labels, value } of samples(text)) {
         if (name === "larder_download_duration_seconds_sum") counters.originSeconds = value;
         if (name === "larder_download_duration_seconds_count") counters.originCount = value;
+        if (name === "larder_namespace_disk_bytes") disk(labels).bytes = value;
+        if (name === "larder_namespace_disk_limit_bytes") disk(labels).limit = value;
         if (name === "larder_http_requests_total") {
             const route = /route="([^"]*)"/.exec(labels)?.[1];
             if (!OWN_ROUTES.has(route)) counters.requests += value;
@@ -36,7 +43,10 @@ function countersOf(text) {
 export class Readings {
     #samples = [];
 
-    /** The latest last. Rate, ratio and time (in seconds) are `null` where there is nothing to say. */
+    /**
+     * The latest last. Rate, ratio and time (in seconds) are `null` where there is nothing to say; `disks` has what each
+     * namespace takes of its disk limit, by name.
+     */
     list = [];
 
     get latest() { return this.list.at(-1) ?? null; }
@@ -59,6 +69,7 @@ export class Readings {
         const reading = {
             time,
             stats,
+            disks: sample.disks,
             requestRate: before ? quotient(sample.requests - before.requests, (time - before.time) / 1000) : null,
             hitRatio: quotient(hits, hits + stats.misses - first.stats.misses),
             originTime: quotient(sample.originSeconds - first.originSeconds, sample.originCount - first.originCount),
