@@ -62,6 +62,22 @@ struct DeployedMetricsTests {
         }
     }
 
+    @Test("The panel of own errors and the alert LarderErrors divide the same requests by the same requests")
+    func errors() throws {
+        let rules = try DeployedFile("deploy/prometheus/alerts.yaml").yaml.members(named: "rules")
+        let alert = rules.flatMap { $0.arrayValue ?? [] }.first { $0["alert"]?.stringValue == "LarderErrors" }
+        let panels = try DeployedFile("deploy/grafana/larder.json").json["panels"]?.arrayValue ?? []
+        let panel = panels.first { $0["title"]?.stringValue == "Own errors" }
+        let asked = try [alert, panel].map { place in
+            let text = try #require(place?.members(named: "expr").first?.stringValue)
+            return MetricQuery(text).selectors.map { selector in
+                let matchers = selector.matchers.filter { $0.label != "instance" }
+                return "\(selector.metric) \(matchers.map { "\($0.label) \($0.values.sorted())" }.sorted())"
+            }
+        }
+        #expect(asked[0].count == 2 && asked[0] == asked[1])
+    }
+
     @Test("every alert is tried by promtool's unit tests")
     func tried() throws {
         let alerts = try DeployedFile("deploy/prometheus/alerts.yaml").yaml.members(named: "alert")

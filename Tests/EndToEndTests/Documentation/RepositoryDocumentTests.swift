@@ -45,6 +45,17 @@ struct RepositoryDocumentTests {
         }
     }
 
+    @Test("The rate of mixed calls in docs/design.md is the one that was measured last")
+    func mixedRate() throws {
+        let results = try JSONValue(parsing: RepositoryDocument("Benchmarks/results/mixed.json").text.utf8)
+        let row = results["rows"]?.arrayValue?.first { $0["name"]?.stringValue == "Larder, mixed" }
+        let median = row?["ratios"]?["requestsPerSecond"]?["median"]?.numberValue
+        let measured = String(format: "%.2f", try #require(median))
+        let design = try RepositoryDocument("docs/design.md").text
+        let said = design.firstMatch(of: /reaches ([0-9.]+) of the requests\/s of hits alone/)
+        #expect(try #require(said).output.1 == measured)
+    }
+
     @Test("every link within the repository leads somewhere")
     func links() throws {
         let documents = try RepositoryDocument.all()
