@@ -56,6 +56,57 @@ struct OutputTests {
         #expect(Table(titles: ["KEY"]).lines(forTerminal: true).isEmpty)
     }
 
+    @Test("A line of a list fits the terminal: the URL comes first and loses its middle, and never the other cells")
+    func fittingTable() throws {
+        let now = Date(timeIntervalSince1970: 1_769_846_709)
+        let url = "http://h.example/" + String(repeating: "very-long/", count: 30) + "end"
+        let entries = [try HeldEntry.sample([.init("url", .string(url))]), try HeldEntry.sample()]
+        for width in [60, 80, 119, 120, 200, 500] {
+            var table = Table(titles: HeldEntry.shownTitles(width: width))
+            for entry in entries { table.add(entry.shownCells(now: now, width: width)) }
+            let lines = table.lines(forTerminal: true, width: width)
+            #expect(lines.allSatisfy { $0.count <= width }, "\(width)")
+            #expect(lines[0].hasPrefix("URL ") && lines[0].contains("KEY") == (width >= 120))
+            #expect(lines[1].hasPrefix("http://h.ex") && lines[2].hasPrefix("http://h/a "))
+            #expect(lines[1].contains("end  download  fresh  in 0 s   1.0 KiB"), "\(lines[1])")
+            #expect(lines[1].contains(url) == (width == 500))
+            // Whatever the width, a program gets it all.
+            var plain = Table(titles: nil)
+            plain.add(entries[0].cells(now: now))
+            #expect(plain.lines(forTerminal: false, width: width)[0].hasSuffix("\t1024\t\(url)"))
+        }
+    }
+
+    @Test("A terminal that is too narrow for a list has the ends of its lines left out; hostile cells make none longer")
+    func narrowTable() throws {
+        let now = Date(timeIntervalSince1970: 0)
+        let endless = "soon" + String(repeating: "!", count: 500)
+        let hostile = try HeldEntry.sample([
+            .init("url", "http://h/\u{1b}]0;x\u{7}\u{202e}"), .init("expiryDate", .string(endless)),
+        ])
+        let wide = try HeldEntry.sample([
+            .init("url", .null), .init("key", .string(String(repeating: "鍵👩‍👩‍👧é", count: 90))),
+        ])
+        for width in [1, 10, 40, 80, 130] {
+            for entry in [hostile, wide] {
+                var table = Table(titles: HeldEntry.shownTitles(width: width))
+                table.add(entry.shownCells(now: now, width: width))
+                for line in table.lines(forTerminal: true, width: width) { #expect(line.columns <= width) }
+            }
+        }
+    }
+
+    @Test(
+        "Text takes as many columns as a terminal gives it",
+        arguments: [
+            ("", 0), ("abc", 3), ("é", 1), ("e\u{301}", 1), ("鍵", 2), ("한", 2), ("Ａ", 2), ("👩‍👩‍👧", 2), ("❤\u{fe0f}", 2),
+            ("\u{200b}", 0),
+        ])
+    func columns(text: String, count: Int) {
+        #expect(text.columns == count)
+        #expect((text + "/" + text).shortened(toColumns: 5).columns <= 5)
+    }
+
     @Test("what comes from elsewhere neither ends a line nor speaks to the terminal")
     func hostile() throws {
         let entry = try HeldEntry.sample([

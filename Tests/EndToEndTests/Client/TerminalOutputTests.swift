@@ -34,6 +34,27 @@ struct TerminalOutputTests {
         #expect(try await larder.run(["get", "binary"]).text == hostile)
     }
 
+    @Test("ls fits the terminal's width with the URL first; through a pipe and with --json nothing is left out")
+    func list() async throws {
+        let url = "http://h.example/" + String(repeating: "very-long/", count: 30) + "end"
+        try await TestServer.with { (server) async throws in
+            let stored = try await server.client.request(
+                "PUT", "/json?url=\(url)", fields: [.contentType: "application/json"], body: Array("[1]".utf8))
+            #expect(stored.status == 200)
+            #expect(try await server.put("own-key", [1]).status == 200)
+            let larder = ClientCommands(server: "http://127.0.0.1:\(server.api.port)")
+            let shown = try await show(["ls"], larder)
+            #expect(shown.exit == .status(0))
+            let lines = shown.text.split(separator: "\r\n")
+            #expect(lines.count == 3 && lines.allSatisfy { $0.count <= 80 }, "\(shown.text)")
+            #expect(lines.first?.hasPrefix("URL ") == true && lines.first?.contains("KEY") == false)
+            #expect(lines.contains { $0.hasPrefix("http://h.example/") && $0.contains("...") && $0.contains("json") })
+            #expect(lines.contains { $0.hasPrefix("own-key ") })
+            #expect(try await larder.run(["ls"]).text.contains("\t3\t\(url)\n"))
+            #expect(try await show(["ls", "--json"], larder).text.contains(url))
+        }
+    }
+
     @Test("--json escapes what would speak to a terminal; elsewhere it is as it came")
     func json() async throws {
         let json: JSON = ["key": "a\u{9b}2J\u{7f}\u{202e}b"]

@@ -7,6 +7,8 @@ struct ListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ls", abstract: "List what is held.",
         discussion: """
+            On a terminal the lines fit its width: the URL comes first and is shortened, and the key comes last where there \
+            are 120 columns. Elsewhere, and with --json, nothing is left out. \
             Sorted by key, each entry that is there all the time comes once, whatever is stored and removed meanwhile; \
             in the other orders only while nothing changes.
             """)
@@ -39,8 +41,12 @@ struct ListCommand: AsyncParsableCommand {
                     for entry in entries { try Console.output.print(json: entry.json) }
                     return
                 }
-                var table = Table(titles: isFirst ? HeldEntry.titles : nil)
-                for entry in entries { table.add(entry.cells(now: Date())) }
+                let (now, width) = (Date(), Console.output.columns)
+                var table = Table(titles: isFirst ? HeldEntry.shownTitles(width: width) : nil)
+                for entry in entries {
+                    let isShown = Console.output.isTerminal
+                    table.add(isShown ? entry.shownCells(now: now, width: width) : entry.cells(now: now))
+                }
                 try table.print()
                 isFirst = isFirst && entries.isEmpty
             }

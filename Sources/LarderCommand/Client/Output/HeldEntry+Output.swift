@@ -2,15 +2,25 @@ import Foundation
 import LarderClient
 
 extension HeldEntry {
-    /// The titles of ``cells(now:)``.
-    static let titles = ["KEY", "KIND", "STATE", "EXPIRES", "SIZE", "URL"]
+    /// One line of a list, for a program.
+    func cells(now: Date) -> [Cell] { [Cell(key)] + facts(now: now) + [Cell(url ?? "")] }
 
-    /// One line of a list.
-    func cells(now: Date) -> [Cell] {
-        [
-            Cell(key), Cell(kind), Cell(state), Cell(instant: expiryDate, now: now), Cell(bytes: contentLength),
-            Cell(url ?? ""),
-        ]
+    /// The titles of ``shownCells(now:width:)``.
+    static func shownTitles(width: Int) -> [String] {
+        ["URL", "KIND", "STATE", "EXPIRES", "SIZE"] + (width < widthWithKeys ? [] : ["KEY"])
+    }
+
+    /// One line of a list, for a person at a terminal of so many columns: the URL first, for data under a caller's own
+    /// key that key. On a wide terminal the key comes last.
+    func shownCells(now: Date, width: Int) -> [Cell] {
+        [Cell(url ?? key)] + facts(now: now) + (width < Self.widthWithKeys ? [] : [Cell(key)])
+    }
+
+    /// Where there are fewer columns, a key would take too much of a URL. Every command takes the URL in its place.
+    private static let widthWithKeys = 120
+
+    private func facts(now: Date) -> [Cell] {
+        [Cell(kind), Cell(state), Cell(instant: expiryDate, now: now), Cell(bytes: contentLength)]
     }
 
     /// What there is to say about it.

@@ -54,7 +54,7 @@ struct Report: Sendable {
 }
 
 /// Several things, a line each: in columns on a terminal, under titles if it has any; else with tabs between and no
-/// titles.
+/// titles. On a terminal its lines are not wider than that.
 struct Table: Sendable {
     private let titles: [String]?
     private var rows: [[Cell]] = []
@@ -67,24 +67,39 @@ struct Table: Sendable {
     /// Adds a row, with as many cells as every other.
     mutating func add(_ cells: [Cell]) { rows.append(cells) }
 
+    /// What stands between two columns.
+    private static let gap = "  "
+    /// The first column is not shortened to fewer columns of the terminal.
+    private static let leastWidth = 12
+
     /// The lines; none, and no titles, when there are no rows.
-    func lines(forTerminal: Bool) -> [String] {
+    ///
+    /// - Parameter width: the columns of the terminal: the first cell of each row is shortened so that all others fit
+    ///   beside it, and where there is no room even so, the end of a line is left out. `nil`, the default: any number.
+    func lines(forTerminal: Bool, width: Int? = nil) -> [String] {
         var texts = rows.map { row in row.map { $0.text(forTerminal: forTerminal) } }
         guard forTerminal, !texts.isEmpty else { return texts.map { $0.joined(separator: "\t") } }
         if let titles { texts.insert(titles, at: 0) }
-        let widths = texts[0].indices.map { column in texts.map { $0[column].count }.max() ?? 0 }
+        var widths = texts[0].indices.map { column in texts.map { $0[column].columns }.max() ?? 0 }
+        if let width {
+            let others = widths.dropFirst().reduce(0) { $0 + Self.gap.count + $1 }
+            widths[0] = min(widths[0], max(Self.leastWidth, width - others))
+            for index in texts.indices { texts[index][0] = texts[index][0].shortened(toColumns: widths[0]) }
+        }
         return texts.map { row in
             let front = row.indices.dropLast().map { Self.padded(row[$0], to: widths[$0]) }
-            return (front + row.suffix(1)).joined(separator: "  ")
+            let line = (front + row.suffix(1)).joined(separator: Self.gap)
+            return width.map { line.prefix(columns: $0) } ?? line
         }
     }
 
     /// Prints it on standard output.
     func print() throws(CommandFailure) {
-        for line in lines(forTerminal: Console.output.isTerminal) { try Console.output.print(line) }
+        let console = Console.output
+        for line in lines(forTerminal: console.isTerminal, width: console.columns) { try console.print(line) }
     }
 
     static func padded(_ text: String, to width: Int) -> String {
-        text + String(repeating: " ", count: max(0, width - text.count))
+        text + String(repeating: " ", count: max(0, width - text.columns))
     }
 }
