@@ -105,7 +105,7 @@ struct StartError: Error, CustomStringConvertible {
         let place = configuration.authority(port: configuration.port)
         description =
             error.code == EADDRINUSE
-            ? "\(place) is in use: stop who listens there, or choose another with --port"
+            ? "\(place) is in use: stop the server that listens there, or choose another with --port"
             : "cannot listen on \(place): \(error.reason)"
     }
 }

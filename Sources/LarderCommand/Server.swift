@@ -159,7 +159,11 @@ struct AdminPortError: Error, CustomStringConvertible {
     let description: String
 
     init(cause: any Error, configuration: Configuration) {
-        let reason = (cause as? DaemonError)?.reason ?? "\(cause)"
-        description = "cannot listen on --admin-port \(configuration.adminPort ?? 0): \(reason)"
+        let place = configuration.authority(port: configuration.adminPort ?? 0)
+        let error = cause as? DaemonError
+        description =
+            error?.step == .listen && error?.code == EADDRINUSE
+            ? "\(place) is in use: stop the server that listens there, or choose another with --admin-port"
+            : "cannot listen on \(place), which --admin-port names: \(error?.reason ?? "\(cause)")"
     }
 }

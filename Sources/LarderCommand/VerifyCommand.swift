@@ -56,6 +56,8 @@ struct VerifyCommand: ParsableCommand {
             do {
                 cache = try DiskCache(in: directory, configuration: configuration)
             } catch {
+                // What may not be read is no finding: nothing is known of it.
+                if error.isAccess { throw error }
                 findings += 1
                 print("\(namespace): \(error)")
                 continue
@@ -68,5 +70,17 @@ struct VerifyCommand: ParsableCommand {
         }
         print("\(bodies) bodies checked, \(findings == 0 ? "all as the index says" : "\(findings) findings")")
         return findings
+    }
+}
+
+extension DiskCacheError {
+    /// Whether the file system refused access, and not what is in a file.
+    fileprivate var isAccess: Bool {
+        switch self {
+        case .fileSystem: true
+        // SQLite's PERM, READONLY, IOERR and CANTOPEN, in the low byte (<https://sqlite.org/rescode.html>).
+        case .index(let code, _): [3, 8, 10, 14].contains(code & 0xff)
+        default: false
+        }
     }
 }

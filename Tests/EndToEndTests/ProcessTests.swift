@@ -244,52 +244,6 @@ struct ProcessTests {
         #expect(shell.output.contains("exit 0"), "\(shell.output)")
     }
 
-    @Test("verify says that an index cannot be read, and leaves it")
-    func unreadableIndex() async throws {
-        let directory = try TemporaryDirectory()
-        let larder = try await LarderProcess(directory: directory.path("cache"))
-        _ = try await larder.client.request("PUT", "/entries/note/content", text: "hi")
-        _ = try await larder.stop()
-        let noise = [UInt8](repeating: 0x55, count: 8192)
-        try directory.write(noise, to: "cache/default/index.sqlite")
-        #expect(try await LarderProcess.verify(directory.path("cache")).exit == .status(1))
-        #expect(try directory.read("cache/default/index.sqlite") == noise)
-        // The server sets it aside, and starts empty.
-        let again = try await LarderProcess(directory: directory.path("cache"))
-        #expect(try await again.client.request("GET", "/entries/note").status == 404)
-        _ = try await again.stop()
-        let names = try FileManager.default.contentsOfDirectory(atPath: directory.path("cache/default"))
-        #expect(names.contains { $0.hasPrefix("index.sqlite.corrupt-") }, "\(names)")
-    }
-
-    @Test("verify evicts nothing, whatever the disk limit is where it runs")
-    func verifyAboveLimit() async throws {
-        let directory = try TemporaryDirectory()
-        let path = directory.path("cache")
-        let larder = try await LarderProcess(directory: path)
-        let body = String(repeating: "x", count: 300_000)
-        for number in 0..<8 { _ = try await larder.client.request("PUT", "/entries/n\(number)/content", text: body) }
-        _ = try await larder.stop()
-        for _ in 0..<2 {
-            let verify = try ChildProcess(
-                LarderProcess.executable, ["verify", "--directory", path], environment: ["LARDER_DISK_LIMIT": "1MiB"])
-            #expect(try await verify.wait() == .status(0))
-            #expect(verify.output.contains("8 bodies checked"), "\(verify.output)")
-        }
-    }
-
-    @Test("verify refuses a directory that is no cache, and leaves it as it is")
-    func verifyForeignDirectory() async throws {
-        let directory = try TemporaryDirectory()
-        try directory.write("mine", to: "thesis.txt")
-        for path in [directory.path, directory.path("missing")] {
-            let verify = try ChildProcess(LarderProcess.executable, ["verify", "--directory", path])
-            #expect(try await verify.wait() == .status(64))
-            #expect(verify.output.contains("there is no cache in \(path)"), "\(verify.output)")
-        }
-        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["thesis.txt"])
-    }
-
     @Test("an option that is wrong is refused with its name and what was expected")
     func options() async throws {
         for (arguments, words) in [
@@ -329,6 +283,16 @@ struct ProcessTests {
         }
         #expect(output.exit == .status(1))
         #expect(output.text.contains("--port"), "\(output.text)")
+        let admin = try await blocking {
+            try ChildProcess.run(
+                LarderProcess.executable,
+                [
+                    "serve", "--port", "0", "--admin-port", "\(origin.port)", "--directory", directory.path("other"),
+                ])
+        }
+        #expect(admin.exit == .status(1))
+        #expect(admin.text.contains("127.0.0.1:\(origin.port) is in use"), "\(admin.text)")
+        #expect(admin.text.contains("choose another with --admin-port"), "\(admin.text)")
     }
 
     @Test("a line of the log for people is one line whatever a value holds, and tells a terminal nothing")

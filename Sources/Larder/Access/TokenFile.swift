@@ -25,11 +25,18 @@ public struct TokenFile: Sendable {
         func invalid(_ reason: String) -> Invalid { Invalid(description: "\(path): \(reason)") }
         var status = stat()
         guard stat(path, &status) == 0 else { throw invalid(String(cString: strerror(errno))) }
+        guard status.st_mode & S_IFMT != S_IFDIR else { throw invalid("it is a directory, and not a file of tokens") }
         guard status.st_mode & S_IWOTH == 0 else { throw invalid("everybody may write to it; chmod o-w") }
         guard status.st_size <= Self.sizeLimit else { throw invalid("it has more than \(Self.sizeLimit) bytes") }
-        guard let bytes = FileManager.default.contents(atPath: path),
-            let text = String(validating: bytes, as: UTF8.self)
-        else { throw invalid("it cannot be read as UTF-8") }
+        let bytes: Data
+        do {
+            bytes = try Data(contentsOf: URL(filePath: path))
+        } catch {
+            let code = ((error as? CocoaError)?.underlying as? POSIXError)?.code.rawValue
+            let reason = code.map { String(cString: strerror($0)) } ?? "\(error)"
+            throw invalid(code == EACCES ? "\(reason); let the user that runs Larder read it" : reason)
+        }
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw invalid("it is not UTF-8") }
         do throws(Invalid) {
             try self.init(text: text)
         } catch {

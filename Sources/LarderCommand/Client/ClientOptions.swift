@@ -57,7 +57,8 @@ struct ClientOptions: ParsableArguments {
         do {
             address = try ServerAddress(server ?? environment[Self.serverVariable] ?? Self.defaultServer)
         } catch {
-            throw CommandFailure(.usage, error.description)
+            throw CommandFailure(
+                .usage, "\(error); --server or \(Self.serverVariable) says it, like \(Self.defaultServer)")
         }
         var configuration = APIClient.Configuration(server: address)
         if let text = environment[Self.tokenVariable] {

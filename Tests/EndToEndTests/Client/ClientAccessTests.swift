@@ -7,6 +7,16 @@ import Testing
 
 @Suite("client commands: where, who, and what goes wrong")
 struct ClientAccessTests {
+    @Test(
+        "A server's address that is none is refused with where it is said and what it looks like",
+        arguments: ["127.0.0.1:8080", "localhost", "ftp://h/", "http://h/?x=1", "unix:/run/larder"])
+    func badAddress(address: String) async throws {
+        let output = try await ClientCommands(server: address).run(["stats"])
+        #expect(output.exit == .status(64))
+        #expect(
+            output.errors.contains("--server or LARDER_SERVER says it, like http://127.0.0.1:8080"), "\(output.errors)")
+    }
+
     @Test("the token comes from the environment, is good for what it is for, and is printed by nothing")
     func tokens() async throws {
         let tokens = try TestTokens([.init(name: "reader", scopes: [.read]), .init(name: "me")])

@@ -95,6 +95,22 @@ struct TokenFileTests {
         #expect(error?.description.contains(words) == true, "\(error?.description ?? "")")
     }
 
+    @Test(
+        "A file that is no file, may not be read, or is not UTF-8 is refused with what is wrong, each in its own words")
+    func unreadable() throws {
+        let directory = try TemporaryDirectory()
+        let bytes = try directory.write([0x6e, 0xff, 0x0a], to: "bytes")
+        // Root may read any file; a memory of another process that is not mapped nobody can.
+        for (path, words) in [
+            (bytes, "it is not UTF-8"), (directory.path, "it is a directory"), (directory.path("none"), "No such file"),
+            ("/proc/self/mem", "Input/output error"),
+        ] {
+            let error = #expect(throws: TokenFile.Invalid.self) { try TokenFile(at: path) }
+            #expect(error?.description.contains(words) == true, "\(error?.description ?? "")")
+            #expect(error?.description.hasPrefix(path) == true)
+        }
+    }
+
     @Test("two tokens of one name are refused")
     func twice() {
         let line = "name=a sha256=\(Self.digest) scopes=read namespaces=*\n"
