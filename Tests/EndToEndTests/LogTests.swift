@@ -36,8 +36,7 @@ struct LogTests {
         let space = try await larder.client.request(
             "PUT", "/namespaces/a", fields: [.contentType: "application/json"], text: "{}")
         #expect(space.status == 200)
-        let token = TokenSecret(name: "ci").text
-        let urls = ["/busy?key=secret", "/broken", "/in/\(token)/path"].map { origin.url($0) } + [refusing.url("/")]
+        let urls = ["/busy?key=secret", "/broken"].map { origin.url($0) } + [refusing.url("/")]
         for url in urls { #expect(try await download(larder, url, namespace: "a") == 502, "\(url)") }
         #expect(try await download(larder, "http://10.0.0.1/refused?key=secret") == 403)
         #expect(try await download(larder, origin.url("/good")) == 200)
@@ -53,16 +52,15 @@ struct LogTests {
         #expect(lines.allSatisfy { $0["level"] == "warning" })
         #expect(
             lines.map { $0["url"]?.stringValue } == [
-                origin.url("/busy?…"), origin.url("/broken"), origin.url("/…"), refusing.url("/"),
-                "http://10.0.0.1/refused?…",
+                origin.url("/busy?…"), origin.url("/broken"), refusing.url("/"), "http://10.0.0.1/refused?…",
             ])
-        #expect(lines.map { $0["namespace"] } == ["a", "a", "a", "a", nil])
+        #expect(lines.map { $0["namespace"] } == ["a", "a", "a", nil])
         #expect(lines.map { $0["key"]?.stringValue }.first == md5(urls[0]))
         #expect(lines[0]["reason"] == "the origin answered with status 503" && lines[0]["originStatus"] == 503)
-        #expect(lines[3]["curlCode"] == 7 && lines[3]["reason"]?.stringValue?.contains("connect") == true)
-        #expect(lines[4]["reason"]?.stringValue?.contains("--allow-origin") == true)
+        #expect(lines[2]["curlCode"] == 7 && lines[2]["reason"]?.stringValue?.contains("connect") == true)
+        #expect(lines[3]["reason"]?.stringValue?.contains("--allow-origin") == true)
         #expect(lines.allSatisfy { if case .number = $0["seconds"] { true } else { false } })
-        #expect(!larder.process.output.contains("secret") && !larder.process.output.contains(token))
+        #expect(!larder.process.output.contains("secret"))
     }
 
     @Test("A download that fails with nobody waiting leaves a warning as well")
