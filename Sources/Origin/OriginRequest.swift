@@ -1,4 +1,5 @@
 import HTTPTypes
+import Primitives
 
 /// A request to an origin; a `GET` by default.
 public struct OriginRequest: Sendable {
@@ -37,7 +38,8 @@ public struct OriginRequest: Sendable {
     /// it be longer in its content codings, however little it decodes to, or between two of them.
     public var sizeLimit = Int64.max
     /// Whether content codings are asked for (gzip, br, zstd) and undone (these, and deflate; at most two, one over the
-    /// other); `true` by default. A body that cannot be decoded to its end fails with
+    /// other); `true` by default. A file that is compressed itself, as its name or media type tells, stays as it is.
+    /// Names in `Content-Encoding` that are no coding are ignored. A body that cannot be decoded to its end fails with
     /// ``OriginError/Kind/contentCoding(_:)``; one without a byte is empty, whatever its `Content-Encoding`. With
     /// `false` nothing is asked for, and the body is delivered as it was sent.
     public var decodesContent = true
@@ -52,5 +54,12 @@ public struct OriginRequest: Sendable {
     /// A request for `url`, otherwise with the defaults.
     public init(url: String) {
         self.url = url
+    }
+}
+
+extension OriginRequest {
+    /// Whether the request authenticates the connection that it goes over, which then must carry no other.
+    var isForOneConnection: Bool {
+        fields[values: .authorization].contains(where: ConnectionCredentials.areNamed)
     }
 }

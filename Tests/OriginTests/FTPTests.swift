@@ -117,6 +117,42 @@ import Testing
         #expect(own.connectionCount == 0)
     }
 
+    @Test(
+        "the data connection does not lead to a port below 1024, which other services have", arguments: [true, false])
+    func lowDataPort(isExtended: Bool) async throws {
+        var behaviour = ScriptedFTPOrigin.Behaviour()
+        behaviour.offersExtendedPassive = isExtended
+        behaviour.passivePort = 25
+        let origin = try ScriptedFTPOrigin(files: ["/a": [7]], behaviour: behaviour)
+        let client = Self.client {
+            $0.addressPolicy = AddressPolicy(allowing: [try! AddressRule("127.0.0.1:\(origin.port)")])
+        }
+        guard case .addressRefused("port 25 is not for FTP's data") = try await client.failure(origin.url("/a")).kind
+        else {
+            Issue.record("the port is not refused")
+            return
+        }
+    }
+
+    @Test("the data connection does not lead to a port that is denied", arguments: [true, false])
+    func deniedDataPort(isExtended: Bool) async throws {
+        let other = try ScriptedOrigin { _, connection in try connection.respond() }
+        var behaviour = ScriptedFTPOrigin.Behaviour()
+        behaviour.offersExtendedPassive = isExtended
+        behaviour.passivePort = other.port
+        let origin = try ScriptedFTPOrigin(files: ["/a": [7]], behaviour: behaviour)
+        let client = Self.client {
+            $0.addressPolicy = AddressPolicy(
+                allowing: [try! AddressRule("127.0.0.1:\(origin.port)")],
+                denying: [try! AddressRule("127.0.0.1:\(other.port)")])
+        }
+        guard case .addressRefused = try await client.failure(origin.url("/a")).kind else {
+            Issue.record("the port is not refused")
+            return
+        }
+        #expect(other.connectionCount == 0)
+    }
+
     @Test("an address that is not allowed is refused before the control connection")
     func refused() async throws {
         let origin = try ScriptedFTPOrigin(files: ["/a": [7]])

@@ -315,4 +315,34 @@ import Testing
             return
         }
     }
+
+    @Test(
+        "chunk framing that readers may understand differently is an error, and its connection is closed",
+        arguments: [
+            "5g\r\nhello\r\n0\r\n\r\n", "5,5\r\nhello\r\n0\r\n\r\n", "5\u{0}\r\nhello\r\n0\r\n\r\n", "5\nhello\n0\n\n",
+            "5\r\nhello\r\n0g\r\n\r\n", "5\r\nhello\r\n0\n\n", "5\r\nhello\n0\r\n\r\n", "-5\r\nhello\r\n0\r\n\r\n",
+            "0x5\r\nhello\r\n0\r\n\r\n", "5\r\nhello\r\n0\r\nX\u{0}: y\r\n\r\n",
+        ])
+    func chunkFraming(body: String) async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            if request.target == "/good" { return try connection.respond(body: "good") }
+            try connection.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\(body)")
+        }
+        let client = OriginClient(configuration: .local { $0.threads = 1 })
+        guard case .malformedResponse = try await client.failure(origin.url("/x")).kind else {
+            Issue.record("the framing is taken for good")
+            return
+        }
+        #expect(try await client.get(origin.url("/good")).text == "good")
+        #expect(origin.connectionCount == 2)
+    }
+
+    @Test("HTTP/1.0 with a transfer coding is an error (RFC 9112 §6.1)")
+    func oldTransferCoding() async throws {
+        let origin = try rawOrigin("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n")
+        guard case .malformedResponse = try await OriginClient(configuration: .local).failure(origin.url()).kind else {
+            Issue.record("the framing is taken for good")
+            return
+        }
+    }
 }

@@ -23,6 +23,7 @@ import Testing
             ("/x", "/x"), ("x", "/dir/x"), ("../x", "/x"), ("?q=1", "/dir/start?q=1"), ("./a/../b", "/dir/b"),
             ("//127.0.0.1:PORT/y", "/y"), ("http://127.0.0.1:PORT/z#f", "/z"), ("/with space", "/with%20space"),
             ("/é", "/%c3%a9"), ("/%zz", "/%zz"),
+            ("x#a?b", "/dir/x"), ("?a#b", "/dir/start?a"),
         ])
     func relative(location: String, target: String) async throws {
         let origin = try ScriptedOrigin { request, connection in
@@ -236,5 +237,79 @@ import Testing
             #expect(try await collector.summary().redirectCount == 2)
             #expect(collector.text == "end")
         }
+    }
+
+    @Test(
+        "an empty Location, and one that is a fragment, mean the URL itself, query included (RFC 3986 §5.2.2)",
+        arguments: ["", "#", "#x", "#x?y/z"])
+    func sameURL(location: String) async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            if request.index > 0 { return try connection.respond(body: "end") }
+            try connection.send("HTTP/1.1 302 Found\r\nLocation: \(location)\r\nContent-Length: 0\r\n\r\n")
+        }
+        let collector = try await OriginClient(configuration: .local).get(origin.url("/dir/a?b=c"))
+        #expect(collector.text == "end")
+        #expect(origin.requests.map(\.target) == ["/dir/a?b=c", "/dir/a?b=c"])
+    }
+
+    @Test("bytes of a Location that are no UTF-8 are escaped as they are")
+    func rawLocation() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            if request.index > 0 { return try connection.respond(body: "end") }
+            let head = Array("HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: /m".utf8)
+            try connection.send(head + [0xfc, 0x6e, 0xff, 0x0d, 0x0a, 0x0d, 0x0a])
+        }
+        try await OriginClient(configuration: .local).get(origin.url("/start"))
+        #expect(origin.requests.last?.target == "/m%fcn%ff")
+    }
+
+    // MARK: Cookies (RFC 6265)
+
+    @Test("a cookie that a redirect sets comes back at the next hop, and is forgotten behind the last")
+    func cookies() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            if request["Cookie"] == "seen=1" { return try connection.respond(body: "through") }
+            try connection.respond(302, fields: [.setCookie: "seen=1; Path=/", .location: "/gate"])
+        }
+        let client = OriginClient(configuration: .local)
+        for _ in 0..<2 {
+            #expect(try await client.get(origin.url("/gate")).text == "through")
+        }
+        #expect(origin.requests.map { $0["Cookie"] } == [nil, "seen=1", nil, "seen=1"])
+    }
+
+    @Test("a cookie goes where its path and host say, ends when it is set anew, and joins the caller's own")
+    func cookieScope() async throws {
+        let other = try ScriptedOrigin(address: "127.0.0.2") { _, connection in try connection.respond(body: "end") }
+        let origin = try ScriptedOrigin { request, connection in
+            func redirect(_ cookies: [String], _ location: String) throws {
+                var fields: HTTPFields = [.location: location]
+                for cookie in cookies { fields.append(HTTPField(name: .setCookie, value: cookie)) }
+                try connection.respond(302, fields: fields)
+            }
+            switch request.target {
+            case "/a": try redirect(["one=1", "two=2; Path=/b", "three=3; Domain=example.com"], "/b")
+            case "/b": try redirect(["one=; Max-Age=0"], "/b/c")
+            default: try redirect([], other.url("/end", host: "127.0.0.2"))
+            }
+        }
+        try await OriginClient(configuration: .local).get(origin.url("/a")) { $0.fields[.cookie] = "own=0" }
+        #expect(origin.requests.map { $0["Cookie"] } == ["own=0", "two=2; one=1; own=0", "two=2; own=0"])
+        #expect(other.requests.map { $0["Cookie"] } == [nil])
+    }
+
+    @Test("a request whose redirects are not followed keeps no cookie, and sends its own as it is")
+    func noCookies() async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.respond(302, fields: [.setCookie: "a=b", .location: "/x"])
+        }
+        let client = OriginClient(configuration: .local)
+        for _ in 0..<2 {
+            try await client.get(origin.url()) {
+                $0.followsRedirects = false
+                $0.fields[.cookie] = "own=0"
+            }
+        }
+        #expect(origin.requests.map { $0["Cookie"] } == ["own=0", "own=0"])
     }
 }

@@ -1,4 +1,5 @@
 import CCurl
+import Glibc
 import TestSupport
 import Testing
 
@@ -73,6 +74,13 @@ import Testing
                 url: try OriginURL("http://127.0.0.1/"), configuration: .local,
                 timer: LoopTimer { ContinuousClock.now }, answered: AnsweredTransfers())
             transfer.begin()
+            // A connection of its own, which is not connected to anything.
+            var address = curl_sockaddr()
+            address.family = AF_INET
+            address.socktype = Int32(SOCK_STREAM.rawValue)
+            address.addr = IPAddress.loopback(port: 80)
+            let descriptor = transfer.openSocket(&address)
+            defer { close(descriptor) }
             #expect(transfer.willSendRequest(to: "127.0.0.1", port: 80, localPort: 1))
             #expect(line.isEmpty || Array(line.utf8).withUnsafeBytes { transfer.receiveLine($0) })
             guard case .failed(let error, isEarly) = transfer.outcome(of: CURLE_RECV_ERROR) else {
@@ -101,5 +109,16 @@ import Testing
             return
         }
         #expect(failing.requestCount == 1)
+    }
+}
+
+extension IPAddress {
+    /// 127.0.0.1 as the system writes it.
+    fileprivate static func loopback(port: UInt16) -> sockaddr {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
+        return withUnsafeBytes(of: address) { $0.load(as: sockaddr.self) }
     }
 }

@@ -1,3 +1,5 @@
+import Primitives
+
 /// Reads a field value from left to right by the grammar of RFC 9110 §5.6.
 ///
 /// What cannot be read leaves the position where it was and returns `nil`, so that the caller decides what is wrong.
@@ -45,7 +47,7 @@ struct FieldScanner {
 
     /// One or more characters of a token (§5.6.2).
     mutating func token() -> String? {
-        take(while: Self.isTokenCharacter)
+        take(while: \.isTokenCharacter)
     }
 
     /// One or more digits.
@@ -118,14 +120,5 @@ struct FieldScanner {
         guard end > offset else { return nil }
         defer { offset = end }
         return String(decoding: bytes[offset..<end], as: UTF8.self)
-    }
-
-    private static func isTokenCharacter(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "A")...UInt8(ascii: "Z"):
-            true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-        }
     }
 }

@@ -2,7 +2,7 @@ import HTTPTypes
 
 extension HTTPField {
     /// A field whose value has the bytes that the characters of `latin1` stand for. `nil` when one stands for no byte.
-    init?(name: Name, latin1: String) {
+    public init?(name: Name, latin1: String) {
         if latin1.utf8.allSatisfy({ $0 < 0x80 }) {
             self.init(name: name, lenientValue: latin1.utf8)
             return
@@ -19,7 +19,7 @@ extension HTTPField {
     ///
     /// A value need not be UTF-8 (obs-text, RFC 9110 §5.5), and then `value` is not what was sent: two values that
     /// differ can look the same.
-    var latin1: String {
+    public var latin1: String {
         withUnsafeBytesOfValue { bytes in
             // Nearly all are ASCII, and then both are the same.
             if bytes.allSatisfy({ $0 < 0x80 }) { return value }
@@ -28,4 +28,13 @@ extension HTTPField {
             return String(scalars)
         }
     }
+
+    /// The value as a text for people: UTF-8 where it is that, otherwise Latin-1, so that no byte of it is lost.
+    public var text: String {
+        let utf8 = withUnsafeBytesOfValue { String(validating: $0, as: UTF8.self) }
+        return utf8 ?? latin1
+    }
+
+    /// Whether the value is the same in every encoding.
+    public var isASCII: Bool { withUnsafeBytesOfValue { bytes in bytes.allSatisfy { $0 < 0x80 } } }
 }

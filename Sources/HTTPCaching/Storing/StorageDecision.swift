@@ -1,3 +1,5 @@
+import Primitives
+
 /// What becomes of an answer.
 public enum StorageDecision: Hashable, Sendable {
     /// It is kept, once its body is complete.
@@ -15,6 +17,9 @@ public enum PassReason: String, Hashable, Sendable {
     case `private`
     /// It answers a request with Authorization, and nothing says that others may have it (RFC 9111 §3.5).
     case authorization
+    /// The connection that it came over is authenticated, or is being authenticated (``ConnectionCredentials``): it is
+    /// for one client, whatever its fields say.
+    case connectionAuthentication = "connection-authentication"
     /// `Vary: *`, or a Vary that cannot be read: no request can be known to select it (RFC 9111 §4.1).
     case varyAny = "vary-any"
     /// It is stale at once, cannot be validated and may not be served stale: there is nothing to keep it for.

@@ -59,6 +59,7 @@ public enum StoragePolicy {
         case .post where isCurrentRepresentation(answer, of: request) && freshness.isExplicit: break
         default: return .method
         }
+        if isOfAuthenticatedConnection(answer, request) { return .connectionAuthentication }
         if RequestDirectives(request.fields).noStore { return .noStore }
         if !isStorable(answer.status) { return .status }
         if freshness.control.contains("must-understand"), !understoodStatuses.contains(answer.status) {
@@ -66,6 +67,15 @@ public enum StoragePolicy {
         }
         return nil
     }
+
+    /// RFC 4559 §6: such an answer belongs to the connection's client.
+    private static func isOfAuthenticatedConnection(_ answer: OriginAnswer, _ request: CacheRequest) -> Bool {
+        request.fields[values: .authorization].contains(where: ConnectionCredentials.areNamed)
+            || answer.fields[values: .wwwAuthenticate].contains(where: ConnectionCredentials.areNamed)
+            || answer.fields.contains(persistentAuth)
+    }
+
+    private static let persistentAuth = HTTPField.Name("Persistent-Auth")!
 
     /// Why a cache that goes by RFC 9111 alone does not keep an answer.
     private static func objection(

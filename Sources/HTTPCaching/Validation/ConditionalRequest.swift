@@ -54,7 +54,7 @@ public struct ConditionalRequest: Hashable, Sendable {
     /// - Parameter now: for two-digit years; see `Timestamp(httpDate:now:)`.
     public init(_ fields: HTTPFields, method: HTTPRequest.Method, now: Timestamp) {
         func tags(_ name: HTTPField.Name) -> EntityTagCondition? {
-            let lines = fields[values: name]
+            let lines = fields[fields: name].map(\.latin1)
             return lines.isEmpty ? nil : EntityTagCondition(lines)
         }
         // §13.1.3, §13.1.4: what is not one valid date is ignored.
@@ -67,7 +67,7 @@ public struct ConditionalRequest: Hashable, Sendable {
         ifNoneMatch = tags(.ifNoneMatch)
         ifModifiedSince = date(.ifModifiedSince)
         ifUnmodifiedSince = date(.ifUnmodifiedSince)
-        ifRange = fields[.ifRange]
+        ifRange = fields[fields: .ifRange].first?.latin1
     }
 
     /// Goes through the conditions in the order of §13.2.2. If-Range is not among them: see

@@ -11,15 +11,17 @@ public struct Validators: Hashable, Sendable {
     /// `Last-Modified` as it was sent; `nil` when there is none.
     public let lastModified: String?
 
-    /// Validators as they were stored. An empty text counts as `nil`.
+    /// Validators as they were stored, in Latin-1. An empty text counts as `nil`.
     public init(etag: String?, lastModified: String?) {
         self.etag = etag.flatMap { EntityTag($0) }
         self.lastModified = lastModified.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Those of a response; of several lines of a field the first.
+    /// The validators of a response; of several lines of a field the first. Texts are in Latin-1, so that every byte of
+    /// a tag counts (`obs-text`, RFC 9110 §8.8.3) and comes back to the origin as it was.
     public init(_ fields: HTTPFields) {
-        self.init(etag: fields[values: .eTag].first, lastModified: fields[values: .lastModified].first)
+        self.init(
+            etag: fields[fields: .eTag].first?.latin1, lastModified: fields[fields: .lastModified].first?.latin1)
     }
 
     /// Whether there is nothing to ask by.
@@ -29,8 +31,8 @@ public struct Validators: Hashable, Sendable {
     /// are known; the recipient uses the first and ignores the other (RFC 9110 §13.1.3).
     public var conditionalFields: HTTPFields {
         var fields = HTTPFields()
-        if let etag { fields[.ifNoneMatch] = etag.text }
-        if let lastModified { fields[.ifModifiedSince] = lastModified }
+        if let field = etag.flatMap({ HTTPField(name: .ifNoneMatch, latin1: $0.text) }) { fields.append(field) }
+        if let field = lastModified.flatMap({ HTTPField(name: .ifModifiedSince, latin1: $0) }) { fields.append(field) }
         return fields
     }
 

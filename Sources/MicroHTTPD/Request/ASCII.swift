@@ -1,5 +1,7 @@
 // Looking at bytes as ASCII, without making strings.
 
+import Primitives
+
 extension UnsafeRawBufferPointer {
     /// Without spaces and tabs at both ends (OWS, RFC 9110 §5.6.3).
     var trimmed: UnsafeRawBufferPointer {
@@ -92,15 +94,6 @@ extension UInt8 {
         switch self {
         case 0x30...0x39, 0x41...0x5a, 0x61...0x7a: true
         case 0x21, 0x24, 0x26...0x2e, 0x3b, 0x3d, 0x5f, 0x7e: true
-        default: false
-        }
-    }
-
-    /// Whether the byte may stand in a token, as a field's name is one (RFC 9110 §5.6.2).
-    var isTokenCharacter: Bool {
-        switch self {
-        case 0x30...0x39, 0x41...0x5a, 0x61...0x7a: true
-        case 0x21, 0x23...0x27, 0x2a, 0x2b, 0x2d, 0x2e, 0x5e, 0x5f, 0x60, 0x7c, 0x7e: true
         default: false
         }
     }

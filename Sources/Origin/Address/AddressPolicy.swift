@@ -43,7 +43,8 @@ public struct AddressPolicy: Hashable, Sendable {
     public enum Use: Hashable, Sendable {
         /// To ask for something; the port counts.
         case request
-        /// FTP's data, on the port that the server named: that counts as the one where it was asked.
+        /// FTP's data, on the port that the server named: where a rule allows, it counts as the port that was asked,
+        /// but ports below 1024, where other services listen, are refused.
         case data(controlPort: UInt16)
     }
 
@@ -53,6 +54,7 @@ public struct AddressPolicy: Hashable, Sendable {
     /// - Parameter host: the host of the URL that led here, as it is written there; an IPv6 address may have brackets.
     public func refusal(of address: IPAddress, port: UInt16, host: String, for use: Use = .request) -> String? {
         let name = AddressRule.comparable(host)
+        if use != .request, port < 1024 { return "port \(port) is not for FTP's data" }
         var ports = [port]
         if case .data(let controlPort) = use { ports.append(controlPort) }
         // One within another gets nowhere that the other may not go.

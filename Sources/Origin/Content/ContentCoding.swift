@@ -16,13 +16,22 @@ enum ContentCoding: String, CaseIterable {
         self.init(rawValue: name == "x-gzip" ? "gzip" : name)
     }
 
-    /// The names in `Content-Encoding`, in the order in which the codings were applied, in lower case and without
-    /// `identity`, which is none.
+    /// Codings that are known to exist, and cannot be undone here: IANA's others, and some that servers use without
+    /// having registered them.
+    private static let others: Set<String> = [
+        "aes128gcm", "compress", "x-compress", "dcb", "dcz", "exi", "pack200-gzip", "bzip2", "x-bzip2", "lz4", "lzma",
+        "x-lzma", "sdch", "snappy", "xz", "peerdist",
+    ]
+
+    /// The names of codings in `Content-Encoding`, in the order in which the codings were applied, in lower case.
+    ///
+    /// Names that are no coding are left out: `identity`, and the labels that servers put there by mistake, such as
+    /// `aws-chunked`, `UTF-8`, `none` and `binary`. The bytes are then as they are.
     static func names(in fields: HTTPFields) -> [String] {
         fields[values: .contentEncoding]
             .flatMap { $0.split(separator: ",") }
             .map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
-            .filter { !$0.isEmpty && $0 != "identity" }
+            .filter { ContentCoding(name: $0) != nil || others.contains($0) }
     }
 
     /// A decoder for one body.

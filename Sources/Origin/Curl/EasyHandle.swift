@@ -38,6 +38,7 @@ final class EasyHandle {
         }
         set(CURLOPT_USERAGENT, nil)
         set(CURLOPT_REQUEST_TARGET, nil)
+        set(CURLOPT_FORBID_REUSE, 0)
         check(larder_curl_setopt_slist(pointer, CURLOPT_HTTPHEADER, nil), CURLOPT_HTTPHEADER)
         curl_slist_free_all(fieldLines)
         fieldLines = nil
@@ -77,6 +78,8 @@ final class EasyHandle {
         set(CURLOPT_PATH_AS_IS, 1)
         set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
         set(CURLOPT_HTTP09_ALLOWED, 0)
+        // See `ChunkedBody`.
+        set(CURLOPT_HTTP_TRANSFER_DECODING, 0)
         // Without it, ending a transfer whose look-up runs would block until the resolver gives up.
         set(CURLOPT_QUICK_EXIT, 1)
         set(CURLOPT_BUFFERSIZE, 65_536)
@@ -120,6 +123,15 @@ final class EasyHandle {
         var value: curl_off_t = -1
         guard larder_curl_getinfo_off_t(pointer, info, &value) == CURLE_OK, value >= 0 else { return nil }
         return Int64(value)
+    }
+
+    /// The cookies that the handle's engine knows, each a line in the format of Netscape's file.
+    var cookies: [String] {
+        var list: UnsafeMutablePointer<curl_slist>?
+        guard larder_curl_getinfo_slist(pointer, CURLINFO_COOKIELIST, &list) == CURLE_OK else { return [] }
+        defer { curl_slist_free_all(list) }
+        return sequence(first: list) { $0?.pointee.next }.prefix { $0 != nil }
+            .compactMap { $0.map { String(cString: $0.pointee.data) } }
     }
 
     private func check(_ code: CURLcode, _ option: CURLoption) {

@@ -2,9 +2,10 @@ import CCurl
 
 /// Handles of transfers that ended well, for the next ones: a new one costs a dozen allocations and thirty options.
 ///
-/// Only those are kept after which libcurl leaves nothing behind (see ``EasyHandle``): of plain requests
-/// (``Transfer/isPlain``) that were answered. All have the common options of one configuration. Confined to one of the
-/// client's threads.
+/// No handle is kept where libcurl would carry pointers of one transfer into the next
+/// (``LibcurlVersion/canReuseHandles``). Elsewhere only those are kept after which libcurl leaves nothing behind (see
+/// ``EasyHandle``): of plain requests (``Transfer/isPlain``) that were answered. All have the common options of one
+/// configuration. Confined to one of the client's threads.
 struct IdleHandles {
     private let configuration: OriginClient.Configuration
     private var handles: [EasyHandle] = []
@@ -25,7 +26,7 @@ struct IdleHandles {
 
     /// Keeps a handle that libcurl has given back, after a plain request that was answered.
     mutating func keep(_ handle: EasyHandle) {
-        guard handles.count < Self.limit else { return }
+        guard LibcurlVersion.canReuseHandles, handles.count < Self.limit else { return }
         handle.forgetRequest()
         handles.append(handle)
     }

@@ -23,12 +23,18 @@ struct OriginURL: Hashable {
         self = try parser.url()
     }
 
-    /// Resolves what a `Location` says against the URL that answered (RFC 9110 §10.2.2, RFC 3986 §5.2). What browsers
-    /// mend is mended: spaces and non-ASCII are escaped. Throws ``Invalid``.
-    init(location: String, of base: OriginURL) throws(Invalid) {
+    /// Resolves a `Location`, byte for byte as it came, against the URL that answered (RFC 9110 §10.2.2, RFC 3986
+    /// §5.2). As in browsers, spaces and bytes outside ASCII are escaped. Throws ``Invalid``.
+    init(location: [UInt8], of base: OriginURL) throws(Invalid) {
         let parser = try Parser()
         try parser.set(CURLUPART_URL, base.text, CURLU_PATH_AS_IS)
-        try parser.set(CURLUPART_URL, location, CURLU_URLENCODE | CURLU_ALLOW_SPACE)
+        // An empty reference, and one that is a fragment, mean the base itself (RFC 3986 §5.2.2), query included;
+        // libcurl 7.88 refuses the first and drops the query for the second.
+        if let first = location.first, first != UInt8(ascii: "#") {
+            // A fragment is for the user, and a `?` in it is no query.
+            let reference = location.prefix { $0 != UInt8(ascii: "#") } + [0]
+            try parser.set(CURLUPART_URL, Array(reference), CURLU_URLENCODE | CURLU_ALLOW_SPACE)
+        }
         self = try parser.url()
     }
 
@@ -62,9 +68,17 @@ struct OriginURL: Hashable {
         }
 
         func set(_ part: CURLUPart, _ text: String, _ flags: Int32) throws(Invalid) {
+            try set(part, Array(text.utf8) + [0], flags)
+        }
+
+        /// - Parameter bytes: end with a NUL.
+        func set(_ part: CURLUPart, _ bytes: [UInt8], _ flags: Int32) throws(Invalid) {
             // A scheme that libcurl does not know is parsed all the same, to be refused by its name.
             let flags = UInt32(flags | CURLU_DISALLOW_USER | CURLU_NON_SUPPORT_SCHEME)
-            try Self.check(curl_url_set(handle, part, text, flags))
+            let code = bytes.withUnsafeBytes { bytes in
+                curl_url_set(handle, part, bytes.assumingMemoryBound(to: CChar.self).baseAddress, flags)
+            }
+            try Self.check(code)
         }
 
         func url() throws(Invalid) -> OriginURL {

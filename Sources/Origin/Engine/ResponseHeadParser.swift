@@ -17,6 +17,12 @@ struct ResponseHeadParser {
         /// Whether there is a transfer coding, which then is chunked.
         var isChunked = false
 
+        /// Whether the origin authenticates connections, not requests.
+        var authenticatesConnection: Bool {
+            fields[values: .wwwAuthenticate].contains(where: ConnectionCredentials.areNamed)
+                || fields[HTTPField.Name("Persistent-Auth")!] != nil
+        }
+
         /// RFC 9110 §6.4.1, for a response to GET.
         var allowsBody: Bool { status >= 200 && status != 204 && status != 304 }
     }
@@ -47,7 +53,7 @@ struct ResponseHeadParser {
     }
 
     /// Takes the next line, with its line end, and returns the head that it completes. Lines after a final head are
-    /// trailers, which nobody asked for: they are ignored (RFC 9110 §6.5). Throws ``Malformed``.
+    /// trailers of HTTP/2, which are ignored (RFC 9110 §6.5); those of chunks are in the body. Throws ``Malformed``.
     mutating func consume(_ line: UnsafeRawBufferPointer) throws(Malformed) -> Head? {
         var line = line[...]
         if line.last == 0x0a { line.removeLast() }
@@ -153,6 +159,10 @@ struct ResponseHeadParser {
 
     private func checkFraming() throws(Malformed) {
         guard head.isChunked else { return }
+        // RFC 9112 §6.1: the framing is then taken for faulty.
+        guard head.version != "1.0" else {
+            throw Malformed(reason: "it is HTTP/1.0 and has a transfer coding")
+        }
         // RFC 9112 §6.3: it "might indicate an attempt to perform request smuggling or response splitting".
         guard head.contentLength == nil else {
             throw Malformed(reason: "there are both Content-Length and Transfer-Encoding")

@@ -5,10 +5,10 @@ extension Transfer {
     ///
     /// The user data is not retained: the loop keeps the transfer as long as its handle is in use.
     func configure(
-        _ handle: EasyHandle, _ configuration: OriginClient.Configuration, sockets: ConnectionSockets,
+        _ handle: EasyHandle, _ configuration: OriginClient.Configuration, connections: OriginConnections,
         ftpSockets: FTPSockets
     ) {
-        self.sockets = sockets
+        self.connections = connections
         let this = Unmanaged.passUnretained(self).toOpaque()
         handle.set(CURLOPT_URL, url.text)
         if !isFTP { configureRequest(handle, configuration) }

@@ -4,8 +4,9 @@ import CCurl
 extension Transfer {
     /// What a try came to.
     enum Outcome {
-        case redirect(String)
-        /// Nothing was sent, because a connection that was there is not good for it: the same once more, on another.
+        /// Where to, byte for byte.
+        case redirect([UInt8])
+        /// A connection that was there already was not good for the request: once more, on another.
         case again
         /// `isEarly`: no byte of an answer had come, and nothing happens twice when the request is sent again.
         case failed(OriginError, isEarly: Bool)
@@ -16,7 +17,12 @@ extension Transfer {
     func outcome(of code: CURLcode) -> Outcome {
         let isRepeatable = request.method.isIdempotent && request.body?.isUntouched != false
         let isEarly = phase == .connecting || (phase == .waiting && isRepeatable)
-        if hasLeftover { return .again }
+        if isUncleanReuse { return .again }
+        // The bytes that came belong to no answer of this request: the tail of the answer before, as a rule.
+        if isReuse, !isFTP, !hasHead, phase == .receiving || code == CURLE_UNSUPPORTED_PROTOCOL, isRepeatable {
+            needsOwnConnection = true
+            return .again
+        }
         if let failure { return .failed(OriginError(failure), isEarly: false) }
         // The head said where to go on; what became of the body does not matter.
         if let redirection { return .redirect(redirection) }
@@ -42,6 +48,9 @@ extension Transfer {
         }
         guard let answer else {
             return .failed(OriginError(.malformedResponse("there is no final response")), isEarly: false)
+        }
+        guard answer.framing != .chunked || chunks?.isComplete == true else {
+            return .failed(OriginError(.malformedResponse("the body ends before its last chunk")), isEarly: false)
         }
         do throws(ContentCodingError) {
             try decoding?.finish()

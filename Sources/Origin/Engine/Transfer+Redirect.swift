@@ -5,7 +5,7 @@ extension Transfer {
     ///
     /// Redirects are followed here and not by libcurl: so each hop's scheme and credentials are checked in our words,
     /// the address rules by host name see the hop's own host, and the receiver gets the final answer only.
-    func follow(_ location: String, _ configuration: OriginClient.Configuration) throws(OriginError) {
+    func follow(_ location: [UInt8], _ configuration: OriginClient.Configuration) throws(OriginError) {
         guard redirectCount < configuration.maxRedirects else {
             throw OriginError(.tooManyRedirects(limit: configuration.maxRedirects))
         }

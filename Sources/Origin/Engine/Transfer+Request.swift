@@ -4,7 +4,10 @@ import HTTPTypes
 extension Transfer {
     /// Whether its current hop sets no option but the URL, the target and the fields, over HTTP/1.1: after it the
     /// handle is good for another request.
-    var isPlain: Bool { url.scheme == "http" && request.method == .get && request.body == nil && !needsOwnConnection }
+    var isPlain: Bool {
+        url.scheme == "http" && request.method == .get && request.body == nil && !needsOwnConnection
+            && !request.mayBeRedirected
+    }
 
     /// The options of an HTTP request: its method, target, fields and body.
     func configureRequest(_ handle: EasyHandle, _ configuration: OriginClient.Configuration) {
@@ -18,7 +21,9 @@ extension Transfer {
             handle.set(CURLOPT_USERAGENT, configuration.userAgent)
             // As a field like any other: CURLOPT_ACCEPT_ENCODING would let libcurl decode (see `ContentDecoder`).
             if request.decodesContent && fields[.acceptEncoding] == nil {
-                fields[.acceptEncoding] = ContentCoding.accepted
+                // A file that is compressed itself is asked for as it is.
+                let isCompressed = CompressedFile.coding(ofURL: url.text) != nil
+                fields[.acceptEncoding] = isCompressed ? "identity" : ContentCoding.accepted
             }
         } else if fields[.accept] == nil {
             unaided.append(.accept)
@@ -31,12 +36,18 @@ extension Transfer {
             handle.set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
         }
         if needsOwnConnection { handle.set(CURLOPT_FRESH_CONNECT, 1) }
+        if request.isForOneConnection {
+            // A connection of HTTP/2 would be shared, and does not take such credentials (RFC 7540 §9.2).
+            handle.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
+            closeAfterwards(handle)
+        }
         if request.body != nil || !request.method.isIdempotent {
             // When a connection that is used again turns out to be closed, libcurl sends the request once more by
             // itself, also one that must not be, and of a body only the part that it had not read yet.
             handle.set(CURLOPT_FRESH_CONNECT, 1)
-            handle.set(CURLOPT_FORBID_REUSE, 1)
+            closeAfterwards(handle)
         }
+        if request.mayBeRedirected { configureCookies(handle, &fields) }
         handle.setFields(fields, unaided: unaided)
     }
 

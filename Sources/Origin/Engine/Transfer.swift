@@ -48,32 +48,45 @@ final class Transfer {
     var retryAt: Instant?
     var handle: EasyHandle?
     var ftpSockets: FTPSockets?
-    var sockets: ConnectionSockets?
-    private(set) var byteCount: Int64 = 0
+    var connections: OriginConnections?
+    /// The cookies that the hops so far have set, as libcurl keeps them (see `Transfer+Cookies`).
+    var cookies: [String] = []
+    var byteCount: Int64 = 0
     private(set) var answer: OriginHead?
     /// From the first byte of the answer's body on.
-    private(set) var decoding: ContentDecoding?
+    var decoding: ContentDecoding?
 
     // The current try; `begin` resets it.
     private(set) var phase = Phase.idle
-    private(set) var lastProgress: Instant
+    var lastProgress: Instant
     /// Whether libcurl was told to pause, because a body is held back or more of the request's is awaited: who waits
     /// for whom is then not for the origin to end.
-    private(set) var isHolding = false
+    var isHolding = false
     private var parser = ResponseHeadParser(allowsHTTP2: false)
-    /// Where the answer that is being received redirects to.
-    private(set) var redirection: String?
-    private var redirectBodyLeft = 0
+    /// The framing of the answer's body, when it comes in chunks.
+    var chunks: ChunkedBody?
+    /// How many bytes of the piece that libcurl holds were read already.
+    var heldCount = 0
+    /// Where the answer that is being received redirects to, byte for byte.
+    private(set) var redirection: [UInt8]?
+    var redirectBodyLeft = 0
     /// The sockets that were opened since the try began, or since its request went out.
     private(set) var opened: [curl_socket_t] = []
+    /// The connection that carries the try; `nil` before it is known, and for FTP.
+    private(set) var connection: OriginConnection?
+    /// The other end of FTP's control connection.
+    private var controlAddress: IPAddress?
     private(set) var refusal: String?
+    /// Whether the try went out over a connection that was there already.
+    private(set) var isReuse = false
     /// Whether the refused address is that of a connection that was there already.
     private(set) var isRefusedReuse = false
-    /// Whether the connection that was to be used again had more to say about the request before: that would be taken
-    /// for the answer to this one, and libcurl 7.88 does not look. With TLS there may be input that is no answer.
-    private(set) var hasLeftover = false
+    /// Whether the connection that was to be used again is not clean (see ``OriginConnection/isClean``).
+    private(set) var isUncleanReuse = false
+    /// Whether any line of an answer's head was one.
+    private(set) var hasHead = false
     /// What was found wrong in a callback, which then stopped libcurl.
-    private(set) var failure: OriginError.Kind?
+    var failure: OriginError.Kind?
 
     init(
         control: OriginTransfer, request: OriginRequest, receiver: any OriginReceiver, url: OriginURL,
@@ -87,6 +100,8 @@ final class Transfer {
         requestTarget = request.requestTarget
         policy = request.addressPolicy ?? configuration.addressPolicy
         ownSockets = configuration.ownSockets
+        // The origin would take the requests that follow on the connection for those of this caller.
+        needsOwnConnection = request.isForOneConnection
         timeLeft = configuration.totalTimeout
         stallTimeout = configuration.stallTimeout
         self.timer = timer
@@ -96,6 +111,7 @@ final class Transfer {
     }
 
     var id: UInt64 { control.id }
+    var now: Instant { timer.now }
     var isFTP: Bool { url.scheme == "ftp" }
 
     /// A new try, or hop, begins.
@@ -104,12 +120,18 @@ final class Transfer {
         lastProgress = timer.now
         isHolding = false
         parser = ResponseHeadParser(allowsHTTP2: url.scheme == "https")
+        chunks = nil
+        heldCount = 0
         redirection = nil
         redirectBodyLeft = 65_536
         opened = []
+        connection = nil
+        controlAddress = nil
         refusal = nil
+        isReuse = false
         isRefusedReuse = false
-        hasLeftover = false
+        isUncleanReuse = false
+        hasHead = false
         failure = nil
     }
 
@@ -130,9 +152,12 @@ final class Transfer {
         // sin_port and sin6_port are at the same place.
         let port = UInt16(bigEndian: UnsafeRawPointer(target).loadUnaligned(fromByteOffset: 2, as: UInt16.self))
         // FTP asks on its first connection, and has its data come by the next.
-        let use: AddressPolicy.Use = isFTP && phase != .connecting ? .data(controlPort: url.port) : .request
+        let isData = isFTP && phase != .connecting
+        let use: AddressPolicy.Use = isData ? .data(controlPort: url.port) : .request
         let reason =
-            ownSockets.refusal(of: ip, port: port) ?? policy.refusal(of: ip, port: port, host: url.host, for: use)
+            isData && ip != controlAddress
+            ? "the data connection has another address than the control connection"
+            : ownSockets.refusal(of: ip, port: port) ?? policy.refusal(of: ip, port: port, host: url.host, for: use)
         if let reason {
             refusal = refusal ?? reason
             return CURL_SOCKET_BAD
@@ -158,15 +183,17 @@ final class Transfer {
         lastProgress = timer.now
         // The limit for a stall begins to count, and may end before anything that was noted.
         timer.note(lastProgress + stallTimeout)
-        let isReuse = opened.isEmpty
-        let ends = ConnectionSockets.Ends(address: address, port: port, localPort: localPort)
-        if url.scheme == "http" {
-            if isReuse {
-                hasLeftover = sockets?.hasInput(ends) == true
-                if hasLeftover { return false }
-            } else {
-                sockets?.opened(opened, ends)
-            }
+        isReuse = opened.isEmpty
+        if isFTP {
+            controlAddress = IPAddress(address)
+        } else {
+            let ends = OriginConnections.Ends(address: address, port: port, localPort: localPort)
+            connection =
+                isReuse
+                ? connections?.connection(ends)
+                : connections?.opened(opened, ends, isSecure: url.scheme == "https")
+            isUncleanReuse = isReuse && connection?.isClean != true
+            if isUncleanReuse { return false }
         }
         opened = []
         refusal = request.addressPolicy.flatMap { policy in
@@ -182,49 +209,15 @@ final class Transfer {
         lastProgress = timer.now
         guard !isFTP else { return true }
         phase = .receiving
+        connection?.count(line.count)
         do throws(ResponseHeadParser.Malformed) {
-            return try parser.consume(line).map(receive) ?? true
+            let head = try parser.consume(line)
+            hasHead = true
+            return head.map(receive) ?? true
         } catch {
             failure = .malformedResponse(error.reason)
             return false
         }
-    }
-
-    /// What becomes of a piece of the body.
-    enum Reception {
-        case taken
-        /// libcurl keeps the piece, and brings it again when it is told to go on.
-        case held
-        case failed
-    }
-
-    /// A piece of the body.
-    func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Reception {
-        lastProgress = timer.now
-        if redirection != nil {
-            // Reading a little lets the connection be used again; a long body costs more than a new connection.
-            redirectBodyLeft -= bytes.count
-            return redirectBodyLeft >= 0 ? .taken : .failed
-        }
-        if isFTP && answer == nil && !answerFTP() { return .failed }
-        if bytes.isEmpty { return .taken }
-        if control.isPaused {
-            isHolding = true
-            return .held
-        }
-        do {
-            let decoding = try decoding ?? makeDecoding()
-            self.decoding = decoding
-            try decoding.decode(bytes, into: deliver)
-            return .taken
-        } catch let error as ContentCodingError {
-            failure = .contentCoding(error.reason)
-        } catch is ContentDecoding.TooLong {
-            failure = .tooLarge(limit: request.sizeLimit)
-        } catch {
-            failure = .receiver(error)
-        }
-        return .failed
     }
 
     /// libcurl can send more of the request's body.
@@ -248,29 +241,20 @@ final class Transfer {
         return curl_easy_pause(handle.pointer, CURLPAUSE_CONT)
     }
 
-    private func makeDecoding() throws -> ContentDecoding {
-        let codings = request.decodesContent ? ContentCoding.names(in: answer?.fields ?? [:]) : []
-        return try ContentDecoding(names: codings, sizeLimit: request.sizeLimit)
-    }
-
-    private func deliver(_ bytes: UnsafeRawBufferPointer) throws {
-        byteCount += Int64(bytes.count)
-        guard byteCount <= request.sizeLimit else { throw ContentDecoding.TooLong() }
-        try receiver.originDidSend(bytes)
-    }
-
     private func receive(_ head: ResponseHeadParser.Head) -> Bool {
         guard head.status >= 200 else {
             if head.status != 100 { receiver.originDidAnswerInterim(originHead(head)) }
             return true
         }
+        closeWhereUnclean(head)
+        if head.isChunked { chunks = ChunkedBody() }
         if head.status >= 300, let body = request.body {
             // The origin does not want the rest, if there is any (RFC 9110 §10.1.1, RFC 9112 §9.5).
             body.close()
             if isHolding { control.wake() }
         }
         if request.mayBeRedirected, [301, 302, 303, 307, 308].contains(head.status) {
-            let locations = Set(head.fields[values: .location])
+            let locations = Set(head.fields[fields: .location].map { $0.withUnsafeBytesOfValue(Array.init) })
             guard locations.count < 2 else {
                 failure = .redirectInvalid("there are two Location fields that differ")
                 return false
@@ -281,8 +265,30 @@ final class Transfer {
         return deliver(originHead(head))
     }
 
+    /// Has libcurl close the connection behind an answer after which more may come, or that is not for the next caller.
+    private func closeWhereUnclean(_ head: ResponseHeadParser.Head) {
+        if head.version == "2" {
+            connection?.isMultiplexed = true
+            return
+        }
+        let hasContent = head.allowsBody && request.method != .head && (head.isChunked || head.contentLength != 0)
+        // Many servers answer HEAD with the body of GET, which comes at some time. Over TLS the bytes of a body that
+        // nobody expected cannot be counted.
+        let mayHaveMore = request.method == .head || (!hasContent && url.scheme == "https")
+        if mayHaveMore || head.authenticatesConnection { closeAfterwards() }
+    }
+
+    /// Has libcurl close the connection when the answer is complete.
+    func closeAfterwards() {
+        if let handle { closeAfterwards(handle) }
+    }
+
+    func closeAfterwards(_ handle: EasyHandle) {
+        handle.set(CURLOPT_FORBID_REUSE, 1)
+    }
+
     private func originHead(_ head: ResponseHeadParser.Head) -> OriginHead {
-        let isLengthTold = !request.decodesContent || ContentCoding.names(in: head.fields).isEmpty
+        let isLengthTold = codings(of: head.fields).isEmpty
         let hasBody = head.allowsBody && request.method != .head
         let framing: OriginFraming =
             if !hasBody { .noBody } else if head.version == "2" { .stream } else if head.isChunked {

@@ -21,7 +21,7 @@ final class TransferLoop {
     private var hasFreedPlace = false
     private let timer: LoopTimer
     private let answered = AnsweredTransfers()
-    private let sockets = ConnectionSockets()
+    private let connections = OriginConnections()
     private let ftpSockets = FTPSockets()
 
     init(
@@ -127,7 +127,7 @@ final class TransferLoop {
     private func tryOnce(_ transfer: Transfer) {
         transfer.retryAt = nil
         let handle = idleHandles.take()
-        transfer.configure(handle, configuration, sockets: sockets, ftpSockets: ftpSockets)
+        transfer.configure(handle, configuration, connections: connections, ftpSockets: ftpSockets)
         transfer.begin()
         active[handle.pointer] = transfer
         let code = curl_multi_add_handle(multi, handle.pointer)
@@ -148,6 +148,7 @@ final class TransferLoop {
         for (transfer, code) in done {
             let outcome = transfer.outcome(of: code)
             let handle = transfer.handle
+            if case .redirect = outcome { transfer.keepCookies() }
             release(transfer)
             if case .complete = outcome, transfer.isPlain, let handle { idleHandles.keep(handle) }
             goOn(transfer, outcome)
@@ -170,7 +171,7 @@ final class TransferLoop {
         }
     }
 
-    private func redirect(_ transfer: Transfer, to location: String) {
+    private func redirect(_ transfer: Transfer, to location: [UInt8]) {
         let previous = transfer.url.origin
         do {
             try transfer.follow(location, configuration)
@@ -252,6 +253,7 @@ final class TransferLoop {
         }
         if transfer.retryAt != nil { return tryOnce(transfer) }
         if let location = transfer.redirection {
+            transfer.keepCookies()
             release(transfer)
             return redirect(transfer, to: location)
         }

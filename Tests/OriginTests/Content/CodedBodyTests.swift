@@ -96,7 +96,7 @@ import Testing
         "a body whose coding is damaged, unknown, one of too many or followed by something is error 61",
         arguments: [
             ("gzip", Array("this is no gzip".utf8), "it is not valid gzip: incorrect header check"),
-            ("x-unknown", [1, 2, 3], "its content coding \"x-unknown\" is not known"),
+            ("xz", [1, 2, 3], "its content coding \"xz\" is not known"),
             ("br, br, br", [1], "it has more than 2 content codings"),
             ("br", [0x3b, 0x3b], "it goes on after the end of its br stream"),
         ])
@@ -142,5 +142,64 @@ import Testing
             return
         }
         #expect(thrown is Collector.Refusal)
+    }
+
+    @Test(
+        "names in Content-Encoding that are no coding are ignored",
+        arguments: [
+            "identity", "aws-chunked", "UTF-8", "utf8", "none", "binary", "8bit", "text/html", "iso-8859-1", ",",
+            "null",
+        ])
+    func noCoding(name: String) async throws {
+        let origin = try serving(Array("hello".utf8), coding: name)
+        let collector = try await OriginClient(configuration: .local).get(origin.url())
+        #expect(collector.text == "hello")
+        #expect(collector.head?.declaredLength == 5)
+        let coded = try serving(Self.hello["gzip"]!, coding: "gzip, \(name)")
+        #expect(try await OriginClient(configuration: .local).get(coded.url()).text == "hello")
+    }
+
+    /// The file, its media type, the coding that its server says, and whether the body stays as it is.
+    @Test(
+        "a file that is compressed itself stays as it is, and its transfer is decoded",
+        arguments: [
+            ("/a.tar.gz", "application/x-tar", "gzip", true), ("/a.tar.gz", "application/x-gzip", "x-gzip", true),
+            ("/b.TGZ?x=y.html", "application/octet-stream", "gzip", true),
+            ("/c.json.gz", "application/json", "gzip", true),
+            ("/get?f=1", "application/gzip", "gzip", true), ("/get", "Application/X-GZIP; a=b", "gzip", true),
+            ("/d.tar.zst", "application/octet-stream", "zstd", true), ("/e.js.br", "text/javascript", "br", true),
+            ("/f", "application/zstd", "zstd", true), ("/g.tar", "application/x-tar", "gzip", false),
+            ("/h.gz/page", "text/html", "gzip", false), ("/i?name=x.gz", "text/plain", "gzip", false),
+            ("/j.svgz", "image/svg+xml", "gzip", false), ("/k.gz", "application/gzip", "br", false),
+        ])
+    func compressedFile(path: String, type: String, coding: String, stays: Bool) async throws {
+        let body = Self.hello[coding == "x-gzip" ? "gzip" : coding]!
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.respond(fields: [.contentType: type, .contentEncoding: coding], body: body)
+        }
+        let collector = try await OriginClient(configuration: .local).get(origin.url(path))
+        #expect(collector.body == (stays ? body : Array("hello".utf8)))
+        #expect(collector.head?.declaredLength == (stays ? Int64(body.count) : nil))
+        let name = path.prefix { $0 != "?" }.lowercased()
+        let isTold = [".gz", ".tgz", ".zst", ".br"].contains { name.hasSuffix($0) }
+        #expect(origin.requests[0]["Accept-Encoding"] == (isTold ? "identity" : "gzip, br, zstd"))
+    }
+
+    @Test(
+        "a file whose suggested name is that of a compressed one stays as it is; the coding of its transfer is undone")
+    func compressedByName() async throws {
+        let gzip = Self.hello["gzip"]!
+        let origin = try ScriptedOrigin { request, connection in
+            let isTwice = request.target == "/twice"
+            try connection.respond(
+                fields: [
+                    .contentDisposition: "attachment; filename=\"a.tar.gz\"",
+                    .contentEncoding: isTwice ? "gzip, zstd" : "gzip",
+                ],
+                body: isTwice ? Coded.zstd(gzip) : gzip)
+        }
+        let client = OriginClient(configuration: .local)
+        #expect(try await client.get(origin.url("/once")).body == gzip)
+        #expect(try await client.get(origin.url("/twice")).body == gzip)
     }
 }

@@ -1,0 +1,91 @@
+/// The file name that a server suggests by `Content-Disposition` (RFC 6266).
+public struct ContentDisposition: Equatable, Sendable {
+    /// The name, without directories; `nil` when there is none, or nothing of it is a name.
+    ///
+    /// `filename*` (RFC 8187) comes before `filename` (RFC 6266 §4.3). What stands before a slash or backslash is left
+    /// out, and so are control characters (§4.3: the name is only a suggestion, and must not lead elsewhere).
+    public let fileName: String?
+
+    /// Reads a field's value. A value that follows no grammar has no file name.
+    public init(_ value: String) {
+        var plain: String?
+        var extended: String?
+        var rest = value.utf8.drop { $0 != UInt8(ascii: ";") }
+        while !rest.isEmpty {
+            rest = rest.dropFirst().drop { Self.isSpace($0) || $0 == UInt8(ascii: ";") }
+            let name = rest.prefix { $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: ";") }
+            rest = rest[name.endIndex...]
+            guard rest.first == UInt8(ascii: "=") else { continue }
+            rest = rest.dropFirst().drop(while: Self.isSpace)
+            let text = Self.takeValue(&rest)
+            switch String(decoding: name.filter { !Self.isSpace($0) }, as: UTF8.self).lowercased() {
+            case "filename": plain = plain ?? String(decoding: text, as: UTF8.self)
+            case "filename*": extended = extended ?? Self.decodeExtended(text)
+            default: break
+            }
+        }
+        fileName = (extended ?? plain).flatMap(Self.lastComponent)
+    }
+
+    /// A token or a quoted string, up to the next `;`.
+    private static func takeValue(_ rest: inout Substring.UTF8View) -> [UInt8] {
+        guard rest.first == UInt8(ascii: "\"") else {
+            let token = rest.prefix { $0 != UInt8(ascii: ";") }
+            rest = rest[token.endIndex...]
+            return Array(token.reversed().drop(while: isSpace).reversed())
+        }
+        var text: [UInt8] = []
+        rest = rest.dropFirst()
+        while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
+            // Some servers write Windows paths without escaping their backslashes; the last component is the same.
+            if byte == UInt8(ascii: "\\"), let escaped = rest.popFirst() {
+                text.append(escaped)
+            } else {
+                text.append(byte)
+            }
+        }
+        rest = rest.drop { $0 != UInt8(ascii: ";") }
+        return text
+    }
+
+    /// `UTF-8''na%C3%AFve.txt`; `nil` for other character sets than UTF-8 and ISO-8859-1, and for wrong escapes.
+    private static func decodeExtended(_ text: [UInt8]) -> String? {
+        let parts = text.split(separator: UInt8(ascii: "'"), maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3 else { return nil }
+        var bytes: [UInt8] = []
+        var rest = parts[2]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let high = rest.popFirst()?.hexDigitValue, let low = rest.popFirst()?.hexDigitValue else {
+                return nil
+            }
+            bytes.append(high << 4 | low)
+        }
+        switch String(decoding: parts[0], as: UTF8.self).lowercased() {
+        case "utf-8": return String(validating: bytes, as: UTF8.self)
+        case "iso-8859-1":
+            var scalars = String.UnicodeScalarView()
+            for byte in bytes { scalars.append(Unicode.Scalar(byte)) }
+            return String(scalars)
+        default: return nil
+        }
+    }
+
+    private static func lastComponent(_ name: String) -> String? {
+        let component = name.unicodeScalars
+            .split(omittingEmptySubsequences: false) { $0 == "/" || $0 == "\\" }.last
+            .map { String(String.UnicodeScalarView($0.filter { !isControl($0) })) }
+        guard let component, !component.isEmpty, component != ".", component != ".." else { return nil }
+        return component
+    }
+
+    /// Control characters, and those that turn the direction of the text around a name.
+    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.generalCategory == .control || scalar.properties.isBidiControl
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+}

@@ -1,0 +1,17 @@
+// Bytes as the grammar of HTTP fields sees them.
+
+extension UInt8 {
+    /// Whether the byte may stand in a token, such as a field's name (RFC 9110 §5.6.2).
+    @inlinable
+    public var isTokenCharacter: Bool {
+        switch self {
+        case 0x30...0x39, 0x41...0x5a, 0x61...0x7a: true
+        case 0x21, 0x23...0x27, 0x2a, 0x2b, 0x2d, 0x2e, 0x5e, 0x5f, 0x60, 0x7c, 0x7e: true
+        default: false
+        }
+    }
+
+    /// Whether a field's value may have the byte (RFC 9110 §5.5): visible ASCII, space, tab and bytes from 0x80 on.
+    @inlinable
+    public var isFieldContent: Bool { self == 0x09 || (self >= 0x20 && self != 0x7f) }
+}

@@ -1,0 +1,197 @@
+import HTTPTypes
+import TestSupport
+import Testing
+
+@testable import Origin
+
+/// Whether a connection, or one of libcurl's handles, may serve another request after an answer (RFC 9112 §6.3).
+@Suite struct ReuseTests {
+    private static let wrong = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nwrong"
+    private let client = OriginClient(configuration: .local { $0.threads = 1 })
+
+    /// `/good` is answered with `right`; any other path with `answer`, and then with `late`, once the gate is open.
+    private func origin(_ answer: String, late: String = "", after gate: Gate? = nil) throws -> ScriptedOrigin {
+        try ScriptedOrigin { request, connection in
+            if request.target == "/good" { return try connection.respond(body: "right") }
+            try connection.send(answer)
+            if let gate {
+                try gate.waitBlocking()
+                try connection.send(late)
+            }
+        }
+    }
+
+    @Test("a folded first field line on a reused connection is refused and reads no field of the answer before")
+    func foldedFirstLine() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            switch request.target {
+            case "/good":
+                try connection.send(
+                    "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nX-Last: \(String(repeating: "v", count: 40))\r\n\r\ngood")
+            case "/interim": try connection.send("HTTP/1.1 103 Early Hints\r\n folded: first\r\n\r\n")
+            default: try connection.send("HTTP/1.1 200 OK\r\n folded: first\r\nContent-Length: 3\r\n\r\nbad")
+            }
+        }
+        for _ in 0..<30 {
+            for path in ["/bad", "/interim"] {
+                #expect(try await client.get(origin.url("/good")).text == "good")
+                let error = try await client.failure(origin.url(path))
+                guard case .malformedResponse = error.kind else {
+                    Issue.record("\(error.kind)")
+                    return
+                }
+            }
+        }
+    }
+
+    @Test("libcurl's handles are reused only where no pointer of one answer survives into the next")
+    func versions() {
+        // curl issue 11101: from 7.83.0, which brought curl_easy_header, to 8.1.0.
+        for version in [0x075300, 0x075801, 0x080000, 0x080100] as [UInt32] {
+            #expect(!LibcurlVersion.canReuseHandles(version: version, keepsFields: true))
+            #expect(LibcurlVersion.canReuseHandles(version: version, keepsFields: false))
+        }
+        for version in [0x075200, 0x075202, 0x080101, 0x080e00] as [UInt32] {
+            #expect(LibcurlVersion.canReuseHandles(version: version, keepsFields: true))
+        }
+    }
+
+    @Test(
+        "bytes behind an answer are never the answer to the next request, and its connection is closed",
+        arguments: [
+            "HTTP/1.1 204 No Content\r\n\r\n", "HTTP/1.1 304 Not Modified\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+            "HTTP/1.1 302 Found\r\nLocation: /good\r\nContent-Length: 0\r\n\r\n",
+        ])
+    func excess(answer: String) async throws {
+        let origin = try origin(answer + Self.wrong)
+        for _ in 0..<3 {
+            let collector = try await client.get(origin.url("/x"))
+            #expect(["", "ok", "right"].contains(collector.text))
+            #expect(try await client.get(origin.url("/good")).text == "right")
+        }
+        let connections = origin.requests.filter { $0.target == "/x" }.map(\.connection)
+        #expect(Set(connections).count == connections.count)
+    }
+
+    @Test(
+        "bytes that come after an answer, while its connection waits, close the connection",
+        arguments: [
+            "HTTP/1.1 204 No Content\r\n\r\n", "HTTP/1.1 304 Not Modified\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+        ], [Self.wrong, "\r\n", "x"])
+    func lateBytes(answer: String, late: String) async throws {
+        let (gate, sent) = (Gate("late bytes"), Gate("late bytes are sent"))
+        let origin = try ScriptedOrigin { request, connection in
+            if request.target == "/good" { return try connection.respond(body: "right") }
+            try connection.send(answer)
+            try gate.waitBlocking()
+            try connection.send(late)
+            sent.open()
+        }
+        try await client.get(origin.url("/x"))
+        gate.open()
+        try await sent.wait()
+        #expect(try await client.get(origin.url("/good")).text == "right")
+        #expect(origin.connectionCount == 2)
+    }
+
+    @Test(
+        "a reused connection that begins without a status line is replaced, and the request is sent again",
+        arguments: ["<html>what HEAD should not have</html>", "\r\n", "\u{0}", "HTTP/1.1 2xx\r\n\r\n"])
+    func noStatusLine(tail: String) async throws {
+        // The tail comes when the next request is there already, so that nothing can be seen before.
+        let origin = try ScriptedOrigin { request, connection in
+            if request.connection == 0, request.target == "/good" { try connection.send(tail) }
+            try connection.respond(body: request.target)
+        }
+        try await client.get(origin.url("/first"))
+        #expect(try await client.get(origin.url("/good")).text == "/good")
+        #expect(origin.requests.map(\.connection) == [0, 0, 1])
+    }
+
+    @Test("a fresh connection that begins without a status line is an error, and is not asked again")
+    func freshWithoutStatusLine() async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.send("<html>no HTTP</html>")
+            connection.close()
+        }
+        guard case .malformedResponse = try await client.failure(origin.url("/x")).kind else {
+            Issue.record("it is no malformed response")
+            return
+        }
+        #expect(origin.requestCount == 1)
+    }
+
+    @Test("HEAD has a connection that is closed behind it; GET's is used again")
+    func head() async throws {
+        let origin = try origin("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
+        try await client.get(origin.url("/x")) { $0.method = .head }
+        for _ in 0..<3 { try await client.get(origin.url("/good")) }
+        #expect(origin.requests.map(\.connection) == [0, 1, 1, 1])
+    }
+
+    @Test("304, 204 and empty bodies of a clean connection leave it to the next request")
+    func clean() async throws {
+        let answers = [
+            "/204": "HTTP/1.1 204 No Content\r\n\r\n", "/304": "HTTP/1.1 304 Not Modified\r\nETag: \"a\"\r\n\r\n",
+            "/empty": "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+            "/chunked": "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n0\r\nX: y\r\n\r\n",
+            "/interim": "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na",
+            "/redirect": "HTTP/1.1 302 Found\r\nLocation: /204\r\nContent-Length: 3\r\n\r\nabc",
+        ]
+        let origin = try ScriptedOrigin { request, connection in try connection.send(answers[request.target]!) }
+        for path in answers.keys.sorted() + answers.keys.sorted() { try await client.get(origin.url(path)) }
+        #expect(origin.connectionCount == 1)
+    }
+
+    @Test("over TLS, an answer without a body closes an HTTP/1.1 connection, and one with a body does not")
+    func secure() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            try connection.respond(request.target == "/204" ? 204 : 200, body: request.target)
+        }
+        let front = try await TLSFront(originPort: origin.port, http2: false)
+        let client = OriginClient(
+            configuration: .local {
+                $0.threads = 1
+                $0.certificateAuthorityFile = front.authority.certificateFile
+                $0.addressPolicy = AddressPolicy(allowing: [try! AddressRule("localhost")])
+            })
+        for path in ["/a", "/b", "/204", "/c", "/d"] {
+            #expect(try await client.get(front.url(path)).head?.version == "1.1")
+        }
+        let connections = origin.requests.map { $0["X-Front-Connection"] }
+        #expect(connections[0] == connections[1] && connections[1] == connections[2])
+        #expect(connections[2] != connections[3] && connections[3] == connections[4])
+    }
+
+    @Test(
+        "a connection that NTLM or Negotiate authenticates carries no other request",
+        arguments: ["NTLM TYPE3", "Negotiate YII=", "negotiate x", "Kerberos x"])
+    func connectionCredentials(credentials: String) async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            try connection.respond(body: request["Authorization"] ?? "nobody")
+        }
+        for _ in 0..<2 {
+            try await client.get(origin.url("/good"))
+            try await client.get(origin.url("/x")) { $0.fields[.authorization] = credentials }
+        }
+        let own = origin.requests.filter { $0["Authorization"] != nil }.map(\.connection)
+        #expect(Set(own).count == 2)
+        #expect(Set(origin.requests.filter { $0["Authorization"] == nil }.map(\.connection)).isDisjoint(with: own))
+    }
+
+    @Test(
+        "a connection whose origin offers to authenticate it is closed behind the answer",
+        arguments: ["NTLM", "Negotiate", "Basic realm=\"a\", NTLM", "NTLM TlRMTVNTUAACAAAA"])
+    func connectionChallenge(challenge: String) async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.respond(401, fields: [.wwwAuthenticate: challenge])
+        }
+        for _ in 0..<2 { try await client.get(origin.url("/x")) }
+        #expect(origin.connectionCount == 2)
+    }
+}
