@@ -83,13 +83,13 @@ final class SoakFetcher {
         case .gone: return nil
         case .broken(let reason):
             // A body that breaks off must be seen to.
-            if ![.breaking, .short].contains(kind) { run.fail("\(what): \(reason)") }
+            if ![.breaking, .short, .misframed].contains(kind) { run.fail("\(what): \(reason)") }
             return nil
         case .value(let reply) where [200, 206].contains(reply.status): return reply
         case .value(let reply):
             let expected: Set<Int> =
                 switch kind {
-                case .breaking, .short, .reset, .endlessHead: [502]
+                case .breaking, .short, .reset, .endlessHead, .folded, .misframed: [502]
                 case .failing: [503]
                 default: []
                 }

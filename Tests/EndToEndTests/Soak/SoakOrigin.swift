@@ -10,12 +10,16 @@ final class SoakOrigin: Sendable {
     /// How a download is answered.
     enum Behaviour: CaseIterable, Sendable {
         case whole, chunked, slow, unchanged
+        /// A whole body, and behind it something that looks like another answer.
+        case trailing
         case short, reset, refusal, endlessHead
+        /// No HTTP that two readers understand alike.
+        case folded, misframed
         /// Half of the body, and then nothing.
         case stall
 
         /// Whether a body comes to its end.
-        var isGood: Bool { [.whole, .chunked, .slow, .unchanged].contains(self) }
+        var isGood: Bool { [.whole, .chunked, .slow, .unchanged, .trailing].contains(self) }
     }
 
     /// What a name's next download gets.
@@ -28,14 +32,17 @@ final class SoakOrigin: Sendable {
     enum Kind: String, CaseIterable, Sendable {
         case cacheable, varying, uncacheable, slow, streamed
         case breaking, short, failing, reset, endlessHead
+        /// Good answers, behind which something comes that is none: at once, or when the connection waits.
+        case trailing, late
+        case folded, misframed
 
         /// How many there are of it.
         var count: Int {
             switch self {
             case .cacheable: 60
             case .varying, .streamed: 10
-            case .uncacheable, .slow, .breaking, .failing: 5
-            case .short, .reset, .endlessHead: 2
+            case .uncacheable, .slow, .breaking, .failing, .trailing, .late: 5
+            case .short, .reset, .endlessHead, .folded, .misframed: 2
             }
         }
 
@@ -128,6 +135,9 @@ final class SoakOrigin: Sendable {
         case .whole, .unchanged: try connection.respond(fields: fields, body: SoakBody.make(name, plan.version))
         case .chunked: try sendChunks(SoakBody.make(name, plan.version), fields, connection)
         case .slow: try sendSlowly(SoakBody.make(name, plan.version), fields, connection, desk)
+        case .trailing: try sendWithTrail(SoakBody.make(name, plan.version), fields, connection)
+        case .folded: try sendFolded(connection)
+        case .misframed: try sendMisframed(SoakBody.make(name, plan.version), connection)
         case .short, .reset, .stall:
             let body = SoakBody.make(name, plan.version)
             try sendHalf(of: body, fields, connection)
@@ -171,10 +181,42 @@ final class SoakOrigin: Sendable {
         case .failing: try connection.respond(503, fields: [.cacheControl: "no-store"], body: "not now")
         case .reset: connection.reset()
         case .endlessHead: try sendEndlessHead(connection)
+        case .trailing: try sendWithTrail(body, fields, connection)
+        case .late:
+            try connection.respond(fields: fields, body: body)
+            try desk.pause(5)
+            try connection.send("\r\n<p>late</p>")
+        case .folded: try sendFolded(connection)
+        case .misframed: try sendMisframed(body, connection)
         }
     }
 
     // MARK: - Ways to answer
+
+    /// An answer, and in the same packet one for nobody.
+    private static func sendWithTrail(
+        _ body: [UInt8], _ fields: HTTPFields, _ connection: ScriptedOrigin.Connection
+    ) throws {
+        let trail = SoakBody.make("nobody", 1)
+        func answer(_ body: [UInt8]) -> [UInt8] {
+            let lines = fields.map { "\($0.name.rawName): \($0.value)\r\n" }.joined()
+            return Array("HTTP/1.1 200 OK\r\n\(lines)Content-Length: \(body.count)\r\n\r\n".utf8) + body
+        }
+        try connection.send(answer(body) + answer(trail))
+    }
+
+    /// A head whose first field line is folded.
+    private static func sendFolded(_ connection: ScriptedOrigin.Connection) throws {
+        try connection.send("HTTP/1.1 200 OK\r\n folded: first\r\nContent-Length: 2\r\n\r\n[]")
+    }
+
+    /// A chunk whose size is no number.
+    private static func sendMisframed(_ body: [UInt8], _ connection: ScriptedOrigin.Connection) throws {
+        try connection.startChunks(fields: [.cacheControl: "max-age=20"])
+        try connection.send("\(String(body.count, radix: 16))g\r\n")
+        try connection.send(body)
+        try connection.send("\r\n0\r\n\r\n")
+    }
 
     private static func sendHalf(
         of body: [UInt8], _ fields: HTTPFields, _ connection: ScriptedOrigin.Connection

@@ -43,7 +43,10 @@ extension SoakOwner {
     }
 
     private func randomBehaviour() -> SoakOrigin.Behaviour {
-        switch random.next() % 20 {
+        switch random.next() % 24 {
+        case 20...21: .trailing
+        case 22: .folded
+        case 23: .misframed
         case 0: .short
         case 1: .reset
         case 2: .refusal
