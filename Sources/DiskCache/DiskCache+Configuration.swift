@@ -38,6 +38,10 @@ extension DiskCache {
         public var memoryLimit: Int = 256 << 20
         /// For how long an entry stays fresh when nobody says.
         public var defaultTTL: Duration = .seconds(604_800)
+        /// Whether the media type and `Last-Modified` are all that an answer with an entry's body says beside its
+        /// digest, so that the record in the slab is enough to make one. It is asked when an entry is read from the
+        /// index, and must not wait. Default: all but responses.
+        public var isAnsweredByRecord: @Sendable (Entry) -> Bool = { $0.kind != .response }
         /// Whether an index that cannot be read is set aside and the cache starts empty; otherwise opening it throws.
         public var setsAsideUnreadableIndex = true
 

@@ -242,8 +242,8 @@ extension DiskCache {
             guard let slot = row.slot else { return .found(nil) }
             switch try parts.slab.body(of: row.entry, in: slot, mayWait: mayWait) {
             case .found(let found):
-                // How the body of a response is encoded stands in the index alone.
-                return .found(found.map { (.bytes($0.bytes), $0.agrees && row.entry.kind != .response) })
+                return .found(
+                    found.map { (.bytes($0.bytes), $0.agrees && parts.configuration.isAnsweredByRecord(row.entry)) })
             case .onDisk: return .onDisk
             }
         }

@@ -1,5 +1,17 @@
 import DiskCache
+import HTTPTypes
 import Origin
+import Primitives
+
+extension OriginHead {
+    /// After how many seconds the origin may be asked again, as its 429 or 503 says by `Retry-After`; `nil` when it
+    /// does not, or says neither seconds nor a date (RFC 9110 §10.2.3). A date that has passed is 0.
+    func retryAfter(now: Timestamp) -> Int64? {
+        guard status == 429 || status == 503, let text = fields[values: .retryAfter].first else { return nil }
+        if let seconds = Int64(digits: text) { return seconds }
+        return Timestamp(httpDate: text, now: now).map { max(0, ($0.milliseconds - now.milliseconds + 999) / 1000) }
+    }
+}
 
 extension DownloadError {
     /// What the cache could not do.

@@ -5,7 +5,7 @@ extension DownloadError: CustomStringConvertible {
         case .schemeRefused(let scheme): "the scheme \"\(scheme)\" is not allowed; --schemes can add it"
         case .addressRefused(let rule):
             "the origin may not be asked: \(rule); see --allow-origin, --deny-origin and --origin-ports"
-        case .originStatus(let status): "the origin answered with status \(status)"
+        case .originStatus(let status, _): "the origin answered with status \(status)"
         case .transferFailed(_, let words), .timedOut(_, let words): words
         case .tooLarge(_, let limit): "the body is longer than \(limit) bytes, the most that an entry may have"
         case .cancelled: "the download was cancelled"

@@ -14,7 +14,7 @@ extension DownloadManager {
             "reason": .string(error.description), "seconds": .seconds(flight.elapsed),
         ]
         switch error {
-        case .originStatus(let status): metadata["originStatus"] = .number(status)
+        case .originStatus(let status, _): metadata["originStatus"] = .number(status)
         case .transferFailed(let code, _), .timedOut(let code, _), .tooLarge(let code, _):
             if code != 0 { metadata["curlCode"] = .number(code) }
         default: break

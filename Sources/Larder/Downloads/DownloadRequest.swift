@@ -32,6 +32,10 @@ public struct DownloadRequest: Sendable {
         self.fields = fields
     }
 
+    /// Whether the body is kept as the origin sends it, in its content codings: a caller who asks for codings wants
+    /// that.
+    var keepsCodings: Bool { fields.contains(.acceptEncoding) }
+
     /// Whether the origin would be asked the same: what the ``key`` is made of, without the chance of a collision.
     func isSameResource(as other: DownloadRequest) -> Bool {
         url == other.url && fields == other.fields

@@ -31,8 +31,9 @@ public enum DownloadError: Error, Hashable, Sendable {
     case schemeRefused(String)
     /// The origin's address is not among those allowed; in words that name the rule.
     case addressRefused(String)
-    /// The origin's final answer has a status outside 2xx.
-    case originStatus(Int)
+    /// The origin's final answer has a status outside 2xx. With 429 and 503, the seconds of its `Retry-After`; `nil`
+    /// without one.
+    case originStatus(Int, retryAfter: Int64?)
     /// The transfer broke, or its answer cannot be used: libcurl's code (0 when it has none) and words.
     case transferFailed(code: Int32, words: String)
     /// The body is longer than an entry may be: libcurl's code, the limit in bytes.

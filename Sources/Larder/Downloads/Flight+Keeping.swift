@@ -14,13 +14,13 @@ extension Flight {
             return
         }
         let now = tools.clock.now()
-        let record = OriginRecord(url: head.effectiveURL, fields: head.fields)
+        let record = OriginRecord(url: head.effectiveURL, fields: head.fields, isAsSent: request.keepsCodings)
         var metadata = EntryMetadata(ttl: lifetime(of: head.status, head.fields, now: now))
         metadata.fields = Self.bounded(record.text)
         metadata.status = head.status
-        metadata.contentType = Self.bounded(head.fields[.contentType])
-        metadata.etag = Self.bounded(head.fields[.eTag])
-        metadata.lastModified = Self.bounded(head.fields[.lastModified])
+        metadata.contentType = Self.bounded(head.fields[fields: .contentType].first?.text)
+        metadata.etag = Self.bounded(head.fields[fields: .eTag].first?.text)
+        metadata.lastModified = Self.bounded(head.fields[fields: .lastModified].first?.text)
         metadata.params = request.params?.text
         metadata.downloadStartDate = startDate
         metadata.downloadEndDate = now
@@ -39,21 +39,22 @@ extension Flight {
         // A redirect may lead elsewhere by now, to something that is older than what is held, but not the same; and a
         // 304 that names another version says nothing about the one that is held.
         let now = tools.clock.now()
-        let validators = Validators(etag: held.etag, lastModified: held.lastModified)
+        let validators = held.validators
         guard var record = OriginRecord(held.fields), record.url == head.effectiveURL,
             validators.areConfirmed(by: head.fields, madeAt: Self.madeAt(held), now: now)
         else {
             fetchWhole()
             return
         }
-        record.update(from: head.fields)
+        // A tag that names other bytes leaves the one that is stored in its place.
+        let keepsTag = !validators.mayBeReplaced(byTagOf: head.fields)
+        record.update(from: head.fields, keepsTag: keepsTag)
         var fields = record.freshness
         for name in [HTTPField.Name.date, .age] { fields[values: name] = head.fields[values: name] }
         var refresh = EntryRefresh(ttl: lifetime(of: held.status, fields, now: now))
         refresh.fields = Self.bounded(record.text)
-        // A tag that names other bytes leaves the one that is stored in its place.
-        refresh.etag = validators.mayBeReplaced(byTagOf: head.fields) ? Self.bounded(head.fields[.eTag]) : nil
-        refresh.lastModified = Self.bounded(head.fields[.lastModified])
+        refresh.etag = keepsTag ? nil : Self.bounded(head.fields[fields: .eTag].first?.text)
+        refresh.lastModified = Self.bounded(head.fields[fields: .lastModified].first?.text)
         refresh.downloadStartDate = startDate
         refresh.downloadEndDate = now
         refresh.pinned = request.pinned

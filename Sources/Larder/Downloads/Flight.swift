@@ -141,7 +141,7 @@ final class Flight: OriginReceiver, Sendable {
     ///
     /// - Parameter held: an entry past its expiry whose body is whole; its validators go along.
     func depart(held: Entry?) {
-        let validators = held.map { Validators(etag: $0.etag, lastModified: $0.lastModified) }
+        let validators = held?.validators
         var fields = request.fields
         for field in validators?.conditionalFields ?? [:] { fields.append(field) }
         let isConditional = validators?.isEmpty == false
@@ -157,6 +157,7 @@ final class Flight: OriginReceiver, Sendable {
         }
         var originRequest = OriginRequest(url: request.url.string)
         originRequest.fields = fields
+        originRequest.decodesContent = !request.keepsCodings
         originRequest.sizeLimit = tools.entryLimit
         originRequest.addressPolicy = tools.options.addressPolicy
         let transfer = tools.origin.fetch(originRequest, receiver: self)
@@ -177,7 +178,7 @@ final class Flight: OriginReceiver, Sendable {
         }
         if head.status == 304, isConditional { return }
         guard (200..<300).contains(head.status), head.status != 206 else {
-            throw DownloadError.originStatus(head.status)
+            throw DownloadError.originStatus(head.status, retryAfter: head.retryAfter(now: tools.clock.now()))
         }
         if let length = head.declaredLength { try reservation?.expect(length: length) }
     }

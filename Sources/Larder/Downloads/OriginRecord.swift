@@ -1,45 +1,110 @@
+import DiskCache
+import HTTPCaching
 import HTTPTypes
 import Primitives
 
 /// What an entry keeps of its origin's answer beside the metadata that every entry has: what a later 304 is compared
-/// with and completed by.
-struct OriginRecord {
+/// with and completed by, and what describes the body to those who get it.
+public struct OriginRecord: Sendable {
     /// The URL that answered, after redirects. A 304 from any other says nothing about the body that is held.
-    var url: String
-    /// The stored fields that freshness comes from, and that a 304 without them leaves as they are (RFC 9111 §3.2,
-    /// §4.3.4).
-    var freshness: HTTPFields
+    public var url: String
+    /// The stored fields, byte for byte. A 304 without them leaves them as they are (RFC 9111 §3.2, §4.3.4).
+    var fields: HTTPFields
 
-    private static let names: [HTTPField.Name] = [.cacheControl, .expires]
+    private static let freshnessNames: [HTTPField.Name] = [.cacheControl, .expires]
+    private static let names: [HTTPField.Name] =
+        freshnessNames + [.contentEncoding, .contentDisposition] + namesOfTexts
+    /// The entry's metadata have these as texts, which are not what was sent where that is not ASCII.
+    private static let namesOfTexts: [HTTPField.Name] = [.contentType, .eTag]
 
     /// From a complete answer.
-    init(url: String, fields: HTTPFields) {
+    ///
+    /// - Parameter isAsSent: whether the body is kept in the content codings that it was sent in. Otherwise its
+    ///   `Content-Encoding` no longer holds, or is that of a file that is compressed itself.
+    init(url: String, fields: HTTPFields, isAsSent: Bool) {
         self.url = url
-        freshness = HTTPFields(fields.filter { Self.names.contains($0.name) })
+        self.fields = Self.selection(of: fields)
+        if !isAsSent { self.fields[.contentEncoding] = nil }
     }
 
     /// From the text that an entry kept; `nil` when it is no such text, as with what a caller stored.
-    init?(_ text: String?) {
+    public init?(_ text: String?) {
         guard let text, let json = try? JSON(parsing: text), let url = json["url"]?.stringValue else { return nil }
         self.url = url
-        freshness = [:]
+        fields = [:]
         for name in Self.names {
-            freshness[values: name] = (json[name.canonicalName]?.arrayValue ?? []).compactMap(\.stringValue)
+            for value in json[name.canonicalName]?.arrayValue ?? [] {
+                guard let field = value.stringValue.flatMap({ HTTPField(name: name, latin1: $0) }) else { continue }
+                fields.append(field)
+            }
         }
     }
 
-    /// The text for the entry.
+    /// The text for the entry: field values in Latin-1, so that every byte comes back as it was.
     var text: String {
-        let fields = Self.names.map { name in
-            JSON.Member(name.canonicalName, .array(freshness[values: name].map(JSON.string)))
+        let members = Self.names.compactMap { name -> JSON.Member? in
+            let values = fields[fields: name].map { JSON.string($0.latin1) }
+            return values.isEmpty ? nil : JSON.Member(name.canonicalName, .array(values))
         }
-        return JSON.object([.init("url", .string(url))] + fields).text
+        return JSON.object([.init("url", .string(url))] + members).text
     }
 
-    /// Takes what a 304 says anew, and keeps the rest.
-    mutating func update(from fields: HTTPFields) {
-        for name in Self.names where !fields[values: name].isEmpty {
-            freshness[values: name] = fields[values: name]
+    /// The fields that freshness comes from.
+    var freshness: HTTPFields { HTTPFields(fields.filter { Self.freshnessNames.contains($0.name) }) }
+
+    /// Takes the fields of a 304 anew, and keeps the rest. `Content-Encoding` is about the body, which stays.
+    ///
+    /// - Parameter keepsTag: whether the entity tag stays, because that of the 304 names other bytes.
+    mutating func update(from newFields: HTTPFields, keepsTag: Bool) {
+        let new = Self.selection(of: newFields)
+        for name in Self.names where name != .contentEncoding && newFields.contains(name) {
+            if name == .eTag, keepsTag { continue }
+            fields[fields: name] = new[fields: name]
         }
+    }
+
+    private static func selection(of fields: HTTPFields) -> HTTPFields {
+        HTTPFields(
+            fields.filter { field in
+                names.contains(field.name) && (!namesOfTexts.contains(field.name) || !field.isASCII)
+            })
+    }
+}
+
+extension Entry {
+    /// What the origin said of the body beside its media type, for those who get it, byte for byte: its
+    /// `Content-Encoding`, as long as it was not decoded, and its `Content-Disposition`; a `Content-Type` that is not
+    /// ASCII, too.
+    public var contentFields: HTTPFields {
+        let known: HTTPFields?
+        switch kind {
+        case .download: known = OriginRecord(fields)?.fields
+        case .response: known = fields.flatMap { StoredResponse(text: $0) }?.fields
+        case .json, .data: known = nil
+        }
+        return HTTPFields(
+            (known ?? [:]).filter { field in
+                switch field.name {
+                case .contentEncoding, .contentDisposition: true
+                case .contentType: !field.isASCII
+                default: false
+                }
+            })
+    }
+
+    /// The URL that answered, after redirects; `nil` for entries of other kinds than ``Kind/download``.
+    public var finalURL: String? {
+        kind == .download ? OriginRecord(fields)?.url : nil
+    }
+
+    /// By what the origin can be asked whether the body is still right.
+    var validators: Validators {
+        let exactTag = OriginRecord(fields)?.fields[fields: .eTag].first?.latin1
+        return Validators(etag: exactTag ?? etag, lastModified: lastModified)
+    }
+
+    /// The file name that the origin suggests by `Content-Disposition`, without directories; `nil` when there is none.
+    public var fileName: String? {
+        contentFields[.contentDisposition].flatMap { ContentDisposition($0).fileName }
     }
 }

@@ -66,6 +66,12 @@ private enum OriginFields {
             guard !TokenCredentials.areIn(value) else {
                 throw .invalid("a token of Larder's is not for an origin", pointer: pointer)
             }
+            guard name != .authorization || !ConnectionCredentials.areNamed(in: value) else {
+                throw .invalid(
+                    "NTLM and Negotiate authenticate a connection, not a request; an entry is for every caller, so use "
+                        + "credentials of a request, such as Basic or Bearer",
+                    pointer: pointer)
+            }
             bytes += member.name.utf8.count + value.utf8.count
             guard bytes <= byteLimit else {
                 throw .invalid("the fields for the origin may have \(byteLimit) bytes altogether", pointer: "/headers")
@@ -80,7 +86,7 @@ private enum OriginFields {
     private static func isReserved(_ name: String) -> Bool {
         switch name {
         case "host", "connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade", "keep-alive",
-            "expect", "range", "if-range", "accept-encoding", "http2-settings":
+            "expect", "range", "if-range", "http2-settings":
             true
         default: name.hasPrefix("if-") || name.hasPrefix("proxy-") || name.hasPrefix("larder-")
         }

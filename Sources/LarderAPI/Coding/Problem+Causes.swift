@@ -9,10 +9,13 @@ extension Problem {
         switch error {
         case .schemeRefused, .addressRefused:
             self.init(status: 403, detail: error.description, pointer: "/url")
-        case .originStatus(let status):
+        case .originStatus(let status, let retryAfter):
+            // An origin that says when to come back says it to the caller, and its 429 or 503 passes with it.
             self.init(
-                status: 502, detail: error.description,
-                extensions: [.init("originStatus", .number(status))])
+                status: retryAfter == nil ? 502 : status, detail: error.description,
+                extensions: [.init("originStatus", .number(status))]
+                    + (retryAfter.map { [.init("retryAfter", .number($0))] } ?? []),
+                fields: retryAfter.map { [.retryAfter: String($0)] } ?? [:])
         case .transferFailed(let code, _):
             self.init(status: 502, detail: error.description, extensions: Self.curlCode(code))
         case .tooLarge(let code, let limit):

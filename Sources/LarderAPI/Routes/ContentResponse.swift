@@ -53,9 +53,7 @@ struct ContentResponse {
             return Response(status: 304, fields: fields, body: .withheld(length: length))
         case .proceed: break
         }
-        // A body that /fetch stored is as its origin sent it.
-        var fields = Self.fields(
-            current, type: type ?? entry.contentType, encoding: entry.contentEncoding, cacheControl)
+        var fields = Self.fields(current, type: type ?? entry.contentType, more: entry.contentFields, cacheControl)
         guard let ranges = ByteRangeSet(requestFields, method: method),
             conditions.allowsRange(of: current, now: now)
         else { return whole(body, bounds, fields) }
@@ -87,22 +85,24 @@ struct ContentResponse {
     /// What an answer with a body says of it.
     ///
     /// - Parameters:
-    ///   - type: the media type; `nil`: nobody knows.
-    ///   - encoding: how it is encoded.
+    ///   - type: the media type; `nil`: it is not known.
+    ///   - more: the origin's fields (see ``Entry/contentFields``). A `Content-Type` among them comes before `type`.
     ///   - cacheControl: for how long it may be kept.
     static func fields(
-        _ current: SelectedRepresentation, type: String?, encoding: [HTTPField] = [], _ cacheControl: HTTPField
+        _ current: SelectedRepresentation, type: String?, more: HTTPFields = [:], _ cacheControl: HTTPField
     ) -> HTTPFields {
         // Each is there once: to look for others first, as setting one does, costs more than the rest.
         var fields = validatorFields(current)
-        fields.append(HTTPField(name: .contentType, value: type ?? "application/octet-stream"))
-        fields.append(contentsOf: encoding)
+        if !more.contains(.contentType) {
+            fields.append(HTTPField(name: .contentType, value: type ?? "application/octet-stream"))
+        }
+        fields.append(contentsOf: more)
         fields.append(cacheControl)
         fields.append(contentsOf: commonFields)
         return fields
     }
 
-    /// The same as ``fields(_:type:encoding:_:)`` says of a body that is not encoded, prepared.
+    /// The same as ``fields(_:type:more:_:)`` says of a body that is not encoded, prepared.
     ///
     /// - Parameters:
     ///   - cacheControl: for how long it may be kept; `nil`: `common` says it.
@@ -153,12 +153,6 @@ extension ContentCaching {
 }
 
 extension Entry {
-    /// How the body is encoded (RFC 9110 §8.4): only that of a response can be, others were decoded.
-    fileprivate var contentEncoding: [HTTPField] {
-        guard kind == .response, let head = fields.flatMap({ StoredResponse(text: $0) }) else { return [] }
-        return Array(head.fields[fields: .contentEncoding])
-    }
-
     /// The validators of the body as this server hands it out: a strong tag made from the digest, whatever the origin's
     /// is, since the body may have been decoded.
     func representation(now: Timestamp) -> SelectedRepresentation {

@@ -32,7 +32,7 @@ extension Response {
         var fields = problem.fields
         fields[.contentType] = "application/problem+json"
         fields.append(notStored)
-        if problem.status == 503 { fields[.retryAfter] = "1" }
+        if problem.status == 503, fields[.retryAfter] == nil { fields[.retryAfter] = "1" }
         return Response(status: problem.status, fields: fields, body: .bytes(SharedBytes(bytes)))
     }
 

@@ -117,6 +117,8 @@ function factsOf(entry) {
         ["Key", code(entry.key)],
         ["Namespace", entry.namespace],
         ["Params", entry.params && code(JSON.stringify(entry.params))],
+        ["Final URL", entry.finalUrl === entry.url ? null : code(entry.finalUrl)],
+        ["File name", entry.fileName],
         ["Status", entry.status],
         ["Type", entry.contentType],
         ["Length", `${bytes(entry.contentLength)} (${counted(entry.contentLength, "byte")})`],
