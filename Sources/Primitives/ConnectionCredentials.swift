@@ -2,7 +2,7 @@
 /// one request that carries the credentials: NTLM (MS-NTHT §1.3), Negotiate (RFC 4559 §6) and their kin.
 ///
 /// A connection that has seen one of them must not carry another caller's requests, and an answer that came over it may
-/// be for one caller only, whatever its fields say.
+/// be for one caller only, also when its fields allow more.
 public enum ConnectionCredentials {
     private static let schemes: Set<String> = ["ntlm", "negotiate", "kerberos", "nego2", "credssp", "pku2u"]
 

@@ -82,7 +82,7 @@ public struct ContentDisposition: Equatable, Sendable {
         return component
     }
 
-    /// Control characters, and those that turn the direction of the text around a name.
+    /// Control characters, and characters that turn the direction of the text around a name.
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
         scalar.properties.generalCategory == .control || scalar.properties.isBidiControl
     }

@@ -3,8 +3,8 @@ import HTTPCaching
 import HTTPTypes
 import Primitives
 
-/// What an entry keeps of its origin's answer beside the metadata that every entry has: what a later 304 is compared
-/// with and completed by, and what describes the body to those who get it.
+/// The part of an origin's answer that an entry keeps beside the metadata of every entry: fields that a later 304 is
+/// compared with and completed by, and fields that describe the body to its readers.
 public struct OriginRecord: Sendable {
     /// The URL that answered, after redirects. A 304 from any other says nothing about the body that is held.
     public var url: String
@@ -14,7 +14,8 @@ public struct OriginRecord: Sendable {
     private static let freshnessNames: [HTTPField.Name] = [.cacheControl, .expires]
     private static let names: [HTTPField.Name] =
         freshnessNames + [.contentEncoding, .contentDisposition] + namesOfTexts
-    /// The entry's metadata have these as texts, which are not what was sent where that is not ASCII.
+    /// Fields that the entry's metadata hold as texts. The record holds them only where they are not ASCII, because
+    /// such a text has other bytes than the field.
     private static let namesOfTexts: [HTTPField.Name] = [.contentType, .eTag]
 
     /// From a complete answer.
@@ -27,7 +28,7 @@ public struct OriginRecord: Sendable {
         if !isAsSent { self.fields[.contentEncoding] = nil }
     }
 
-    /// From the text that an entry kept; `nil` when it is no such text, as with what a caller stored.
+    /// From the text that an entry kept; `nil` for any other text, and for an entry that a caller stored.
     public init?(_ text: String?) {
         guard let text, let json = try? JSON(parsing: text), let url = json["url"]?.stringValue else { return nil }
         self.url = url
@@ -72,9 +73,8 @@ public struct OriginRecord: Sendable {
 }
 
 extension Entry {
-    /// What the origin said of the body beside its media type, for those who get it, byte for byte: its
-    /// `Content-Encoding`, as long as it was not decoded, and its `Content-Disposition`; a `Content-Type` that is not
-    /// ASCII, too.
+    /// The origin's fields that each answer with the body repeats byte for byte: `Content-Encoding` unless the body was
+    /// decoded, `Content-Disposition`, and a `Content-Type` that is not ASCII.
     public var contentFields: HTTPFields {
         let known: HTTPFields?
         switch kind {
@@ -97,7 +97,7 @@ extension Entry {
         kind == .download ? OriginRecord(fields)?.url : nil
     }
 
-    /// By what the origin can be asked whether the body is still right.
+    /// The validators with which the origin can confirm the body.
     var validators: Validators {
         let exactTag = OriginRecord(fields)?.fields[fields: .eTag].first?.latin1
         return Validators(etag: exactTag ?? etag, lastModified: lastModified)

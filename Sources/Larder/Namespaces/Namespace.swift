@@ -43,7 +43,7 @@ public final class Namespace: Sendable {
         configuration.entryLimit = Int64(server.entryLimit)
         configuration.memoryLimit = Int(memoryLimit)
         configuration.defaultTTL = server.defaultTTL
-        configuration.isAnsweredByRecord = { $0.contentFields.isEmpty }
+        configuration.isAnsweredByRecord = { $0.kind != .response && $0.contentFields.isEmpty }
         if name != LarderService.defaultNamespace { configuration.footprint = .small }
         let events = NamespaceEvents(hub: tools.events, namespace: name, clock: tools.clock)
         self.events = events

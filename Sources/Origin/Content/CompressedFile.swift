@@ -4,8 +4,8 @@ import Primitives
 /// Files that are compressed themselves, such as `a.tar.gz`.
 ///
 /// Some servers label such a file with `Content-Encoding: gzip`, or `x-gzip`, instead of with its media type alone. The
-/// coding is then a property of the file and not of its transfer: to undo it would leave a file that is not what its
-/// name says.
+/// coding is then a property of the file and not of its transfer: to undo it would leave a file that does not match
+/// its name.
 enum CompressedFile {
     /// The coding that a file has of its own; `nil` for a file that has none, as far as its name and type tell.
     ///

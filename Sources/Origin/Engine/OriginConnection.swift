@@ -30,7 +30,7 @@ final class OriginConnection {
 
     /// Whether every byte that came belongs to an answer that was read.
     ///
-    /// Without TLS the kernel's count of received bytes tells, which includes those that libcurl dropped. Over TLS only
+    /// Without TLS the kernel's count of received bytes tells, which includes bytes that libcurl dropped. Over TLS only
     /// input that waits can be seen; it may be no answer, but a new connection costs less than a doubt.
     var isClean: Bool {
         // Only streams of HTTP/2 begin before the first answer of a connection.

@@ -52,7 +52,7 @@ extension Transfer {
     }
 
     /// Reads a piece of a body in chunks. A piece may have several chunks, and the receiver may pause between two of
-    /// them: libcurl then brings the whole piece again, and what was read of it is left out.
+    /// them: libcurl then brings the whole piece again, and the part that was read is left out.
     private func readChunks(_ piece: UnsafeRawBufferPointer) throws -> Reception {
         let bytes = UnsafeRawBufferPointer(rebasing: piece[heldCount...])
         let count = try chunks!.read(bytes) { content in

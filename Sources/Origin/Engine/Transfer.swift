@@ -100,7 +100,7 @@ final class Transfer {
         requestTarget = request.requestTarget
         policy = request.addressPolicy ?? configuration.addressPolicy
         ownSockets = configuration.ownSockets
-        // The origin would take the requests that follow on the connection for those of this caller.
+        // The origin would take later requests on the connection for requests of this caller.
         needsOwnConnection = request.isForOneConnection
         timeLeft = configuration.totalTimeout
         stallTimeout = configuration.stallTimeout
@@ -272,8 +272,8 @@ final class Transfer {
             return
         }
         let hasContent = head.allowsBody && request.method != .head && (head.isChunked || head.contentLength != 0)
-        // Many servers answer HEAD with the body of GET, which comes at some time. Over TLS the bytes of a body that
-        // nobody expected cannot be counted.
+        // Many servers answer HEAD with the body of GET, which comes at some time. Over TLS the bytes of an
+        // unexpected body cannot be counted.
         let mayHaveMore = request.method == .head || (!hasContent && url.scheme == "https")
         if mayHaveMore || head.authenticatesConnection { closeAfterwards() }
     }
