@@ -17,7 +17,7 @@ public struct ExactText: Hashable, Sendable {
     public static func == (left: ExactText, right: ExactText) -> Bool {
         let areEqual = left.text.utf8.withContiguousStorageIfAvailable { left in
             right.text.utf8.withContiguousStorageIfAvailable { right in
-                left.count == right.count && left.elementsEqual(right)
+                UnsafeRawBufferPointer(left).hasSameBytes(as: UnsafeRawBufferPointer(right))
             }
         }
         if let areEqual, let areEqual { return areEqual }

@@ -27,7 +27,8 @@ struct SlabRecordView {
         hasher.update(bufferPointer: UnsafeRawBufferPointer(rebasing: head[SlabRecord.checkLength...]))
         hasher.update(bufferPointer: self.tail)
         let isWhole = hasher.finalize().withUnsafeBytes { digest in
-            digest[..<SlabRecord.checkLength].elementsEqual(head[..<SlabRecord.checkLength])
+            UnsafeRawBufferPointer(rebasing: digest[..<SlabRecord.checkLength])
+                .hasSameBytes(as: UnsafeRawBufferPointer(rebasing: head[..<SlabRecord.checkLength]))
         }
         guard isWhole else { return nil }
     }
@@ -68,7 +69,7 @@ struct SlabRecordView {
         var hasher = SHA256()
         hasher.update(bufferPointer: body)
         return hasher.finalize().withUnsafeBytes {
-            digestPrefix.elementsEqual(UnsafeRawBufferPointer(rebasing: $0[..<SlabRecord.digestLength]))
+            digestPrefix.hasSameBytes(as: UnsafeRawBufferPointer(rebasing: $0[..<SlabRecord.digestLength]))
         }
     }
 

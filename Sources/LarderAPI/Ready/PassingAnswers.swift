@@ -59,10 +59,12 @@ struct PassingAnswers: Sendable {
     static func key(in target: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
         let (prefix, suffix): (StaticString, StaticString) = ("/entries/", "/content")
         let count = target.count - prefix.utf8CodeUnitCount - suffix.utf8CodeUnitCount
-        guard count > 0, target.starts(with: UnsafeRawBufferPointer(prefix)),
-            target[(target.count - suffix.utf8CodeUnitCount)...].elementsEqual(UnsafeRawBufferPointer(suffix))
-        else { return nil }
         let start = prefix.utf8CodeUnitCount
+        guard count > 0,
+            UnsafeRawBufferPointer(rebasing: target[..<start]).hasSameBytes(as: UnsafeRawBufferPointer(prefix)),
+            UnsafeRawBufferPointer(rebasing: target[(start + count)...])
+                .hasSameBytes(as: UnsafeRawBufferPointer(suffix))
+        else { return nil }
         let key = UnsafeRawBufferPointer(rebasing: target[start..<start + count])
         return key.allSatisfy(URLPath.isUnreserved) ? key : nil
     }

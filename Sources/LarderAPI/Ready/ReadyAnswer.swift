@@ -100,7 +100,7 @@ final class ReadyAnswer: Sendable {
 
     /// Whether it is for this target.
     func isFor(_ other: UnsafeRawBufferPointer) -> Bool {
-        requests.target.count == other.count && requests.target.withUnsafeBytes { $0.elementsEqual(other) }
+        requests.target.withUnsafeBytes { $0.hasSameBytes(as: other) }
     }
 
     /// Whether a request for the target gets this answer.
@@ -110,7 +110,7 @@ final class ReadyAnswer: Sendable {
         }
         switch (requests.ttl, wish.ttl) {
         case (nil, nil): break
-        case (let own?, let ttl?): guard ttl.elementsEqual(own) else { return false }
+        case (let own?, let ttl?): guard own.withUnsafeBytes(ttl.hasSameBytes) else { return false }
         default: return false
         }
         for selector in requests.selectors {
@@ -119,7 +119,7 @@ final class ReadyAnswer: Sendable {
                 let field = head[field: index]
                 guard field.isNamed(selector.name) else { continue }
                 lines += 1
-                guard let value = selector.value, field.value.elementsEqual(value) else { return false }
+                guard let value = selector.value, value.withUnsafeBytes(field.value.hasSameBytes) else { return false }
             }
             guard lines == (selector.value == nil ? 0 : 1) else { return false }
         }

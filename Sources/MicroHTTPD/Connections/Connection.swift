@@ -59,7 +59,7 @@ final class Connection: @unchecked Sendable {
     private var expectation = 0
 
     /// What has come, byte by byte.
-    var requests = RequestBytes()
+    let requests = RequestBytes()
     private var exchange: Exchange?
     /// The answer that was at hand when the head was complete, until it is queued.
     private var ready: Response?
@@ -154,7 +154,7 @@ final class Connection: @unchecked Sendable {
         let target = UnsafeRawBufferPointer(rebasing: target[..<targetCount])
         var check = HeadCheck(
             line, target: target, fields: fields, wireLength: cmhd_head_size(handle), recordCount: recordCount,
-            configuration: core.configuration)
+            limits: core.headLimits)
         let isFirstCall = patience == .untried
         if isFirstCall, core.configuration.isLayoutKnown {
             let body = check.hasTransferEncoding ? RequestBytes.Body.chunks : .length(max(0, check.declaredLength))

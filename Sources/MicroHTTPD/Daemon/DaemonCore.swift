@@ -4,6 +4,7 @@ import Synchronization
 /// What every connection of a running daemon needs to know.
 final class DaemonCore: Sendable {
     let configuration: Daemon.Configuration
+    let headLimits: HeadCheck.Limits
     let handler: any RequestHandler
     let registry = ConnectionRegistry()
     let threadLoads: ThreadLoads
@@ -33,6 +34,7 @@ final class DaemonCore: Sendable {
 
     init(configuration: Daemon.Configuration, handler: any RequestHandler, tls: CurrentCredentials?) throws {
         self.configuration = configuration
+        headLimits = HeadCheck.Limits(configuration)
         self.handler = handler
         threadLoads = ThreadLoads(threads: max(1, configuration.threads))
         sockets = try SocketWatch()

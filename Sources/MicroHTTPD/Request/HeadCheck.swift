@@ -3,6 +3,22 @@ import Foundation
 
 /// What the head of a request says of its form, found out where it lies.
 struct HeadCheck {
+    /// The bounds of one daemon, copied out of its configuration once, because a copy of that counts many references.
+    struct Limits {
+        /// Bytes of the connection's memory that a head may take.
+        let head: Int
+        /// Bytes of the target.
+        let target: Int
+        /// Whether ``HeadLayout`` knows how libmicrohttpd lays out a head.
+        let isLayoutKnown: Bool
+
+        init(_ configuration: Daemon.Configuration) {
+            head = configuration.headLimit
+            target = configuration.targetLimit
+            isLayoutKnown = configuration.isLayoutKnown
+        }
+    }
+
     /// Of the body, by the first `Content-Length`; -1 without one, and when the body is chunked.
     private(set) var declaredLength: Int64 = -1
     private(set) var hasTransferEncoding = false
@@ -30,7 +46,7 @@ struct HeadCheck {
     ///   - recordCount: how many fields, cookies and arguments libmicrohttpd has found.
     init(
         _ line: RequestLine, target: UnsafeRawBufferPointer, fields: UnsafeBufferPointer<RawFieldLine>,
-        wireLength: Int, recordCount: Int, configuration: Daemon.Configuration
+        wireLength: Int, recordCount: Int, limits: Limits
     ) {
         self.wireLength = wireLength
         memory = wireLength + Self.recordSize * recordCount
@@ -43,7 +59,7 @@ struct HeadCheck {
             check(field.name, field.value)
         }
         layout.finish(headCount: wireLength)
-        if !layout.isGapless, configuration.isLayoutKnown { note(.malformedHead) }
+        if !layout.isGapless, limits.isLayoutKnown { note(.malformedHead) }
         if !target.isVisible || !method.isToken { note(.malformedHead) }
         // Before HTTP/1.1, and what comes after it.
         let isOld = memcmp(line.version, "HTTP/1.0", min(8, versionLength)) == 0
@@ -54,8 +70,8 @@ struct HeadCheck {
             // §6.1).
             if hasContentLength || isOld { note(.ambiguousLength) }
         }
-        if memory > configuration.headLimit { defect = .headTooLarge }
-        if target.count > configuration.targetLimit { defect = .targetTooLong }
+        if memory > limits.head { defect = .headTooLarge }
+        if target.count > limits.target { defect = .targetTooLong }
     }
 
     /// Notes a defect that was found elsewhere, if there was none so far.

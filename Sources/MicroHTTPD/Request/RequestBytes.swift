@@ -12,8 +12,9 @@ import Foundation
 /// libmicrohttpd 0.9.75 has the bytes of a head in one piece, together with the empty lines before it, at the start of
 /// the connection's memory: where it read the very first byte to.
 ///
-/// Pure: no I/O, no clock. Pointers are only compared, but for those behind the head, which are read once.
-struct RequestBytes {
+/// Pure: no I/O, no clock. Pointers are only compared, but for those behind the head, which are read once. A class,
+/// because a struct inside ``Connection`` would be checked for exclusive access at each of its three calls a request.
+final class RequestBytes {
     /// What follows a head.
     enum Body {
         /// So many bytes; 0 without a body.
@@ -56,7 +57,7 @@ struct RequestBytes {
     }
 
     /// The next bytes have come, where libmicrohttpd has put them. What must be refused at once, if anything.
-    mutating func receive(_ bytes: UnsafeRawBufferPointer) -> Request.Defect? {
+    func receive(_ bytes: UnsafeRawBufferPointer) -> Request.Defect? {
         if start == nil { start = bytes.baseAddress }
         return follow(bytes)
     }
@@ -67,7 +68,7 @@ struct RequestBytes {
     /// - Parameters:
     ///   - method: where the request line starts.
     ///   - size: how many bytes the head has, from there on.
-    mutating func endHead(at method: UnsafeRawPointer, size: Int, body: Body) -> Request.Defect? {
+    func endHead(at method: UnsafeRawPointer, size: Int, body: Body) -> Request.Defect? {
         guard case .head = place, let start else { return .malformedHead }
         let end = method - start + size
         let isWhole = method >= start && end <= headCount && firstBad.map { $0 >= end } ?? true
@@ -84,14 +85,14 @@ struct RequestBytes {
         return rest.isEmpty ? nil : follow(rest)
     }
 
-    private mutating func beginHead() {
+    private func beginHead() {
         place = .head
         headCount = 0
         firstBad = nil
         isBeforeRequestLine = true
     }
 
-    private mutating func follow(_ bytes: UnsafeRawBufferPointer) -> Request.Defect? {
+    private func follow(_ bytes: UnsafeRawBufferPointer) -> Request.Defect? {
         switch place {
         case .head: look(at: bytes)
         case .body(let rest) where rest > bytes.count: place = .body(rest - Int64(bytes.count))
@@ -113,7 +114,7 @@ struct RequestBytes {
     }
 
     /// Looks for the first byte that no head has.
-    private mutating func look(at bytes: UnsafeRawBufferPointer) {
+    private func look(at bytes: UnsafeRawBufferPointer) {
         var index = 0
         while isBeforeRequestLine, index < bytes.count {
             switch (bytes[index], isBehindCR) {

@@ -13,12 +13,16 @@ final class ServingThread {
     /// See ``lookAgain(at:)``.
     private var unfinished: Set<OpaquePointer> = []
     /// By the numbers of their sockets, the connections that it serves. They are kept alive elsewhere.
-    private var connections: [Unmanaged<Connection>?] = []
+    private var connections = UnsafeMutableBufferPointer<Unmanaged<Connection>?>(start: nil, count: 0)
     /// Gives the processor to whoever waits for one.
     private let yield: () -> Void
 
     init(yield: @escaping () -> Void = { sched_yield() }) {
         self.yield = yield
+    }
+
+    deinit {
+        connections.deallocate()
     }
 
     /// It has given an answer that was at hand.
@@ -36,10 +40,17 @@ final class ServingThread {
     /// It serves a connection from now on, until ``noteClose(of:descriptor:)``.
     func noteStart(of connection: Connection) {
         let index = Int(connection.descriptor)
-        if index >= connections.count {
-            connections += repeatElement(nil, count: max(64, index + 1 - connections.count))
-        }
+        if index >= connections.count { growConnections(to: index + 64) }
         connections[index] = .passUnretained(connection)
+    }
+
+    /// An array in its place would be checked for exclusive access at each read.
+    private func growConnections(to count: Int) {
+        let grown = UnsafeMutableBufferPointer<Unmanaged<Connection>?>.allocate(capacity: count)
+        let rest = grown[grown.initialize(fromContentsOf: connections)...]
+        rest.initialize(repeating: nil)
+        connections.deallocate()
+        connections = grown
     }
 
     /// libmicrohttpd closes that connection's socket.

@@ -42,7 +42,7 @@ enum ChunkProperties {
             && skipped.enumerated().allSatisfy { $0.element == ($0.offset % 2 == 0 ? 0x0d : 0x0a) }
         for size in [1, 3, bytes.count] {
             let defect = bytes.withUnsafeBytes { memory -> Request.Defect? in
-                var requests = RequestBytes()
+                let requests = RequestBytes()
                 for start in stride(from: 0, to: bytes.count, by: size) {
                     _ = requests.receive(
                         UnsafeRawBufferPointer(rebasing: memory[start..<min(start + size, bytes.count)]))
