@@ -1,6 +1,11 @@
 // Bytes as the grammar of HTTP fields sees them.
 
 extension UInt8 {
+    /// CR.
+    @inlinable public static var carriageReturn: UInt8 { 0x0d }
+    /// LF.
+    @inlinable public static var lineFeed: UInt8 { 0x0a }
+
     /// Whether the byte may stand in a token, such as a field's name (RFC 9110 §5.6.2).
     @inlinable
     public var isTokenCharacter: Bool {

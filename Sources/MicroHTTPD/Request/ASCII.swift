@@ -78,9 +78,6 @@ extension UnsafeRawBufferPointer {
 }
 
 extension UInt8 {
-    static let carriageReturn: UInt8 = 0x0d
-    static let lineFeed: UInt8 = 0x0a
-
     /// The lower-case letter for an upper-case one, anything else as it is.
     var lowercased: UInt8 {
         self >= 0x41 && self <= 0x5a ? self | 0x20 : self

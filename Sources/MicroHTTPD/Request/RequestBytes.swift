@@ -1,4 +1,5 @@
 import Foundation
+import Primitives
 
 /// Follows the bytes of a connection's requests as they come, before libmicrohttpd changes them: it writes zeros over
 /// the ends of lines, so that afterwards `NUL LF` looks like `CR LF`, and a line that begins with a NUL like an empty
@@ -6,7 +7,7 @@ import Foundation
 ///
 /// A head has no NUL, and before it there are only empty lines, each `CR LF` (RFC 9112 §2.2). Where a head ends is
 /// libmicrohttpd's to say: ``endHead(at:size:body:)``. How long a body is follows from the head, and where it ends in
-/// chunks from ``ChunkFraming``. So the first byte of each head is known, also of pipelined requests, and nothing
+/// chunks from ``ChunkedFraming``. So the first byte of each head is known, also of pipelined requests, and nothing
 /// within a body is taken for a part of a head.
 ///
 /// libmicrohttpd 0.9.75 has the bytes of a head in one piece, together with the empty lines before it, at the start of
@@ -27,7 +28,7 @@ final class RequestBytes {
         case head
         /// Within a body, with so many bytes to come.
         case body(Int64)
-        case chunks(ChunkFraming)
+        case chunks(ChunkedFraming)
         /// Behind the last request: the connection closes.
         case end
     }
@@ -80,7 +81,7 @@ final class RequestBytes {
         switch body {
         case .length(0): beginHead()
         case .length(let count): place = .body(count)
-        case .chunks: place = .chunks(ChunkFraming())
+        case .chunks: place = .chunks(ChunkedFraming(.ofRequests))
         }
         return rest.isEmpty ? nil : follow(rest)
     }
@@ -100,13 +101,14 @@ final class RequestBytes {
             beginHead()
             look(at: UnsafeRawBufferPointer(rebasing: bytes[Int(rest)...]))
         case .chunks(var framing):
-            switch framing.take(bytes) {
-            case .more: place = .chunks(framing)
-            // The connection closes after a body in chunks: see Response.prepared(for:on:).
-            case .end: place = .end
-            case .refuse(let defect):
+            do {
+                var index = 0
+                while try framing.next(in: bytes, from: &index) != nil {}
+                // The connection closes after a body in chunks: see Response.prepared(for:on:).
+                place = framing.isComplete ? .end : .chunks(framing)
+            } catch {
                 place = .end
-                return defect
+                return Request.Defect(error)
             }
         case .end: break
         }
@@ -131,5 +133,28 @@ final class RequestBytes {
             firstBad = headCount + (UnsafeRawPointer(bad) - base)
         }
         headCount += bytes.count
+    }
+}
+
+extension ChunkedFraming.Rules {
+    /// Those of requests. libmicrohttpd 0.9.75 reads the framing again, and answers 500 when a line does not fit into
+    /// the memory of the connection.
+    static let ofRequests: ChunkedFraming.Rules = {
+        var rules = ChunkedFraming.Rules(extensionLimit: 4096, trailerLimit: 8192)
+        rules.excessLimit = 16 << 10
+        return rules
+    }()
+}
+
+extension Request.Defect {
+    /// What a refused framing says of the request.
+    init(_ problem: ChunkedFraming.Problem) {
+        self =
+            switch problem {
+            case .malformed: .malformedChunks
+            case .sizeTooLarge: .chunkTooLarge
+            case .extensionsTooLong: .chunkExtensions
+            case .trailersTooLong: .trailersTooLarge
+            }
     }
 }

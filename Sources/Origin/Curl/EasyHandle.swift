@@ -78,7 +78,7 @@ final class EasyHandle {
         set(CURLOPT_PATH_AS_IS, 1)
         set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
         set(CURLOPT_HTTP09_ALLOWED, 0)
-        // See `ChunkedBody`.
+        // See `ChunkedFraming`.
         set(CURLOPT_HTTP_TRANSFER_DECODING, 0)
         // Without it, ending a transfer whose look-up runs would block until the resolver gives up.
         set(CURLOPT_QUICK_EXIT, 1)

@@ -1,5 +1,6 @@
 import CCurl
 import HTTPTypes
+import Primitives
 
 /// The body of an answer: its framing, its content codings, and the limit of its length.
 extension Transfer {
@@ -27,7 +28,7 @@ extension Transfer {
             return .taken
         } catch _ where redirection != nil {
             // The head says where to go on; the body does not matter.
-        } catch let error as ChunkedBody.Malformed {
+        } catch let error as ChunkedFraming.Problem {
             failure = .malformedResponse(error.reason)
         } catch let error as ContentCodingError {
             failure = .contentCoding(error.reason)
@@ -54,19 +55,19 @@ extension Transfer {
     /// Reads a piece of a body in chunks. A piece may have several chunks, and the receiver may pause between two of
     /// them: libcurl then brings the whole piece again, and the part that was read is left out.
     private func readChunks(_ piece: UnsafeRawBufferPointer) throws -> Reception {
-        let bytes = UnsafeRawBufferPointer(rebasing: piece[heldCount...])
-        let count = try chunks!.read(bytes) { content in
-            try take(content)
-            return !control.isPaused
+        var index = heldCount
+        while let content = try chunks!.next(in: piece, from: &index) {
+            try take(UnsafeRawBufferPointer(rebasing: piece[content]))
+            if control.isPaused { break }
         }
-        connection?.count(count)
-        guard count < bytes.count, !chunks!.isComplete else {
+        connection?.count(index - heldCount)
+        guard index < piece.count, !chunks!.isComplete else {
             heldCount = 0
             // libcurl looks for the end of the last chunk by itself, and may see another.
-            if count < bytes.count { closeAfterwards() }
+            if index < piece.count { closeAfterwards() }
             return .taken
         }
-        heldCount += count
+        heldCount = index
         isHolding = true
         return .held
     }
@@ -94,4 +95,14 @@ extension Transfer {
         guard byteCount <= request.sizeLimit else { throw ContentDecoding.TooLong() }
         try receiver.originDidSend(bytes)
     }
+}
+
+extension ChunkedFraming.Rules {
+    /// Those of answers. libcurl hands over the bytes as they came (`CURLOPT_HTTP_TRANSFER_DECODING`), and its own
+    /// reading only tells it when to stop.
+    static let ofAnswers: ChunkedFraming.Rules = {
+        var rules = ChunkedFraming.Rules(extensionLimit: 8 << 10, trailerLimit: 64 << 10)
+        rules.allowsPadding = true
+        return rules
+    }()
 }

@@ -64,7 +64,7 @@ final class Transfer {
     var isHolding = false
     private var parser = ResponseHeadParser(allowsHTTP2: false)
     /// The framing of the answer's body, when it comes in chunks.
-    var chunks: ChunkedBody?
+    var chunks: ChunkedFraming?
     /// How many bytes of the piece that libcurl holds were read already.
     var heldCount = 0
     /// Where the answer that is being received redirects to, byte for byte.
@@ -247,7 +247,7 @@ final class Transfer {
             return true
         }
         closeWhereUnclean(head)
-        if head.isChunked { chunks = ChunkedBody() }
+        if head.isChunked { chunks = ChunkedFraming(.ofAnswers) }
         if head.status >= 300, let body = request.body {
             // The origin does not want the rest, if there is any (RFC 9110 §10.1.1, RFC 9112 §9.5).
             body.close()

@@ -1,36 +1,53 @@
-@testable import MicroHTTPD
+import Primitives
 
-/// Bytes of a client's requests, as they come from the network: a body in chunks, and a head.
+@testable import MicroHTTPD
+@testable import Origin
+
+/// Bytes as they come from the network: heads of clients, and bodies in chunks of clients and of origins.
 enum ChunkProperties {
     static func check(_ bytes: [UInt8]) throws(Violation) {
-        try checkChunks(bytes)
+        for rules in [ChunkedFraming.Rules.ofRequests, .ofAnswers] { try checkChunks(bytes, rules) }
         try checkHead(bytes)
     }
 
-    private static func checkChunks(_ bytes: [UInt8]) throws(Violation) {
-        let whole = read(bytes, pieces: max(1, bytes.count))
-        for size in [1, 2, 7] {
-            try demand(read(bytes, pieces: size) == whole, "a body is the same however it comes in pieces", bytes.text)
-        }
-        guard case .end(let count) = whole else { return }
-        try demand((5...bytes.count).contains(count), "a body ends within its bytes", bytes.text)
-        try demand(Array(bytes[..<count].suffix(2)) == [0x0d, 0x0a], "a body ends with a line", bytes.text)
-        let rest = read(Array(bytes[..<count]), pieces: count)
-        try demand(rest == whole, "what follows a body does not change where it ends", bytes.text)
-        try demand(read(Array(bytes[..<(count - 1)]), pieces: count) == .more, "a body ends once", bytes.text)
+    private static func checkChunks(_ bytes: [UInt8], _ rules: ChunkedFraming.Rules) throws(Violation) {
+        let whole = read([bytes[...]], rules)
+        let single = read(bytes.indices.map { bytes[$0...$0] }, rules)
+        let halves = read([bytes[..<(bytes.count / 2)], bytes[(bytes.count / 2)...]], rules)
+        try demand(whole == single && whole == halves, "pieces make no difference")
+        guard let whole else { return }
+        try demand(whole.content.count <= whole.count && whole.count <= bytes.count, "content is part of the body")
+        guard whole.isComplete else { return }
+        try demand(Array(bytes[..<whole.count].suffix(2)) == [0x0d, 0x0a], "a body ends with a line", bytes.text)
+        try demand(read([bytes[..<whole.count]], rules) == whole, "bytes behind a body do not change it", bytes.text)
+        let written = Array("\(String(whole.content.count, radix: 16))\r\n".utf8) + whole.content + Array("\r\n".utf8)
+        let again = read([(whole.content.isEmpty ? [] : written)[...], Array("0\r\n\r\n".utf8)[...]], rules)
+        try demand(again?.content == whole.content && again?.isComplete == true, "content is read as it is written")
     }
 
-    private static func read(_ bytes: [UInt8], pieces size: Int) -> ChunkFraming.Step {
-        var framing = ChunkFraming()
-        for start in stride(from: 0, to: bytes.count, by: size) {
-            let step = bytes[start..<min(start + size, bytes.count)].withUnsafeBytes { framing.take($0) }
-            switch step {
-            case .more: continue
-            case .end(let count): return .end(start + count)
-            case .refuse: return step
+    private struct Found: Equatable {
+        var content: [UInt8] = []
+        var count = 0
+        var isComplete = false
+    }
+
+    /// What is read of a body that comes in pieces; `nil` when it is refused.
+    private static func read(_ pieces: [ArraySlice<UInt8>], _ rules: ChunkedFraming.Rules) -> Found? {
+        var framing = ChunkedFraming(rules)
+        var found = Found()
+        do {
+            for piece in pieces {
+                try piece.withUnsafeBytes { bytes in
+                    var index = 0
+                    while let content = try framing.next(in: bytes, from: &index) { found.content += bytes[content] }
+                    found.count += index
+                }
             }
+        } catch {
+            return nil
         }
-        return .more
+        found.isComplete = framing.isComplete
+        return found
     }
 
     /// Takes the bytes for a head that libmicrohttpd has found, behind what it takes for empty lines.

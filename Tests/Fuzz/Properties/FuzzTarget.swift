@@ -10,14 +10,13 @@ struct FuzzTarget: Sendable {
     /// All there are. `scripts/fuzz` reads its list from these lines.
     static let all: [FuzzTarget] = [
         FuzzTarget("answers", "answers of an origin, over connections that are used again", AnswerProperties.check),
-        FuzzTarget("chunks", "heads and chunks of clients, as they come from the network", ChunkProperties.check),
+        FuzzTarget("chunks", "heads of clients, and bodies in chunks of clients and origins", ChunkProperties.check),
         FuzzTarget("client", "what client commands read: events, batches, lists", ClientProperties.check),
         FuzzTarget("coding", "bodies in gzip, deflate, br and zstd, as an origin sends them", CodingProperties.check),
         FuzzTarget("fields", "fields of requests and answers, as HTTPCaching reads them", FieldProperties.check),
         FuzzTarget("form", "what a call takes: forms, queries, requests of downloads, batches", FormProperties.check),
         FuzzTarget("head", "heads of answers, as an origin sends them", HeadProperties.check),
         FuzzTarget("json", "the JSON of the API, and the validator of bodies that pass by", JSONProperties.check),
-        FuzzTarget("originchunks", "bodies in chunks, as an origin sends them", OriginChunkProperties.check),
         FuzzTarget("path", "where bodies go in the file system", PathProperties.check),
         FuzzTarget("range", "Range, Content-Range, and what is there of a body", RangeProperties.check),
         FuzzTarget("stored", "what the index holds of a response, as text", StoredProperties.check),

@@ -1,0 +1,195 @@
+/// Reads the framing of a body in chunks (RFC 9112 §7.1), as strictly as the RFC writes it.
+///
+/// libcurl 7.88 takes `5g`, `5,5` and a bare LF for the end of a chunk's size, and libmicrohttpd 0.9.75 takes a bare LF
+/// for the end of a line. Two readers then find the end of one body at different places, so a cache must refuse such a
+/// body.
+///
+/// A pure state machine: bytes in, the places of the content out. Chunk extensions and trailers are checked and dropped
+/// (§7.1.1, §7.1.2).
+///
+///     var framing = ChunkedFraming(rules)
+///     var index = 0
+///     while let content = try framing.next(in: bytes, from: &index) { use(bytes[content]) }
+public struct ChunkedFraming: Sendable {
+    /// Bounds of the parts that are not content, in bytes.
+    public struct Rules: Sendable {
+        /// Extensions and padding of one chunk.
+        public var extensionLimit: Int
+        /// Extensions and padding of all chunks, beyond the bytes of content; no bound unless told.
+        public var excessLimit = Int64.max
+        /// The trailer section.
+        public var trailerLimit: Int
+        /// Whether white space may follow a size, because old servers pad sizes with it; false unless told.
+        public var allowsPadding = false
+
+        /// Rules with these two bounds.
+        public init(extensionLimit: Int, trailerLimit: Int) {
+            self.extensionLimit = extensionLimit
+            self.trailerLimit = trailerLimit
+        }
+    }
+
+    /// Why a body must be refused.
+    public enum Problem: Error, Equatable {
+        /// The framing follows no grammar; the reason in words.
+        case malformed(String)
+        /// A chunk has more than 2⁶³ - 1 bytes.
+        case sizeTooLarge
+        /// A bound of ``Rules`` for extensions is passed.
+        case extensionsTooLong
+        /// ``Rules/trailerLimit`` is passed.
+        case trailersTooLong
+
+        /// The problem in words.
+        public var reason: String {
+            switch self {
+            case .malformed(let reason): reason
+            case .sizeTooLarge: "the size of a chunk is too large"
+            case .extensionsTooLong: "the extensions of the chunks are too long"
+            case .trailersTooLong: "the trailers are too long"
+            }
+        }
+    }
+
+    private enum State {
+        case size, padding, extensions, sizeEnd
+        case content, contentEnd, contentLineFeed
+        case trailer, trailerName, trailerValue, trailerEnd, lastLineFeed
+        case end
+    }
+
+    private let rules: Rules
+    private var state = State.size
+    /// The size of the current chunk; while its content comes, the bytes that are left of it.
+    private var size: Int64 = 0
+    private var digitCount = 0
+    /// Bytes of the current chunk's extensions, or of all trailers.
+    private var extraCount = 0
+    /// Bytes of all extensions, less the bytes of content.
+    private var excess: Int64 = 0
+
+    /// Starts before the first chunk.
+    public init(_ rules: Rules) {
+        self.rules = rules
+    }
+
+    private var isInTrailers: Bool {
+        switch state {
+        case .trailer, .trailerName, .trailerValue, .trailerEnd: true
+        default: false
+        }
+    }
+
+    /// Whether the last chunk and the trailers have come to their end.
+    public var isComplete: Bool { state == .end }
+
+    /// Reads on from `index`, up to the end of the next piece of content, of the body or of the bytes, and moves
+    /// `index` there.
+    ///
+    /// - Returns: where the content lies in `bytes`; `nil` when they have no more, or the body is complete.
+    ///
+    /// Throws the ``Problem`` of the byte at `index`; nothing can be read after that.
+    public mutating func next(
+        in bytes: UnsafeRawBufferPointer, from index: inout Int
+    ) throws(Problem) -> Range<Int>? {
+        while index < bytes.count, state != .end {
+            guard state == .content else {
+                state = try next(after: bytes[index])
+                index += 1
+                continue
+            }
+            let piece = index..<index + Int(min(size, Int64(bytes.count - index)))
+            index = piece.endIndex
+            size -= Int64(piece.count)
+            excess -= Int64(piece.count)
+            if size == 0 { state = .contentEnd }
+            return piece
+        }
+        return nil
+    }
+
+    /// Takes one byte that is not content.
+    private mutating func next(after byte: UInt8) throws(Problem) -> State {
+        if isInTrailers {
+            extraCount += 1
+            guard extraCount <= rules.trailerLimit else { throw .trailersTooLong }
+        }
+        switch state {
+        case .size: return try readSize(byte)
+        case .padding:
+            if byte == 0x20 || byte == 0x09 {
+                try countExtension()
+                return .padding
+            }
+            return try endSize(byte)
+        case .extensions:
+            if byte == .carriageReturn { return .sizeEnd }
+            guard byte.isFieldContent else { throw .malformed("a chunk's extension has a control character") }
+            try countExtension()
+            return .extensions
+        case .sizeEnd:
+            try expect(.lineFeed, byte, "the size of a chunk does not end with CRLF")
+            extraCount = 0
+            return size == 0 ? .trailer : .content
+        case .contentEnd:
+            try expect(.carriageReturn, byte, "a chunk is longer than its size says")
+            return .contentLineFeed
+        case .contentLineFeed:
+            try expect(.lineFeed, byte, "a chunk does not end with CRLF")
+            digitCount = 0
+            return .size
+        case .trailer where byte == .carriageReturn: return .lastLineFeed
+        case .trailer, .trailerName: return try readTrailerName(byte)
+        case .trailerValue:
+            if byte == .carriageReturn { return .trailerEnd }
+            guard byte.isFieldContent else { throw .malformed("a trailer has a control character") }
+            return .trailerValue
+        case .trailerEnd:
+            try expect(.lineFeed, byte, "a trailer does not end with CRLF")
+            return .trailer
+        case .lastLineFeed:
+            try expect(.lineFeed, byte, "the body does not end with CRLF")
+            return .end
+        case .content, .end: preconditionFailure("content is not read byte by byte")
+        }
+    }
+
+    private mutating func readSize(_ byte: UInt8) throws(Problem) -> State {
+        if let digit = byte.hexDigitValue {
+            if digitCount == 0 { size = 0 }
+            digitCount += 1
+            guard size <= Int64.max >> 4 else { throw .sizeTooLarge }
+            guard digitCount <= 16 else { throw .malformed("the size of a chunk has too many digits") }
+            size = size << 4 | Int64(digit)
+            return .size
+        }
+        guard digitCount > 0 else { throw .malformed("a chunk has no size") }
+        guard rules.allowsPadding, byte == 0x20 || byte == 0x09 else { return try endSize(byte) }
+        try countExtension()
+        return .padding
+    }
+
+    private func endSize(_ byte: UInt8) throws(Problem) -> State {
+        switch byte {
+        case .carriageReturn: return .sizeEnd
+        case UInt8(ascii: ";"): return .extensions
+        default: throw .malformed("the size of a chunk is no hexadecimal number")
+        }
+    }
+
+    private mutating func countExtension() throws(Problem) {
+        extraCount += 1
+        excess += 1
+        guard extraCount <= rules.extensionLimit, excess <= rules.excessLimit else { throw .extensionsTooLong }
+    }
+
+    private func readTrailerName(_ byte: UInt8) throws(Problem) -> State {
+        if byte == UInt8(ascii: ":"), state == .trailerName { return .trailerValue }
+        guard byte.isTokenCharacter else { throw .malformed("a trailer is no field") }
+        return .trailerName
+    }
+
+    private func expect(_ wanted: UInt8, _ byte: UInt8, _ reason: String) throws(Problem) {
+        guard byte == wanted else { throw .malformed(reason) }
+    }
+}
