@@ -13,14 +13,12 @@
 public struct ChunkedFraming: Sendable {
     /// Bounds of the parts that are not content, in bytes.
     public struct Rules: Sendable {
-        /// Extensions and padding of one chunk.
+        /// Extensions of one chunk.
         public var extensionLimit: Int
-        /// Extensions and padding of all chunks, beyond the bytes of content; no bound unless told.
+        /// Extensions of all chunks, beyond the bytes of content; no bound unless told.
         public var excessLimit = Int64.max
         /// The trailer section.
         public var trailerLimit: Int
-        /// Whether white space may follow a size, because old servers pad sizes with it; false unless told.
-        public var allowsPadding = false
 
         /// Rules with these two bounds.
         public init(extensionLimit: Int, trailerLimit: Int) {
@@ -117,11 +115,11 @@ public struct ChunkedFraming: Sendable {
         switch state {
         case .size: return try readSize(byte)
         case .padding:
-            if byte == 0x20 || byte == 0x09 {
-                try countExtension()
-                return .padding
-            }
-            return try endSize(byte)
+            // White space is legal before an extension only (§7.1.1).
+            if byte == UInt8(ascii: ";") { return .extensions }
+            guard byte == 0x20 || byte == 0x09 else { throw .malformed("white space follows the size of a chunk") }
+            try countExtension()
+            return .padding
         case .extensions:
             if byte == .carriageReturn { return .sizeEnd }
             guard byte.isFieldContent else { throw .malformed("a chunk's extension has a control character") }
@@ -164,15 +162,12 @@ public struct ChunkedFraming: Sendable {
             return .size
         }
         guard digitCount > 0 else { throw .malformed("a chunk has no size") }
-        guard rules.allowsPadding, byte == 0x20 || byte == 0x09 else { return try endSize(byte) }
-        try countExtension()
-        return .padding
-    }
-
-    private func endSize(_ byte: UInt8) throws(Problem) -> State {
         switch byte {
         case .carriageReturn: return .sizeEnd
         case UInt8(ascii: ";"): return .extensions
+        case 0x20, 0x09:
+            try countExtension()
+            return .padding
         default: throw .malformed("the size of a chunk is no hexadecimal number")
         }
     }
