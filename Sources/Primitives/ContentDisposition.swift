@@ -37,9 +37,10 @@ public struct ContentDisposition: Equatable, Sendable {
         var text: [UInt8] = []
         rest = rest.dropFirst()
         while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
-            // Some servers write Windows paths without escaping their backslashes; the last component is the same.
-            if byte == UInt8(ascii: "\\"), let escaped = rest.popFirst() {
-                text.append(escaped)
+            // Some servers write Windows paths without escaping their backslashes, so only what needs an escape has one.
+            if byte == UInt8(ascii: "\\"), let next = rest.first, next == UInt8(ascii: "\"") || next == byte {
+                rest.removeFirst()
+                text.append(next)
             } else {
                 text.append(byte)
             }

@@ -23,7 +23,8 @@ import Testing
         "a name leads nowhere else, and has no control characters",
         arguments: [
             ("attachment; filename=\"../../etc/passwd\"", "passwd"), ("attachment; filename=\"/etc/passwd\"", "passwd"),
-            ("attachment; filename=C:\\dir\\a.exe", "a.exe"), ("attachment; filename*=UTF-8''..%2F..%2Fa", "a"),
+            ("attachment; filename=C:\\dir\\a.exe", "a.exe"), ("attachment; filename=\"C:\\dir\\x.txt\"", "x.txt"),
+            ("attachment; filename=\"C:\\\\dir\\\\x.txt\"", "x.txt"), ("attachment; filename*=UTF-8''..%2F..%2Fa", "a"),
             ("attachment; filename*=UTF-8''a%0D%0Ab", "ab"),
             ("attachment; filename*=UTF-8''a%E2%80%AEcod.exe", "acod.exe"),
         ])

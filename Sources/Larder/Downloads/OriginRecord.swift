@@ -105,6 +105,6 @@ extension Entry {
 
     /// The file name that the origin suggests by `Content-Disposition`, without directories; `nil` when there is none.
     public var fileName: String? {
-        contentFields[.contentDisposition].flatMap { ContentDisposition($0).fileName }
+        contentFields[fields: .contentDisposition].first.flatMap { ContentDisposition($0.text).fileName }
     }
 }
