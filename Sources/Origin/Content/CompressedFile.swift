@@ -1,48 +1,115 @@
 import HTTPTypes
 import Primitives
 
-/// Files that are compressed themselves, such as `a.tar.gz`.
+/// A file that may be compressed itself, such as `a.tar.gz`.
 ///
 /// Some servers label such a file with `Content-Encoding: gzip`, or `x-gzip`, instead of with its media type alone. The
 /// coding is then a property of the file and not of its transfer: to undo it would leave a file that does not match
 /// its name.
-enum CompressedFile {
-    /// The coding that a file has of its own; `nil` for a file that has none, as far as its name and type tell.
-    ///
+struct CompressedFile {
+    /// The compression of the file, as far as its names and its type tell.
+    private let formats: Set<Format>
+
     /// - Parameters:
-    ///   - url: where it comes from; the end of its path counts.
+    ///   - urls: those that lead to the file. The last segment of each path counts, or the one before it in
+    ///     `a.tar.gz/download`, as SourceForge writes it.
     ///   - fields: of the answer: the media type and the file name count.
-    static func coding(url: String, fields: HTTPFields) -> ContentCoding? {
-        coding(ofURL: url)
-            ?? fields[.contentType].flatMap(coding(ofType:))
-            ?? fields[.contentDisposition].flatMap { ContentDisposition($0).fileName }.flatMap(coding(ofFile:))
+    init(urls: [String], fields: HTTPFields = [:]) {
+        var formats = Set(urls.compactMap(Self.format(ofURL:)))
+        if let type = fields[.contentType] { formats.formUnion(Self.formats(ofType: type)) }
+        // Bytes beside ASCII are lost here, and say nothing about a compression.
+        if let name = fields[.contentDisposition].flatMap({ ContentDisposition($0).fileName }),
+            let format = Self.format(ofFile: name)
+        {
+            formats.insert(format)
+        }
+        self.formats = formats
     }
 
-    /// The coding that the name in a URL's path tells: an origin is then asked without codings.
-    static func coding(ofURL url: String) -> ContentCoding? {
-        coding(ofFile: url.prefix { $0 != "?" && $0 != "#" })
+    /// Whether the file is compressed: an origin is then asked for it without codings.
+    var isCompressed: Bool { !formats.isEmpty }
+
+    /// Whether a content coding is that of the file.
+    ///
+    /// - Parameter name: in lower case, as ``ContentCoding/names(in:)`` gives it.
+    func isCoded(by name: String) -> Bool { formats.contains { $0.codings.contains(name) } }
+
+    private enum Format {
+        case gzip, brotli, zstd, bzip2, xz, compress, lzma, lz4, pack200
+
+        /// The names by which servers call it in `Content-Encoding`.
+        var codings: Set<String> {
+            switch self {
+            case .gzip: ["gzip", "x-gzip"]
+            case .brotli: ["br"]
+            case .zstd: ["zstd"]
+            case .bzip2: ["bzip2", "x-bzip2"]
+            case .xz: ["xz", "x-xz"]
+            case .compress: ["compress", "x-compress"]
+            case .lzma: ["lzma", "x-lzma"]
+            case .lz4: ["lz4"]
+            case .pack200: ["pack200-gzip", "gzip", "x-gzip"]
+            }
+        }
     }
 
-    private static func coding(ofFile name: some StringProtocol) -> ContentCoding? {
+    private static func format(ofURL url: String) -> Format? {
+        // Of a URL without a path the authority would be taken for a file: `example.br` is none.
+        guard let authority = url.firstRange(of: "://")?.upperBound,
+            let path = url[authority...].firstIndex(of: "/").map({ url[$0...].prefix { $0 != "?" && $0 != "#" } })
+        else { return nil }
+        // Parameters of a segment are no part of a file's name (RFC 3986 §3.3).
+        let segments = path.split(separator: "/", omittingEmptySubsequences: false).suffix(2).map {
+            $0.prefix { $0 != ";" }
+        }
+        guard let last = segments.last else { return nil }
+        if let format = format(ofFile: last) { return format }
+        return last == "download" ? segments.first.flatMap(format(ofFile:)) : nil
+    }
+
+    private static func format(ofFile name: some StringProtocol) -> Format? {
+        let name = name.lowercased()
         guard let dot = name.lastIndex(of: ".") else { return nil }
-        return switch name[name.index(after: dot)...].lowercased() {
-        case "gz", "gzip", "tgz", "taz", "bgz", "cpgz", "crate": .gzip
-        case "br": .brotli
-        case "zst", "zstd", "tzst": .zstd
+        if name.hasSuffix(".pack.gz") { return .pack200 }
+        return switch name[name.index(after: dot)...] {
+        case "gz", "gzip", "tgz", "taz", "bgz", "cpgz", "crate", "vgz", "emz", "wmz", "adz", "ipk": .gzip
+        case "br", "tbr": .brotli
+        case "zst", "zstd", "tzst", "tzstd": .zstd
+        case "bz2", "bz", "tbz", "tbz2", "tb2": .bzip2
+        case "xz", "txz": .xz
+        case "z", "tz": .compress
+        case "lzma", "tlz": .lzma
+        case "lz4", "tlz4": .lz4
         default: nil
         }
     }
 
-    private static func coding(ofType type: String) -> ContentCoding? {
+    private static func formats(ofType type: String) -> [Format] {
         let essence = type.prefix { $0 != ";" && $0 != " " && $0 != "\t" }.lowercased()
+        // A structured syntax suffix names the compression, too (RFC 6839, RFC 8460 §6.2).
+        if let suffix = essence.split(separator: "+").last, suffix.count < essence.count {
+            switch suffix {
+            case "gzip": return [.gzip]
+            case "zstd": return [.zstd]
+            default: break
+            }
+        }
         return switch essence {
         case "application/gzip", "application/x-gzip", "application/x-gunzip", "application/gzipped",
-            "application/gzip-compressed", "application/x-compressed", "application/x-tgz", "application/x-tar-gz",
-            "application/x-compressed-tar", "application/x-gtar-compressed", "gzip/document":
-            .gzip
-        case "application/x-brotli", "application/brotli": .brotli
-        case "application/zstd", "application/x-zstd": .zstd
-        default: nil
+            "application/gzip-compressed", "application/x-gzip-compressed", "application/x-tgz",
+            "application/x-tar-gz", "application/x-gtar-compressed", "gzip/document":
+            [.gzip]
+        // Used of several formats.
+        case "application/x-compressed", "application/x-compressed-tar", "application/x-compress":
+            [.gzip, .compress]
+        case "application/x-brotli", "application/brotli": [.brotli]
+        case "application/zstd", "application/x-zstd": [.zstd]
+        case "application/x-bzip2", "application/x-bzip", "application/bzip2": [.bzip2]
+        case "application/x-xz", "application/xz": [.xz]
+        case "application/x-lzma": [.lzma]
+        case "application/x-lz4": [.lz4]
+        case "application/x-java-pack200": [.pack200]
+        default: []
         }
     }
 }

@@ -20,7 +20,7 @@ enum ContentCoding: String, CaseIterable {
     /// having registered them.
     private static let others: Set<String> = [
         "aes128gcm", "compress", "x-compress", "dcb", "dcz", "exi", "pack200-gzip", "bzip2", "x-bzip2", "lz4", "lzma",
-        "x-lzma", "sdch", "snappy", "xz", "peerdist",
+        "x-lzma", "sdch", "snappy", "xz", "x-xz", "peerdist",
     ]
 
     /// The names of codings in `Content-Encoding`, in the order in which the codings were applied, in lower case.

@@ -22,7 +22,7 @@ extension Transfer {
             // As a field like any other: CURLOPT_ACCEPT_ENCODING would let libcurl decode (see `ContentDecoder`).
             if request.decodesContent && fields[.acceptEncoding] == nil {
                 // A file that is compressed itself is asked for as it is.
-                let isCompressed = CompressedFile.coding(ofURL: url.text) != nil
+                let isCompressed = CompressedFile(urls: [request.url, url.text]).isCompressed
                 fields[.acceptEncoding] = isCompressed ? "identity" : ContentCoding.accepted
             }
         } else if fields[.accept] == nil {

@@ -171,6 +171,8 @@ import Testing
             ("/f", "application/zstd", "zstd", true), ("/g.tar", "application/x-tar", "gzip", false),
             ("/h.gz/page", "text/html", "gzip", false), ("/i?name=x.gz", "text/plain", "gzip", false),
             ("/j.svgz", "image/svg+xml", "gzip", false), ("/k.gz", "application/gzip", "br", false),
+            ("/l.tar.gz/download", "application/octet-stream", "gzip", true), ("/m.tar.gz;v=1", "a/b", "gzip", true),
+            ("/n", "application/x-tar+gzip", "gzip", true), ("/o.br/", "text/html", "br", false),
         ])
     func compressedFile(path: String, type: String, coding: String, stays: Bool) async throws {
         let body = Self.hello[coding == "x-gzip" ? "gzip" : coding]!
@@ -180,9 +182,40 @@ import Testing
         let collector = try await OriginClient(configuration: .local).get(origin.url(path))
         #expect(collector.body == (stays ? body : Array("hello".utf8)))
         #expect(collector.head?.declaredLength == (stays ? Int64(body.count) : nil))
-        let name = path.prefix { $0 != "?" }.lowercased()
+        let name = path.prefix { $0 != "?" && $0 != ";" }.lowercased().split(separator: "/download")[0]
         let isTold = [".gz", ".tgz", ".zst", ".br"].contains { name.hasSuffix($0) }
         #expect(origin.requests[0]["Accept-Encoding"] == (isTold ? "identity" : "gzip, br, zstd"))
+    }
+
+    @Test(
+        "a file in a compression that is not undone here stays as it is",
+        arguments: [
+            ("/f.tar.bz2", "x-bzip2"), ("/f.tbz2", "bzip2"), ("/f.tar.xz", "xz"), ("/f.txz", "x-xz"),
+            ("/f.tar.Z", "x-compress"), ("/f.Z", "compress"), ("/f.lzma", "lzma"), ("/f.tar.lz4", "lz4"),
+            ("/f.pack.gz", "pack200-gzip"),
+        ])
+    func otherCompressedFile(path: String, coding: String) async throws {
+        let origin = try serving([1, 2, 3], coding: coding)
+        #expect(try await OriginClient(configuration: .local).get(origin.url(path)).body == [1, 2, 3])
+        #expect(origin.requests[0]["Accept-Encoding"] == "identity")
+        // The same coding is an error where it is not the file's.
+        guard case .contentCoding = try await OriginClient(configuration: .local).failure(origin.url("/page")).kind
+        else {
+            Issue.record("\(coding) is taken for no coding")
+            return
+        }
+    }
+
+    @Test("the name of the URL that was asked for tells of a compressed file behind every redirect")
+    func compressedBehindRedirect() async throws {
+        let gzip = Self.hello["gzip"]!
+        let origin = try ScriptedOrigin { request, connection in
+            guard request.target == "/blob" else { return try connection.respond(302, fields: [.location: "/blob"]) }
+            try connection.respond(fields: [.contentEncoding: "gzip"], body: gzip)
+        }
+        #expect(try await OriginClient(configuration: .local).get(origin.url("/r.tar.gz")).body == gzip)
+        #expect(origin.requests.map { $0["Accept-Encoding"] } == ["identity", "identity"])
+        #expect(try await OriginClient(configuration: .local).get(origin.url("/r")).text == "hello")
     }
 
     @Test(
