@@ -1,4 +1,5 @@
 import HTTPTypes
+import Primitives
 
 /// Gets what a transfer brings: the head once, then the body in pieces, then the end, exactly once and last.
 ///
@@ -70,6 +71,17 @@ public struct OriginHead: Sendable {
     public var framing: OriginFraming
     /// `1.0`, `1.1` or `2`; `ftp`.
     public var version: String
+
+    /// Whether the origin authenticates the connection and not the request (NTLM, Negotiate): the answer is then for
+    /// the client of the connection only, whatever its fields say (RFC 4559 §6).
+    public var authenticatesConnection: Bool { fields.authenticateConnection }
+}
+
+extension HTTPFields {
+    var authenticateConnection: Bool {
+        self[values: .wwwAuthenticate].contains(where: ConnectionCredentials.areNamed)
+            || contains(HTTPField.Name("Persistent-Auth")!)
+    }
 }
 
 /// What a whole transfer was.

@@ -119,12 +119,15 @@ import Testing
         let origin = try ScriptedOrigin { _, connection in
             let head = Array("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Type: text/plain;a=".utf8)
             try connection.send(
-                head + [0xfc, 0x0d, 0x0a] + Array("ETag: \"".utf8) + [0xfc, 0x22, 0x0d, 0x0a, 0x0d, 0x0a, 0x61])
+                head + [0xfc, 0x0d, 0x0a] + Array("ETag: \"".utf8) + [0xfc, 0x22, 0x0d, 0x0a]
+                    + Array("Content-Disposition: attachment; filename=\"".utf8)
+                    + [0xe9, 0x22, 0x0d, 0x0a, 0x0d, 0x0a, 0x61])
         }
         try await TestServer.with { (server) async throws in
             let reply = try await server.download(["url": .string(origin.url("/a")), "ttl": 20])
             #expect(try reply.json["entry"]?["etag"] == "\"ü\"")
             #expect(try reply.json["entry"]?["contentType"] == "text/plain;a=ü")
+            #expect(try reply.json["entry"]?["fileName"] == "é")
             let key = try key(reply)
             let bytes = try await server.client.withConnection { connection in
                 try connection.send(
@@ -145,6 +148,20 @@ import Testing
             ])
             #expect(reply.status == 400)
             #expect(try reply.member("pointer") == "/headers/Authorization")
+        }
+    }
+
+    @Test(
+        "an answer to the client of an authenticated connection is not kept for every caller",
+        arguments: [("Persistent-Auth", "true"), ("WWW-Authenticate", "Negotiate oRQw"), ("WWW-Authenticate", "ntlm")])
+    func connectionAuthentication(name: String, value: String) async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.respond(fields: [HTTPField.Name(name)!: value], body: "private")
+        }
+        try await TestServer.with { (server) async throws in
+            let reply = try await server.download(["url": .string(origin.url("/a")), "ttl": 20])
+            #expect(reply.status == 502)
+            #expect(try await server.get("/entries").json["entries"]?.arrayValue?.isEmpty == true)
         }
     }
 }

@@ -44,7 +44,9 @@ extension DownloadError {
     var allowsStale: Bool {
         switch self {
         case .originStatus, .transferFailed, .tooLarge, .timedOut, .noSpace, .storage: true
-        case .schemeRefused, .addressRefused, .cancelled, .tooManyTags, .busy, .keyInUse, .stopping: false
+        case .schemeRefused, .addressRefused, .connectionAuthentication, .cancelled, .tooManyTags, .busy, .keyInUse,
+            .stopping:
+            false
         }
     }
 }

@@ -6,6 +6,8 @@ extension DownloadError: CustomStringConvertible {
         case .addressRefused(let rule):
             "the origin may not be asked: \(rule); see --allow-origin, --deny-origin and --origin-ports"
         case .originStatus(let status, _): "the origin answered with status \(status)"
+        case .connectionAuthentication:
+            "the origin authenticates the connection (NTLM, Negotiate), so its answer is for one client and is not kept"
         case .transferFailed(_, let words), .timedOut(_, let words): words
         case .tooLarge(_, let limit): "the body is longer than \(limit) bytes, the most that an entry may have"
         case .cancelled: "the download was cancelled"

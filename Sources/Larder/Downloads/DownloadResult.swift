@@ -34,6 +34,8 @@ public enum DownloadError: Error, Hashable, Sendable {
     /// The origin's final answer has a status outside 2xx. With 429 and 503, the seconds of its `Retry-After`; `nil`
     /// without one.
     case originStatus(Int, retryAfter: Int64?)
+    /// The answer is for the client of its connection (NTLM, Negotiate), and not for every caller.
+    case connectionAuthentication
     /// The transfer broke, or its answer cannot be used: libcurl's code (0 when it has none) and words.
     case transferFailed(code: Int32, words: String)
     /// The body is longer than an entry may be: libcurl's code, the limit in bytes.

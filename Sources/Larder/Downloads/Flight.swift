@@ -180,6 +180,8 @@ final class Flight: OriginReceiver, Sendable {
         guard (200..<300).contains(head.status), head.status != 206 else {
             throw DownloadError.originStatus(head.status, retryAfter: head.retryAfter(now: tools.clock.now()))
         }
+        // Such an answer belongs to the client of the connection (RFC 4559 §6), and an entry to every caller.
+        guard !head.authenticatesConnection else { throw DownloadError.connectionAuthentication }
         if let length = head.declaredLength { try reservation?.expect(length: length) }
     }
 

@@ -24,7 +24,7 @@ extension Problem {
                 extensions: Self.curlCode(code) + [.init("limit", .number(limit))])
         case .timedOut(let code, _):
             self.init(status: 504, detail: error.description, extensions: Self.curlCode(code))
-        case .cancelled:
+        case .connectionAuthentication, .cancelled:
             self.init(status: 502, detail: error.description)
         case .noSpace: self = .noSpace
         case .storage: self.init(status: 500, detail: error.description)

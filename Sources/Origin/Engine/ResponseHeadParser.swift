@@ -18,10 +18,7 @@ struct ResponseHeadParser {
         var isChunked = false
 
         /// Whether the origin authenticates connections, not requests.
-        var authenticatesConnection: Bool {
-            fields[values: .wwwAuthenticate].contains(where: ConnectionCredentials.areNamed)
-                || fields[HTTPField.Name("Persistent-Auth")!] != nil
-        }
+        var authenticatesConnection: Bool { fields.authenticateConnection }
 
         /// RFC 9110 §6.4.1, for a response to GET.
         var allowsBody: Bool { status >= 200 && status != 204 && status != 304 }
