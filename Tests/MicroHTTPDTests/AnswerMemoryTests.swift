@@ -97,19 +97,21 @@ struct AnswerMemoryTests {
 
     @Test("A stream may hold as much as it asks for where there is room, and gives it back")
     func largeStream() async throws {
-        let stream = ResponseStream(highWaterMark: 256 << 10)
+        let streams = [ResponseStream(highWaterMark: 256 << 10), ResponseStream(highWaterMark: 256 << 10)]
         let handler = Handler { request in
             .accept(.none) { exchange in
-                exchange.respond(
-                    request.path == "/stream" ? Response(body: .stream(stream, length: nil)) : Response(text: "other"))
+                exchange.respond(Response(body: .stream(streams[request.path == "/first" ? 0 : 1], length: nil)))
             }
         }
         try await withDaemon(handler, configure: { $0.answerMemoryLimit = 256 << 10 }) { daemon in
-            let client = try RawClient(port: daemon.port)
-            try client.request("GET", "/stream")
-            try pollBlocking("the stream to have room") { stream.room == 256 << 10 }
-            stream.finish()
-            #expect(try client.answer().status == 200)
+            // There is room for one of them at a time.
+            for (stream, path) in zip(streams, ["/first", "/second"]) {
+                let client = try RawClient(port: daemon.port)
+                try client.request("GET", path)
+                try pollBlocking("the stream to have room") { stream.room == 256 << 10 }
+                stream.finish()
+                #expect(try client.answer().status == 200)
+            }
         }
     }
 }
