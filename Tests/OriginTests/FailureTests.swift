@@ -337,6 +337,30 @@ import Testing
         #expect(origin.connectionCount == 2)
     }
 
+    @Test("an answer whose first chunk is malformed has no head", arguments: [true, false])
+    func firstChunk(isLate: Bool) async throws {
+        let gate = Gate("the head is there")
+        if !isLate { gate.open() }
+        let origin = try ScriptedOrigin { _, connection in
+            let (head, body) = ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "5g\r\nhello\r\n0\r\n\r\n")
+            guard isLate else { return try connection.send(head + body) }
+            try connection.send(head)
+            try gate.waitBlocking()
+            try connection.send(body)
+        }
+        let collector = OriginClient(configuration: .local).start(origin.url())
+        // The caller need not wait for a body that is late.
+        if isLate {
+            try await poll("the head to be shown") { collector.head != nil }
+            gate.open()
+        }
+        guard case .malformedResponse = try await collector.error().kind else {
+            Issue.record("the framing is taken for good")
+            return
+        }
+        #expect((collector.head != nil) == isLate)
+    }
+
     @Test("HTTP/1.0 with a transfer coding is an error (RFC 9112 §6.1)")
     func oldTransferCoding() async throws {
         let origin = try rawOrigin("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n")

@@ -298,6 +298,26 @@ import Testing
         #expect(other.requests.map { $0["Cookie"] } == [nil])
     }
 
+    @Test("a cookie goes back to the origin that set it, byte for byte, and to no other port of its host")
+    func cookieOrigin() async throws {
+        let other = try ScriptedOrigin { request, connection in
+            try connection.respond(302, fields: [.location: "http:/\(request.target)/b"])
+        }
+        let origin = try ScriptedOrigin { request, connection in
+            guard request.target == "/a" else { return try connection.respond(body: "end") }
+            let away = other.url("/\(request["Host"]!)")
+            try connection.send("HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: \(away)\r\n")
+            try connection.send("Set-Cookie: s=1; Path=/\r\nSet-Cookie: d=2; Domain=127.0.0.1\r\n")
+            try connection.send(Array("Set-Cookie: b=".utf8) + [0xe9, 0xff] + Array("\r\n\r\n".utf8))
+        }
+        #expect(try await OriginClient(configuration: .local).get(origin.url("/a")).text == "end")
+        #expect(other.requests.map { $0["Cookie"] } == [nil])
+        let sent = origin.requests[1].fields[fields: .cookie].map { $0.withUnsafeBytesOfValue(Array.init) }
+        #expect(sent.count == 1)
+        #expect(sent[0].split(separator: UInt8(ascii: ";")).contains { $0.suffix(4) == [0x62, 0x3d, 0xe9, 0xff] })
+        #expect(String(decoding: sent[0], as: UTF8.self).contains("s=1"))
+    }
+
     @Test("a request whose redirects are not followed keeps no cookie, and sends its own as it is")
     func noCookies() async throws {
         let origin = try ScriptedOrigin { _, connection in

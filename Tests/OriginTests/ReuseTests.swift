@@ -1,4 +1,5 @@
 import HTTPTypes
+import Primitives
 import TestSupport
 import Testing
 
@@ -124,6 +125,36 @@ import Testing
             return
         }
         #expect(origin.requestCount == 1)
+    }
+
+    @Test("a connection that has carried credentials carries no others, and none without")
+    func credentials() async throws {
+        let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "right") }
+        let callers: [HTTPFields] = [
+            [:], [:], [.authorization: "Basic YTph"], [.authorization: "Basic YTph"], [.authorization: "Basic YTpi"],
+            [.cookie: "a=1"], [.cookie: "a=1"], [HTTPField.Name("X-Api-Key")!: "k"], [.userAgent: "u"],
+            [.accept: "*/*"],
+        ]
+        for fields in callers { try await client.get(origin.url("/good")) { $0.fields = fields } }
+        #expect(origin.requests.map(\.connection) == [0, 0, 1, 1, 2, 3, 3, 4, 5, 5])
+    }
+
+    @Test("an answer that comes wholly late reaches no caller with other credentials")
+    func lateAnswer() async throws {
+        // Each answer comes twice, the second time when the next request is there already.
+        let last = Locked<String?>(nil)
+        let origin = try ScriptedOrigin { request, connection in
+            let text = request["Authorization"] ?? "nobody"
+            if request.connection == 0, let late = last.withLock({ $0 }) {
+                try connection.respond(body: late)
+            } else {
+                try connection.respond(body: text)
+            }
+            last.withLock { $0 = text }
+        }
+        for caller in ["Basic YTph", "Basic YTpi", "Basic YTph", "Basic YTpi"] {
+            #expect(try await client.get(origin.url("/x")) { $0.fields[.authorization] = caller }.text == caller)
+        }
     }
 
     @Test("HEAD has a connection that is closed behind it; GET's is used again")

@@ -1,4 +1,5 @@
 import CCurl
+import Glibc
 import HTTPTypes
 import Primitives
 
@@ -53,6 +54,11 @@ final class EasyHandle {
 
     func set(_ option: CURLoption, _ value: String?) {
         check(larder_curl_setopt_string(pointer, option, value), option)
+    }
+
+    /// - Parameter value: a text that ends with a NUL, byte for byte.
+    func set(_ option: CURLoption, bytes value: [CChar]) {
+        value.withUnsafeBufferPointer { check(larder_curl_setopt_string(pointer, option, $0.baseAddress), option) }
     }
 
     func set(_ option: CURLoption, offset value: Int64) {
@@ -125,13 +131,14 @@ final class EasyHandle {
         return Int64(value)
     }
 
-    /// The cookies that the handle's engine knows, each a line in the format of Netscape's file.
-    var cookies: [String] {
+    /// The cookies that the handle's engine knows, each a line in the format of Netscape's file, byte for byte.
+    var cookies: [[CChar]] {
         var list: UnsafeMutablePointer<curl_slist>?
         guard larder_curl_getinfo_slist(pointer, CURLINFO_COOKIELIST, &list) == CURLE_OK else { return [] }
         defer { curl_slist_free_all(list) }
         return sequence(first: list) { $0?.pointee.next }.prefix { $0 != nil }
-            .compactMap { $0.map { String(cString: $0.pointee.data) } }
+            .compactMap { $0?.pointee.data }
+            .map { Array(UnsafeBufferPointer(start: $0, count: strlen($0) + 1)) }
     }
 
     private func check(_ code: CURLcode, _ option: CURLoption) {

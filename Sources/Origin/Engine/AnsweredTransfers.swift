@@ -8,12 +8,18 @@ final class AnsweredTransfers {
         transfers.append(transfer)
     }
 
-    /// libcurl has looked at all that there is: those that are not over wait for more.
-    func tellPause() {
-        guard !transfers.isEmpty else { return }
+    /// libcurl has looked at all that there is: transfers that are not over wait for more.
+    ///
+    /// - Returns: those whose receivers refuse the head, which they see only now.
+    func tellPause() -> [Transfer] {
+        guard !transfers.isEmpty else { return [] }
         let waiting = transfers.filter { $0.phase == .receiving }
         // They keep much alive; and what a receiver does may bring more.
         transfers.removeAll(keepingCapacity: true)
-        for transfer in waiting { transfer.receiver.originDidPause() }
+        var refused: [Transfer] = []
+        for transfer in waiting {
+            if transfer.deliverHeldHead() { transfer.receiver.originDidPause() } else { refused.append(transfer) }
+        }
+        return refused
     }
 }

@@ -7,6 +7,10 @@ import Glibc
 /// be taken for the answer to the next request, which may be another caller's (RFC 9112 §6.3). libcurl drops such bytes
 /// when they come in one read with the answer, keeps the connection, and does not look for more of them.
 ///
+/// Bytes that come only when the next request has gone out cannot be told from its answer. Nor can, from then on, each
+/// answer from the one before it. So a connection that has carried credentials carries only the same ones: an answer
+/// that was made for one caller does not reach another.
+///
 /// Confined to one of the client's threads.
 final class OriginConnection {
     private let descriptor: curl_socket_t
@@ -16,6 +20,8 @@ final class OriginConnection {
     private var readCount: UInt64 = 0
     /// Whether the connection carries streams of HTTP/2, which have a framing of their own.
     var isMultiplexed = false
+    /// The credentials that the connection carries; see ``Transfer/caller``.
+    var caller: Int?
 
     init(_ descriptor: curl_socket_t, localPort: Int32, isSecure: Bool) {
         self.descriptor = descriptor
@@ -27,6 +33,9 @@ final class OriginConnection {
     func count(_ bytes: Int) {
         readCount += UInt64(bytes)
     }
+
+    /// Whether a request with these credentials may go out over the connection, which was used before.
+    func carries(_ other: Int?) -> Bool { isMultiplexed || (other == caller && isClean) }
 
     /// Whether every byte that came belongs to an answer that was read.
     ///

@@ -41,14 +41,13 @@ extension Transfer {
     }
 
     /// The names of the codings to undo, in the order in which they were applied. A coding of the file itself stays.
+    ///
+    /// The file has the name in the URL that the caller asked for, also where a redirect leads to another name.
     func codings(of fields: HTTPFields) -> [String] {
         guard request.decodesContent else { return [] }
         var names = ContentCoding.names(in: fields)
-        if let first = names.first, let coding = ContentCoding(name: first),
-            coding == CompressedFile.coding(url: url.text, fields: fields)
-        {
-            names.removeFirst()
-        }
+        let file = CompressedFile(urls: [request.url, url.text], fields: fields)
+        if let first = names.first, file.isCoded(by: first) { names.removeFirst() }
         return names
     }
 
@@ -57,9 +56,11 @@ extension Transfer {
     private func readChunks(_ piece: UnsafeRawBufferPointer) throws -> Reception {
         var index = heldCount
         while let content = try chunks!.next(in: piece, from: &index) {
+            guard deliverHeldHead() else { return .failed }
             try take(UnsafeRawBufferPointer(rebasing: piece[content]))
             if control.isPaused { break }
         }
+        if chunks!.isComplete, !deliverHeldHead() { return .failed }
         connection?.count(index - heldCount)
         guard index < piece.count, !chunks!.isComplete else {
             heldCount = 0
@@ -100,9 +101,5 @@ extension Transfer {
 extension ChunkedFraming.Rules {
     /// Those of answers. libcurl hands over the bytes as they came (`CURLOPT_HTTP_TRANSFER_DECODING`), and its own
     /// reading only tells it when to stop.
-    static let ofAnswers: ChunkedFraming.Rules = {
-        var rules = ChunkedFraming.Rules(extensionLimit: 8 << 10, trailerLimit: 64 << 10)
-        rules.allowsPadding = true
-        return rules
-    }()
+    static let ofAnswers = ChunkedFraming.Rules(extensionLimit: 8 << 10, trailerLimit: 64 << 10)
 }

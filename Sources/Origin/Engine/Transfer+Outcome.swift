@@ -36,7 +36,7 @@ extension Transfer {
             let error = OriginError(.addressRefused(rule: refusal))
             return .failed(redirectCount > 0 ? error.afterRedirect : error, isEarly: false)
         }
-        let isInHead = answer == nil && !isFTP
+        let isInHead = answer == nil && heldHead == nil && !isFTP
         let error = OriginError(code, words: handle?.errorWords ?? "", phase: phase, isInHead: isInHead)
         return .failed(error, isEarly: isEarly)
     }

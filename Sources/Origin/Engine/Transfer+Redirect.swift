@@ -43,6 +43,33 @@ extension OriginClient.Configuration {
     }
 }
 
+extension Transfer {
+    /// Tells callers with credentials apart: equal for requests that say the same about who asks; `nil` for a request
+    /// without credentials.
+    var caller: Int? {
+        var hasher = Hasher()
+        var isKnown = false
+        for field in fields where field.name.mayHaveCredentials {
+            isKnown = true
+            hasher.combine(field.name)
+            field.withUnsafeBytesOfValue { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        }
+        if let cookies = cookies[url.origin], !cookies.isEmpty {
+            isKnown = true
+            hasher.combine(cookies)
+        }
+        return isKnown ? hasher.finalize() : nil
+    }
+}
+
+extension HTTPField.Name {
+    /// Whether a field of that name says who asks, as its name tells.
+    fileprivate var mayHaveCredentials: Bool {
+        self == .authorization || self == .cookie || self == .proxyAuthorization
+            || ["auth", "token", "key", "secret", "session"].contains { canonicalName.contains($0) }
+    }
+}
+
 extension HTTPFields {
     /// Only those that say nothing about who asks. A list of what is harmless: a field that nobody here knows, an API
     /// key for instance, was meant for the first origin.

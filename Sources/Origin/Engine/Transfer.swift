@@ -49,8 +49,8 @@ final class Transfer {
     var handle: EasyHandle?
     var ftpSockets: FTPSockets?
     var connections: OriginConnections?
-    /// The cookies that the hops so far have set, as libcurl keeps them (see `Transfer+Cookies`).
-    var cookies: [String] = []
+    /// The cookies that the hops so far have set, by their origin, as libcurl keeps them (see `Transfer+Cookies`).
+    var cookies: [String: [[CChar]]] = [:]
     var byteCount: Int64 = 0
     private(set) var answer: OriginHead?
     /// From the first byte of the answer's body on.
@@ -67,6 +67,9 @@ final class Transfer {
     var chunks: ChunkedFraming?
     /// How many bytes of the piece that libcurl holds were read already.
     var heldCount = 0
+    /// The head of an answer in chunks, until its first chunk has begun well or libcurl has read all there is: a
+    /// caller that has seen the head can no longer be told that the framing is wrong from the beginning.
+    private(set) var heldHead: OriginHead?
     /// Where the answer that is being received redirects to, byte for byte.
     private(set) var redirection: [UInt8]?
     var redirectBodyLeft = 0
@@ -81,7 +84,8 @@ final class Transfer {
     private(set) var isReuse = false
     /// Whether the refused address is that of a connection that was there already.
     private(set) var isRefusedReuse = false
-    /// Whether the connection that was to be used again is not clean (see ``OriginConnection/isClean``).
+    /// Whether the connection that was to be used again may not carry the request (see
+    /// ``OriginConnection/carries(_:)``).
     private(set) var isUncleanReuse = false
     /// Whether any line of an answer's head was one.
     private(set) var hasHead = false
@@ -122,6 +126,7 @@ final class Transfer {
         parser = ResponseHeadParser(allowsHTTP2: url.scheme == "https")
         chunks = nil
         heldCount = 0
+        heldHead = nil
         redirection = nil
         redirectBodyLeft = 65_536
         opened = []
@@ -192,8 +197,9 @@ final class Transfer {
                 isReuse
                 ? connections?.connection(ends)
                 : connections?.opened(opened, ends, isSecure: url.scheme == "https")
-            isUncleanReuse = isReuse && connection?.isClean != true
+            isUncleanReuse = isReuse && connection?.carries(caller) != true
             if isUncleanReuse { return false }
+            connection?.caller = caller
         }
         opened = []
         refusal = request.addressPolicy.flatMap { policy in
@@ -262,7 +268,18 @@ final class Transfer {
             redirection = locations.first
             if redirection != nil { return true }
         }
-        return deliver(originHead(head))
+        let head = originHead(head)
+        guard head.framing == .chunked else { return deliver(head) }
+        heldHead = head
+        answered.note(self)
+        return true
+    }
+
+    /// Shows the receiver the head that was held back, if any. False stops the transfer, and ``failure`` says why.
+    func deliverHeldHead() -> Bool {
+        guard let head = heldHead else { return true }
+        heldHead = nil
+        return deliver(head)
     }
 
     /// Has libcurl close the connection behind an answer after which more may come, or that is not for the next caller.

@@ -49,7 +49,9 @@ final class TransferLoop {
             var count: Int32 = 0
             curl_multi_perform(multi, &count)
             let didFinish = finishDone()
-            answered.tellPause()
+            for transfer in answered.tellPause() {
+                finish(transfer, .failure(OriginError(transfer.failure ?? .transfer)))
+            }
             // What is over gives its place to the next: no reason to wait.
             if isRunning && !didFinish && !hasFreedPlace { curl_multi_poll(multi, nil, 0, pollTime(), nil) }
         }
@@ -285,7 +287,7 @@ final class TransferLoop {
     private func end() {
         for command in inbox.close() { _ = perform(command) }
         for transfer in Array(transfers.values) { finish(transfer, .failure(OriginError(.cancelled))) }
-        answered.tellPause()
+        _ = answered.tellPause()
         ftpSockets.interrupt()
         curl_multi_cleanup(multi)
     }
