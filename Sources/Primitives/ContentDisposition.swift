@@ -37,7 +37,7 @@ public struct ContentDisposition: Equatable, Sendable {
         var text: [UInt8] = []
         rest = rest.dropFirst()
         while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
-            // Some servers write Windows paths without escaping their backslashes, so only what needs an escape has one.
+            // Some servers do not escape the backslashes of Windows paths, so only `\"` and `\\` are taken for escapes.
             if byte == UInt8(ascii: "\\"), let next = rest.first, next == UInt8(ascii: "\"") || next == byte {
                 rest.removeFirst()
                 text.append(next)
