@@ -1,8 +1,8 @@
 import Primitives
 
-/// What names an entry in the API.
+/// The name of an entry in the API.
 ///
-/// Three forms, which no text can confuse because ``data(_:)`` refuses what looks like one of the others:
+/// A key has one of three forms. No text has two forms because ``data(_:)`` refuses text of the other forms:
 ///
 /// | form | text |
 /// |---|---|
@@ -10,9 +10,9 @@ import Primitives
 /// | ``Form/response`` | MD5 of the URL as sent, `.`, 8 lower-case hexadecimal digits of the variant |
 /// | ``Form/data`` | the caller's own text |
 ///
-/// Keys are equal when their bytes are; `String`'s canonical equivalence does not count.
+/// Two keys are equal when their bytes are equal; `String`'s canonical equivalence does not count.
 public struct CacheKey: Hashable, Sendable {
-    /// What a key looks like.
+    /// The form of a key's text.
     public enum Form: Hashable, Sendable {
         /// The MD5 of a canonical URL, with or without request fields.
         case url
@@ -25,31 +25,33 @@ public struct CacheKey: Hashable, Sendable {
     /// The most bytes that a caller's key may have.
     public static let maximumLength = 255
 
-    /// The key as it is written in the API.
+    /// The key as the API writes it.
     public let text: String
-    /// What it looks like.
+    /// The form of ``text``.
     public let form: Form
 
-    /// The key of what is downloaded from, or stored under, a canonical URL: `printf %s "$URL" | md5sum`.
+    /// The key of a download from, or of JSON stored under, a canonical URL: `printf %s "$URL" | md5sum`.
     public static func url(canonical url: String) -> CacheKey {
         CacheKey(text: MD5Name.of(url), form: .url)
     }
 
-    /// The key of what is downloaded from a canonical URL with request fields of the caller's: the MD5 of the URL and
-    /// of one line `name: value` for each field, separated by LF. Names are in lower case, values without the white
-    /// space around them, lines sorted by their bytes. Without fields it is the key of ``url(canonical:)``.
+    /// The key of a download from a canonical URL with request fields of the caller: the MD5 of the URL and of one line
+    /// `name: value` for each field, separated by LF. Names are in lower case, values have no white space around them,
+    /// and the lines are sorted by their bytes. Without fields the key equals ``url(canonical:)``.
     ///
-    /// Values must not contain LF, which no valid field value does (RFC 9110 §5.5).
+    /// Values must not contain LF; no valid field value does (RFC 9110 §5.5).
     public static func url(canonical url: String, requestFields: [(name: String, value: String)]) -> CacheKey {
         let lines = requestFields.map { field in "\(field.name.lowercased()): \(trimmed(field.value))" }
         let sorted = lines.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         return CacheKey(text: MD5Name.of(([url] + sorted).joined(separator: "\n")), form: .url)
     }
 
-    /// The key of one variant of what an origin answers to a URL: the URL's MD5, a dot, and 8 hexadecimal digits made
-    /// of `variant`, whatever tells the URL's variants apart.
+    /// The key of one variant of the responses to a URL: the URL's MD5, a dot, and the first 8 hexadecimal digits of
+    /// the MD5 of `variant`.
+    ///
+    /// - Parameter variant: text that tells the variants of the URL apart; empty for a URL with a single variant.
     public static func response(to url: ResponseURL, variant: String) -> CacheKey {
-        // Most URLs have one variant, which nothing has to tell apart.
+        // Most URLs have one variant, and an empty `variant`.
         let name = variant.isEmpty ? onlyVariant : variantName(variant)
         return CacheKey(text: url.md5 + "." + name, form: .response)
     }
@@ -60,9 +62,9 @@ public struct CacheKey: Hashable, Sendable {
 
     private static let onlyVariant = variantName("")
 
-    /// A caller's own key.
+    /// The key for a caller's own text.
     ///
-    /// - Throws: ``InvalidKey``, which says the rule that `text` breaks.
+    /// - Throws: ``InvalidKey`` with the rule that `text` breaks.
     public static func data(_ text: String) throws(InvalidKey) -> CacheKey {
         switch form(of: text.utf8) {
         case .data: break
@@ -79,7 +81,8 @@ public struct CacheKey: Hashable, Sendable {
         return CacheKey(text: text, form: .data)
     }
 
-    /// The key that somebody wrote, of whatever form; `nil` for what is no key of any form, and so names nothing.
+    /// The key that a client wrote, in any of the three forms; `nil` when `text` is not a valid key and so names no
+    /// entry.
     public init?(_ text: String) {
         switch Self.form(of: text.utf8) {
         case .data:
@@ -94,7 +97,8 @@ public struct CacheKey: Hashable, Sendable {
         self.form = form
     }
 
-    /// 32 hexadecimal digits: the MD5 that a key of the other forms begins with, or the MD5 of a caller's key.
+    /// 32 hexadecimal digits: the MD5 at the start of a key of the form `url` or `response`, or the MD5 of a caller's
+    /// own key.
     public var md5Hex: String {
         switch form {
         case .url: text
@@ -103,12 +107,13 @@ public struct CacheKey: Hashable, Sendable {
         }
     }
 
-    /// What the body's file is called in the hashed layout. Only callers' keys can have one hashed name and be two.
+    /// The name of the body's file in the hashed layout. Two different keys share it only if one of them is a caller's
+    /// own key, because keys of the other forms are their own file names.
     public var hashedName: String {
         form == .data ? md5Hex : text
     }
 
-    /// Keys are equal when their bytes are.
+    /// Compares the bytes.
     public static func == (left: CacheKey, right: CacheKey) -> Bool {
         ExactText(left.text) == ExactText(right.text)
     }
@@ -131,7 +136,7 @@ public struct CacheKey: Hashable, Sendable {
         }
     }
 
-    /// Without the SP and HTAB at both ends (RFC 9110 §5.5).
+    /// Removes SP and HTAB at both ends (RFC 9110 §5.5).
     private static func trimmed(_ value: String) -> Substring {
         let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
         let end = value.lastIndex { !isSpace($0) }.map { value.index(after: $0) } ?? value.startIndex
@@ -144,24 +149,24 @@ extension CacheKey: CustomStringConvertible {
     public var description: String { text }
 }
 
-/// The rule that a caller's key breaks.
+/// The rule that a caller's own key breaks.
 public enum InvalidKey: Error, Hashable, Sendable {
-    /// It has no bytes.
+    /// The key has no bytes.
     case empty
-    /// It is longer than that many bytes of UTF-8.
+    /// The key is longer than `limit` bytes of UTF-8.
     case tooLong(limit: Int)
-    /// It contains `/`.
+    /// The key contains `/`.
     case slash
-    /// It contains a control character, NUL among them (Unicode category Cc).
+    /// The key contains a control character (Unicode category Cc), such as NUL.
     case controlCharacter
-    /// It is `.` or `..`.
+    /// The key is `.` or `..`.
     case dots
-    /// It looks like the key of a URL or of a response.
+    /// The key has the form of a URL's or a response's key.
     case reservedForm
 }
 
 extension InvalidKey: CustomStringConvertible {
-    /// A sentence for the caller.
+    /// The message for the caller.
     public var description: String {
         switch self {
         case .empty: "the key is empty; it must have 1 to \(CacheKey.maximumLength) bytes"

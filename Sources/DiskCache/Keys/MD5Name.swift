@@ -1,8 +1,8 @@
 import Crypto
 import Primitives
 
-/// MD5 as a way to make names (`printf %s "$URL" | md5sum`), never as a proof: texts with one MD5 are easy to make, so
-/// whoever finds an entry by such a name compares what it names as well.
+/// MD5 as a source of names (`printf %s "$URL" | md5sum`), never as a proof. Texts with equal MD5 are easy to make, so
+/// code that finds an entry by its MD5 also compares the full text, such as the URL.
 enum MD5Name {
     /// The MD5 of the text's UTF-8 bytes in 32 lower-case hexadecimal digits.
     static func of(_ text: String) -> String {
@@ -12,7 +12,7 @@ enum MD5Name {
         return hash.finalize().withUnsafeBytes(\.lowercaseHex)
     }
 
-    /// How many digits there are.
+    /// The number of digits.
     static let length = 32
 
     /// Whether `bytes` are 32 lower-case hexadecimal digits.
@@ -20,7 +20,7 @@ enum MD5Name {
         bytes.count == length && bytes.allSatisfy(isDigit)
     }
 
-    /// Whether `byte` is a hexadecimal digit as names have them: lower-case.
+    /// Whether `byte` is a lower-case hexadecimal digit.
     static func isDigit(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): true
