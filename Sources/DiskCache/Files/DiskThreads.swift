@@ -1,10 +1,10 @@
 import Foundation
 import Primitives
 
-/// Some threads that may wait for the disk, on behalf of those that serve and may not.
+/// Threads that may wait for the disk, for the serving threads, which must not.
 ///
-/// They are started with the first work and end with this object's ``stop()``; what is handed in later runs at once, on
-/// the caller's thread.
+/// The first work starts the threads, and ``stop()`` ends them. Work that is handed in after ``stop()`` runs at once,
+/// on the caller's thread.
 final class DiskThreads: Sendable {
     private let count: Int
     private struct State {
@@ -17,12 +17,12 @@ final class DiskThreads: Sendable {
     private let state = Locked(State())
     private let ready = DispatchSemaphore(value: 0)
 
-    /// - Parameter count: how many threads there will be.
+    /// - Parameter count: the number of threads.
     init(count: Int = 8) {
         self.count = count
     }
 
-    /// Runs `work` soon.
+    /// Runs `work` soon, on one of the threads.
     func run(_ work: @escaping @Sendable () -> Void) {
         let (isStopped, isFirst) = state.withLock { state in
             if state.isStopped { return (true, false) }
@@ -35,13 +35,13 @@ final class DiskThreads: Sendable {
         ready.signal()
     }
 
-    /// ``run(_:)`` for what nobody waits for, and what can be left out: when so much waits already that it would have
-    /// to, too.
+    /// Runs `work` like ``run(_:)``, or drops it if as many works as there are threads wait already. For work without a
+    /// waiting caller that may be left out.
     func runUnlessBusy(_ work: @escaping @Sendable () -> Void) {
         if state.withLock({ !$0.isStopped && $0.works.count - $0.next < count }) { run(work) }
     }
 
-    /// Ends the threads once all works have been done.
+    /// Ends the threads once all handed-in work is done.
     func stop() {
         state.withLock { $0.isStopped = true }
         for _ in 0..<count { ready.signal() }
@@ -58,14 +58,14 @@ final class DiskThreads: Sendable {
         }
     }
 
-    /// The next work; `nil` when there will be none.
+    /// The next work; `nil` after ``stop()``, when all work is done.
     private func next() -> (@Sendable () -> Void)? {
         ready.wait()
         return state.withLock { state in
             guard state.next < state.works.count else { return nil }
             defer {
                 state.next += 1
-                // Those that are done go when they are half of all: each is moved once at the most.
+                // Finished works are removed once they are half of the array, so that each work moves at most once.
                 if state.next * 2 >= state.works.count {
                     state.works.removeFirst(state.next)
                     state.next = 0

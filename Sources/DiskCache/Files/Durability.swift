@@ -1,8 +1,8 @@
-/// What survives what, of all that was acknowledged.
+/// The failures that an acknowledged change survives.
 public enum Durability: String, CaseIterable, Sendable {
-    /// It is with the kernel: it survives `kill -9`, and not a power cut. What that leaves is whole, too, but may be of
-    /// some seconds before.
+    /// The change is with the kernel: it survives `kill -9`, but not a power cut. After a power cut the cache is
+    /// consistent too, but may be in a state of some seconds before.
     case process
-    /// It is on the disk, which is waited for: it survives a power cut.
+    /// The change is on the disk before it is acknowledged: it survives a power cut.
     case power
 }

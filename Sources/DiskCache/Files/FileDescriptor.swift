@@ -1,6 +1,6 @@
 import Foundation
 
-/// An open file, closed when the last reference goes.
+/// An open file, closed when its last reference goes away.
 final class FileDescriptor: Sendable {
     /// The number that system calls take; valid as long as this object lives.
     let number: Int32
@@ -21,13 +21,13 @@ final class FileDescriptor: Sendable {
         close(number)
     }
 
-    /// What the file system says about the file.
+    /// Returns the file's status; `nil` when the file system does not tell it.
     func status() -> FileStatus? {
         var raw = stat()
         return fstat(number, &raw) == 0 ? FileStatus(raw) : nil
     }
 
-    /// Writes all of `bytes` where the file stands.
+    /// Writes all of `bytes` at the file's current position.
     func write(_ bytes: UnsafeRawBufferPointer, path: String) throws(DiskCacheError) {
         var done = 0
         while done < bytes.count {
@@ -37,7 +37,7 @@ final class FileDescriptor: Sendable {
         }
     }
 
-    /// Reads at `offset` as much as there is, at most the whole of `target`; the number of bytes read.
+    /// Reads at `offset` until `target` is full or the file ends. Returns the number of bytes read.
     func read(into target: UnsafeMutableRawBufferPointer, at offset: Int64, path: String) throws(DiskCacheError) -> Int
     {
         var done = 0
@@ -53,7 +53,7 @@ final class FileDescriptor: Sendable {
     }
 }
 
-/// Makes a system call again as long as a signal interrupts it.
+/// Repeats a system call while a signal interrupts it (EINTR).
 func retryingInterrupts<Number: FixedWidthInteger>(_ call: () -> Number) -> Number {
     while true {
         let result = call()
@@ -61,7 +61,7 @@ func retryingInterrupts<Number: FixedWidthInteger>(_ call: () -> Number) -> Numb
     }
 }
 
-/// The C library's words for an error number.
+/// The C library's message for an error number.
 func errorText(_ code: Int32) -> String {
     var buffer = [CChar](repeating: 0, count: 256)
     guard strerror_r(code, &buffer, buffer.count) == 0 else { return "error \(code)" }
@@ -69,7 +69,7 @@ func errorText(_ code: Int32) -> String {
 }
 
 extension [UInt8] {
-    /// `withUnsafeBytes` for a body that throws this module's errors.
+    /// `withUnsafeBytes` for a closure that throws this module's errors.
     func withBytes<Result>(
         _ body: (UnsafeRawBufferPointer) throws(DiskCacheError) -> Result
     ) throws(DiskCacheError) -> Result {
@@ -80,7 +80,7 @@ extension [UInt8] {
 }
 
 extension DiskCacheError {
-    /// The error for a system call that failed: a full disk or quota is ``noSpace``.
+    /// The error for a failed system call: ``noSpace`` for a full disk or quota.
     static func system(_ operation: String, _ path: String, _ code: Int32) -> DiskCacheError {
         code == ENOSPC || code == EDQUOT ? .noSpace : .fileSystem(operation: operation, path: path, errno: code)
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the file system says about a file, as far as it matters here.
+/// The part of `stat` that this module uses.
 struct FileStatus: Equatable, Sendable {
     var identity: FileIdentity
     var isDirectory: Bool
@@ -15,23 +15,23 @@ struct FileStatus: Equatable, Sendable {
     }
 }
 
-/// What tells that a file is still the one that was published, untouched: as long as it is the same, the body need not
-/// be hashed again.
+/// Identifies an untouched file. While a published file has the same identity, its body need not be hashed again.
 struct FileIdentity: Hashable, Sendable {
     var inode: Int64
     var size: Int64
     /// Modification time, in nanoseconds since the epoch.
     var modified: Int64
-    /// Time of the last change of the inode, in nanoseconds since the epoch. Nobody can set it back.
+    /// Time of the last change of the inode, in nanoseconds since the epoch. Programs cannot set this time back.
     var changed: Int64
 }
 
-/// Which file it is that a path leads to, symbolic links followed: no two that exist at one time are equal.
+/// The device and inode of the file at a path; symbolic links are followed. Two files that exist at the same time never
+/// have equal numbers.
 struct FileNumber: Equatable, Sendable {
     private var device: dev_t
     private var inode: ino_t
 
-    /// `nil` when the path leads nowhere.
+    /// `nil` when there is no file at the path.
     init?(of path: String) {
         var raw = stat()
         guard stat(path, &raw) == 0 else { return nil }

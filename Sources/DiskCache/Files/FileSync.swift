@@ -1,13 +1,14 @@
 import Foundation
 
-/// How the disk is made to keep what was written, for ``Durability/power``. Tests watch it, and have it fail.
+/// The system calls that make written data durable, for ``Durability/power``. Tests replace them to observe calls and
+/// to simulate failures.
 struct FileSync: Sendable {
-    /// Has the disk keep a body. 0, or the error number.
+    /// Makes a body's file durable. Returns 0, or the error number.
     var file: @Sendable (BodyFile) -> Int32
-    /// Has it keep the names in the directory at a path. 0, or the error number.
+    /// Makes the names in the directory at a path durable. Returns 0, or the error number.
     var directory: @Sendable (String) -> Int32
 
-    /// The system calls.
+    /// The real system calls.
     static let system = FileSync(
         file: { body in
             retryingInterrupts { fsync(body.descriptor) } == 0 ? 0 : errno
@@ -21,17 +22,17 @@ struct FileSync: Sendable {
                 return ENOSPC
             }
             if retryingInterrupts({ fsync(file.number) }) == 0 { return 0 }
-            // A file system that has nothing to do for a directory.
+            // Some file systems have no sync for directories, and need none.
             return errno == EINVAL ? 0 : errno
         })
 
-    /// Has the disk keep the names of a directory and of all above it: it, or some of them, may be new.
+    /// Makes the names in a directory and in all directories above it durable, because any of them may be new.
     func path(to directory: String) throws(DiskCacheError) {
         var path = directory[...]
         while true {
             let name = path.isEmpty ? "/" : String(path)
             let code = self.directory(name)
-            // What may not be read or written was not made here.
+            // Ignored for directories that this process may not read or write, because it did not create their content.
             if code != 0, code != EACCES, code != EROFS { throw .system("fsync", name, code) }
             guard let slash = path.lastSlash else { return }
             path = path[..<slash]

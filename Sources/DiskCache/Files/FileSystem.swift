@@ -1,38 +1,40 @@
 import Foundation
 
-/// System calls on names, with this module's errors. All paths are absolute.
+/// System calls on paths, with this module's errors. All paths are absolute.
 enum FileSystem {
-    /// What is there, without following a symbolic link; `nil` when nothing is (or it cannot be looked at).
+    /// Returns the status of a path, without following a symbolic link; `nil` when the path does not exist or cannot be
+    /// examined.
     static func status(of path: String) -> FileStatus? {
         var raw = stat()
         return lstat(path, &raw) == 0 ? FileStatus(raw) : nil
     }
 
-    /// Renames, replacing what is at `target`. 0, or the error number.
+    /// Renames `source`, replacing a file at `target`. Returns 0, or the error number.
     static func rename(_ source: String, to target: String) -> Int32 {
         Foundation.rename(source, target) == 0 ? 0 : errno
     }
 
-    /// Makes `target` a second name of `source`. 0, or the error number.
+    /// Makes `target` a second name of `source`. Returns 0, or the error number.
     static func link(_ source: String, to target: String) -> Int32 {
         Foundation.link(source, target) == 0 ? 0 : errno
     }
 
-    /// Removes a name; one that is not there is as good. 0, or the error number.
+    /// Removes a name. Returns 0, also when the name does not exist, or the error number.
     @discardableResult
     static func unlink(_ path: String) -> Int32 {
         Foundation.unlink(path) == 0 || errno == ENOENT ? 0 : errno
     }
 
-    /// Removes whatever has that name; a directory with all that is in it. A symbolic link goes, not what it leads to.
+    /// Removes a file, or a directory with all its content. For a symbolic link, removes the link and not its target.
+    /// Skips files and directories that cannot be removed.
     ///
-    /// - Parameter mayGoOn: asked before each file and directory; when not, the rest stays.
-    /// - Returns: whether it was let go on to the end; what cannot be removed is passed over.
+    /// - Parameter mayGoOn: called before each file and directory; when it returns `false`, the rest stays.
+    /// - Returns: `false` when `mayGoOn` stopped the removal.
     @discardableResult
     static func remove(_ path: String, while mayGoOn: () -> Bool = { true }) -> Bool {
         guard mayGoOn() else { return false }
         guard unlink(path) == EISDIR else { return true }
-        // Names that are not UTF-8, which we make none of, are left to the last line.
+        // Larder creates no names that are not UTF-8. If such names exist, `removeItem` below removes them.
         for name in (try? names(in: path)) ?? [] {
             guard remove("\(path)/\(name)", while: mayGoOn) else { return false }
         }
@@ -40,8 +42,8 @@ enum FileSystem {
         return true
     }
 
-    /// Whether a file in that directory can grow, as far as the disk and quotas go: `false` only when one of them is
-    /// full, not when the disk cannot be written for another reason.
+    /// Whether a file in `directory` can grow. Returns `false` only when the disk or a quota is full, not when the disk
+    /// cannot be written for another reason.
     static func hasRoom(in directory: String) -> Bool {
         let path = roomProbe(in: directory)
         let file: FileDescriptor
@@ -55,14 +57,16 @@ enum FileSystem {
         return code != ENOSPC && code != EDQUOT
     }
 
-    /// The file by which ``hasRoom(in:)`` finds out. Should the process be killed meanwhile, the next start removes it,
-    /// as it does every `.part`.
+    /// The path of the file with which ``hasRoom(in:)`` probes the disk. If the process is killed during the probe, the
+    /// next start removes the file, as it removes every `.part`.
     static func roomProbe(in directory: String) -> String { directory + "/room.part" }
 
-    /// How many bytes the volume of `path` has left for us; 0 when it cannot be asked.
+    /// The number of bytes on the volume of `path` that this process may still use; 0 when the volume cannot be
+    /// queried.
     static func freeBytes(at path: String) -> Int64 { space(at: path)?.free ?? 0 }
 
-    /// How many bytes the volume of `path` has, and has left for us; `nil` when it cannot be asked.
+    /// The size of the volume of `path`, and the bytes on it that this process may still use; `nil` when the volume
+    /// cannot be queried.
     static func space(at path: String) -> (size: Int64, free: Int64)? {
         var volume = statvfs()
         guard statvfs(path, &volume) == 0 else { return nil }
@@ -70,18 +74,18 @@ enum FileSystem {
         return (Int64(volume.f_blocks) * blockSize, Int64(volume.f_bavail) * blockSize)
     }
 
-    /// Removes a directory if it is empty; whether it is gone. One that is not there is as good.
+    /// Removes a directory if it is empty. Returns whether the directory is gone; `true` also when it did not exist.
     @discardableResult
     static func removeDirectory(_ path: String) -> Bool {
         rmdir(path) == 0 || errno == ENOENT
     }
 
-    /// Creates one directory, mode 0700. 0, or the error number.
+    /// Creates a directory with mode 0700. Returns 0, or the error number.
     static func makeDirectory(_ path: String) -> Int32 {
         mkdir(path, 0o700) == 0 ? 0 : errno
     }
 
-    /// Creates a directory and those above it that are missing.
+    /// Creates a directory and its missing parents.
     static func makeDirectories(_ path: String) throws(DiskCacheError) {
         let code = makeDirectory(path)
         if code == 0 { return }
@@ -98,8 +102,8 @@ enum FileSystem {
         if again != 0, again != EEXIST { throw .system("mkdir", path, again) }
     }
 
-    /// The names in a directory, but for `.` and `..`, in no order; none when it is missing. Names that are not UTF-8
-    /// are left out: none of ours is.
+    /// Returns the names in a directory, without `.` and `..`, in no particular order; none when the directory is
+    /// missing. Names that are not UTF-8 are left out, because Larder creates no such names.
     static func names(in path: String) throws(DiskCacheError) -> [String] {
         guard let directory = opendir(path) else {
             if errno == ENOENT || errno == ENOTDIR { return [] }

@@ -1,5 +1,6 @@
 extension Substring {
-    /// Where the last slash of a path stands. By bytes: one with an accent behind it is another `Character`.
+    /// The index of the last slash of a path. Searches the bytes, because a slash with a combining accent behind it is
+    /// another `Character`.
     var lastSlash: Index? { utf8.lastIndex(of: UInt8(ascii: "/")) }
 }
 
