@@ -1,9 +1,10 @@
-/// What whoever takes bytes says about more of them. It never blocks, so who has the bytes must heed it.
+/// The answer of a consumer to a write of bytes: whether it takes more. A write never blocks, so the producer must act
+/// on this answer.
 public enum Backpressure: Sendable {
-    /// The bytes were taken, and there is room for more.
+    /// The consumer took the bytes and has room for more.
     case room
-    /// The bytes were taken, and no more should come before it calls back.
+    /// The consumer took the bytes. The producer waits with more until the consumer calls back.
     case full
-    /// Nobody wants more bytes: these were dropped, and so will be all that follow.
+    /// The consumer is gone: it dropped these bytes, and drops all further bytes.
     case closed
 }

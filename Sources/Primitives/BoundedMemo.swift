@@ -1,12 +1,14 @@
-/// What was worked out of keys before, up to a limit; then all of it is forgotten, and worked out again as it is asked
-/// for. That costs little, and nothing has to be kept of who was asked for when.
+/// A memo of computed values by key, with a limit on their total cost. When a new value exceeds the limit, the memo
+/// forgets all values, and the caller computes each again when it needs it. Recomputing is cheap, and the memo needs no
+/// record of when each key was used.
 ///
-/// It has no lock, which is its owner's to add.
+/// The type has no lock; its owner adds the lock.
 public struct BoundedMemo<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    /// What had to be forgotten. Who holds a lock lets go of it after that was released: it may be much.
+    /// The forgotten values. A caller that holds a lock releases the lock before it releases these values, because
+    /// there can be many of them.
     public typealias Forgotten = [Key: Remembered]
 
-    /// A value and what it counts.
+    /// A value and its cost.
     public struct Remembered: Sendable {
         @usableFromInline let value: Value
         @usableFromInline let cost: Int
@@ -17,31 +19,32 @@ public struct BoundedMemo<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    /// What all values together may cost.
+    /// The limit on the total cost of all values.
     @usableFromInline let limit: Int
     @usableFromInline var values: [Key: Remembered] = [:]
     @usableFromInline var cost = 0
 
-    /// An empty one.
+    /// An empty memo.
     ///
-    /// - Parameter limit: what all values together may cost.
+    /// - Parameter limit: the limit on the total cost of all values.
     @inlinable
     public init(limit: Int) {
         self.limit = limit
     }
 
-    /// How many values are remembered.
+    /// The number of remembered values.
     @inlinable public var count: Int { values.count }
 
-    /// What is remembered of a key; `nil` when nothing is.
+    /// The remembered value of a key; `nil` when the memo has none.
     @inlinable
     public subscript(key: Key) -> Value? { values[key]?.value }
 
-    /// Remembers a value, in place of an older one of that key. What costs more than the limit is not remembered.
+    /// Remembers a value and replaces an older value of the same key. A value that costs more than the limit is not
+    /// remembered.
     ///
-    /// - Parameter cost: what it counts, in the unit of the limit; 1 by default, which makes the limit a number of
-    ///   values.
-    /// - Returns: what was forgotten to make room.
+    /// - Parameter cost: the cost of the value, in the unit of the limit; 1 by default, which makes the limit a number
+    ///   of values.
+    /// - Returns: the values that were forgotten to make room.
     @inlinable
     public mutating func remember(_ value: Value, for key: Key, cost: Int = 1) -> Forgotten {
         var forgotten: Forgotten = [:]

@@ -1,5 +1,6 @@
-/// Bytes that wait to be sent, with a mark above which their producer should wait, and what it is to be called back
-/// with. No lock; the actions that are taken out of it are for its owner to call, after its lock was released.
+/// Bytes that wait to be sent, with a high-water mark above which the producer should wait, and the action that calls
+/// the producer back. The type has no lock. Its owner calls the actions that it takes out of the queue, after it has
+/// released its own lock.
 public struct BoundedQueue: Sendable {
     private var chunks = ChunkQueue()
     private var highWaterMark: Int
@@ -7,50 +8,50 @@ public struct BoundedQueue: Sendable {
 
     /// An empty queue.
     ///
-    /// - Parameter highWaterMark: how many bytes may wait before it says ``Backpressure/full``, at least 1; at half of
-    ///   it there is room again.
+    /// - Parameter highWaterMark: the number of waiting bytes from which on the queue reports ``Backpressure/full``, at
+    ///   least 1. The queue has room again when half as many bytes wait.
     public init(highWaterMark: Int) {
         self.highWaterMark = max(1, highWaterMark)
     }
 
-    /// How many bytes wait.
+    /// The number of waiting bytes.
     public var count: Int { chunks.count }
 
     private var isFull: Bool { chunks.count >= highWaterMark }
 
-    /// How many bytes it takes until it says ``Backpressure/full``; at least 1.
+    /// The number of bytes until the queue reports ``Backpressure/full``; at least 1.
     public var room: Int { max(1, highWaterMark - chunks.count) }
 
-    /// Lets more bytes wait from now on.
+    /// Raises the high-water mark; a lower value changes nothing.
     public mutating func raise(to highWaterMark: Int) {
         self.highWaterMark = max(self.highWaterMark, highWaterMark)
     }
 
-    /// Adds bytes at the end; they are not copied.
+    /// Appends bytes, without a copy.
     public mutating func append(_ bytes: SharedBytes) -> Backpressure {
         chunks.append(bytes)
         return isFull ? .full : .room
     }
 
-    /// Moves as much as there is, and as fits, from the front into `target`; returns how much.
+    /// Moves as many bytes as are waiting and fit from the front of the queue into `target`; returns their number.
     public mutating func take(into target: UnsafeMutableRawBufferPointer) -> Int {
         chunks.take(into: target)
     }
 
-    /// Remembers what the producer is to be called with, instead of what it gave before; whether there is room already,
-    /// so that nothing was remembered.
+    /// Returns `true` when the queue has room, and ignores `action`. Otherwise returns `false` and keeps `action` for
+    /// ``takeRoomAction()``, in place of an earlier action.
     public mutating func hasRoom(orCall action: @escaping @Sendable () -> Void) -> Bool {
         guard isFull else { return true }
         roomAction = action
         return false
     }
 
-    /// The action to call now, because there is room again; once.
+    /// Returns the kept action, once, when the queue has room again; the caller calls it. Otherwise `nil`.
     public mutating func takeRoomAction() -> (@Sendable () -> Void)? {
         chunks.count <= highWaterMark / 2 ? roomAction.take() : nil
     }
 
-    /// Forgets all bytes: then there is room. They are returned, to be let go of where no lock is held.
+    /// Empties the queue, which makes room. Returns the bytes, so that the caller releases them where it holds no lock.
     @discardableResult
     public mutating func removeAll() -> ChunkQueue {
         defer { chunks = ChunkQueue() }

@@ -1,25 +1,25 @@
-/// Bytes that wait to be sent, in the pieces in which they came. No lock, no limit of its own.
+/// Bytes that wait to be sent, in the pieces in which they arrived. The type has no lock and no limit.
 public struct ChunkQueue: Sendable {
-    /// `nil`: used up. Its bytes are let go of at once, its place later.
+    /// The pieces. A used piece becomes `nil`, which releases its bytes at once; its place is removed later.
     private var chunks: [SharedBytes?] = []
-    /// The first chunk that is not used up, and how much of it is.
+    /// The index of the first unused piece, and the number of its bytes that are already taken.
     private var first = 0
     private var offset = 0
 
-    /// How many bytes wait.
+    /// The number of waiting bytes.
     public private(set) var count = 0
 
     /// An empty queue.
     public init() {}
 
-    /// Adds bytes at the end; they are not copied.
+    /// Appends bytes, without a copy.
     public mutating func append(_ bytes: SharedBytes) {
         guard bytes.count > 0 else { return }
         chunks.append(bytes)
         count += bytes.count
     }
 
-    /// Moves as much as there is, and as fits, from the front into `target`; returns how much.
+    /// Moves as many bytes as are waiting and fit from the front of the queue into `target`; returns their number.
     public mutating func take(into target: UnsafeMutableRawBufferPointer) -> Int {
         var taken = 0
         while taken < target.count, first < chunks.count, let chunk = chunks[first] {
@@ -36,7 +36,7 @@ public struct ChunkQueue: Sendable {
             }
         }
         count -= taken
-        // Places go in batches, so that a long queue is not moved for each of them.
+        // Places are removed in batches, because removing each on its own would move a long queue every time.
         if first == chunks.count || first > 64 {
             chunks.removeFirst(first)
             first = 0

@@ -1,44 +1,44 @@
-/// Reads the framing of a body in chunks (RFC 9112 §7.1), as strictly as the RFC writes it.
+/// Reads the framing of a chunked body (RFC 9112 §7.1), as strictly as the RFC defines it.
 ///
-/// libcurl 7.88 takes `5g`, `5,5` and a bare LF for the end of a chunk's size, and libmicrohttpd 0.9.75 takes a bare LF
-/// for the end of a line. Two readers then find the end of one body at different places, so a cache must refuse such a
-/// body.
+/// libcurl 7.88 accepts `5g`, `5,5` and a bare LF at the end of a chunk's size, and libmicrohttpd 0.9.75 accepts a bare
+/// LF at the end of a line. Two readers then see the end of the same body at different places, so a cache must refuse
+/// such a body.
 ///
-/// A pure state machine: bytes in, the places of the content out. Chunk extensions and trailers are checked and dropped
-/// (§7.1.1, §7.1.2).
+/// The type is a pure state machine: it takes bytes and returns the ranges of the content. It checks chunk extensions
+/// and trailers and drops them (§7.1.1, §7.1.2).
 ///
 ///     var framing = ChunkedFraming(rules)
 ///     var index = 0
 ///     while let content = try framing.next(in: bytes, from: &index) { use(bytes[content]) }
 public struct ChunkedFraming: Sendable {
-    /// Bounds of the parts that are not content, in bytes.
+    /// Limits for the bytes that are not content.
     public struct Rules: Sendable {
-        /// Extensions of one chunk.
+        /// The limit for the extensions of one chunk, in bytes.
         public var extensionLimit: Int
-        /// Extensions of all chunks, beyond the bytes of content; no bound unless told.
+        /// How many bytes the extensions of all chunks may have beyond the bytes of content; unlimited by default.
         public var excessLimit = Int64.max
-        /// The trailer section.
+        /// The limit for the trailer section, in bytes.
         public var trailerLimit: Int
 
-        /// Rules with these two bounds.
+        /// Rules with these two limits, and without a limit for ``excessLimit``.
         public init(extensionLimit: Int, trailerLimit: Int) {
             self.extensionLimit = extensionLimit
             self.trailerLimit = trailerLimit
         }
     }
 
-    /// Why a body must be refused.
+    /// The reason for which a body must be refused.
     public enum Problem: Error, Equatable {
-        /// The framing follows no grammar; the reason in words.
+        /// The framing breaks the grammar; the associated text gives the reason.
         case malformed(String)
         /// A chunk has more than 2⁶³ - 1 bytes.
         case sizeTooLarge
-        /// A bound of ``Rules`` for extensions is passed.
+        /// The extensions exceed a limit of ``Rules``.
         case extensionsTooLong
-        /// ``Rules/trailerLimit`` is passed.
+        /// The trailers exceed ``Rules/trailerLimit``.
         case trailersTooLong
 
-        /// The problem in words.
+        /// The problem as text.
         public var reason: String {
             switch self {
             case .malformed(let reason): reason
@@ -58,12 +58,12 @@ public struct ChunkedFraming: Sendable {
 
     private let rules: Rules
     private var state = State.size
-    /// The size of the current chunk; while its content comes, the bytes that are left of it.
+    /// The size of the current chunk. While its content is read: the bytes still missing.
     private var size: Int64 = 0
     private var digitCount = 0
-    /// Bytes of the current chunk's extensions, or of all trailers.
+    /// The bytes of the current chunk's extensions, or of all trailers.
     private var extraCount = 0
-    /// Bytes of all extensions, less the bytes of content.
+    /// The bytes of all extensions, minus the bytes of content.
     private var excess: Int64 = 0
 
     /// Starts before the first chunk.
@@ -78,15 +78,14 @@ public struct ChunkedFraming: Sendable {
         }
     }
 
-    /// Whether the last chunk and the trailers have come to their end.
+    /// Whether the last chunk and the trailers are complete.
     public var isComplete: Bool { state == .end }
 
-    /// Reads on from `index`, up to the end of the next piece of content, of the body or of the bytes, and moves
-    /// `index` there.
+    /// Reads from `index` to the end of the next piece of content, of the body or of `bytes`, and moves `index` there.
     ///
-    /// - Returns: where the content lies in `bytes`; `nil` when they have no more, or the body is complete.
+    /// - Returns: the range of the content in `bytes`; `nil` when `bytes` has no more content, or the body is complete.
     ///
-    /// Throws the ``Problem`` of the byte at `index`; nothing can be read after that.
+    /// Throws the ``Problem`` of the byte at `index`. Do not call again after an error.
     public mutating func next(
         in bytes: UnsafeRawBufferPointer, from index: inout Int
     ) throws(Problem) -> Range<Int>? {
@@ -106,7 +105,7 @@ public struct ChunkedFraming: Sendable {
         return nil
     }
 
-    /// Takes one byte that is not content.
+    /// Reads a byte of the framing and returns the next state.
     private mutating func next(after byte: UInt8) throws(Problem) -> State {
         if isInTrailers {
             extraCount += 1
@@ -115,7 +114,7 @@ public struct ChunkedFraming: Sendable {
         switch state {
         case .size: return try readSize(byte)
         case .padding:
-            // White space is legal before an extension only (§7.1.1).
+            // White space is allowed only before an extension (§7.1.1).
             if byte == UInt8(ascii: ";") { return .extensions }
             guard byte == 0x20 || byte == 0x09 else { throw .malformed("white space follows the size of a chunk") }
             try countExtension()

@@ -1,13 +1,13 @@
-/// Authentication schemes that authenticate a connection, and with it every request that follows on it, instead of the
-/// one request that carries the credentials: NTLM (MS-NTHT §1.3), Negotiate (RFC 4559 §6) and their kin.
+/// Authentication schemes that authenticate the whole connection, and with it every later request on it, instead of
+/// only the request that carries the credentials: NTLM (MS-NTHT §1.3), Negotiate (RFC 4559 §6) and similar schemes.
 ///
-/// A connection that has seen one of them must not carry another caller's requests, and an answer that came over it may
-/// be for one caller only, also when its fields allow more.
+/// A connection that has used such a scheme must not carry requests of another caller. A response on that connection
+/// may be meant for one caller only, even when its fields allow more.
 public enum ConnectionCredentials {
     private static let schemes: Set<String> = ["ntlm", "negotiate", "kerberos", "nego2", "credssp", "pku2u"]
 
-    /// Whether the value of `Authorization` or `WWW-Authenticate` names such a scheme. A challenge may stand anywhere
-    /// in a list of them.
+    /// Whether the value of `Authorization` or `WWW-Authenticate` names such a scheme, at any place in a list of
+    /// challenges.
     public static func areNamed(in value: String) -> Bool {
         value.split { $0 == "," || $0 == " " || $0 == "\t" }.contains { schemes.contains($0.lowercased()) }
     }

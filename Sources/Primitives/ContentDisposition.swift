@@ -1,12 +1,13 @@
-/// The file name that a server suggests by `Content-Disposition` (RFC 6266).
+/// The file name that a server suggests with `Content-Disposition` (RFC 6266).
 public struct ContentDisposition: Equatable, Sendable {
-    /// The name, without directories; `nil` when there is none, or nothing of it is a name.
+    /// The name without directories; `nil` when the field has none, or when no usable name is left.
     ///
-    /// `filename*` (RFC 8187) comes before `filename` (RFC 6266 §4.3). What stands before a slash or backslash is left
-    /// out, and so are control characters (§4.3: the name is only a suggestion, and must not lead elsewhere).
+    /// `filename*` (RFC 8187) has precedence over `filename` (RFC 6266 §4.3). Everything up to the last slash or
+    /// backslash and all control characters are removed, because the name is only a suggestion and must not lead to
+    /// another directory (§4.3).
     public let fileName: String?
 
-    /// Reads a field's value. A value that follows no grammar has no file name.
+    /// Reads a field's value. A value that breaks the grammar has no file name.
     public init(_ value: String) {
         var plain: String?
         var extended: String?
@@ -27,7 +28,7 @@ public struct ContentDisposition: Equatable, Sendable {
         fileName = (extended ?? plain).flatMap(Self.lastComponent)
     }
 
-    /// A token or a quoted string, up to the next `;`.
+    /// Reads a token or a quoted string, and moves `rest` to the next `;`.
     private static func takeValue(_ rest: inout Substring.UTF8View) -> [UInt8] {
         guard rest.first == UInt8(ascii: "\"") else {
             let token = rest.prefix { $0 != UInt8(ascii: ";") }
@@ -37,7 +38,7 @@ public struct ContentDisposition: Equatable, Sendable {
         var text: [UInt8] = []
         rest = rest.dropFirst()
         while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
-            // Some servers do not escape the backslashes of Windows paths, so only `\"` and `\\` are taken for escapes.
+            // Only `\"` and `\\` count as escapes, because some servers do not escape the backslashes of Windows paths.
             if byte == UInt8(ascii: "\\"), let next = rest.first, next == UInt8(ascii: "\"") || next == byte {
                 rest.removeFirst()
                 text.append(next)
@@ -49,7 +50,8 @@ public struct ContentDisposition: Equatable, Sendable {
         return text
     }
 
-    /// `UTF-8''na%C3%AFve.txt`; `nil` for other character sets than UTF-8 and ISO-8859-1, and for wrong escapes.
+    /// Decodes a value such as `UTF-8''na%C3%AFve.txt`; `nil` for a character set other than UTF-8 and ISO-8859-1, and
+    /// for wrong escapes.
     private static func decodeExtended(_ text: [UInt8]) -> String? {
         let parts = text.split(separator: UInt8(ascii: "'"), maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3 else { return nil }
@@ -83,7 +85,7 @@ public struct ContentDisposition: Equatable, Sendable {
         return component
     }
 
-    /// Control characters, and characters that turn the direction of the text around a name.
+    /// Whether the character is a control character, or changes the direction of the text around it.
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
         scalar.properties.generalCategory == .control || scalar.properties.isBidiControl
     }

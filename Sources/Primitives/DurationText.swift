@@ -10,23 +10,24 @@
 /// | `h` | hours |
 /// | `d` | days of 24 hours |
 public struct DurationText: Hashable, Sendable {
-    /// The seconds; infinite for what a `Double` cannot hold, and negative behind a minus sign.
+    /// The seconds; infinite when a `Double` cannot hold the number, and negative behind a minus sign.
     public let seconds: Double
     /// Whether the text names its unit.
     public let hasUnit: Bool
 
-    /// Examples of all units, for the words of an error.
+    /// Examples of all units, for error messages.
     public static let examples = "90s, 15m, 1h or 7d"
 
     private static let units: [UInt8: Double] = [
         UInt8(ascii: "s"): 1, UInt8(ascii: "m"): 60, UInt8(ascii: "h"): 3600, UInt8(ascii: "d"): 86_400,
     ]
 
-    /// `nil` for what is no decimal number, has another unit, white space, or several units.
+    /// Reads a duration. `nil` for text that is not a decimal number, or that has an unknown unit, white space or
+    /// several units.
     public init?(_ text: String) {
         let factor = text.utf8.last.flatMap { Self.units[$0] }
         let number = text.utf8.dropLast(factor == nil ? 0 : 1)
-        // `Double` also reads "nan", "inf" and hexadecimal.
+        // The check is needed because `Double` also reads "nan", "inf" and hexadecimal.
         guard number.allSatisfy({ ($0 >= 0x30 && $0 <= 0x39) || "+-.eE".utf8.contains($0) }),
             let value = Double(Substring(number))
         else { return nil }

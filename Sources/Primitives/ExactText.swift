@@ -1,18 +1,18 @@
-/// A text that is equal to another only when their UTF-8 bytes are.
+/// A text that equals another only when their UTF-8 bytes are equal.
 ///
-/// `String` compares by canonical equivalence: `é` as one scalar equals `e` with a combining accent. In JSON, in the
-/// index and in the file system these are two, so nothing may find the one under the other.
+/// `String` compares by canonical equivalence: `é` as one scalar equals `e` with a combining accent. JSON, the index
+/// and the file system treat the two as different texts, so a look-up of the first must not find the second.
 public struct ExactText: Hashable, Sendable {
     /// The text.
     public let text: String
 
-    /// A text to be compared by its bytes.
+    /// The text.
     @inlinable
     public init(_ text: String) {
         self.text = text
     }
 
-    /// Whether the bytes are the same.
+    /// Whether the bytes are equal.
     @inlinable
     public static func == (left: ExactText, right: ExactText) -> Bool {
         let areEqual = left.text.utf8.withContiguousStorageIfAvailable { left in

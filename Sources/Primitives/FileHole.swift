@@ -1,8 +1,9 @@
 import CSystem
 
-/// Parts of a file that take no room on disk and read as zeros.
+/// Ranges of a file that use no space on disk and read as zeros.
 public enum FileHole {
-    /// Gives the blocks of a part of an open file back; its length stays. Nothing happens where the file system cannot.
+    /// Frees the disk blocks of a range of an open file; the length of the file does not change. The call does nothing
+    /// on a file system without support for it.
     public static func make(in descriptor: Int32, _ range: Range<Int64>) {
         csystem_erase(descriptor, Int(range.lowerBound), range.count)
     }

@@ -1,11 +1,12 @@
 extension FixedWidthInteger {
-    /// A number that is written with ASCII digits only: no sign, no white space. `nil` when it is not, or does not fit.
+    /// Reads a number written only in ASCII digits, without sign or white space. `nil` for any other text, and for a
+    /// number that does not fit.
     @inlinable
     public init?(digits text: some StringProtocol) {
         self.init(digits: text.utf8)
     }
 
-    /// The same of bytes.
+    /// Reads a number from bytes, by the rules of ``init(digits:)``.
     @inlinable
     public init?(digits: some Collection<UInt8>) {
         guard !digits.isEmpty else { return nil }

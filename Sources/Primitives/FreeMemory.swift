@@ -1,14 +1,15 @@
 import CSystem
 
-/// Memory that was used once and is free again, which the allocator keeps for later.
+/// Freed memory that the allocator keeps for later use.
 public enum FreeMemory {
-    /// Has the allocator give it back by itself, within some seconds, from a thread of its own: jemalloc does, with
-    /// which the executable is linked. With another nothing happens.
+    /// Makes the allocator return freed memory within some seconds, from a thread of its own. The call works with
+    /// jemalloc, which is linked into the executable, and does nothing with another allocator.
     public static func giveBackSoon() {
         csystem_return_free_memory_soon()
     }
 
-    /// Gives it back to the system. It takes the locks of the heap, for some milliseconds when that is large.
+    /// Returns freed memory to the system now. The call takes the locks of the heap, for some milliseconds when the
+    /// heap is large.
     public static func giveBack() {
         csystem_return_free_memory()
     }

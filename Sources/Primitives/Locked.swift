@@ -4,23 +4,23 @@
     import Synchronization
 #endif
 
-/// A value that can only be touched while a lock is held.
+/// A value that code can reach only while it holds the lock.
 ///
-/// Change the state inside ``withLock(_:)`` and act on it (call back, do I/O, resume somebody) after it returned: the
-/// lock is not recursive, and nothing that runs under it may wait.
+/// Change the state inside ``withLock(_:)`` and act on the change (call back, do I/O, resume a task) after it returns,
+/// because the lock is not recursive, and code that holds it must not wait.
 ///
-/// It is a `Mutex` of the standard library. Compiled with `-D LARDER_PTHREAD_LOCKS` it is a pthread mutex, because
-/// ThreadSanitizer does not see through `Mutex`'s futex and reports correct code.
+/// The lock is a `Mutex` of the standard library. With `-D LARDER_PTHREAD_LOCKS` it is a pthread mutex, because
+/// ThreadSanitizer does not recognise the futex in `Mutex` and reports correct code.
 public struct Locked<State>: ~Copyable, Sendable {
     #if LARDER_PTHREAD_LOCKS
         @usableFromInline let storage: PthreadLocked<State>
 
-        /// A lock around `state`.
+        /// Protects `state` with a lock.
         public init(_ state: consuming sending State) {
             storage = PthreadLocked(state)
         }
 
-        /// Runs `body` with the state while the lock is held, and returns what it returns; rethrows what it throws.
+        /// Runs `body` with the state while holding the lock, and returns its result; rethrows its error.
         @inlinable
         public func withLock<Result: ~Copyable, Failure: Error>(
             _ body: (inout sending State) throws(Failure) -> sending Result
@@ -30,13 +30,13 @@ public struct Locked<State>: ~Copyable, Sendable {
     #else
         @usableFromInline let mutex: Mutex<State>
 
-        /// A lock around `state`.
+        /// Protects `state` with a lock.
         @inlinable
         public init(_ state: consuming sending State) {
             mutex = Mutex(state)
         }
 
-        /// Runs `body` with the state while the lock is held, and returns what it returns; rethrows what it throws.
+        /// Runs `body` with the state while holding the lock, and returns its result; rethrows its error.
         @inlinable
         public borrowing func withLock<Result: ~Copyable, Failure: Error>(
             _ body: (inout sending State) throws(Failure) -> sending Result
@@ -47,7 +47,8 @@ public struct Locked<State>: ~Copyable, Sendable {
 }
 
 #if LARDER_PTHREAD_LOCKS
-    /// Sendable because the state is reached only between `pthread_mutex_lock` and `pthread_mutex_unlock`.
+    /// `@unchecked Sendable` is safe because code reaches the state only between `pthread_mutex_lock` and
+    /// `pthread_mutex_unlock`.
     @usableFromInline final class PthreadLocked<State>: @unchecked Sendable {
         private let mutex: UnsafeMutablePointer<pthread_mutex_t>
         private var state: State

@@ -1,26 +1,26 @@
 import CSystem
 
-/// Memory that will be read soon. A cache with more entries than the processor's own caches have room for waits for
-/// memory longer than for anything else; whoever knows early what will be read has all of it fetched at once, instead
-/// of piece after piece.
+/// Prefetches memory that the caller is about to read. A cache with more entries than fit in the processor's caches
+/// waits for memory longer than for anything else. A caller that knows the addresses early fetches all of them at once,
+/// instead of one after the other.
 ///
-/// `@unchecked Sendable` is safe: the address is never followed.
+/// `@unchecked Sendable` is safe because no code reads the memory behind the address.
 public struct MemoryHint: @unchecked Sendable {
     private let start: UnsafeRawPointer?
     private let length: Int
 
-    /// `length` bytes from an address; `nil`: nothing.
+    /// A hint for `length` bytes from `start`. With `nil`, ``prefetch()`` does nothing.
     public init(_ start: UnsafeRawPointer?, length: Int) {
         self.start = start
         self.length = start == nil ? 0 : length
     }
 
-    /// About so many bytes of an object, with what the runtime keeps in front of it.
+    /// A hint for about the first `length` bytes of an object, including the header that the runtime puts in front.
     public init(_ object: some AnyObject, length: Int) {
         self.init(UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque()), length: length)
     }
 
-    /// Begins to fetch it. Never waits, and does no harm when the memory is gone.
+    /// Starts the prefetch and returns at once. The call is harmless when the memory has been freed.
     public func prefetch() {
         csystem_prefetch(start, length)
     }

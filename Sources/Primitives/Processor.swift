@@ -1,10 +1,10 @@
 import Foundation
 
-/// The processor that the calling thread has.
+/// The processor time of the calling thread.
 public enum Processor {
     private static let turn: Int64 = 200_000
 
-    /// Of ``turnStart``, as a pointer that is none.
+    /// The thread-specific value that stores ``turnStart``, as a number in the place of a pointer.
     private static let key: pthread_key_t = {
         var key = pthread_key_t()
         let code = pthread_key_create(&key, nil)
@@ -12,37 +12,37 @@ public enum Processor {
         return key
     }()
 
-    /// Offers the processor to whoever waits for one, when the thread has not done so for 200 µs; else it costs a
-    /// look at the clock.
+    /// Yields the processor to other threads, when the calling thread has not yielded for 200 µs. Otherwise the call
+    /// only reads the clock.
     ///
-    /// To be called once a step by work of many steps, such as a listing or a purge. The kernel takes the processor of
-    /// a thread that never waits at a tick only, every 4 ms, and whoever asks for what is at hand should not see that.
+    /// Work of many steps, such as a listing or a purge, calls this method once a step. The kernel interrupts a thread
+    /// that never waits only at a tick, every 4 ms, and requests for fresh entries must not wait that long.
     public static func offer() {
         guard nanoseconds() - turnStart >= turn else { return }
         sched_yield()
         turnStart = nanoseconds()
     }
 
-    /// Has ``offer()`` do nothing on the calling thread until ``share()``.
+    /// Turns ``offer()`` off on the calling thread until ``share()``.
     ///
-    /// For what somebody waits for, who should not wait for everybody who computes, too.
+    /// Latency-critical work calls this method, because it must not yield to background work.
     public static func keep() {
         turnStart = .max
     }
 
-    /// Has ``offer()`` offer the calling thread's processor again, as where ``keep()`` was never called; the first time
-    /// in 200 µs.
+    /// Turns ``offer()`` on again on the calling thread. It yields after 200 µs at the earliest.
     public static func share() {
         turnStart = nanoseconds()
     }
 
-    /// When the calling thread last offered its processor; 0 is never, and the end of time while it keeps it.
+    /// The time of the calling thread's last yield, in ``nanoseconds()``; 0 before the first, and `Int64.max` while
+    /// ``keep()`` applies.
     package private(set) static var turnStart: Int64 {
         get { Int64(Int(bitPattern: pthread_getspecific(key))) }
         set { pthread_setspecific(key, UnsafeRawPointer(bitPattern: Int(newValue))) }
     }
 
-    /// Nanoseconds since some fixed instant, on a clock that no one sets, exact to about one.
+    /// Nanoseconds since an arbitrary fixed instant, on a clock that is never set; exact to about 1 ns.
     public static func nanoseconds() -> Int64 {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)

@@ -1,22 +1,22 @@
-/// Bytes that never change and are shared without being copied: by the memory tier, by every response that sends them,
-/// and by C code that needs an address that stays.
+/// Immutable bytes that the memory tier, every response that sends them, and C code that needs a stable address share
+/// without a copy.
 public final class SharedBytes: Sendable {
     /// The bytes, at an address that stays valid as long as this object lives.
     ///
-    /// An object may end at its last use, which the use of a pointer taken from it is not: who does not keep the object
-    /// elsewhere reads through ``withUnsafeBytes(_:)``.
+    /// Swift may release an object after its last use, and a use of this pointer does not count as a use of the object.
+    /// Code that does not keep the object elsewhere reads through ``withUnsafeBytes(_:)``.
     ///
-    /// `nonisolated(unsafe)` is safe here: nobody writes behind the pointer after `init`.
+    /// `nonisolated(unsafe)` is safe because no code writes to the memory after `init`.
     public nonisolated(unsafe) let bytes: UnsafeRawBufferPointer
 
-    /// Takes a copy of `source`.
+    /// Copies `source`.
     public convenience init(copying source: UnsafeRawBufferPointer) {
         self.init(count: source.count) { target in
             target.copyMemory(from: source)
         }
     }
 
-    /// Takes a copy of `source`.
+    /// Copies `source`.
     public convenience init(_ source: some Sequence<UInt8>) {
         let array = Array(source)
         self.init(count: array.count) { target in
@@ -24,8 +24,7 @@ public final class SharedBytes: Sendable {
         }
     }
 
-    /// Bytes that `fill` writes; it gets exactly `count` of them, in memory that it must fill whole. Throws what `fill`
-    /// throws.
+    /// Allocates `count` bytes and lets `fill` write them; `fill` must write every byte. Rethrows the error of `fill`.
     public init<Failure: Error>(
         count: Int, fill: (UnsafeMutableRawBufferPointer) throws(Failure) -> Void
     ) throws(Failure) {
@@ -43,7 +42,7 @@ public final class SharedBytes: Sendable {
         bytes.deallocate()
     }
 
-    /// Runs `body` with the bytes, and keeps this object alive until it returns; rethrows what it throws.
+    /// Runs `body` with the bytes, and keeps this object alive until `body` returns; rethrows its error.
     @inlinable
     public func withUnsafeBytes<Result: ~Copyable, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
@@ -52,6 +51,6 @@ public final class SharedBytes: Sendable {
         return try body(bytes)
     }
 
-    /// How many bytes there are.
+    /// The number of bytes.
     public var count: Int { bytes.count }
 }

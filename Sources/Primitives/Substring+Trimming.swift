@@ -1,5 +1,6 @@
 extension Substring {
-    /// What is left when the characters of a kind are taken away from both ends.
+    /// Removes from both ends the characters for which `predicate` returns `true`; empty when it returns `true` for
+    /// all.
     public func trimming(while predicate: (Character) -> Bool) -> Substring {
         let start = drop(while: predicate)
         guard let end = start.lastIndex(where: { !predicate($0) }) else { return "" }

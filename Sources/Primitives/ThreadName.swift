@@ -1,8 +1,8 @@
 import CSystem
 
-/// What debuggers and `top -H` call a thread. Foundation's `Thread.name` does not reach them.
+/// The name of a thread in debuggers and `top -H`. Foundation's `Thread.name` does not reach them.
 public enum ThreadName {
-    /// Names the thread that calls; of a longer name only the first 15 bytes are shown.
+    /// Names the calling thread. The system shows only the first 15 bytes of a name.
     public static func set(_ name: String) {
         csystem_name_this_thread(name)
     }

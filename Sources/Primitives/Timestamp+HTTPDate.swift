@@ -1,10 +1,10 @@
 extension Timestamp {
-    /// Reads an HTTP date in any of the three forms that RFC 9110 §5.6.7 has a recipient accept: IMF-fixdate, RFC 850
-    /// and asctime. Letters match in either case, as RFC 9111 §4.2 asks of caches. `nil` for anything else, such as a
-    /// second space, a day of one digit, a zone other than GMT, or a weekday that is spelled for another form. A
-    /// weekday that is not the one of the date is accepted.
+    /// Reads an HTTP date in any of the three forms that RFC 9110 §5.6.7 requires a recipient to accept: IMF-fixdate,
+    /// RFC 850 and asctime. Letters match in either case, as RFC 9111 §4.2 asks of caches. `nil` for any other text,
+    /// such as a second space, a day of one digit, a zone other than GMT, or a weekday in the spelling of another form.
+    /// A weekday that does not fit the date is accepted.
     ///
-    /// - Parameter now: decides the century of an RFC 850 date's two-digit year: a date more than 50 years ahead of it
+    /// - Parameter now: decides the century of an RFC 850 date's two-digit year: a date more than 50 years after `now`
     ///   is in the most recent past year with the same last two digits.
     public init?(httpDate text: String, now: Timestamp) {
         var text = text
@@ -17,8 +17,8 @@ extension Timestamp {
     }
 }
 
-/// Goes through the bytes of an HTTP date once, from left to right; nothing is allocated, because each answer of an
-/// origin has several dates that are read more than once.
+/// Reads the bytes of an HTTP date once, from left to right. The reader allocates nothing, because every response of an
+/// origin has several dates, and each is read more than once.
 private struct HTTPDateReader {
     let bytes: UnsafeBufferPointer<UInt8>
     private var position = 0
@@ -27,7 +27,7 @@ private struct HTTPDateReader {
         self.bytes = bytes
     }
 
-    /// The instant; `nil` when the bytes follow none of the three forms, or name a day that does not exist.
+    /// The instant; `nil` when the bytes follow none of the three forms, or give a day that does not exist.
     mutating func instant(now: Timestamp) -> Timestamp? {
         guard let weekday = index(in: Self.weekdays) else { return nil }
         let instant: Timestamp?
@@ -73,7 +73,7 @@ private struct HTTPDateReader {
         return Self.instant(CivilDay(year: year, month: month + 1, day: Int(day)), second)
     }
 
-    /// `08:49:37`; a leap second is the first second of the next minute.
+    /// The second of the day from text such as `08:49:37`. A leap second counts as the first second of the next minute.
     private mutating func secondOfDay() -> Int64? {
         guard let hour = number(digits: 2), take(":"), let minute = number(digits: 2), take(":"),
             let second = number(digits: 2), hour < 24, minute < 60, second <= 60
@@ -87,7 +87,7 @@ private struct HTTPDateReader {
 
     // MARK: - Parts
 
-    /// The number that exactly so many digits make.
+    /// Reads a number of exactly `digits` digits.
     private mutating func number(digits: Int) -> Int64? {
         guard position + digits <= bytes.count else { return nil }
         var value: Int64 = 0
@@ -99,7 +99,7 @@ private struct HTTPDateReader {
         return value
     }
 
-    /// Which of these names the next three letters are, in either case.
+    /// Reads three letters, in either case; returns the index of the name that they match, and `nil` when none matches.
     private mutating func index(in names: [UInt32]) -> Int? {
         guard position + 3 <= bytes.count else { return nil }
         let name = Self.code(bytes[position], bytes[position + 1], bytes[position + 2])
@@ -108,7 +108,7 @@ private struct HTTPDateReader {
         return index
     }
 
-    /// Whether this comes next, letters in either case; then it is passed over.
+    /// Skips `text` if the next bytes match it, letters in either case; returns whether they do.
     private mutating func take(_ text: StaticString) -> Bool {
         let wanted = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
         guard position + wanted.count <= bytes.count else { return false }
@@ -121,7 +121,7 @@ private struct HTTPDateReader {
         return true
     }
 
-    /// Three letters, in either case, as one number. No byte but a letter becomes one by the bit that is set.
+    /// Three letters as one number, the same in either case. Setting bit 0x20 turns no other byte into a letter.
     private static func code(_ first: UInt8, _ second: UInt8, _ third: UInt8) -> UInt32 {
         (UInt32(first) << 16 | UInt32(second) << 8 | UInt32(third)) | 0x20_20_20
     }
@@ -135,6 +135,6 @@ private struct HTTPDateReader {
 
     private static let months = codes(Timestamp.months)
     private static let weekdays = codes(Timestamp.weekdays)
-    /// What RFC 850 puts behind the three letters of each weekday.
+    /// The rest of each weekday's name, behind its first three letters, in an RFC 850 date.
     private static let weekdayEndings: [StaticString] = ["day", "day", "sday", "nesday", "rsday", "day", "urday"]
 }

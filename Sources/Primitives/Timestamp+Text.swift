@@ -1,5 +1,6 @@
 extension Timestamp {
-    /// RFC 3339 in UTC with milliseconds, as every time in the API is written: `2026-01-31T08:05:09.250Z`.
+    /// The instant in RFC 3339, in UTC with milliseconds: `2026-01-31T08:05:09.250Z`. Every time in the API has this
+    /// form.
     public var rfc3339: String {
         let (day, millisecond) = split()
         return String.ofTime { text in
@@ -16,8 +17,8 @@ extension Timestamp {
         }
     }
 
-    /// An HTTP date in the preferred form, IMF-fixdate (RFC 9110 §5.6.7): `Sat, 31 Jan 2026 08:05:09 GMT`. Cut to the
-    /// second.
+    /// The instant as an HTTP date in the preferred form, IMF-fixdate (RFC 9110 §5.6.7): `Sat, 31 Jan 2026 08:05:09
+    /// GMT`. The fraction of the second is cut off.
     public var httpDate: String {
         let (day, millisecond) = split()
         return String.ofTime { text in
@@ -34,7 +35,7 @@ extension Timestamp {
         }
     }
 
-    /// The day, and the milliseconds since its midnight.
+    /// The day, and the milliseconds since its midnight in UTC.
     func split() -> (day: CivilDay, millisecond: Int64) {
         let perDay: Int64 = 86_400_000
         var days = milliseconds / perDay
@@ -51,8 +52,8 @@ extension Timestamp {
 }
 
 extension String {
-    /// A text of a time, written in place: each answer has some, and strings that are put together one digit after the
-    /// other cost many times as much.
+    /// Builds the text of a time in place. Every response has several of them, and building a string digit by digit
+    /// costs many times as much.
     fileprivate static func ofTime(_ write: (inout TimeText) -> Void) -> String {
         String(unsafeUninitializedCapacity: TimeText.capacity) { buffer in
             var text = TimeText(buffer: buffer)
@@ -62,9 +63,9 @@ extension String {
     }
 }
 
-/// The bytes of a text of a time.
+/// The buffer in which the text of a time is built.
 private struct TimeText {
-    /// Enough for any year that a timestamp can be in.
+    /// Enough bytes for any year that a timestamp can have.
     static let capacity = 48
 
     let buffer: UnsafeMutableBufferPointer<UInt8>
@@ -74,7 +75,8 @@ private struct TimeText {
         for byte in text.utf8 { append(byte) }
     }
 
-    /// A number with zeros in front; a longer or a negative one as it is.
+    /// Appends a number, padded with zeros to `digits` digits. A longer number is not cut. A negative number keeps its
+    /// sign, behind the padding.
     mutating func append(_ number: Int64, digits: Int) {
         var divisor: Int64 = 1
         for _ in 1..<digits { divisor *= 10 }

@@ -1,21 +1,22 @@
 /// An instant of the wall clock, in whole milliseconds since 1970-01-01T00:00:00Z.
 ///
-/// Foundation's `Date` is a `Double` and slow to print; the index stores, compares and prints instants all the time.
+/// Foundation's `Date` is a `Double` and slow to print, and the index stores, compares and prints instants all the
+/// time.
 public struct Timestamp: Hashable, Comparable, Sendable {
-    /// Milliseconds since the Unix epoch; negative before it.
+    /// Milliseconds since the Unix epoch; negative before the epoch.
     public var milliseconds: Int64
 
-    /// The instant that many milliseconds after the Unix epoch.
+    /// The instant `milliseconds` after the Unix epoch.
     public init(milliseconds: Int64) {
         self.milliseconds = milliseconds
     }
 
-    /// The instant that many seconds after the Unix epoch.
+    /// The instant `seconds` after the Unix epoch.
     public init(seconds: Int64) {
         milliseconds = seconds * 1000
     }
 
-    /// An instant that comes after every other: "never expires".
+    /// The last millisecond of the year 9999, which stands for "never expires".
     public static let distantFuture = Timestamp(milliseconds: 253_402_300_799_999)
 
     /// Earlier instants come first.
@@ -23,7 +24,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         left.milliseconds < right.milliseconds
     }
 
-    /// The instant `duration` later, at most ``distantFuture``; what is finer than a millisecond is cut off.
+    /// The instant `duration` later, at most ``distantFuture``; fractions of a millisecond are cut off.
     public static func + (instant: Timestamp, duration: Duration) -> Timestamp {
         let (sum, overflow) = instant.milliseconds.addingReportingOverflow(duration.milliseconds)
         return overflow ? distantFuture : min(Timestamp(milliseconds: sum), distantFuture)
@@ -34,14 +35,14 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         Timestamp(milliseconds: instant.milliseconds - duration.milliseconds)
     }
 
-    /// The time from `earlier` to `later`; negative when they are the other way round.
+    /// The time from `earlier` to `later`; negative when `later` comes before `earlier`.
     public static func - (later: Timestamp, earlier: Timestamp) -> Duration {
         .milliseconds(later.milliseconds - earlier.milliseconds)
     }
 }
 
 extension Duration {
-    /// Whole milliseconds, cut towards zero; what does not fit is the largest or smallest `Int64`.
+    /// Whole milliseconds, cut towards zero. A duration that does not fit becomes the largest or smallest `Int64`.
     public var milliseconds: Int64 {
         let (seconds, attoseconds) = components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
@@ -50,24 +51,24 @@ extension Duration {
         return overflow2 ? (seconds < 0 ? .min : .max) : sum
     }
 
-    /// So many seconds, for a number of any size: a negative one is zero, and so is what is no number; more than 10,000
-    /// years are as much as that. `Duration.seconds` ends the process when its number does not fit.
+    /// The duration of `seconds`, for a number of any size. A negative number and NaN give zero; more than 10,000 years
+    /// give 10,000 years. `Duration.seconds` ends the process when its number does not fit.
     public static func clamping(seconds: Double) -> Duration {
         let longest: Duration = .seconds(315_569_520_000)
-        // What is no number is not above zero, either.
+        // NaN fails this comparison, too.
         guard seconds > 0 else { return .zero }
         return seconds < longest.inSeconds ? .seconds(seconds) : longest
     }
 
-    /// Seconds as a floating-point number.
+    /// The duration in seconds, as a floating-point number.
     public var inSeconds: Double {
         let (seconds, attoseconds) = components
         return Double(seconds) + Double(attoseconds) * 1e-18
     }
 }
 
-/// A day of the proleptic Gregorian calendar. Algorithms: Howard Hinnant, "chrono-Compatible Low-Level Date
-/// Algorithms", `civil_from_days` and `days_from_civil`.
+/// A day of the proleptic Gregorian calendar. The algorithms are `civil_from_days` and `days_from_civil` of Howard
+/// Hinnant, "chrono-Compatible Low-Level Date Algorithms".
 struct CivilDay {
     var year: Int64
     var month: Int
@@ -101,7 +102,7 @@ struct CivilDay {
         return era * 146_097 + dayOfEra - 719_468
     }
 
-    /// Whether the calendar has this day (30 February it has not).
+    /// Whether the calendar has this day; `false` for 30 February, for example.
     var exists: Bool {
         (1...12).contains(month) && day >= 1 && CivilDay(daysSinceEpoch: daysSinceEpoch) == self
     }

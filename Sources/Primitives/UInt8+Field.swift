@@ -1,12 +1,12 @@
-// Bytes as the grammar of HTTP fields sees them.
+// The classes of bytes in the grammar of HTTP fields.
 
 extension UInt8 {
-    /// CR.
+    /// The byte CR.
     @inlinable public static var carriageReturn: UInt8 { 0x0d }
-    /// LF.
+    /// The byte LF.
     @inlinable public static var lineFeed: UInt8 { 0x0a }
 
-    /// Whether the byte may stand in a token, such as a field's name (RFC 9110 §5.6.2).
+    /// Whether the byte may be in a token, such as a field's name (RFC 9110 §5.6.2).
     @inlinable
     public var isTokenCharacter: Bool {
         switch self {
@@ -16,7 +16,7 @@ extension UInt8 {
         }
     }
 
-    /// Whether a field's value may have the byte (RFC 9110 §5.5): visible ASCII, space, tab and bytes from 0x80 on.
+    /// Whether the byte may be in a field's value (RFC 9110 §5.5): visible ASCII, space, tab and bytes from 0x80 on.
     @inlinable
     public var isFieldContent: Bool { self == 0x09 || (self >= 0x20 && self != 0x7f) }
 }

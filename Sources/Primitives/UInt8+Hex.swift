@@ -1,5 +1,5 @@
 extension UInt8 {
-    /// What this byte stands for as a hexadecimal digit in ASCII, of either case; `nil` for any other byte.
+    /// The value of this byte as a hexadecimal digit in ASCII, in upper or lower case; `nil` for any other byte.
     public var hexDigitValue: UInt8? {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
@@ -19,7 +19,7 @@ extension Sequence<UInt8> {
 }
 
 extension UnsafeRawBufferPointer {
-    /// The bytes in lower-case hexadecimal, in one piece: it is made of every digest.
+    /// The bytes in lower-case hexadecimal. Writes into a single allocation, because every digest passes through here.
     public var lowercaseHex: String {
         String(unsafeUninitializedCapacity: 2 * count) { text in
             for index in 0..<count {

@@ -1,14 +1,14 @@
 import Foundation
 
-/// Where "now" comes from: every decision about freshness asks it, so that a test can turn time forward.
+/// The source of the current time. Every decision about freshness uses it, so that a test can move time forward.
 public protocol WallClock: Sendable {
     /// The current instant.
     func now() -> Timestamp
 }
 
-/// The machine's own clock.
+/// The clock of the machine.
 public struct SystemClock: WallClock {
-    /// The machine's own clock.
+    /// A clock that reads the time of the machine.
     public init() {}
 
     /// `CLOCK_REALTIME`, cut to the millisecond.

@@ -1,8 +1,9 @@
 import CSystem
 
-/// Has the kernel write what of a file is in its memory alone.
+/// Starts the write of a file's dirty pages, which exist only in the kernel's memory, to disk.
 public enum WriteBack {
-    /// Begins with it, and does not wait: it promises nothing, but whoever has it promised later waits the less.
+    /// Starts the write and does not wait for its end. The call guarantees nothing, but it shortens a later sync of the
+    /// file.
     public static func begin(_ descriptor: Int32) {
         csystem_begin_writing(descriptor)
     }

@@ -1,22 +1,23 @@
 extension JSON {
-    /// Why a text is not JSON, and where.
+    /// The reason and the place of a syntax error in a JSON text.
     public struct SyntaxError: Error, Hashable, Sendable, CustomStringConvertible {
-        /// What is wrong, in words that fit behind "at byte 17: ".
+        /// The reason, as words that fit behind "at byte 17: ".
         public var reason: String
-        /// The offset in bytes at which it was noticed.
+        /// The offset in bytes at which the parser found the error.
         public var offset: Int
 
         /// The place and the reason in one sentence.
         public var description: String { "at byte \(offset): \(reason)" }
     }
 
-    /// Parses one JSON text (RFC 8259), strictly: UTF-8, nothing behind the value, no two members of one name
-    /// (RFC 7493 §2.3), no lone surrogates. A byte order mark before it is ignored (RFC 8259 §8.1).
+    /// Parses one JSON text (RFC 8259) strictly: the text must be UTF-8, have no further bytes behind the value, no two
+    /// members of the same name in an object (RFC 7493 §2.3) and no lone surrogates. A byte order mark in front is
+    /// skipped (RFC 8259 §8.1).
     ///
     /// - Parameters:
-    ///   - depthLimit: how deep arrays and objects may nest; deeper is a syntax error.
-    ///   - valueLimit: how many values there may be in all, which bounds the memory that the tree takes; more is a
-    ///     syntax error.
+    ///   - depthLimit: how deep arrays and objects may nest; deeper nesting is a syntax error.
+    ///   - valueLimit: the number of values that the text may have, which limits the memory of the tree; more values
+    ///     are a syntax error.
     /// - Throws: ``SyntaxError``.
     public init(
         parsing bytes: UnsafeRawBufferPointer, depthLimit: Int = 64, valueLimit: Int = .max
@@ -40,7 +41,7 @@ extension JSON {
     }
 }
 
-/// A recursive descent over bytes; the depth limit bounds the recursion.
+/// A recursive-descent parser over bytes. The depth limit also limits the recursion.
 private struct JSONParser {
     let bytes: UnsafeRawBufferPointer
     let depthLimit: Int
@@ -143,7 +144,7 @@ private struct JSONParser {
         }
     }
 
-    /// RFC 8259 §6.
+    /// Reads a number (RFC 8259 §6).
     private mutating func parseNumber() throws(JSON.SyntaxError) -> String {
         let start = offset
         _ = take("-")

@@ -38,12 +38,13 @@ extension JSON {
         }
     }
 
-    /// RFC 8259 §7: quotation mark, reverse solidus and control characters must be escaped; the rest goes out as it is.
+    /// Writes a string with its quotes. RFC 8259 §7 requires escapes for the quotation mark, the reverse solidus and
+    /// control characters; all other bytes are copied.
     static func write(_ text: String, into output: inout [UInt8]) {
         output.append(UInt8(ascii: "\""))
         defer { output.append(UInt8(ascii: "\"")) }
         var text = text
-        // Most texts need no escape, and go out in one piece.
+        // Most strings need no escape and are copied at once.
         let isPlain = text.withUTF8 { bytes in
             let needsEscape = bytes.contains { $0 < 0x20 || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }
             if !needsEscape { output.append(contentsOf: bytes) }

@@ -1,64 +1,65 @@
-/// A JSON value (RFC 8259) that loses nothing of what was written: numbers keep their text, objects keep the order of
-/// their members.
+/// A JSON value (RFC 8259) that keeps all details of the text: numbers keep their spelling, and objects keep the order
+/// of their members.
 ///
-/// Foundation's decoders turn `1.0` into `1` and `12345678901234567890` into a rounded `Double`; both would change a
-/// canonical URL that such a number becomes part of.
+/// Foundation's decoders turn `1.0` into `1` and `12345678901234567890` into a rounded `Double`. Both would change a
+/// canonical URL that contains such a number.
 public enum JSON: Hashable, Sendable {
     case null
     case bool(Bool)
-    /// A number, as it was written (`1.50`, `1e3`).
+    /// A number in the spelling of the text (`1.50`, `1e3`).
     case number(String)
     case string(String)
     case array([JSON])
-    /// The members in their order. A parsed object never has two of one name.
+    /// The members in their order. A parsed object never has two members of the same name.
     case object([Member])
 
-    /// A name and its value.
+    /// A member of an object.
     public struct Member: Hashable, Sendable {
         /// The name, unescaped.
         public var name: String
         /// The value.
         public var value: JSON
 
-        /// A member of an object.
+        /// A member with this name and value.
         public init(_ name: String, _ value: JSON) {
             self.name = name
             self.value = value
         }
     }
 
-    /// The value of the member of that name; `nil` when this is no object or has none.
+    /// The value of the first member of that name; `nil` when the object has no such member, or this value is not an
+    /// object.
     public subscript(name: String) -> JSON? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.name == name }?.value
     }
 
-    /// The text, when this is a string.
+    /// The text of a string; `nil` for any other value.
     public var stringValue: String? {
         if case .string(let text) = self { text } else { nil }
     }
 
-    /// The truth value, when this is one.
+    /// The value of a Boolean; `nil` for any other value.
     public var boolValue: Bool? {
         if case .bool(let value) = self { value } else { nil }
     }
 
-    /// The number as floating point, when this is a number; infinite when it is larger than a `Double` can be.
+    /// The number as floating point, infinite when a `Double` cannot hold it; `nil` for any other value.
     public var doubleValue: Double? {
         if case .number(let text) = self { Double(text) } else { nil }
     }
 
-    /// The number, when this is one that is written as an integer and fits.
+    /// The number, when it is written as an integer and fits; `nil` for any other value.
     public var integerValue: Int64? {
         if case .number(let text) = self { Int64(text) } else { nil }
     }
 
-    /// The elements, when this is an array.
+    /// The elements of an array; `nil` for any other value.
     public var arrayValue: [JSON]? {
         if case .array(let elements) = self { elements } else { nil }
     }
 
-    /// A number of whole milliseconds, written in seconds without needless digits: `20`, `0.5`.
+    /// A duration as a number of seconds, exact to the millisecond and without needless digits: `20`, `0.5`.
     public static func seconds(_ duration: Duration) -> JSON {
         let milliseconds = duration.milliseconds
         if milliseconds % 1000 == 0 { return .number(String(milliseconds / 1000)) }
@@ -86,7 +87,7 @@ extension JSON: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, Express
 {
     /// A string.
     public init(stringLiteral value: String) { self = .string(value) }
-    /// A truth value.
+    /// A Boolean.
     public init(booleanLiteral value: Bool) { self = .bool(value) }
     /// A number.
     public init(integerLiteral value: Int) { self = .number(String(value)) }

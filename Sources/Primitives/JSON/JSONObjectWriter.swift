@@ -1,5 +1,5 @@
-/// Writes an object member by member, as compact text: for what is written too often to be made into a ``JSON`` first.
-/// Names are the caller's affair: none may come twice.
+/// Writes a JSON object member by member, as compact text. Code that writes objects often uses it to avoid building a
+/// ``JSON`` value first. The caller must not add the same name twice.
 public struct JSONObjectWriter {
     private var output: [UInt8] = []
 
@@ -27,7 +27,7 @@ public struct JSONObjectWriter {
         value.write(into: &output)
     }
 
-    /// Adds an array, of whose elements never more than one is there: each is written before the next is asked for.
+    /// Adds an array. The writer writes each element before it requests the next, so only one element exists at a time.
     public mutating func add(_ name: String, elements: some Sequence<JSON>) {
         begin(name)
         output.append(UInt8(ascii: "["))
@@ -40,7 +40,7 @@ public struct JSONObjectWriter {
         output.append(UInt8(ascii: "]"))
     }
 
-    /// Adds an array of arrays of two strings.
+    /// Adds an array of pairs; each pair is written as an array of two strings.
     @inlinable
     public mutating func add(_ name: String, pairs: some Sequence<(String, String)>) {
         beginPairs(name)
@@ -48,13 +48,13 @@ public struct JSONObjectWriter {
         endPairs()
     }
 
-    /// The object as UTF-8 text, without a copy of it.
+    /// Closes the object and returns it as UTF-8 text, without a copy.
     public consuming func finish() -> [UInt8] {
         output.append(UInt8(ascii: "}"))
         return output
     }
 
-    /// The object with what was added so far.
+    /// The object with the members added so far.
     public var text: String {
         String(unsafeUninitializedCapacity: output.count + 1) { buffer in
             let end = buffer.initialize(fromContentsOf: output)

@@ -1,9 +1,9 @@
-/// Tells whether bytes that come in pieces are one JSON text (RFC 8259), without building anything: a body of a
-/// gigabyte is checked while it passes by.
+/// Checks whether bytes that arrive in pieces are one JSON text (RFC 8259). The validator builds no tree, so it can
+/// check a body of a gigabyte while the body passes.
 ///
-/// Feed it the pieces in order, then ask ``finish()``. A byte order mark before the text is ignored. It accepts what
-/// `JSON(parsing:)` accepts, but for objects with two members of one name and lone surrogates in escapes, which RFC
-/// 8259 lets pass. Nesting deeper than ``depthLimit`` counts as no JSON.
+/// Feed it the pieces in order, then call ``finish()``. A byte order mark in front is skipped. The validator accepts
+/// the same texts as `JSON(parsing:)`, and also objects with two members of the same name and lone surrogates in
+/// escapes, because RFC 8259 allows them. Nesting deeper than ``depthLimit`` counts as invalid.
 public struct JSONValidator: Sendable {
     /// How deep arrays and objects may nest.
     public static let depthLimit = 512
@@ -18,28 +18,29 @@ public struct JSONValidator: Sendable {
     }
 
     private var state: State = .start
-    /// The first four bytes, as far as they have come, from the lowest on.
+    /// The first four bytes, as far as they have arrived; the first byte is the lowest.
     private var beginning: UInt32 = 0
     private var beginningCount = 0
     private var isUTF8 = true
-    /// Whether each open container, outermost first, is an object.
+    /// Whether each open container is an object, from the outermost to the innermost.
     private var containers: [Bool] = []
     private var stringIsName = false
-    /// What is left of `true`, `false` or `null`, or of the four digits of `\u`.
+    /// The missing bytes of `true`, `false` or `null`, in reverse order.
     private var rest: [UInt8] = []
     private var hexDigitsLeft = 0
     private var utf8 = UTF8Machine()
-    /// The first byte of the value, and whether an object had a member.
+    /// The first byte of the value, and whether any object has a member.
     private var firstByte: UInt8 = 0
     private var hasMember = false
 
-    /// A validator that has seen nothing yet.
+    /// A validator before the first byte.
     public init() {}
 
-    /// Whether what came so far can no longer become JSON; further pieces are ignored, so the caller may stop.
+    /// Whether the bytes so far can no longer become JSON. The validator ignores further pieces, so the caller may
+    /// stop.
     public var isFailed: Bool { state == .failed }
 
-    /// Looks at the next piece.
+    /// Checks the next piece.
     public mutating func feed(_ piece: UnsafeRawBufferPointer) {
         for byte in piece.prefix(4 - beginningCount) {
             beginning |= UInt32(byte) << (8 * beginningCount)
@@ -51,20 +52,21 @@ public struct JSONValidator: Sendable {
         }
     }
 
-    /// Why the text is not JSON, if that is its encoding; `nil` for JSON, and for what is none for another reason. In
-    /// words that fit behind "the body is not JSON: ".
+    /// The reason why the text is not JSON, when its encoding is the reason, as words that fit behind "the body is not
+    /// JSON: ". `nil` for valid JSON, and for text that is invalid for another reason.
     public var encodingFault: String? {
         if finish() { return nil }
         let bytes = (0..<beginningCount).map { UInt8(truncatingIfNeeded: beginning >> (8 * $0)) }
         return JSONEncoding(bytes).fault ?? (isUTF8 ? nil : "a string in it is not UTF-8 (RFC 8259 §8.1)")
     }
 
-    /// Whether the text is `null` or an object without members; means something once ``finish()`` is `true`.
+    /// Whether the text is `null` or an object without members. The value is meaningful only when ``finish()`` returns
+    /// `true`.
     public var isEmpty: Bool {
         firstByte == UInt8(ascii: "n") || (firstByte == UInt8(ascii: "{") && !hasMember)
     }
 
-    /// Whether everything that was fed is exactly one JSON text.
+    /// Whether the bytes so far are exactly one JSON text.
     public func finish() -> Bool {
         guard containers.isEmpty else { return false }
         switch state {
@@ -204,7 +206,7 @@ public struct JSONValidator: Sendable {
         case (.exponent, _) where isDigit, (.exponentSign, _) where isDigit, (.exponentDigits, _) where isDigit:
             state = .exponentDigits
         case (.zero, _), (.integer, _), (.fraction, _), (.exponentDigits, _):
-            // The number ended with the byte before: this one belongs to what is around it.
+            // The previous byte ended the number; this byte belongs to the structure around it.
             state = .afterValue
             step(byte)
         default: state = .failed
@@ -212,7 +214,7 @@ public struct JSONValidator: Sendable {
     }
 }
 
-/// Accepts well-formed UTF-8 a byte at a time (Unicode, table 3-7): no overlong forms, no surrogates.
+/// Accepts well-formed UTF-8 byte by byte (Unicode, table 3-7): no overlong forms, no surrogates.
 private struct UTF8Machine: Sendable {
     private var continuationsLeft = 0
     private var lowest: UInt8 = 0x80
