@@ -1,11 +1,11 @@
 #pragma once
 #include <brotli/decode.h>
-// For malloc_usable_size, which Swift's module of the C library leaves out.
+// Declares malloc_usable_size, because Swift's module of the C library lacks it.
 #include <malloc.h>
 #include <zlib.h>
 #include <zstd.h>
 
-// A macro, which Swift cannot call.
+// Wraps inflateInit2, because Swift cannot call a macro.
 static inline int larder_inflateInit2(z_stream *stream, int window_bits) {
     return inflateInit2(stream, window_bits);
 }

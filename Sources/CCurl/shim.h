@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-// curl_easy_setopt, curl_easy_getinfo and curl_multi_setopt are variadic, which Swift cannot call: one wrapper for each
-// type of argument.
+// Swift cannot call curl_easy_setopt, curl_easy_getinfo and curl_multi_setopt, because they are variadic. Each type of
+// argument has a wrapper here.
 
 static inline CURLcode larder_curl_setopt_long(CURL *handle, CURLoption option, long value) {
     return curl_easy_setopt(handle, option, value);
@@ -29,7 +29,7 @@ static inline CURLcode larder_curl_setopt_slist(CURL *handle, CURLoption option,
     return curl_easy_setopt(handle, option, value);
 }
 
-// For CURLOPT_WRITEFUNCTION and CURLOPT_HEADERFUNCTION, which have the same type.
+// Sets CURLOPT_WRITEFUNCTION or CURLOPT_HEADERFUNCTION, because both have the same type.
 static inline CURLcode larder_curl_setopt_write(CURL *handle, CURLoption option, curl_write_callback value) {
     return curl_easy_setopt(handle, option, value);
 }
@@ -62,15 +62,17 @@ static inline CURLMcode larder_curl_multi_setopt_long(CURLM *handle, CURLMoption
     return curl_multi_setopt(handle, option, value);
 }
 
-// The address behind the flexible end of struct curl_sockaddr, which Swift sees as a struct sockaddr and would cut.
+// Returns the address at the end of struct curl_sockaddr. Swift imports the field as a struct sockaddr, and a copy of
+// the field would cut off the end of a longer address.
 static inline const struct sockaddr *larder_curl_address(const struct curl_sockaddr *address) {
     return &address->addr;
 }
 
 struct larder_tcp_count { bool is_known; uint64_t bytes; };
 
-// How many bytes of payload a TCP socket has received in all: tcpi_bytes_received, the 17th word of the kernel's struct
-// tcp_info since Linux 4.1. glibc's own struct ends before it, and the kernel's header clashes with glibc's.
+// Returns the total number of payload bytes that a TCP socket has received: tcpi_bytes_received, the 17th 64-bit word of
+// the kernel's struct tcp_info since Linux 4.1. glibc's struct ends before this field, and the kernel's header conflicts
+// with glibc's header.
 static inline struct larder_tcp_count larder_tcp_received(int socket) {
     uint64_t words[64];
     socklen_t length = sizeof words;
