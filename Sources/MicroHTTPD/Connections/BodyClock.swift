@@ -1,41 +1,45 @@
-/// When a client must be done with a request's body: after a grace, it must have made a minimum rate on average. Who
-/// was faster may be slower later, but not for longer than a limit: else who sends much at first could hold it for
-/// hours. The time in which nothing was read from it does not count.
+/// Computes the deadline by which a client must have sent the body of its request.
+///
+/// The client has a grace period first. After it, the body must have arrived at a minimum rate on average. A client
+/// that was faster before may be slower later, but it may never be silent for longer than `limit`: without that limit a
+/// client that sends much at first could hold its connection for hours. Time in which the server does not read from the
+/// connection does not count.
 ///
 /// All times are in milliseconds of ``DaemonCore/now()``.
 struct BodyClock {
     private let bytesPerSecond: Int64
     private let limit: Int64
     private var end: Int64
-    /// What is less than a millisecond, in bytes.
+    /// The received bytes that do not add up to a whole millisecond yet, in thousandths of a byte.
     private var rest: Int64 = 0
     private var stopped: Int64?
 
     /// - Parameters:
-    ///   - limit: how long it may be silent at the most.
-    ///   - bytesPerSecond: the minimum; not 0.
+    ///   - grace: the time before the minimum rate applies.
+    ///   - limit: the longest silence that is allowed. A limit below `grace` is raised to it.
+    ///   - bytesPerSecond: the minimum rate; not 0.
     init(now: Int64, grace: Int64, limit: Int64, bytesPerSecond: Int64) {
         end = now + grace
         self.limit = max(grace, limit)
         self.bytesPerSecond = bytesPerSecond
     }
 
-    /// When the client is too late; never while nothing is read from it.
+    /// The time after which the client is too late; `Int64.max` while the server does not read from the connection.
     var deadline: Int64 { stopped == nil ? end : .max }
 
-    /// That many bytes more have come.
+    /// Counts `byteCount` received bytes and extends the deadline accordingly.
     mutating func receive(_ byteCount: Int, now: Int64) {
         rest += Int64(byteCount) * 1000
         end = min(end + rest / bytesPerSecond, now + limit)
         rest %= bytesPerSecond
     }
 
-    /// From now on nothing is read.
+    /// Stops the clock because the server stops reading the body.
     mutating func stop(now: Int64) {
         stopped = stopped ?? now
     }
 
-    /// From now on the body is read again.
+    /// Restarts the clock because the server reads the body again.
     mutating func resume(now: Int64) {
         guard let stopped else { return }
         end += now - stopped

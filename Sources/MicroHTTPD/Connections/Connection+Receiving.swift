@@ -1,16 +1,18 @@
 import CMicroHTTPD
 import Foundation
 
-// What libmicrohttpd reads, on the connection's thread.
+// The bytes that libmicrohttpd reads. Called on the connection's thread.
 
 extension Connection {
-    /// Reads bytes of requests for libmicrohttpd, and looks at them first. `nil` when the client was answered with
-    /// ``Daemon/Configuration/refusal``, and libmicrohttpd is to close the connection.
+    /// Reads bytes of requests for libmicrohttpd, and checks them before libmicrohttpd sees them. Returns `nil` if the
+    /// client was answered with ``Daemon/Configuration/refusal`` and libmicrohttpd must close the connection.
     ///
-    /// - Parameter receive: reads bytes to `target`: how many, 0 at their end, less for an error.
+    /// - Parameter receive: reads bytes to `target`. Returns their number, 0 at the end of the stream, or a negative
+    ///   number for an error.
     func read(into target: UnsafeMutableRawPointer, by receive: () -> Int) -> Int? {
-        // libmicrohttpd reads on only when the head is not whole. One that fits is refused when it is, by the handler;
-        // for others the library has a page of its own.
+        // libmicrohttpd reads on only while the head is incomplete. The handler refuses a head that fits into the
+        // memory, once it is complete. For a larger head libmicrohttpd would send its own error page, so it is refused
+        // here.
         if requests.isInHead(ofAtLeast: core.configuration.connectionMemory * 3 / 4),
             refuse(isTargetTooLong ? .targetTooLong : .headTooLarge)
         {
@@ -27,8 +29,8 @@ extension Connection {
         return count
     }
 
-    /// Says what is wrong with a request that has no answer yet, past libmicrohttpd. False when there is nothing to
-    /// say.
+    /// Sends the refusal of a request that has no answer yet, past libmicrohttpd. Returns false if no refusal is
+    /// configured for the defect.
     private func refuse(_ defect: Request.Defect) -> Bool {
         guard let bytes = core.configuration.refusal(defect)?.wireForm(toHead: requests.isForHead) else { return false }
         noteRefusal()

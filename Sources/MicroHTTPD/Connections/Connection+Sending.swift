@@ -1,10 +1,10 @@
 import CMicroHTTPD
 import Foundation
 
-// From anywhere: how a client takes its answer.
+// Progress of the client with its answer. Called from any thread.
 
 extension Connection {
-    /// How far the client is with what was sent to it; `nil` when the kernel does not say, or the socket is closed.
+    /// The client's progress with the bytes sent to it; `nil` if the kernel does not tell, or the socket is closed.
     func sendProgress() -> SendProgress? {
         openDescriptor.withLock { descriptor in
             var taken: UInt64 = 0
@@ -14,24 +14,25 @@ extension Connection {
         }
     }
 
-    /// Bytes that the client has acknowledged, of heads, bodies and TLS; after ``noteSent()``, those on their way as
-    /// well. It never falls. 0 where the kernel does not count.
+    /// Bytes of heads, bodies and TLS that the client has acknowledged; after ``noteSent()`` also the bytes that were
+    /// still on their way. The number never falls. It is 0 where the kernel does not count.
     var sentBytes: Int64 { max(sendProgress()?.taken ?? 0, sentAtClose.load(ordering: .relaxed)) }
 
-    /// To be called when the socket is about to be closed: then nobody can ask the kernel any more.
+    /// Records the progress. Called when the socket is about to be closed, because the kernel cannot be asked
+    /// afterwards.
     func noteSent() {
         guard let progress = sendProgress() else { return }
         sentAtClose.store(progress.taken + progress.waiting, ordering: .relaxed)
     }
 
-    /// ``shutDown()`` of a client that does not take its answer.
+    /// Calls ``shutDown()`` for a client that does not read its answer, and drops the unsent bytes.
     func giveUpSending() {
         dropUnsent()
         shutDown()
     }
 
-    /// What is in the socket for a client that does not take it goes with the connection: the kernel would keep it, and
-    /// offer it to the client for as long as that says that it is there.
+    /// Makes the kernel drop the unsent bytes when the socket is closed. Otherwise it would keep them, and offer them
+    /// to the client for as long as the client responds.
     func dropUnsent() {
         openDescriptor.withLock { descriptor in
             guard descriptor >= 0 else { return }
@@ -40,12 +41,14 @@ extension Connection {
         }
     }
 
-    /// Has libmicrohttpd see that the client has closed its sending side. Its epoll is edge-triggered, and what it read
-    /// last ends its interest until the next edge: a hang-up that came together with the last bytes is never seen, and
-    /// the rest of an unfinished request waited for until a deadline. Closing the receiving side, too, changes nothing
-    /// for either party (a complete request is answered as ever), but it makes a new edge.
+    /// Makes libmicrohttpd see that the client has closed its sending side. libmicrohttpd's epoll is edge-triggered,
+    /// and after its last read the library waits for the next edge. A hang-up that arrives together with the last bytes
+    /// is therefore never seen, and the library waits for the rest of an unfinished request until a deadline. Closing
+    /// the receiving side as well changes nothing for either party (a complete request is answered as usual), but it
+    /// makes a new edge.
     ///
-    /// False, and nothing done, while there is something to read: the edge would be lost as the first one was.
+    /// Returns false, without effect, while the socket has bytes to read, because the new edge would be lost like the
+    /// first.
     func showEnd() -> Bool {
         openDescriptor.withLock { descriptor in
             var byte: UInt8 = 0
@@ -60,15 +63,17 @@ extension Connection {
 // For the exchange.
 
 extension Connection {
-    /// Writes to the socket past libmicrohttpd, or, when there is no room in it, does nothing and says so. Not for a
-    /// connection that ``isSecure``, where it would be no TLS. To be called where the connection cannot be closed
-    /// meanwhile, and while libmicrohttpd has a request and no answer to it: then it writes nothing itself, and all
-    /// that it wrote before is in the socket already.
+    /// Writes `bytes` to the socket past libmicrohttpd. Returns false if the socket has no room for all of them:
+    /// without any room no byte is sent, and after a partial write the connection is shut down. Not for a connection
+    /// that ``isSecure``, because the bytes would not be encrypted.
+    ///
+    /// Call this only where the connection cannot be closed meanwhile, and while libmicrohttpd has a request without an
+    /// answer. Then libmicrohttpd does not write itself, and all its earlier output is in the socket already.
     func sendWhole(_ bytes: [UInt8]) -> Bool {
         let count = bytes.withUnsafeBytes {
             send(descriptor, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
         }
-        // Whatever came behind a part of a message would be taken for the rest of it.
+        // The client would take the next bytes for the rest of the incomplete message.
         if count > 0, count < bytes.count { shutDown() }
         return count == bytes.count
     }

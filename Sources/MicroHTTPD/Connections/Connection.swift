@@ -3,75 +3,78 @@ import Foundation
 import Primitives
 import Synchronization
 
-/// One client's TCP connection, for as long as libmicrohttpd serves it: its deadlines, and the request that is on it.
+/// One client's TCP connection, for as long as libmicrohttpd serves it: its deadlines, and its current request.
 ///
-/// Invariants: every method not said to be called from anywhere is called on the one libmicrohttpd thread that serves
-/// the connection, so the variables without a lock are that thread's own. The watcher's thread uses the atomics and
-/// calls what is said to be called from anywhere; `openDescriptor` is locked, because the kernel gives a closed number
-/// to the next connection.
+/// Invariants: the libmicrohttpd thread that serves the connection calls every method, except the methods marked "from
+/// anywhere". The variables without a lock therefore belong to that thread. The watcher's thread uses the atomics and
+/// the methods marked "from anywhere". `openDescriptor` is locked, because the kernel gives the number of a closed
+/// descriptor to the next connection.
 ///
-/// `@unchecked Sendable` is safe for these reasons.
+/// These invariants make `@unchecked Sendable` safe.
 final class Connection: @unchecked Sendable {
-    /// Stands for the connection wherever it may have ended meanwhile.
+    /// Identifies the connection for code that may run after the connection has ended.
     let id: UInt64
     let core: DaemonCore
-    /// Who serves it.
+    /// The thread that serves the connection.
     private let thread: ServingThread
-    /// Which of ``ServingThreads`` that is.
+    /// The index of that thread in ``ServingThreads``.
     let threadIndex: Int
     let remoteAddress: RemoteAddress
     /// libmicrohttpd's own object, alive until the connection is closed.
     let handle: OpaquePointer
-    /// The socket. Only to be used where the connection cannot be closed meanwhile: on its thread, or while suspended.
+    /// The socket. Use it only where the connection cannot be closed meanwhile: on its thread, or while it is
+    /// suspended.
     let descriptor: Int32
     /// `nil` on a connection without TLS.
     private let tls: TLSSession?
 
-    /// When the client is cut off, in milliseconds of ``DaemonCore/now()``; `Int64.max` is never.
+    /// The time at which the client is cut off, in milliseconds of ``DaemonCore/now()``; `Int64.max` is never.
     let deadline: Atomic<Int64>
-    /// Whether there is a request whose first line has come and whose answer is not complete.
+    /// Whether a request is in progress: its first line has arrived and its answer is not complete.
     let isBusy = Atomic<Bool>(false)
-    /// Whether an answer is under way: libmicrohttpd has it, and the kernel has not all of it.
+    /// Whether an answer is under way: libmicrohttpd has it, and the kernel does not have all of it.
     let isAnswering = Atomic<Bool>(false)
     /// Whether the client has closed at least its sending side.
     let hasHungUp = Atomic<Bool>(false)
-    /// How many bytes have come from it.
+    /// The number of bytes received from the client.
     let receivedCount = Atomic<UInt64>(0)
 
-    /// What was sent in all, once the socket is about to be closed; see ``sentBytes``.
+    /// The total number of bytes sent, set when the socket is about to be closed; see ``sentBytes``.
     let sentAtClose = Atomic<Int64>(0)
 
-    /// Whether libmicrohttpd waits for the rest of a request, and says nothing itself: of the first one from the
-    /// beginning, of others as long as their bodies come.
+    /// Whether libmicrohttpd waits for the rest of a request and does not send meanwhile. This holds for the first
+    /// request from the beginning of the connection, and for later requests while their bodies arrive.
     private let isAwaited = Atomic<Bool>(true)
-    /// Whether the client was given up on, and nothing that it still sends is worth reading.
+    /// Whether the client was cut off, so that its further bytes are not worth reading.
     private let isCutOff = Atomic<Bool>(false)
-    /// Whether a request has, or may have, a body that is not complete.
+    /// Whether a request has, or may have, an incomplete body.
     private var isBodyIncomplete = false
 
     /// The socket, or -1 once it may be closed.
     let openDescriptor: Locked<Int32>
 
-    /// The target as it was sent, from the request line until the head is complete. Reused by every request.
+    /// The target as it was sent, from the request line until the head is complete. All requests of the connection
+    /// reuse the buffer.
     private var target = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     private var targetCount = 0
-    /// What the handler made of it.
+    /// The value that the handler returned for the target; see ``RequestHandler/expect(_:)``.
     private var expectation = 0
 
-    /// What has come, byte by byte.
+    /// The bytes of the requests on this connection, in the order of arrival.
     let requests = RequestBytes()
     private var exchange: Exchange?
     /// The answer that was at hand when the head was complete, until it is queued.
     private var ready: Response?
     private var patience = Patience.untried
-    /// `nil` when the body may take as long as it likes. While the connection is suspended, of whoever is about to
-    /// resume it.
+    /// `nil` if no minimum rate applies to the body. While the connection is suspended, the clock belongs to the thread
+    /// that is about to resume the connection.
     private var bodyClock: BodyClock?
 
-    /// How often the handler was asked for an answer at hand: see ``ReadyResponse/soon``.
+    /// How often the handler was asked for an answer at hand; see ``ReadyResponse/soon``.
     private enum Patience {
         case untried
-        /// Once; it will be soon. A connection can only be suspended in libmicrohttpd's second call.
+        /// Once, and the handler returned `soon`. The connection is suspended in libmicrohttpd's second call, because
+        /// it cannot be suspended in the first.
         case toldSoon
         /// The connection has waited for its turn.
         case tried
@@ -80,7 +83,7 @@ final class Connection: @unchecked Sendable {
     init(handle: OpaquePointer, thread index: Int, core: DaemonCore) {
         self.handle = handle
         self.core = core
-        // libmicrohttpd says that a connection has begun on the thread that will serve it.
+        // libmicrohttpd reports a new connection on the thread that will serve it.
         thread = .ofCaller()
         threadIndex = index
         id = core.registry.newID()
@@ -99,8 +102,9 @@ final class Connection: @unchecked Sendable {
 
     // MARK: From libmicrohttpd
 
-    /// Copies the target, which is cut up in place after this call, and ends it at its `?`: nobody looks at the
-    /// arguments that libmicrohttpd would find there, but each would take a record of the connection's memory.
+    /// Copies the target, because libmicrohttpd cuts it up in place after this call. Then ends the original text after
+    /// its `?`: the arguments that libmicrohttpd would find there are not used, but each would take a record of the
+    /// connection's memory.
     func receiveTarget(_ text: UnsafeMutablePointer<CChar>?) {
         isBusy.store(true, ordering: .relaxed)
         targetCount = text.map { strlen($0) } ?? 0
@@ -114,7 +118,7 @@ final class Connection: @unchecked Sendable {
         if let question = strchr(text, 0x3f) { question[1] = 0 }
     }
 
-    /// Takes a piece of the body. False closes the connection.
+    /// Takes a piece of the body. Returning false closes the connection.
     func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard let exchange else { return false }
         if bodyClock != nil { bodyClock?.receive(bytes.count, now: core.now()) }
@@ -124,7 +128,7 @@ final class Connection: @unchecked Sendable {
         return false
     }
 
-    /// Does the next step of the request: shows its head to the handler, or has it answered. False closes the
+    /// Does the next step of the request: shows its head to the handler, or has it answered. Returning false closes the
     /// connection.
     func proceed(_ line: RequestLine) -> Bool {
         if let ready {
@@ -134,7 +138,7 @@ final class Connection: @unchecked Sendable {
         if let exchange {
             deadline.store(.max, ordering: .relaxed)
             isAwaited.store(false, ordering: .relaxed)
-            // It comes here unread, too, when the answer took a while.
+            // A refused body is unread here as well, if the answer took a while.
             isBodyIncomplete = isBodyIncomplete && exchange.isRefusedUnread
             return exchange.proceed()
         }
@@ -147,7 +151,7 @@ final class Connection: @unchecked Sendable {
         return RawFieldLine.withLines(of: handle, limit: recordCount) { begin(line, $0, recordCount: recordCount) }
     }
 
-    /// The head is complete.
+    /// Called when the head is complete.
     private func begin(
         _ line: RequestLine, _ fields: UnsafeBufferPointer<RawFieldLine>, recordCount: Int
     ) -> Bool {
@@ -166,7 +170,8 @@ final class Connection: @unchecked Sendable {
             switch core.handler.readyResponse(to: head) {
             case .response(let response):
                 deadline.store(.max, ordering: .relaxed)
-                // Not at once: an answer to the first call closes the connection.
+                // The answer is queued on the second call, because libmicrohttpd closes the connection after an answer
+                // to the first call.
                 if isFirstCall { ready = response } else { return queueReady(response) }
                 return true
             case .soon where isFirstCall:
@@ -176,17 +181,18 @@ final class Connection: @unchecked Sendable {
             }
         }
         let request = Request(line, target: target, fields: fields, check: check, remoteAddress: remoteAddress)
-        // With a defect nobody knows where the request ends.
+        // A request with a defect has no known end.
         isBodyIncomplete = request.hasBody || request.defect != nil
         setBodyClock(request)
         switch core.handler.receive(request) {
         case .refuse(let response):
-            // Answered on the first call: libmicrohttpd closes the connection after it, the body unread.
+            // libmicrohttpd closes the connection after an answer to the first call, and leaves the body unread.
             deadline.store(.max, ordering: .relaxed)
             isAwaited.store(false, ordering: .relaxed)
             if request.defect?.leavesNoRoom == true, let bytes = response.wireForm(toHead: request.isHead) {
-                // libmicrohttpd would close the connection without a word if its memory had no room for this. It does
-                // not know of it, and logs "Application reported internal error, closing connection." for the `false`.
+                // Sent past libmicrohttpd, because libmicrohttpd closes the connection without an answer if its memory
+                // has no room for the answer's head. libmicrohttpd does not know of this answer, and logs "Application
+                // reported internal error, closing connection." for the `false`.
                 _ = sendPastLibrary(bytes)
                 return false
             }
@@ -194,18 +200,19 @@ final class Connection: @unchecked Sendable {
         case .accept(let policy, let action):
             let exchange = Exchange(request: request, connection: self, policy: policy, action: action)
             self.exchange = exchange
-            // Nobody calls again for one that has waited.
+            // libmicrohttpd calls again after the first call. A request that has waited for its turn is in the second
+            // call already, and no further call comes for it.
             guard exchange.isRefusedUnread || !isFirstCall else { return true }
-            // As with a refusal, the connection closes after the answer to the first call.
+            // On the first call the connection closes after the answer, as with a refusal.
             deadline.store(.max, ordering: .relaxed)
             isAwaited.store(false, ordering: .relaxed)
             return exchange.proceed()
         }
     }
 
-    /// Ready for the next request, if there can be one.
+    /// Prepares the connection for its next request.
     ///
-    /// - Parameter isWhole: whether the answer was sent whole; if not, the connection ends.
+    /// - Parameter isWhole: whether the answer was sent completely; if not, the connection ends.
     func endRequest(isWhole: Bool) {
         if !isWhole { noteEnd() }
         let ended = exchange
@@ -220,12 +227,12 @@ final class Connection: @unchecked Sendable {
         ended?.end()
     }
 
-    /// libmicrohttpd ends the connection in this very round. It says so of an answer that is not whole; of one that it
-    /// takes for whole, whoever knows better notes it.
+    /// Notes that libmicrohttpd ends the connection in the current round. libmicrohttpd reports this itself for an
+    /// incomplete answer. For an answer that libmicrohttpd takes for complete, the body's source calls this method.
     func noteEnd() { thread.lookAgain(at: handle) }
 
-    /// The descriptor is about to be closed. Whether the client may have more to send, so that closing it would reset
-    /// the connection before the client has seen its answer.
+    /// Called when the descriptor is about to be closed. Returns whether the client may have more to send, in which
+    /// case closing the descriptor would reset the connection before the client has seen its answer.
     func close() -> Bool {
         thread.noteClose(of: handle, descriptor: descriptor)
         openDescriptor.withLock { $0 = -1 }
@@ -233,15 +240,16 @@ final class Connection: @unchecked Sendable {
         var byte: UInt8 = 0
         let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT))
         guard count > 0 || (count < 0 && errno == EAGAIN && isBodyIncomplete) else { return false }
-        // Of TLS libmicrohttpd has only closed what is inside: who waits for the end of the connection would wait for
-        // as long as it lingers.
+        // libmicrohttpd has closed the TLS session only. A client that waits for the end of the connection would wait
+        // for as long as the socket lingers.
         if isSecure { _ = shutdown(descriptor, Int32(SHUT_WR)) }
         return true
     }
 
     // MARK: From anywhere
 
-    /// Whether nothing can be said to the client past libmicrohttpd, but on the connection's own thread.
+    /// Whether the connection uses TLS, so that bytes past libmicrohttpd can be sent on the connection's own thread
+    /// only.
     var isSecure: Bool { tls != nil }
 
     /// Whether the socket holds bytes that libmicrohttpd has not read.
@@ -255,13 +263,14 @@ final class Connection: @unchecked Sendable {
     /// Cuts the client off: libmicrohttpd sees the end of the connection and closes it.
     func shutDown() {
         isCutOff.store(true, ordering: .relaxed)
-        // Under the lock, so that the number cannot become another connection's between the look and the call.
+        // Under the lock, so that the number cannot become another connection's between the check and the call.
         openDescriptor.withLock { descriptor in
             if descriptor >= 0 { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
         }
     }
 
-    /// ``shutDown()`` of a client that took too long; it is told so where libmicrohttpd has nothing to say meanwhile.
+    /// Calls ``shutDown()`` for a client that was too slow. Sends ``DaemonCore/lateAnswer`` first, if libmicrohttpd is
+    /// waiting for the rest of a request and so cannot be sending.
     func cutOff() {
         let answer = core.lateAnswer
         if isAwaited.load(ordering: .relaxed), !answer.isEmpty {
@@ -274,12 +283,13 @@ final class Connection: @unchecked Sendable {
 
     // MARK: For its other parts
 
-    /// Whether the target that has come, if it has, is longer than it may be.
+    /// Whether the target of a head that is too large is to blame: its request line is still incomplete, or its target
+    /// exceeds the limit.
     var isTargetTooLong: Bool {
         !isBusy.load(ordering: .relaxed) || targetCount > core.configuration.targetLimit
     }
 
-    /// The request was refused, and its client may have more of it to send.
+    /// Records that the request was refused and its client may have more of it to send.
     func noteRefusal() {
         isBodyIncomplete = true
     }
@@ -291,7 +301,7 @@ final class Connection: @unchecked Sendable {
 
     // MARK: For the exchange
 
-    /// Hands an answer to libmicrohttpd. False when it does not take it.
+    /// Hands an answer to libmicrohttpd. Returns false if libmicrohttpd does not accept it.
     func queue(_ prepared: PreparedResponse) -> Bool {
         defer { prepared.discard() }
         guard let response = prepared.handle else { return false }
@@ -304,21 +314,22 @@ final class Connection: @unchecked Sendable {
         return queue(response.prepared(closing: core.isDraining.load(ordering: .relaxed)))
     }
 
-    /// Has libmicrohttpd call for this request once more, after it has seen to every connection that has something for
-    /// it. False, and nothing done, when the daemon is stopping.
+    /// Makes libmicrohttpd call once more for this request, after it has served every connection that has events.
+    /// Returns false, without effect, if the daemon is stopping.
     private func comeAgain() -> Bool {
         guard let suspension = core.suspensions.suspend(self, owner: self) else { return false }
         core.suspensions.resume(suspension)
         return true
     }
 
-    /// Nothing of the body is read any more.
+    /// Stops the clock and clears the deadline, because the body is no longer read.
     func stopBodyClock() {
         bodyClock?.stop(now: core.now())
         deadline.store(.max, ordering: .relaxed)
     }
 
-    /// The body is about to be read again: called before the connection is resumed, from any thread.
+    /// Restarts the clock, because the body is about to be read again. Called from any thread before the connection is
+    /// resumed.
     func startBodyClock() {
         bodyClock?.resume(now: core.now())
         deadline.store(bodyClock?.deadline ?? .max, ordering: .relaxed)
@@ -340,6 +351,6 @@ final class Connection: @unchecked Sendable {
 }
 
 extension Connection: SuspensionOwner {
-    /// Nothing: it is resumed at once, whoever leaves.
+    /// Does nothing, because `comeAgain()` resumes the connection at once in any case.
     func clientLeft() {}
 }

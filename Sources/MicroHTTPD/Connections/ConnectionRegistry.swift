@@ -1,48 +1,49 @@
 import Primitives
 import Synchronization
 
-/// Every open connection under its number, so that the ones which are too slow can be found and the busy ones counted.
+/// Every open connection by its number. The registry finds connections that are too slow, and counts busy connections.
 ///
-/// Each lock guards its table, or the counts, only. A connection's own state is in atomics of its own.
+/// Each lock guards only its table, or the counts. A connection's own state is in its own atomics.
 final class ConnectionRegistry: Sendable {
     private let connections = Locked<[UInt64: Connection]>([:])
     private let addresses = Locked<[RemoteAddress: Int]>([:])
     private let counts = Locked(Counts())
     private let lastID = Atomic<UInt64>(0)
-    /// What connections sent that are in the table no more. Changed under the table's lock, so that none counts twice.
+    /// Bytes sent on connections that are no longer in the table. Changed under the table's lock, so that no connection
+    /// counts twice.
     private let sentByClosed = Atomic<Int64>(0)
 
-    /// Sockets that are open.
+    /// The numbers of open sockets.
     private struct Counts {
-        /// Of connections that a thread serves, or will soon.
+        /// Connections that a thread serves or is about to serve.
         var served = 0
-        /// See ``LingeringSockets``.
+        /// Sockets in ``LingeringSockets``.
         var lingering = 0
     }
 
     /// A number that no connection had before; never 0.
     func newID() -> UInt64 { lastID.add(1, ordering: .relaxed).newValue }
 
-    /// Connections that were accepted and whose sockets are not closed, whether a thread serves them or not.
+    /// Accepted connections whose sockets are not closed, whether a thread serves them or not.
     var count: Int { counts.withLock { $0.served + $0.lingering } }
 
-    /// Of these, those that do not linger.
+    /// Accepted connections that do not linger.
     var servedCount: Int { counts.withLock { $0.served } }
 
-    /// Of these, those that do.
+    /// Connections that linger.
     var lingeringCount: Int { counts.withLock { $0.lingering } }
 
-    /// Counts a connection that was accepted and comes to ``add(_:)`` soon.
+    /// Counts an accepted connection that will be passed to ``add(_:)`` soon.
     func expectOne() {
         counts.withLock { $0.served += 1 }
     }
 
-    /// Takes ``expectOne()`` back: the socket is closed.
+    /// Takes ``expectOne()`` back, because the socket is closed.
     func expectOneLess() {
         counts.withLock { $0.served -= 1 }
     }
 
-    /// One of those that were served lingers from now on, if fewer than `limit` do; whether it does.
+    /// Counts a served connection as lingering, if fewer than `limit` linger. Returns whether it did.
     func beginLingering(limit: Int) -> Bool {
         counts.withLock { counts in
             guard counts.lingering < limit else { return false }
@@ -52,12 +53,13 @@ final class ConnectionRegistry: Sendable {
         }
     }
 
-    /// One that lingered does no more: its socket is closed.
+    /// Discounts a lingering connection, because its socket is closed.
     func endLingering() {
         counts.withLock { $0.lingering -= 1 }
     }
 
-    /// Counts a connection of an address, if it has fewer than `limit`; whether it did. 0: none are counted.
+    /// Counts a connection of an address, if the address has fewer than `limit`. Returns whether the connection is
+    /// admitted. With a limit of 0 every connection is admitted, and none is counted.
     func admit(_ address: RemoteAddress, limit: Int) -> Bool {
         guard limit > 0 else { return true }
         return addresses.withLock { addresses in
@@ -81,7 +83,8 @@ final class ConnectionRegistry: Sendable {
         connections.withLock { $0[connection.id] = connection }
     }
 
-    /// Forgets a connection, which has noted what it sent; it counts until ``expectOneLess()``.
+    /// Removes a connection that has called ``Connection/noteSent()``. The connection still counts until
+    /// ``expectOneLess()``.
     func remove(_ connection: Connection) {
         connections.withLock { table in
             guard table.removeValue(forKey: connection.id) != nil else { return }
@@ -89,7 +92,7 @@ final class ConnectionRegistry: Sendable {
         }
     }
 
-    /// Bytes sent on all connections so far; see ``Connection/sentBytes``. It asks the kernel about each open one.
+    /// Bytes sent on all connections so far; see ``Connection/sentBytes``. Asks the kernel about each open connection.
     var sentBytes: Int64 {
         let (open, closed) = connections.withLock { (Array($0.values), sentByClosed.load(ordering: .relaxed)) }
         return open.reduce(closed) { $0 + $1.sentBytes }
@@ -100,16 +103,16 @@ final class ConnectionRegistry: Sendable {
         connections.withLock { $0[id] }
     }
 
-    /// How many connections have a request whose first line has come and whose answer is not complete.
+    /// The number of connections with a request whose first line has arrived and whose answer is not complete.
     var busyCount: Int {
         connections.withLock { table in table.values.count { $0.isBusy.load(ordering: .relaxed) } }
     }
 
-    /// Whether nobody has a request here, or bytes on the way to a thread that may be one. It looks at every connection
-    /// and its socket. Between reading bytes and knowing what they are a thread is quiet, too: look twice.
+    /// Whether no connection has a request, or unread bytes that may be a request. Checks every connection and its
+    /// socket. A thread that has read bytes and not parsed them yet looks quiet, too, so check repeatedly.
     var isQuiet: Bool {
         let open = connections.withLock { Array($0.values) }
-        // Others were accepted, and no thread has them yet.
+        // More connections are accepted than the table holds, so some have not reached their threads yet.
         guard servedCount == open.count else { return false }
         return !open.contains { $0.hasUnread || $0.isBusy.load(ordering: .relaxed) }
     }
@@ -117,7 +120,7 @@ final class ConnectionRegistry: Sendable {
     /// The connections that a thread serves.
     var all: [Connection] { connections.withLock { Array($0.values) } }
 
-    /// Cuts off those whose deadline has passed; libmicrohttpd then closes them.
+    /// Cuts off the connections whose deadline has passed; libmicrohttpd then closes them.
     func shutDownOverdue(now: Int64) {
         let overdue = connections.withLock { table in
             table.values.filter { $0.deadline.load(ordering: .relaxed) < now }

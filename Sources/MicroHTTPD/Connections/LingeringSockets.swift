@@ -2,16 +2,17 @@ import CMicroHTTPD
 import Foundation
 import Primitives
 
-/// Sockets that were answered and closed for sending while their clients may still be sending: what comes is thrown
-/// away until the client closes, too. Closing such a socket at once makes the kernel answer the next bytes with a
-/// reset, which can cost the client the answer (RFC 9112 §9.6).
+/// Sockets that were answered and closed for sending while their clients may still be sending. Incoming bytes are
+/// discarded until the client closes its side, too. Closing such a socket at once would make the kernel answer the next
+/// bytes with a reset, and the reset can cost the client the answer (RFC 9112 §9.6).
 ///
-/// The limits are those of nginx (`lingering_time`, `lingering_timeout`): there is none for the bytes, because throwing
-/// them away costs next to nothing, while a client is only sure to see its answer when it could send all that it
-/// wanted. A socket is not one of its client's address meanwhile, and takes no place of a connection that is served: it
-/// takes one of a reserve, and there is a limit for their number.
+/// The time limits equal nginx's (`lingering_time`, `lingering_timeout`). There is no limit for the number of bytes:
+/// discarding them costs next to nothing, and a client is only sure to see its answer if it could send its whole
+/// request. A lingering socket does not count towards the limit of connections per address, and it occupies no place of
+/// a served connection: it occupies a place of a reserve, which limits the number of lingering sockets.
 ///
-/// Invariants: the lock guards the table. A descriptor in it is open, and whoever takes it out closes it.
+/// Invariants: the lock guards the table. Every descriptor in the table is open, and the code that removes a descriptor
+/// from the table closes it.
 final class LingeringSockets: Sendable {
     private struct Socket {
         let descriptor: Int32
@@ -19,9 +20,9 @@ final class LingeringSockets: Sendable {
         var silenceEnd: Int64
     }
 
-    /// How long a client may go on sending, in milliseconds.
+    /// The longest time for which a client may go on sending, in milliseconds.
     private static let timeLimit: Int64 = 30_000
-    /// How long it may send nothing.
+    /// The longest silence of a client, in milliseconds.
     private static let silenceLimit: Int64 = 5000
 
     private let table = Locked<[UInt64: Socket]>([:])
@@ -31,7 +32,7 @@ final class LingeringSockets: Sendable {
     /// ``Daemon/Configuration/now``.
     private let now: @Sendable () -> Int64
 
-    /// - Parameter limit: how many there may be.
+    /// - Parameter limit: the largest number of lingering sockets.
     init(watch: SocketWatch, registry: ConnectionRegistry, limit: Int, now: @escaping @Sendable () -> Int64) {
         self.watch = watch
         self.registry = registry
@@ -39,11 +40,11 @@ final class LingeringSockets: Sendable {
         self.now = now
     }
 
-    /// Whether there are fewer than there may be.
+    /// Whether fewer sockets linger than the limit allows.
     var hasRoom: Bool { registry.lingeringCount < countLimit }
 
-    /// Keeps the socket of a connection that libmicrohttpd is about to close, through a descriptor of its own. False
-    /// when that cannot be had, or there are as many as there may be.
+    /// Keeps the socket of a connection that libmicrohttpd is about to close, through a duplicate of its descriptor.
+    /// Returns false if no duplicate can be made or the limit is reached.
     func add(_ descriptor: Int32, id: UInt64) -> Bool {
         guard hasRoom else { return false }
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
@@ -54,8 +55,8 @@ final class LingeringSockets: Sendable {
         return false
     }
 
-    /// Takes over a socket itself, which needs no other descriptor. False, and nothing done, when there are as many as
-    /// there may be, or the kernel has no room to watch it.
+    /// Takes over a socket itself, without duplicating its descriptor. Returns false, without effect, if the limit is
+    /// reached or the kernel has no room to watch the socket.
     func take(_ descriptor: Int32, id: UInt64) -> Bool {
         guard registry.beginLingering(limit: countLimit) else { return false }
         let now = self.now()
@@ -63,17 +64,19 @@ final class LingeringSockets: Sendable {
             $0[id] = Socket(descriptor: descriptor, end: now + Self.timeLimit, silenceEnd: now + Self.silenceLimit)
         }
         if watch.addForReading(descriptor, id: id) { return true }
-        // Its time may be over already, and somebody else closes it.
+        // The socket's time may be over already. Then `closeOverdue` has removed and closed it.
         guard table.withLock({ $0.removeValue(forKey: id) }) != nil else { return true }
         registry.endLingering()
         registry.expectOne()
         return false
     }
 
-    /// Reads what came, and closes the socket at its end. On the watcher's thread.
+    /// Reads and discards incoming bytes, and closes the socket at the end of the stream. Called on the watcher's
+    /// thread.
     func drain(_ id: UInt64) {
         guard let descriptor = table.withLock({ $0[id]?.descriptor }) else { return }
-        // With MSG_TRUNC the kernel copies nothing. Once an event, so that others have their turn.
+        // With MSG_TRUNC the kernel copies no bytes. There is one read per event, so that other sockets have their
+        // turn.
         let count = recv(descriptor, nil, 1 << 20, Int32(MSG_TRUNC | MSG_DONTWAIT))
         if count > 0 {
             let silenceEnd = now() + Self.silenceLimit
@@ -83,17 +86,17 @@ final class LingeringSockets: Sendable {
         }
     }
 
-    /// Closes those that have lingered long enough. On the watcher's thread.
+    /// Closes the sockets that have exceeded a time limit. Called on the watcher's thread.
     func closeOverdue(now: Int64) {
         end(table.withLock { $0.filter { min($0.value.end, $0.value.silenceEnd) < now }.map(\.key) })
     }
 
-    /// Whether there are none.
+    /// Whether no socket lingers.
     var isEmpty: Bool {
         table.withLock { $0.isEmpty }
     }
 
-    /// Closes all of them; the watcher's thread has ended.
+    /// Closes all sockets. Called after the watcher's thread has ended.
     func closeAll() {
         end(table.withLock { Array($0.keys) })
     }

@@ -1,42 +1,45 @@
-/// How far a client is with what was sent to it, as the kernel counts: bytes since the connection began, those of TLS
-/// among them.
+/// How much a client has acknowledged, as the kernel counts: bytes since the connection began, including the overhead
+/// of TLS.
 struct SendProgress: Equatable {
-    /// What it has acknowledged; 0 also where the kernel does not say.
+    /// Bytes that the client has acknowledged; 0 also where the kernel does not count them.
     var taken: Int64
-    /// What is in the socket for it, sent or not, and not acknowledged.
+    /// Bytes in the socket's send buffer, sent or not, that the client has not acknowledged.
     var waiting: Int64
 }
 
-/// When a client is too slow in taking an answer: for a whole window of time something waited for it, and it took less
-/// than a minimum rate makes of a period. What a client has taken before it had to is not counted in its favour: it
-/// would buy time for sitting on the rest.
+/// Decides whether a client reads an answer too slowly: bytes waited for it during a whole window of time, and it took
+/// less than the minimum rate times the period. Bytes that a client took in an earlier window do not count in its
+/// favour, because they would let it sit on the rest.
 ///
-/// The kernel of a client takes bytes in steps, however steadily the client reads: when the client has made room for
-/// one (RFC 9293 §3.8.6.2.2). On loopback a step is 95 KB, so a client that reads 1 KiB a second takes nothing for 93
-/// seconds at a time. The window is the period and the time of one ``step`` at the minimum rate: whoever reads at that
-/// rate takes what the period asks for in any such window.
+/// A client's kernel takes bytes in steps, however steadily the client reads: it opens its receive window only after
+/// the client has made room for a whole step (RFC 9293 §3.8.6.2.2). On loopback a step is 95 KB, so a client that reads
+/// 1 KiB a second takes no bytes for 93 seconds at a time. The window is therefore the period plus the time for one
+/// ``step`` at the minimum rate: a client that reads at the minimum rate takes the required bytes in every such window.
 ///
-/// It is looked at now and then, a good many times a window. Between two looks a client may have had nothing to take
-/// for a moment, but then it has taken all that waited for it at the first: a client that does keeps up, however little
-/// it is, and its period begins anew. That is a client which somebody else keeps waiting, such as an origin.
+/// The clock is sampled many times per window. Between two samples the send buffer may be empty for a moment, but then
+/// the client has taken all bytes that waited at the first sample. Such a client keeps up, however few bytes there are,
+/// and its window begins anew. An example is a client that waits for a slow origin.
 ///
 /// All times are in milliseconds of ``DaemonCore/now()``.
 struct SendClock {
-    /// The largest step that is allowed for, in bytes.
+    /// The largest step that the window allows for, in bytes.
     static let step: Int64 = 128 << 10
 
     private let window: Int64
-    /// What must be taken in a window.
+    /// The bytes that the client must take in a window.
     private let minimum: Int64
     private var start: Int64
-    /// What was taken at the start.
+    /// ``SendProgress/taken`` at the start of the window.
     private var takenAtStart: Int64
-    /// What will have been taken when all is that waited at the last look.
+    /// The value that ``SendProgress/taken`` reaches when the client has taken all bytes that waited at the last
+    /// sample.
     private var end: Int64
 
-    /// The first look at an answer that is under way.
+    /// Takes the first sample of an answer that is under way.
     ///
-    /// - Parameter bytesPerSecond: the minimum.
+    /// - Parameters:
+    ///   - period: the time over which the rate is averaged.
+    ///   - bytesPerSecond: the minimum rate.
     init(now: Int64, _ progress: SendProgress, period: Int64, bytesPerSecond: Int64) {
         window = period + Self.step * 1000 / max(1, bytesPerSecond)
         minimum = bytesPerSecond * period / 1000
@@ -45,7 +48,7 @@ struct SendClock {
         end = progress.taken + progress.waiting
     }
 
-    /// The next look; whether the client is too slow.
+    /// Takes the next sample, and returns whether the client is too slow.
     mutating func isTooSlow(now: Int64, _ progress: SendProgress) -> Bool {
         let keepsUp = progress.waiting == 0 || progress.taken >= end
         end = progress.taken + progress.waiting

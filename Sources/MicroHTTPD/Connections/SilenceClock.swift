@@ -1,25 +1,25 @@
-/// How long nothing has come from a client, or gone to it.
+/// Measures for how long no byte has arrived from a client and no byte has gone to it.
 ///
-/// It is looked at now and then. All times are in milliseconds of ``DaemonCore/now()``.
+/// The clock is sampled from time to time. All times are in milliseconds of ``DaemonCore/now()``.
 struct SilenceClock {
-    /// What a client has sent and taken: any two that differ have something between them.
+    /// The byte counts of a client at a sample. Two marks differ if bytes have moved between their samples.
     struct Mark: Equatable {
-        /// Bytes that have come from it.
+        /// Bytes received from the client.
         var received: UInt64
-        /// How far it is with what was sent to it; `nil` between answers.
+        /// The client's progress with the answer; `nil` between answers.
         var sent: SendProgress?
     }
 
     private var mark: Mark?
     private var start: Int64 = 0
 
-    /// Looks at what the client has done; how long it has done nothing.
+    /// Takes a sample, and returns for how long the client has been silent.
     mutating func look(now: Int64, _ mark: Mark) -> Int64 {
         if mark != self.mark { (self.mark, start) = (mark, now) }
         return now - start
     }
 
-    /// The client has nothing to do for now.
+    /// Resets the clock because it is not the client's turn to send or to read.
     mutating func rest() {
         mark = nil
     }

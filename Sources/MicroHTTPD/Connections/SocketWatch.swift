@@ -2,18 +2,18 @@ import CMicroHTTPD
 import Foundation
 import Synchronization
 
-/// An epoll beside libmicrohttpd's own, for what the library does not look at. One thread waits on it.
+/// An epoll instance beside libmicrohttpd's own, for events that the library does not watch. One thread waits on it.
 ///
-/// Each socket has a number that is never used again: an event that was under way when its socket was closed finds
-/// nobody under its number. Closing a socket takes it out of the set.
+/// Each socket has a number that is never used again. An event that was under way when its socket was closed therefore
+/// finds no connection under its number. Closing a socket removes it from the set.
 final class SocketWatch: Sendable {
     private let epoll: Int32
     private let wake: WakeSignal
     private let isStopped = Atomic<Bool>(false)
-    /// What stands in an event for the wake signal.
+    /// The number that marks the wake signal in an event.
     private static let wakeID: UInt64 = 0
 
-    /// Throws ``DaemonError`` when there is no descriptor left.
+    /// Throws ``DaemonError`` if the process has no descriptor left.
     init() throws {
         wake = try WakeSignal()
         epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
@@ -29,13 +29,13 @@ final class SocketWatch: Sendable {
         if epoll >= 0 { close(epoll) }
     }
 
-    /// Reports once when the client has closed its sending side, or the whole connection. `id` is not 0. Should the
-    /// kernel have no room for it, only the hang-up goes unnoticed.
+    /// Reports once when the client has closed its sending side or the whole connection. `id` must not be 0. If the
+    /// kernel has no room for the socket, its hang-up goes unnoticed, without further harm.
     func addForHangUp(_ descriptor: Int32, id: UInt64) {
         _ = control(EPOLL_CTL_ADD, descriptor, id, EPOLLRDHUP.rawValue | EPOLLONESHOT.rawValue)
     }
 
-    /// Reports whenever there is something to read. False when the kernel has no room for it.
+    /// Reports whenever the socket has bytes to read. Returns false if the kernel has no room for the socket.
     func addForReading(_ descriptor: Int32, id: UInt64) -> Bool {
         control(EPOLL_CTL_ADD, descriptor, id, EPOLLIN.rawValue)
     }
@@ -45,8 +45,8 @@ final class SocketWatch: Sendable {
         _ = control(EPOLL_CTL_DEL, descriptor, 0, 0)
     }
 
-    /// Waits for events, at most `timeout` milliseconds (-1: for ever), and shows their numbers. False after
-    /// ``stop()``.
+    /// Waits for events, at most `timeout` milliseconds (-1: without limit), and passes their numbers to `body`.
+    /// Returns false after ``stop()``.
     func wait(timeout: Int32, _ body: (UInt64) -> Void) -> Bool {
         withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 64) { events in
             let count = epoll_wait(epoll, events.baseAddress, Int32(events.count), timeout)

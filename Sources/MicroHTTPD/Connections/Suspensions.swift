@@ -1,32 +1,33 @@
 import CMicroHTTPD
 import Primitives
 
-/// Somebody who waits with a suspended connection.
+/// An object that waits while its connection is suspended.
 protocol SuspensionOwner: AnyObject, Sendable {
-    /// The client has gone, or the daemon gives up: resume the connection at once. Called on the watcher's thread, or
-    /// on the one that stops the daemon; also while ``Suspensions/suspend(_:owner:)`` has not returned yet, and then
-    /// maybe by it. It may come more than once.
+    /// Called when the client has gone or the daemon gives up: the owner must resume the connection at once. The call
+    /// comes on the watcher's thread or on the thread that stops the daemon. It may come before
+    /// ``Suspensions/suspend(_:owner:)`` has returned, and also from within that method. It may come more than once.
     func clientLeft()
 }
 
 /// The right, and the duty, to resume one suspended connection once.
 ///
-/// `@unchecked Sendable`: `MHD_resume_connection` may be called from any thread, and the connection cannot go away
-/// while it is suspended.
+/// `@unchecked Sendable` is safe because `MHD_resume_connection` may be called from any thread, and the connection
+/// cannot go away while it is suspended.
 struct Suspension: @unchecked Sendable {
     fileprivate let id: UInt64
     fileprivate let handle: OpaquePointer
 }
 
-/// The connections that are suspended, by their numbers: libmicrohttpd itself does not notice a client that leaves
-/// while its connection is suspended.
+/// The suspended connections, by their numbers. The table exists because libmicrohttpd does not notice a client that
+/// leaves while its connection is suspended.
 ///
 /// Invariants, all under the one lock:
-/// - Whoever suspends a connection is in `waiting` from before `MHD_suspend_connection` until it is resumed, and in
-///   `resuming` from then until `MHD_resume_connection` has returned. Both empty and `isClosed` means that no thread is
-///   about to suspend or to resume anything, which is when the daemon may be stopped.
-/// - Of an entry in `waiting` and a connection's `hasHungUp`, whoever comes second sees the other: so a client that
-///   leaves while its connection is being suspended is noticed by one thread or the other, or by both.
+/// - An owner is in `waiting` from before `MHD_suspend_connection` until it resumes its connection. The connection is
+///   counted in `resuming` from then until `MHD_resume_connection` has returned. If both are empty and `isClosed` is
+///   set, no thread is about to suspend or resume a connection, and the daemon may be stopped.
+/// - The suspending thread adds the owner to `waiting` and then reads the connection's `hasHungUp`. The watcher's
+///   thread sets `hasHungUp` and then reads `waiting`. So at least one of the two threads notices a client that leaves
+///   while its connection is being suspended; both may notice it.
 final class Suspensions: Sendable {
     private struct State {
         var waiting: [UInt64: any SuspensionOwner] = [:]
@@ -36,8 +37,8 @@ final class Suspensions: Sendable {
 
     private let state = Locked(State())
 
-    /// Suspends a connection, from within one of libmicrohttpd's callbacks for it. `nil`, and nothing done, when the
-    /// daemon is stopping. The owner must resume it once, whoever asks.
+    /// Suspends a connection, from within one of libmicrohttpd's callbacks for it. Returns `nil`, without effect, if
+    /// the daemon is stopping. The owner must resume the connection exactly once.
     func suspend(_ connection: Connection, owner: any SuspensionOwner) -> Suspension? {
         let isOpen = state.withLock { state in
             if !state.isClosed { state.waiting[connection.id] = owner }
@@ -49,7 +50,7 @@ final class Suspensions: Sendable {
         return Suspension(id: connection.id, handle: connection.handle)
     }
 
-    /// Lets libmicrohttpd go on with the connection. From any thread, once.
+    /// Lets libmicrohttpd go on with the connection. Called from any thread, once per suspension.
     func resume(_ suspension: Suspension) {
         let owner = state.withLock { state in
             state.resuming += 1
@@ -60,17 +61,18 @@ final class Suspensions: Sendable {
         state.withLock { $0.resuming -= 1 }
     }
 
-    /// Tells whoever waits with the connection, if somebody does, that its client has gone. `hasHungUp` is set already.
+    /// Tells the owner of the suspended connection, if there is one, that the client has gone. `hasHungUp` is set
+    /// before this call.
     func clientLeft(_ id: UInt64) {
         state.withLock { $0.waiting[id] }?.clientLeft()
     }
 
-    /// Whether somebody waits with the connection of that number.
+    /// Whether the connection with that number is suspended.
     func contains(_ id: UInt64) -> Bool {
         state.withLock { $0.waiting[id] != nil }
     }
 
-    /// Makes every owner resume, and refuses new ones.
+    /// Tells every owner to resume its connection, and refuses further suspensions.
     func hangUpAll() {
         let owners = state.withLock { state in
             state.isClosed = true
@@ -79,7 +81,7 @@ final class Suspensions: Sendable {
         for owner in owners { owner.clientLeft() }
     }
 
-    /// Whether nobody waits, and nobody is in the middle of resuming.
+    /// Whether no connection is suspended and no thread is resuming one.
     var isEmpty: Bool {
         state.withLock { $0.waiting.isEmpty && $0.resuming == 0 }
     }

@@ -1,35 +1,36 @@
 import Foundation
 import Primitives
 
-/// What one thread does for all connections: it notices clients that hang up, and cuts off those that take too long,
-/// with a request or with an answer, or do nothing at all.
+/// The loop of the thread that watches all connections. It notices clients that hang up, and cuts off clients that are
+/// too slow with a request or an answer, or silent for too long.
 ///
-/// Everything in it belongs to that thread.
+/// All members belong to that thread.
 struct Watcher {
     private let core: DaemonCore
-    /// How often deadlines are looked at, in milliseconds: a client may overstay by a quarter of the limit, at most a
-    /// second.
+    /// The interval between two checks of the deadlines, in milliseconds: a quarter of the request deadline, at least 5
+    /// ms and at most a second. A client may overstay by that much.
     private let deadlineInterval: Int64
     private var nextDeadlines: Int64 = 0
-    /// Clients that have hung up, with something in their sockets that libmicrohttpd has not read yet.
+    /// Connections whose clients have hung up while their sockets hold bytes that libmicrohttpd has not read yet.
     private var unread: [Connection] = []
     private var nextUnread: Int64 = 0
-    /// How often these are looked at, in milliseconds. They are few, and it is how late their end is noticed.
+    /// The interval between two checks of `unread`, in milliseconds. It is short because such connections are few, and
+    /// it is the delay after which their end is noticed.
     private static let unreadInterval: Int64 = 100
 
-    /// How long the rate of an answer is averaged over, in milliseconds; 0: there is no rate.
+    /// The time over which the rate of an answer is averaged, in milliseconds; 0: no minimum rate applies.
     private let sendPeriod: Int64
-    /// How long a client may be silent, in milliseconds; 0 is for ever.
+    /// The longest silence of a client, in milliseconds; 0: no limit.
     private let silenceLimit: Int64
-    /// How often both are looked at.
+    /// The interval between two checks of the rate and the silence, in milliseconds.
     private let readerInterval: Int64
-    /// What is known of the connections, by their numbers, from the last look.
+    /// The state of the connections at the last check, by their numbers.
     private var readers: [UInt64: Reader] = [:]
     private var nextReaders: Int64 = 0
 
-    /// What is known of one connection.
+    /// The state of one connection.
     private struct Reader {
-        /// `nil` between answers, and where the kernel does not say what was acknowledged.
+        /// `nil` between answers, and where the kernel does not count acknowledged bytes.
         var sending: SendClock?
         var silence = SilenceClock()
     }
@@ -40,7 +41,7 @@ struct Watcher {
         sendPeriod = configuration.minimumAnswerRate > 0 ? max(0, configuration.answerPeriod.milliseconds) : 0
         silenceLimit = max(0, configuration.inactivityTimeout.milliseconds)
         deadlineInterval = max(5, min(1000, (core.requestMilliseconds ?? .max) / 4))
-        // Often enough, and far enough apart for what was sent to be acknowledged over any distance.
+        // A twelfth is often enough, and leaves enough time for acknowledgements to arrive over any distance.
         readerInterval = max(1, [sendPeriod, silenceLimit].filter { $0 > 0 }.min().map { $0 / 12 } ?? .max)
     }
 
@@ -78,7 +79,7 @@ struct Watcher {
         }
     }
 
-    /// Cuts off those that take their answers too slowly, and those that are silent.
+    /// Cuts off clients that read their answers too slowly and clients that are silent.
     private mutating func cutOffReaders(now: Int64) {
         var known: [UInt64: Reader] = [:]
         for connection in core.registry.all {
@@ -97,8 +98,8 @@ struct Watcher {
     }
 
     private func isTooSlow(_ reader: inout Reader, now: Int64, _ progress: SendProgress?) -> Bool {
-        // Nothing acknowledged at all: a kernel that does not count (there are sandboxes which only pretend to), or a
-        // client that is not there, which is silent.
+        // Without any acknowledged byte either the kernel does not count (some sandboxes only pretend to), or the
+        // client is not there. An absent client is silent, and the silence limit applies to it.
         guard sendPeriod > 0, let progress, progress.taken > 0 else {
             reader.sending = nil
             return false
@@ -119,7 +120,7 @@ struct Watcher {
         let mark = SilenceClock.Mark(
             received: connection.receivedCount.load(ordering: .relaxed), sent: progress)
         guard reader.silence.look(now: now, mark) >= silenceLimit else { return false }
-        // While it is suspended, others have to do something.
+        // While the connection is suspended, the server has to act, not the client.
         if core.suspensions.contains(connection.id) {
             reader.silence.rest()
             return false
