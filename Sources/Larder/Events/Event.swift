@@ -1,57 +1,58 @@
 import DiskCache
 import Primitives
 
-/// Something that has happened, for those who listen.
+/// An event for the listeners of `GET /events`.
 ///
-/// The path of a hit knows nothing of events: it is told of what is stored and what goes, and of downloads.
+/// Events come from changes of entries and from downloads, including requests for a download that the cache answers.
+/// Reading an entry publishes no event.
 public struct Event: Sendable {
-    /// What can happen, as `GET /events` calls it.
+    /// The kind of an event, as `GET /events` names it.
     public enum Kind: String, Hashable, Sendable, CaseIterable {
-        /// A download begins.
+        /// A download began.
         case downloadStarted = "download.started"
-        /// More of a download has come.
+        /// A download received more bytes.
         case downloadProgress = "download.progress"
-        /// A download has ended well, or was answered from the cache.
+        /// A download succeeded, or a request for a download was answered from the cache.
         case downloadSucceeded = "download.succeeded"
-        /// A download has failed or was cancelled.
+        /// A download failed or was cancelled.
         case downloadFailed = "download.failed"
         /// A body was stored.
         case entryStored = "entry.stored"
-        /// An entry that had expired was removed.
+        /// An expired entry was removed.
         case entryExpired = "entry.expired"
-        /// Somebody removed an entry.
+        /// An entry was removed on request.
         case entryRemoved = "entry.removed"
-        /// An entry went because room was needed.
+        /// An entry was evicted to make room.
         case entryEvicted = "entry.evicted"
-        /// What a listener asked for is not all there: it should read anew what it wants to know.
+        /// The listener has missed events, and should read the state that it needs anew.
         case reset
     }
 
-    /// What it happened to.
+    /// The subject of an event.
     public enum Subject: Sendable {
         /// A download.
         case download(DownloadReport)
-        /// An entry, or several.
+        /// One entry or several.
         case entries(EntryChange.Subject)
-        /// What the listener knows.
+        /// The listener itself, for a ``Kind/reset``.
         case listener(ResetReason)
     }
 
-    /// Why a listener must begin anew.
+    /// The reason for a ``Kind/reset``.
     public enum ResetReason: String, Sendable {
-        /// The server was started since.
+        /// The server has restarted since the listener's last event.
         case restart
-        /// More has happened since than is remembered.
+        /// More events have happened since the listener's last event than the window keeps.
         case gap
     }
 
-    /// What happened.
+    /// The kind.
     public let kind: Kind
-    /// When it was noted.
+    /// The time at which the event was recorded.
     public let time: Timestamp
-    /// The name of the namespace that it happened in; `nil` for a ``Kind/reset``.
+    /// The name of the namespace that the event happened in; `nil` for a ``Kind/reset``.
     public let namespace: String?
-    /// What it happened to.
+    /// The download, the entries or the reset that the event is about.
     public let subject: Subject
 
     init(_ kind: Kind, at time: Timestamp, in namespace: String, _ subject: Subject) {
@@ -70,15 +71,16 @@ public struct Event: Sendable {
     }
 }
 
-/// A download as an event tells of it.
+/// A download as an event reports it.
 public struct DownloadReport: Sendable {
-    /// Where it is.
+    /// The state and the progress of the download.
     public let status: DownloadStatus
-    /// The labels that its entry has or will have, sorted.
+    /// The tags that the entry has or will have, sorted.
     public let tags: [String]
-    /// What it made or found, as that was then; `nil` unless it ended well.
+    /// The entry that the download stored or found, as of that time; `nil` unless the download succeeded.
     public let entry: Entry?
-    /// Whether the body was in the cache already: nobody asked the origin, or it said that the body is still right.
+    /// Whether the body was in the cache already: the origin was not contacted, or confirmed that the body is still
+    /// valid.
     public let isFromCache: Bool
 
     init(_ status: DownloadStatus, tags: [String], entry: Entry? = nil, isFromCache: Bool = false) {
@@ -90,7 +92,7 @@ public struct DownloadReport: Sendable {
 }
 
 extension Event.Kind {
-    /// What becomes of entries.
+    /// The kind of event for a change of entries.
     init(_ verb: EntryChange.Verb) {
         self =
             switch verb {
@@ -103,7 +105,7 @@ extension Event.Kind {
 }
 
 extension Event {
-    /// About how many bytes it takes, with the text that is made of it.
+    /// The approximate size of the event in bytes, together with the text that is made of it for listeners.
     var cost: Int {
         let texts: Int =
             switch subject {

@@ -1,27 +1,27 @@
-/// What has happened and was not told of yet: bounded in bytes, about. What finds no room is lost, and that is noted. A
-/// plain value.
+/// Events that are not in the window yet, bounded in approximate bytes. An event that finds no room is dropped, and the
+/// backlog remembers the loss. A plain value.
 struct EventBacklog {
     private let byteLimit: Int
     private var events: [Event] = []
     private var bytes = 0
     private var hasLost = false
 
-    /// The most events that are taken at once.
+    /// The most events that ``take()`` returns at once.
     static let pieceLimit = 1024
 
     init(byteLimit: Int) {
         self.byteLimit = byteLimit
     }
 
-    /// Whether there is nothing to take.
+    /// Whether the backlog holds no event.
     var isEmpty: Bool { events.isEmpty }
 
-    /// Adds what has happened, in order; where something was lost before, that first.
+    /// Adds events, in order. If events were dropped before, adds a ``Event/Kind/reset`` in their place first.
     mutating func add(_ new: [Event]) {
         for event in new {
             let pieces = (hasLost ? [Event(reset: .gap, at: event.time)] : []) + [event]
             let cost = pieces.reduce(0) { $0 + $1.cost }
-            // One is never too large alone.
+            // A single event is never too large.
             guard events.isEmpty || bytes + cost <= byteLimit else {
                 hasLost = true
                 return
@@ -32,8 +32,8 @@ struct EventBacklog {
         }
     }
 
-    /// Takes the first of them: at most ``pieceLimit``, and at most a quarter of the bytes that there may be, so that
-    /// who is told of them finds them still in a window of as many bytes.
+    /// Takes the first events: at most ``pieceLimit``, and at most a quarter of the backlog's byte limit, so that
+    /// listeners still find all of them in a window with the same byte limit.
     mutating func take() -> [Event] {
         var (count, taken) = (0, 0)
         for event in events.prefix(Self.pieceLimit) {
@@ -49,13 +49,13 @@ struct EventBacklog {
         return Array(events.prefix(count))
     }
 
-    /// Whether something was lost that is not told of where it was; it will not be, then.
+    /// Returns whether events were dropped and no ``Event/Kind/reset`` has taken their place, and forgets the loss.
     mutating func takeLoss() -> Bool {
         defer { hasLost = false }
         return hasLost
     }
 
-    /// Forgets all of it.
+    /// Forgets all events and the loss.
     mutating func removeAll() {
         (events, bytes, hasLost) = ([], 0, false)
     }

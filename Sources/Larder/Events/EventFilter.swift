@@ -1,17 +1,17 @@
 import Primitives
 
-/// Which events a listener wants: those that match everything that is stated.
+/// Selects the events for a listener: an event must match every condition that is set.
 public struct EventFilter: Hashable, Sendable {
-    /// The names of namespaces that it happened in; `nil`: all of them.
+    /// The names of the namespaces that the event may have happened in; `nil`: all.
     public var namespaces: Set<String>?
-    /// What happened; `nil`: anything.
+    /// The kinds of the event; `nil`: all.
     public var kinds: Set<Event.Kind>?
-    /// The key of the entry, exactly; `nil`: any.
+    /// The exact key of the entry; `nil`: any.
     public var key: String?
-    /// A tag that the entry has; `nil`: any, or none.
+    /// A tag that the entry has; `nil`: any tag, or none.
     public var tag: String?
 
-    /// A filter that states what is given; nothing by default.
+    /// A filter with the given conditions; without any, all events match.
     public init(
         namespaces: Set<String>? = nil, kinds: Set<Event.Kind>? = nil, key: String? = nil, tag: String? = nil
     ) {
@@ -21,8 +21,8 @@ public struct EventFilter: Hashable, Sendable {
         self.tag = tag
     }
 
-    /// Whether a listener wants an event. What it must know in any case is a ``Event/Kind/reset``; and of entries that
-    /// are not named one by one nobody knows that they have another key or tag.
+    /// Whether the event is for the listener. A ``Event/Kind/reset`` always is. An event about entries that are not
+    /// named singly matches every key and tag, because their keys and tags are unknown.
     func matches(_ event: Event) -> Bool {
         guard let namespace = event.namespace else { return true }
         if let namespaces, !namespaces.contains(namespace) { return false }

@@ -1,14 +1,14 @@
 import Dispatch
 import Primitives
 
-/// What each listener gets, and when it ends. All of it on `queue`.
+/// Delivers events to each listener, and ends listeners. All methods run on `queue`.
 extension EventHub {
-    /// How many events are looked at for one piece.
+    /// The number of slots of the window that one write looks at.
     private static let pieceLimit = 64
-    /// How long somebody may take for the rest of a stream that has ended.
+    /// The time that a client has to read the rest of a stream after the hub has stopped.
     private static let grace = DispatchTimeInterval.seconds(1)
 
-    /// Somebody listens from now on.
+    /// Adds a listener and delivers the events after its last id.
     func begin(_ newcomer: Listener, after lastID: String?) {
         guard !isStopped else {
             leave(newcomer.address)
@@ -27,7 +27,7 @@ extension EventHub {
         }
         listeners[number] = listener
         emptySince = nil
-        // First of all, so that who leaves before anything happens can say where it was.
+        // The mark comes first, so that a client that leaves before the first event knows its position.
         listener.sink.mark(window.id(at: listener.place))
         if let missed { _ = listener.sink.write([PublishedEvent(missed, id: window.endID)]) }
         feed(number)
@@ -38,8 +38,8 @@ extension EventHub {
         }
     }
 
-    /// Tells a listener what it wants to know and has not been told, as far as it has room; cuts it off when some of
-    /// that is not there any more.
+    /// Delivers the missing events that match the listener's filter, as long as the sink has room. Drops the listener
+    /// when an event after its place has left the window.
     func feed(_ number: UInt64) {
         guard var listener = listeners[number] else { return }
         guard window.events(after: listener.place, limit: 0) != nil else { return drop(number) }
@@ -64,14 +64,14 @@ extension EventHub {
         }
     }
 
-    /// It did not keep up: it may come back, and will be told that it has missed something.
+    /// Cuts off a listener that did not keep up. The client may come back, and is then told that it has missed events.
     private func drop(_ number: UInt64) {
         dropped.increment()
         listeners[number]?.sink.abort()
         end(number)
     }
 
-    /// A listener is gone.
+    /// Removes a listener that is gone.
     private func end(_ number: UInt64) {
         guard let listener = listeners.removeValue(forKey: number) else { return }
         leave(listener.address)
@@ -84,7 +84,7 @@ extension EventHub {
         queue.asyncAfter(deadline: .now() + pause) { [self] in beat() }
     }
 
-    /// Tells everyone that the server is there, and ends those who may not listen any more.
+    /// Sends a heartbeat to every listener with room, and ends the listeners that may not stay.
     private func beat() {
         guard !listeners.isEmpty, !isStopped else {
             isBeating = false
@@ -101,7 +101,7 @@ extension EventHub {
         beatLater()
     }
 
-    /// The server stops: what has happened is told, and that was all.
+    /// Delivers the remaining events and ends all streams, because the server is stopping.
     func endAll() {
         while !tellPiece() {}
         isStopped = true

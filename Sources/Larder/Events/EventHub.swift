@@ -1,86 +1,86 @@
 // Invariants of this file
 //
-// - Who publishes takes the lock of `intake` for a moment, and never waits for a listener. Without a listener it looks
-//   at one atomic.
-// - The window and the listeners belong to `queue`, which never waits either: a listener that is behind finds what it
-//   has not got in the window, and one that falls out of the window is cut off. So what all of them take is bounded by
-//   the window, and by the little that each connection holds.
+// - A publisher holds the lock of `intake` only briefly, and never waits for a listener. Without a listener it reads
+//   one atomic.
+// - The window and the listeners belong to `queue`, which never waits either. A listener that is behind finds the
+//   missing events in the window, and a listener that falls out of the window is cut off. So the memory of all
+//   listeners is bounded by the window, and by the small buffer of each connection.
 
 import Dispatch
 import Primitives
 import Synchronization
 
-/// Tells those who listen what happens.
+/// Delivers events to the listeners of `GET /events`.
 ///
-/// The window is kept while somebody listens and for some minutes after the last one left, so that who comes back
-/// misses nothing. Before the first listener, and after that time, nobody takes note of anything.
+/// The hub keeps the window while a client listens, and for some minutes after the last listener has left, so that a
+/// listener that comes back misses no event. Before the first listener, and after that time, no event is recorded.
 ///
-/// `@unchecked Sendable` is safe: `intake` has its lock, the flags are atomic, and all else that changes is touched on
-/// `queue` alone.
+/// `@unchecked Sendable` is safe because `intake` has a lock, the flags are atomic, and all other mutable state is
+/// accessed only on `queue`.
 public final class EventHub: @unchecked Sendable {
-    /// What listening may take.
+    /// The limits of listening.
     public struct Limits: Sendable {
-        /// How many may listen at once. Default: 1,024.
+        /// The most listeners at once. Default: 1,024.
         public var listeners = 1024
-        /// How many of one client address; 0, the default: any number.
+        /// The most listeners of one client address; 0, the default: any number.
         public var listenersPerClient = 0
-        /// How many events are kept for who comes back. Default: 65,536.
+        /// The most events that the window keeps. Default: 65,536.
         public var windowCount = 65_536
-        /// How many bytes they may take, about. Default: 8 MiB.
+        /// The most bytes of the events in the window, approximately. Default: 8 MiB.
         public var windowBytes = 8 << 20
-        /// For how long events are kept although nobody listens any more. Default: 5 minutes.
+        /// The time for which events are kept after the last listener has left. Default: 5 minutes.
         public var patience: Duration = .seconds(300)
-        /// How often each listener is told that the server is there. Default: 15 s.
+        /// The interval of the heartbeats to each listener. Default: 15 s.
         public var heartbeat: Duration = .seconds(15)
 
         /// The defaults.
         public init() {}
     }
 
-    /// Why somebody may not listen.
+    /// The reason why a client may not listen.
     public enum Refusal: Error, Hashable, Sendable {
-        /// As many listen as may.
+        /// The number of listeners is at its limit.
         case full
-        /// As many of this client address listen as may.
+        /// The number of listeners of this client address is at its limit.
         case crowded
-        /// The server stops.
+        /// The server is stopping.
         case stopping
     }
 
-    /// What is touched from anywhere.
+    /// The state that any thread may access.
     private struct Intake {
-        /// What is not in the window yet.
+        /// The events that are not in the window yet.
         var backlog: EventBacklog
-        /// Whether a round is to come.
+        /// Whether a round is scheduled.
         var isAwaited = false
-        /// When the next round may begin.
+        /// The earliest time of the next round.
         var nextRound = DispatchTime.now()
-        /// Those who listen, or soon will, by their addresses.
+        /// The number of listeners per client address, including listeners that are about to begin.
         var listeners: [String: Int] = [:]
         var listenerCount = 0
         var isStopped = false
     }
 
-    /// Somebody who listens.
+    /// A connected client.
     struct Listener {
         let address: String
         let filter: EventFilter
         let sink: any EventSink
-        /// Whether it still may, asked with each heartbeat.
+        /// Whether the client may still listen; asked with each heartbeat.
         let mayStay: @Sendable () -> Bool
-        /// Its place in the window.
+        /// The place in the window.
         var place: UInt64 = 0
-        /// Whether it takes no more for now.
+        /// Whether the sink has no room for now.
         var isFull = false
     }
 
-    /// Between the beginnings of two rounds. What happens alone is told at once; what happens in a burst is told in a
-    /// few pieces, which costs a thousand listeners much less.
+    /// The time between the beginnings of two rounds. A single event is delivered at once. The events of a burst are
+    /// delivered in a few pieces, which costs much less with a thousand listeners.
     private static let pace = DispatchTimeInterval.milliseconds(50)
 
-    /// How many events were sent, counted for each listener.
+    /// The number of events sent, counted once for each listener.
     public let sent = Counter()
-    /// How many listeners were cut off because they were too far behind.
+    /// The number of listeners that were cut off because they were too far behind.
     public let dropped = Counter()
 
     let limits: Limits
@@ -91,22 +91,22 @@ public final class EventHub: @unchecked Sendable {
     private let wanted = Atomic<Bool>(false)
     private let heard = Atomic<Bool>(false)
 
-    // On `queue`.
+    // The state below is accessed only on `queue`.
     var window: ReplayWindow
     var listeners: [UInt64: Listener] = [:]
     var lastNumber: UInt64 = 0
     var isBeating = false
     var isStopped = false
-    /// Since when nobody listens; `nil` while somebody does, and before the first.
+    /// The time at which the last listener left; `nil` while a client listens, and before the first listener.
     var emptySince: ContinuousClock.Instant?
-    /// Whether it will be seen to, some time, that nobody has listened for long.
+    /// Whether the timer of ``planRest()`` runs.
     private var isRestPlanned = false
 
-    /// A hub that nobody listens to.
+    /// Creates a hub without listeners.
     ///
     /// - Parameters:
-    ///   - clock: says when something happened.
-    ///   - now: by what the time is counted for which nobody listens.
+    ///   - clock: gives the time of events that the hub makes itself.
+    ///   - now: measures the time without listeners.
     init(
         _ limits: Limits = Limits(), clock: any WallClock = SystemClock(),
         now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
@@ -119,18 +119,19 @@ public final class EventHub: @unchecked Sendable {
             seal: EventIDSeal(), countLimit: limits.windowCount, byteLimit: limits.windowBytes)
     }
 
-    /// How many listen.
+    /// The number of listeners.
     public var listenerCount: Int { intake.withLock(\.listenerCount) }
 
-    /// Whether anybody will get to see what happens now. To be asked before an event is made.
+    /// Whether events are recorded, for current listeners or for listeners that may come back. Callers check this
+    /// before they make an event.
     var isWanted: Bool { wanted.load(ordering: .relaxed) }
 
-    /// Whether somebody listens at this moment.
+    /// Whether a client listens at this moment.
     var isHeard: Bool { heard.load(ordering: .relaxed) }
 
     // MARK: - From anywhere
 
-    /// Something has happened; in order.
+    /// Records events, in order, and schedules a round.
     func publish(_ events: [Event]) {
         guard isWanted, !events.isEmpty else { return }
         let start = intake.withLock { intake -> DispatchTime? in
@@ -142,15 +143,15 @@ public final class EventHub: @unchecked Sendable {
         if let start { queue.asyncAfter(deadline: start) { [self] in round() } }
     }
 
-    /// Begins to tell somebody of what happens from now on, or has happened since an earlier event. Throws
-    /// ``Refusal``, and then the sink is not used.
+    /// Starts to deliver events to a sink, from now on or from an earlier event on. Throws ``Refusal``, and then does
+    /// not use the sink.
     ///
     /// - Parameters:
-    ///   - address: of the client.
-    ///   - filter: what it wants to know.
-    ///   - lastID: the last id that it saw, as it says; `nil`: it wants nothing of before. When something that came
-    ///     after it is not there any more, the listener is told so by a ``Event/Kind/reset``.
-    ///   - mayStay: asked with each heartbeat; when not, the stream ends.
+    ///   - address: the client's address.
+    ///   - filter: selects the events.
+    ///   - lastID: the last id that the client saw, as it says; `nil`: no earlier events. When a later event has left
+    ///     the window, the listener gets a ``Event/Kind/reset``.
+    ///   - mayStay: asked with each heartbeat; the stream ends when it returns `false`.
     public func listen(
         _ sink: any EventSink, from address: String, to filter: EventFilter, after lastID: String? = nil,
         while mayStay: @escaping @Sendable () -> Bool = { true }
@@ -162,7 +163,7 @@ public final class EventHub: @unchecked Sendable {
             if limits.listenersPerClient > 0, count >= limits.listenersPerClient { return .crowded }
             intake.listeners[address] = count + 1
             intake.listenerCount += 1
-            // At once: who listens may do something the next moment, and wait to be told of it.
+            // Set before `listen` returns: the client may cause an event the next moment, and wait for it.
             wanted.store(true, ordering: .relaxed)
             heard.store(true, ordering: .relaxed)
             return nil
@@ -173,7 +174,8 @@ public final class EventHub: @unchecked Sendable {
         }
     }
 
-    /// Ends all streams, and refuses new ones. Who takes nothing is cut off after a moment.
+    /// Ends all streams and refuses new ones. After one second, aborts the streams that a client has not read to their
+    /// end.
     public func stop() {
         let isFirst = intake.withLock { intake in
             defer { intake.isStopped = true }
@@ -186,13 +188,14 @@ public final class EventHub: @unchecked Sendable {
 
     // MARK: - On the queue
 
-    /// Takes what has happened, and tells everyone who has room. When that is much it goes on in another round, and who
-    /// has room again by then has its turn in between.
+    /// Moves events from the backlog to the window and delivers them. When the backlog holds more, continues in another
+    /// block on the queue, so that listeners that have room again get their turn in between.
     func round() {
         if !tellPiece() { queue.async { [self] in round() } }
     }
 
-    /// Takes some of what has happened, and tells everyone who has room; whether that was all.
+    /// Moves one piece of the backlog to the window, and delivers it to all listeners with room. Returns whether the
+    /// backlog is empty now.
     func tellPiece() -> Bool {
         let (events, isLast, hasLost) = intake.withLock { intake -> ([Event], Bool, Bool) in
             let events = intake.backlog.take()
@@ -208,7 +211,7 @@ public final class EventHub: @unchecked Sendable {
         return isLast
     }
 
-    /// A listener has left, or was refused.
+    /// Releases the place of a listener that has left, or that came after ``endAll()``.
     func leave(_ address: String) {
         if listeners.isEmpty {
             emptySince = now()
@@ -222,7 +225,8 @@ public final class EventHub: @unchecked Sendable {
         }
     }
 
-    /// Has it rest in time also when nothing happens. One timer, however often the last listener leaves.
+    /// Starts the timer that ends the recording even if no event happens. One timer runs, however often the last
+    /// listener leaves.
     private func planRest() {
         guard !isRestPlanned else { return }
         isRestPlanned = true
@@ -232,12 +236,12 @@ public final class EventHub: @unchecked Sendable {
             isRestPlanned = false
             guard listeners.isEmpty else { return }
             restIfDue()
-            // The last one has left later than this was planned.
+            // The last listener left after the timer was started.
             if isWanted { planRest() }
         }
     }
 
-    /// Takes note of nothing any more, when nobody has listened for long enough.
+    /// Stops recording, when there has been no listener for longer than the limit.
     private func restIfDue() {
         guard let emptySince, now() - emptySince > limits.patience else { return }
         let isResting = intake.withLock { intake in

@@ -2,13 +2,14 @@ import Crypto
 import Foundation
 import Primitives
 
-/// Names an event, and with it all that came before. Whoever gives its ``text`` back is told what came after.
+/// Identifies an event, and with it the position behind the event. A listener that sends the ``text`` back gets the
+/// events that came after.
 ///
-/// Events are numbered over all namespaces. A listener of one must not count those of others, so a text is the number
-/// sealed with a key of this process: no two texts are alike, also of one event, and nobody but ``EventIDSeal`` can
-/// tell what is in one, or make one.
+/// Events of all namespaces share a sequence of numbers, and a listener of one namespace must not be able to count the
+/// events of other namespaces. So the text is the number, encrypted and authenticated with a key of this process: each
+/// text is different, also for the same event, and only ``EventIDSeal`` can read or make it.
 public struct EventID: Hashable, Sendable {
-    /// Counts up, from 1; 0 is before the first event.
+    /// Counts up from 1; 0 is the position before the first event.
     public let number: UInt64
     private let seal: EventIDSeal
 
@@ -17,10 +18,10 @@ public struct EventID: Hashable, Sendable {
         self.seal = seal
     }
 
-    /// A text that stands for it, and another one each time.
+    /// A text for this id, different on each call.
     public var text: String { seal.text(of: number) }
 
-    /// Whether they name the same event of one process.
+    /// Whether both ids name the same event of one process.
     public static func == (left: EventID, right: EventID) -> Bool {
         left.number == right.number && left.seal === right.seal
     }
@@ -29,18 +30,18 @@ public struct EventID: Hashable, Sendable {
     public func hash(into hasher: inout Hasher) { hasher.combine(number) }
 }
 
-/// Makes the texts of event ids, and reads them: numbers, encrypted and authenticated with a random key (AES-GCM), so
-/// that a text of an earlier process, or of nobody, is none.
+/// Makes and reads the texts of event ids. A text is the number, encrypted and authenticated with a random key
+/// (AES-GCM), so that texts of an earlier process and forged texts are rejected.
 public final class EventIDSeal: Sendable {
     private let key = SymmetricKey(size: .bits128)
 
-    /// With a key of its own.
+    /// Creates a seal with a new random key.
     public init() {}
 
-    /// The id with that number.
+    /// The id for a number.
     public func id(of number: UInt64) -> EventID { EventID(number, self) }
 
-    /// The number in a text; `nil` when the text is not from this seal.
+    /// The number in a text; `nil` when the text was not made by this seal.
     public func number(of text: String) -> UInt64? {
         let base64 = text.replacing("-", with: "+").replacing("_", with: "/")
         guard let sealed = Data(base64Encoded: base64), let box = try? AES.GCM.SealedBox(combined: sealed),
@@ -51,9 +52,9 @@ public final class EventIDSeal: Sendable {
 
     fileprivate func text(of number: UInt64) -> String {
         let bytes = withUnsafeBytes(of: number.bigEndian) { Data($0) }
-        // It fails for a nonce or a key of a wrong size only, and for more bytes than 64 GiB.
+        // Sealing fails only for a nonce or a key of a wrong size, and for more than 64 GiB.
         guard let sealed = try? AES.GCM.seal(bytes, using: key).combined else { return "" }
-        // 36 bytes: without padding.
+        // 36 bytes encode to base64 without padding.
         return sealed.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
     }
 }

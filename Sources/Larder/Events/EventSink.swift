@@ -1,17 +1,18 @@
 import Primitives
 
-/// Takes events for one listener, at its own pace. Calls come one at a time.
+/// Receives the events for a listener and forwards them at the listener's pace. The hub never makes two calls at once.
 public protocol EventSink: AnyObject, Sendable {
-    /// Takes the next events, at least one, and says whether more may come; see ``Primitives/Backpressure``.
+    /// Accepts the next events, at least one, and returns whether more may follow; see ``Primitives/Backpressure``.
     func write(_ events: [PublishedEvent]) -> Backpressure
-    /// Says that it goes on, and that all was told up to an event: whoever comes back says this id.
+    /// Sends a heartbeat with the id of the last event that was delivered or skipped. A listener that reconnects sends
+    /// this id.
     func mark(_ id: EventID)
-    /// Calls `action` once, when there is room again or nobody listens any more; at once when that is so already.
+    /// Calls `action` once, when there is room again or the listener has gone; at once when that is the case already.
     func onRoom(_ action: @escaping @Sendable () -> Void)
-    /// Calls `action` once, when nobody listens any more; at once when that is so already.
+    /// Calls `action` once, when the listener has gone; at once when the listener has gone already.
     func onClose(_ action: @escaping @Sendable () -> Void)
-    /// There will be no more; what was written is still to be read.
+    /// Ends the stream. The listener may still read the events that were written.
     func finish()
-    /// There will be no more, and nobody waits for the listener to read what was written.
+    /// Ends the stream without waiting for the listener to read the events that were written.
     func abort()
 }

@@ -2,10 +2,10 @@ import DiskCache
 import Primitives
 import Synchronization
 
-/// What happens in one namespace, on its way to those who listen.
+/// Publishes the events of one namespace to the hub.
 final class NamespaceEvents: EntryObserver, Sendable {
-    /// Of answers from the cache so many a second are told of, and for a moment twice as many: they may be as frequent
-    /// as hits are. All of them are counted in the metrics.
+    /// The most `download.succeeded` events per second for answers from the cache; a burst may have twice as many. The
+    /// limit exists because such answers may be as frequent as hits. The metrics count all of them.
     private static let cachedRate = 100.0
 
     private let hub: EventHub
@@ -30,9 +30,10 @@ final class NamespaceEvents: EntryObserver, Sendable {
         hub.publish(changes.map { Event(Event.Kind($0.verb), at: now, in: namespace, .entries($0.subject)) })
     }
 
-    /// The namespace is found no more, and so is nothing in it: what still becomes of its entries is told to nobody.
+    /// Publishes one event for all entries of a namespace that was removed. Later changes of its entries are not
+    /// published.
     ///
-    /// - Parameter count: how many it had.
+    /// - Parameter count: the number of entries that the namespace had.
     func end(with count: Int64) {
         hasEnded.store(true, ordering: .relaxed)
         guard hub.isWanted, count > 0 else { return }
@@ -42,18 +43,19 @@ final class NamespaceEvents: EntryObserver, Sendable {
 
     // MARK: Downloads
 
-    /// Whether anybody will get to see what becomes of a download.
+    /// Whether events of downloads are recorded, for current listeners or for listeners that may come back.
     var areDownloadsWanted: Bool { hub.isWanted }
 
-    /// Whether somebody listens at this moment.
+    /// Whether a client listens at this moment.
     var isHeard: Bool { hub.isHeard }
 
-    /// Something became of a download, also of one in a namespace that is found no more: each that began ends.
+    /// Publishes an event of a download. Downloads of a removed namespace publish too, because every download that
+    /// began must also report its end.
     func publish(_ kind: Event.Kind, _ report: DownloadReport) {
         hub.publish([Event(kind, at: clock.now(), in: namespace, .download(report))])
     }
 
-    /// Whether one more answer from the cache is told of.
+    /// Whether the rate limit admits another event for an answer from the cache.
     func takesCachedAnswer() -> Bool {
         let now = ContinuousClock.now
         return cachedAnswers.withLock { $0.take(at: now) == nil }

@@ -1,10 +1,10 @@
 import Primitives
 
-/// An event that is told of, with the id by which a listener says where it was.
+/// An event in the window, with the id by which a listener names its position.
 public final class PublishedEvent: Sendable {
-    /// Its id.
+    /// The id.
     public let id: EventID
-    /// What happened.
+    /// The event.
     public let event: Event
     private let made = Locked<SharedBytes?>(nil)
 
@@ -13,7 +13,7 @@ public final class PublishedEvent: Sendable {
         self.id = id
     }
 
-    /// The event as its listeners read it: what `make` returns the first time, shared by all of them.
+    /// The event in the form that listeners read. The first call makes the bytes with `make`; all listeners share them.
     public func bytes(_ make: (PublishedEvent) -> SharedBytes) -> SharedBytes {
         if let bytes = made.withLock({ $0 }) { return bytes }
         let bytes = make(self)

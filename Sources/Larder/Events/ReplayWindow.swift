@@ -1,10 +1,11 @@
-/// What happened last, in order, for listeners that come back and for those that are behind: bounded in number and,
-/// about, in bytes. A plain value.
+/// The latest events, in order, for listeners that come back or are behind. The window is bounded in the number of
+/// events and in approximate bytes. A plain value.
 ///
-/// A place in it is the number of the last event that a listener was told of: 0 before the first. Of a download's
-/// progress only the last is kept, and only until the download ends: nobody needs what is older.
+/// A place in the window is the number of the last event that a listener was sent; 0 is the place before the first
+/// event. The window keeps only the latest progress event of each download, and only until the download ends, because a
+/// newer event replaces it.
 struct ReplayWindow {
-    /// A download, whose key is one in its namespace alone.
+    /// A download: its key is unique only within its namespace.
     private struct Download: Hashable {
         let namespace: String?
         let key: String
@@ -13,38 +14,39 @@ struct ReplayWindow {
     private let seal: EventIDSeal
     private let countLimit: Int
     private let byteLimit: Int
-    /// From `head` on, without gaps in their numbers; `nil` where progress was overtaken.
+    /// The events from `head` on, numbered without gaps; `nil` where a newer event replaced a progress event.
     private var slots: [PublishedEvent?] = []
     private var head = 0
     /// The number of the event at `head`.
     private var first: UInt64 = 1
     private var bytes = 0
-    /// The numbers of the progress that is kept.
+    /// The numbers of the progress events in the window, by download.
     private var progress: [Download: UInt64] = [:]
 
     /// - Parameters:
-    ///   - seal: for the ids; another each time that the server starts.
-    ///   - countLimit: how many are kept, overtaken progress included.
-    ///   - byteLimit: how many bytes they may take; the last event is kept in any case.
+    ///   - seal: makes the ids; a new seal for each start of the server.
+    ///   - countLimit: the most slots, including those of replaced progress events.
+    ///   - byteLimit: the most bytes of all events; the last event stays in any case.
     init(seal: EventIDSeal, countLimit: Int, byteLimit: Int) {
         self.seal = seal
         self.countLimit = max(1, countLimit)
         self.byteLimit = byteLimit
     }
 
-    /// How many there are, overtaken progress included.
+    /// The number of slots, including those of replaced progress events.
     private var count: Int { slots.count - head }
 
-    /// The place of who was told of everything.
+    /// The place behind the last event.
     var end: UInt64 { first + UInt64(count) - 1 }
 
-    /// What was told of last, or the place where it goes on.
+    /// The id of ``end``: of the last event, or of the place where the next events begin.
     var endID: EventID { id(at: end) }
 
-    /// The id that stands for a place.
+    /// The id for a place.
     func id(at place: UInt64) -> EventID { seal.id(of: place) }
 
-    /// Adds what has happened.
+    /// Appends an event. Replaces the progress event of the same download, and removes the oldest events that exceed
+    /// the limits.
     mutating func append(_ event: Event) {
         let id = id(at: end + 1)
         if case .download(let report) = event.subject {
@@ -57,29 +59,30 @@ struct ReplayWindow {
         while count > countLimit || (bytes > byteLimit && count > 1) { removeFirst() }
     }
 
-    /// What came after a place, and the place behind it: nothing, and the same place, at the end.
+    /// The events after a place, and the place behind them: no events and the same place at the end of the window.
     ///
-    /// - Parameter limit: how many at the most; more may be there.
-    /// - Returns: `nil` when something that came after the place is not there any more, or it is no place at all.
+    /// - Parameter limit: the most slots to look at; the window may hold more.
+    /// - Returns: `nil` when an event after the place has left the window, or the place does not exist.
     func events(after place: UInt64, limit: Int) -> (events: [PublishedEvent], place: UInt64)? {
         guard place <= end, place + 1 >= first else { return nil }
         let found = slots[(head + Int(place + 1 - first))...].prefix(limit)
         return (found.compactMap(\.self), place + UInt64(found.count))
     }
 
-    /// Where a listener goes on that gives back the last id that it saw: the place, or why it has missed something.
+    /// The place of a listener that sends the last id that it saw; or the reason why the listener has missed events.
     func place(after id: String) -> Result<UInt64, Missed> {
         guard let number = seal.number(of: id) else { return .failure(Missed(reason: .restart)) }
         guard events(after: number, limit: 0) != nil else { return .failure(Missed(reason: .gap)) }
         return .success(number)
     }
 
-    /// Why a listener cannot go on where it was.
+    /// The reason why a listener cannot continue at its place.
     struct Missed: Error {
         let reason: Event.ResetReason
     }
 
-    /// Forgets everything, and counts up: from now on nobody knows what happens, and whoever comes back has missed it.
+    /// Forgets all events and skips a number. Events that happen from now on are not recorded, and a listener that
+    /// comes back is told that it has missed some.
     mutating func forget() {
         first = end + 2
         (slots, head, bytes, progress) = ([], 0, 0, [:])
@@ -101,7 +104,7 @@ struct ReplayWindow {
         }
         head += 1
         first += 1
-        // Places go in batches, so that a long window is not moved for each of them.
+        // Removes empty slots in batches, because each removal moves the whole array.
         if head > 1024, head > count {
             slots.removeFirst(head)
             head = 0
