@@ -1,8 +1,8 @@
 import Foundation
 
 /// A memory control group, as the kernel shows it: <https://docs.kernel.org/admin-guide/cgroup-v2.html#memory>,
-/// <https://docs.kernel.org/admin-guide/cgroup-v1/memory.html>. (Version 1 reports pressure in another way, of which
-/// nothing is read: only how much is taken.)
+/// <https://docs.kernel.org/admin-guide/cgroup-v1/memory.html>. Version 1 reports pressure through another interface,
+/// which Larder does not read: of a group of version 1, Larder reads only the memory use.
 struct ControlGroup: Equatable, Sendable {
     enum Version: Sendable {
         /// The hierarchy of the memory controller.
@@ -10,17 +10,18 @@ struct ControlGroup: Equatable, Sendable {
         case two
     }
 
-    /// Where its files are.
+    /// The directory of the group's files.
     var directory: String
 
     init(directory: String) {
         self.directory = directory
     }
 
-    /// The group of a process; `nil` when it is in none of that version, or its files are not to be seen from here.
+    /// The group of a process; `nil` when the process has no group of that version, or the group's files are not
+    /// visible here.
     ///
     /// - Parameters:
-    ///   - version: in which hierarchy.
+    ///   - version: the hierarchy.
     ///   - membership: the text of `/proc/self/cgroup`.
     ///   - mounts: the text of `/proc/self/mountinfo`.
     init?(_ version: Version = .two, membership: String, mounts: String) {
@@ -31,7 +32,8 @@ struct ControlGroup: Equatable, Sendable {
             guard let dash = fields.firstIndex(of: "-"), dash >= 6, Self.isMount(version, of: fields[(dash + 1)...])
             else { continue }
             let (root, place) = (Self.unescape(fields[3]), Self.unescape(fields[4]))
-            // In a namespace of control groups both are `/`: then the process's group is the one that is mounted.
+            // In a namespace of control groups, the path and the root are both `/`: the mount is the process's own
+            // group.
             guard let relative = Self.path(path, below: root) else { continue }
             directory = place + relative
             return
@@ -39,8 +41,8 @@ struct ControlGroup: Equatable, Sendable {
         return nil
     }
 
-    /// The path of a process's group in the hierarchy of that version; `nil` when it is in none. `/` is the topmost one
-    /// that it may know of.
+    /// The path of a process's group in the hierarchy of that version; `nil` when the process has none. `/` is the
+    /// topmost group that is visible to the process.
     static func path(_ version: Version, in membership: String) -> String? {
         for line in membership.split(separator: "\n") {
             // 4:memory:/PATH or 0::/PATH
@@ -54,7 +56,7 @@ struct ControlGroup: Equatable, Sendable {
         return nil
     }
 
-    /// - Parameter fields: of a line of mounts, behind the dash.
+    /// - Parameter fields: the fields of a line of mounts behind the dash.
     private static func isMount(_ version: Version, of fields: ArraySlice<Substring>) -> Bool {
         switch version {
         case .one:
@@ -64,7 +66,7 @@ struct ControlGroup: Equatable, Sendable {
         }
     }
 
-    /// `path` without the prefix `root`; `nil` when it is not below it.
+    /// Returns `path` without the prefix `root`; `nil` when `path` is not below `root`.
     private static func path(_ path: String, below root: String) -> String? {
         guard !path.split(separator: "/").contains("..") else { return nil }
         if path == root || path == "/" && root == "/" { return "" }
@@ -72,7 +74,7 @@ struct ControlGroup: Equatable, Sendable {
         return path.hasPrefix(root + "/") ? String(path.dropFirst(root.count)) : nil
     }
 
-    /// Mount tables write white space and backslashes as three octal digits.
+    /// Decodes a field of a mount table, where white space and backslashes are written as three octal digits.
     private static func unescape(_ text: Substring) -> String {
         var bytes: [UInt8] = []
         var rest = text.utf8[...]
@@ -88,11 +90,11 @@ struct ControlGroup: Equatable, Sendable {
     }
 }
 
-/// How often a group came to its limits: the file `memory.events`.
+/// The counts of a group that reached its limits, from the file `memory.events`.
 struct ControlGroupEvents: Equatable, Sendable {
-    /// Its memory went over `memory.high`, or came to `memory.max`.
+    /// The number of times that the group exceeded `memory.high` or reached `memory.max`.
     var limits = 0
-    /// It could get no more.
+    /// The number of times that the group could get no more memory, and of processes that the kernel killed for it.
     var exhausted = 0
 
     init(_ text: String) {
@@ -102,14 +104,14 @@ struct ControlGroupEvents: Equatable, Sendable {
     }
 }
 
-/// Texts as the kernel writes them.
+/// Parses the text formats of the kernel.
 enum KernelText {
-    /// A whole number on a line of its own; `nil` for anything else, such as `max`.
+    /// A whole number on its own line; `nil` for any other text, such as `max`.
     static func number(_ text: String?) -> Int? {
         text.flatMap { Int($0.trimmingCharacters(in: .whitespacesAndNewlines)) }
     }
 
-    /// `name number`, one a line.
+    /// The numbers of a text with a line `name number` for each.
     static func numbers(_ text: String) -> [String: Int] {
         var numbers: [String: Int] = [:]
         for line in text.split(separator: "\n") {
@@ -119,14 +121,15 @@ enum KernelText {
         return numbers
     }
 
-    /// How many pages were read back that had been swapped out a short time before: of them, but not of files, it is
-    /// sure that memory was too short for them. Of `memory.stat` or `/proc/vmstat`; 0 where the kernel does not count.
+    /// The number of pages that were swapped out and read back a short time later. Such reads prove that memory was too
+    /// short for these pages; rereads of file pages prove nothing. `counts` comes from `memory.stat` or `/proc/vmstat`;
+    /// 0 where the kernel does not count.
     static func swapReads(_ counts: [String: Int]) -> Int {
         counts["total_workingset_refault_anon"] ?? counts["workingset_refault_anon"] ?? 0
     }
 
-    /// The share of the last ten seconds, in percent, in which some process waited for memory, in a file as
-    /// `/proc/pressure/memory`.
+    /// The share of the last ten seconds, in percent, in which at least one process waited for memory, from a file in
+    /// the format of `/proc/pressure/memory`.
     static func someAverage(_ text: String) -> Double? {
         for line in text.split(separator: "\n") where line.hasPrefix("some ") {
             let field = line.split(separator: " ").first { $0.hasPrefix("avg10=") }

@@ -1,21 +1,22 @@
 import Foundation
 
-/// How much of a group's memory is taken by what cannot be read from files once more.
+/// The memory use of a control group: the limit, all memory, and the part that is file pages, which the kernel can drop
+/// and read again.
 ///
-/// A group that reads and writes files fills its limit with their pages, and the kernel counts each time that it has
-/// to drop some: that is how it should be, and no pressure.
+/// A group that reads and writes files fills its limit with their pages, and the kernel counts each time that it drops
+/// some of them. This is normal and no pressure.
 struct ControlGroupUse: Equatable, Sendable {
-    /// The lowest of the limits that its files tell of, in bytes; `nil`: there is none.
+    /// The lowest limit that the group's files state, in bytes; `nil`: no limit.
     var limit: Int?
-    /// All that is counted against it.
+    /// All bytes that count against the limit.
     var current: Int
-    /// The part of it that are pages of files.
+    /// The bytes of ``current`` that are pages of files.
     var files: Int
     /// See ``KernelText/swapReads(_:)``.
     var swapReads: Int
 
-    /// What the files in a group's directory say; `nil` when they are not there: the root's of version 2, or a group
-    /// for which nobody turned the memory controller on.
+    /// Reads the files in a group's directory; `nil` when they are missing, as in the root group of version 2 and in a
+    /// group without the memory controller.
     init?(of directory: String) {
         let file = { (name: String) in try? String(contentsOfFile: directory + "/" + name, encoding: .utf8) }
         guard let statistics = file("memory.stat") else { return nil }
@@ -26,8 +27,8 @@ struct ControlGroupUse: Equatable, Sendable {
             self.current = current
             files = (counts["active_file"] ?? 0) + (counts["inactive_file"] ?? 0)
         } else if let current = KernelText.number(file("memory.usage_in_bytes")) {
-            // Version 1, where no limit is the greatest number of whole pages, and the lowest is that of the groups
-            // that it is in, too.
+            // Version 1 writes the greatest number of whole pages for "no limit". The lowest limit includes the limits
+            // of the groups above.
             let lowest = counts["hierarchical_memory_limit"] ?? KernelText.number(file("memory.limit_in_bytes"))
             limit = lowest.flatMap { $0 > Int.max / 2 ? nil : $0 }
             self.current = current
@@ -37,14 +38,15 @@ struct ControlGroupUse: Equatable, Sendable {
         }
     }
 
-    /// Whether so much is taken that dropping pages of files will soon not help any more: seven eighths.
+    /// Whether memory that is not pages of files takes seven eighths of the limit or more, so that dropping such pages
+    /// will soon not help any more.
     var isHigh: Bool {
         guard let limit else { return false }
         return current - files >= limit / 8 * 7
     }
 
-    /// Whether there are hardly pages of files that could be dropped. A group in which processes wait has come to a
-    /// limit then, though it may be one that cannot be seen from here. (Or the machine has dropped the few that it had:
-    /// of the two mistakes, a smaller memory tier is better than a process that is killed.)
+    /// Whether the group has hardly any pages of files to drop. If its processes wait for memory then, the group has
+    /// reached a limit, perhaps of a group that is not visible here. The machine may have dropped the few pages of
+    /// files, too; the answer is wrong then, but a smaller memory tier is better than a killed process.
     var hasFewFiles: Bool { files < current / 16 }
 }

@@ -1,9 +1,9 @@
-/// How much memory the machine has, and how much of it can be had: `/proc/meminfo`,
+/// The memory of the machine, and the part of it that is available, from `/proc/meminfo`:
 /// <https://docs.kernel.org/filesystems/proc.html#meminfo>.
 struct MachineMemory: Equatable, Sendable {
-    /// In KiB.
+    /// All memory, in KiB.
     var total: Int
-    /// What can be had without swapping, in KiB; most pages of files are part of it.
+    /// The memory available without swapping, in KiB. It includes most pages of files.
     var available: Int
 
     init?(_ text: String) {
@@ -16,6 +16,7 @@ struct MachineMemory: Equatable, Sendable {
         (self.total, self.available) = (total, available)
     }
 
-    /// Whether so much is taken that dropping pages of files will soon not help any more: seven eighths.
+    /// Whether seven eighths of the memory or more are not available, so that dropping pages of files will soon not
+    /// help any more.
     var isHigh: Bool { available <= total / 8 }
 }

@@ -1,28 +1,29 @@
 // Invariants of this file
 //
-// - `state` is guarded by its lock. Sensor and policy belong to the thread alone, and so does every change of the
-//   memory tier's limit.
-// - Whoever asks for a trim is answered, by the thread or, once it has ended, at once.
+// - `state` is guarded by its lock. Only the keeper's thread uses the sensor and the policy, and only this thread
+//   changes the limit of a memory tier.
+// - Every trim calls its completion: on the keeper's thread or, after the thread has ended, at once.
 
 import DiskCache
 import Foundation
 import Logging
 import Primitives
 
-/// Gives memory back when the machine or the control group runs short of it, or when somebody asks, and lets the memory
-/// tiers grow again later; shares the limit out among them. Nothing is lost by it: what is in memory is on disk.
+/// Shrinks the memory tiers when the machine or the control group runs short of memory, or on request, and lets them
+/// grow again later. Divides the memory limit among the caches. No data is lost, because the entries in memory are on
+/// disk.
 ///
-/// It has a thread of its own, so that no request waits for what goes.
+/// The keeper has its own thread, so that no request waits for the eviction.
 public final class MemoryKeeper: Sendable {
-    /// What a trim did.
+    /// The result of a trim.
     public struct Trimmed: Hashable, Sendable {
-        /// What has gone from the memory tier, in bytes.
+        /// The bytes that left the memory tiers.
         public var freedBytes = 0
-        /// What it holds now, in bytes.
+        /// The bytes that the memory tiers hold now.
         public var memoryBytes = 0
     }
 
-    /// What a cache has of the limit.
+    /// A cache and its share of the limit, in bytes.
     struct Share: Sendable {
         var cache: DiskCache
         var bytes: Int
@@ -51,8 +52,8 @@ public final class MemoryKeeper: Sendable {
     /// Starts the thread.
     ///
     /// - Parameters:
-    ///   - limit: what all caches may hold together, in bytes.
-    ///   - files: what says that memory is short.
+    ///   - limit: the most bytes that all memory tiers may hold together.
+    ///   - files: the files that show whether memory is short.
     init(
         limit: Int, watching files: MemoryPressureFiles, pace: MemoryPressurePolicy.Pace = .init(), logger: Logger
     ) {
@@ -69,32 +70,33 @@ public final class MemoryKeeper: Sendable {
         thread.start()
     }
 
-    /// How often memory was short since the start.
+    /// The number of signs of short memory since the start.
     public var signs: Int { state.withLock { $0.signs } }
 
-    /// Gives memory back until the memory tier holds at most `target` bytes, and what the libraries keep for later.
-    /// `completion` is called on the keeper's thread. The limit stays: what is asked for comes back.
+    /// Shrinks the memory tiers to at most `target` bytes together, and returns free memory of the libraries to the
+    /// system. Calls `completion` on the keeper's thread, or at once after ``stop()``. The limit stays, so entries that
+    /// are requested come back into memory.
     public func trim(toBytes target: Int = 0, completion: @escaping @Sendable (Trimmed) -> Void = { _ in }) {
         guard order(.trim(toBytes: target, completion)) else { return completion(Trimmed(memoryBytes: heldBytes)) }
     }
 
-    /// Says which caches there are from now on, and what each may have of the limit; they have it when this returns.
+    /// Sets the caches and the share of the limit of each. The shares are in force when this returns.
     ///
-    /// - Parameter others: those that keep nothing any more, and are not held here.
+    /// - Parameter others: caches whose memory limit becomes 0 and that the keeper forgets.
     func share(_ shares: [Share], emptying others: [DiskCache] = []) {
         let done = DispatchSemaphore(value: 0)
         if order(.share(shares, emptying: others, { done.signal() })) { done.wait() }
     }
 
-    /// What all caches may hold together now: the limit, or less while memory is short.
+    /// The most bytes that all memory tiers may hold now: the limit, or less while memory is short.
     public var currentLimit: Int { shares.reduce(0) { $0 + $1.cache.currentMemoryLimit } }
 
-    /// What all caches hold, in bytes.
+    /// The bytes that all memory tiers hold.
     private var heldBytes: Int { shares.reduce(0) { $0 + $1.cache.memoryStatistics.bytes } }
 
     private var shares: [Share] { state.withLock(\.shares) }
 
-    /// Has the thread do something; `false` when it has ended.
+    /// Passes a request to the thread; `false` when the thread has ended.
     private func order(_ request: Request) -> Bool {
         let isStopped = state.withLock { state in
             if !state.isStopped { state.requests.append(request) }
@@ -104,7 +106,7 @@ public final class MemoryKeeper: Sendable {
         return !isStopped
     }
 
-    /// Ends the thread, after what was asked for is done, and waits for that. To be called once.
+    /// Ends the thread after the pending requests, and waits for its end. Called once.
     func stop() {
         state.withLock { $0.isStopped = true }
         wake.signal()
@@ -153,14 +155,14 @@ public final class MemoryKeeper: Sendable {
         }
     }
 
-    /// In milliseconds, as `poll` has it; -1: for ever.
+    /// The timeout of `poll`, in milliseconds; -1: none.
     private func timeout(_ mustRead: Bool, _ growth: ContinuousClock.Instant?) -> Int32 {
         let wait = [mustRead ? files.readInterval : nil, growth.map { $0 - .now }].compactMap(\.self).min()
         guard let wait else { return -1 }
         return Int32(clamping: max(0, Int64(wait.inSeconds * 1000) + 1))
     }
 
-    /// Each has its part of a limit.
+    /// Sets the current limit of each cache to its part of `limit`.
     private func setLimit(_ limit: Int) {
         for share in shares { share.cache.setCurrentMemoryLimit(part(of: limit, for: share)) }
     }
@@ -176,7 +178,7 @@ public final class MemoryKeeper: Sendable {
     }
 
     private func trim(to target: Int) -> Trimmed {
-        // Where all hold less than their parts together, one may hold more than its own.
+        // While all tiers together hold less than the target, a single tier may hold more than its part of the target.
         let isTooMuch = heldBytes > target
         let freed = isTooMuch ? shares.reduce(0) { $0 + $1.cache.trimMemory(toBytes: part(of: target, for: $1)) } : 0
         giveBack()
@@ -189,7 +191,7 @@ public final class MemoryKeeper: Sendable {
     }
 }
 
-/// Ends a `poll` from another thread.
+/// Wakes a `poll` from another thread.
 private final class WakePipe: Sendable {
     let reading: Int32
     private let writing: Int32
@@ -211,7 +213,7 @@ private final class WakePipe: Sendable {
 
     func signal() {
         var byte: UInt8 = 0
-        // A pipe that is full wakes as well.
+        // A full pipe wakes the reader as well.
         _ = write(writing, &byte, 1)
     }
 

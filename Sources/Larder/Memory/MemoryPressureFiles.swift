@@ -1,30 +1,30 @@
 import Foundation
 
-/// Where the kernel says that memory runs short.
+/// The kernel's files that show whether memory is short.
 public struct MemoryPressureFiles: Sendable {
-    /// Files as `/proc/pressure/memory`: <https://docs.kernel.org/accounting/psi.html>.
+    /// Files in the format of `/proc/pressure/memory`: <https://docs.kernel.org/accounting/psi.html>.
     public var stalls: [String] = []
-    /// The file that says how much memory there is and how much of it can be had, as `/proc/meminfo`; `nil`: nobody
-    /// says.
+    /// The file with the machine's total and available memory, in the format of `/proc/meminfo`; `nil`: unknown.
     public var memory: String?
-    /// The file that counts what happens to the machine's memory, as `/proc/vmstat`; `nil`: nobody counts.
+    /// The file with the machine's memory counters, in the format of `/proc/vmstat`; `nil`: unknown.
     public var machineCounts: String?
-    /// Whether there may be a group with a limit of which nothing can be seen, so that what is known of the machine
-    /// says little.
+    /// Whether the process may be in a group whose limit is not visible here, so that the machine's memory says little
+    /// about the memory that the process can get.
     public var mayHideLimit = false
-    /// The directory of a control group of version 2.
+    /// The directory of the control group of version 2; `nil`: none.
     public var controlGroup: String?
-    /// The directory of a control group of version 1, that of the memory controller.
+    /// The directory of the memory control group of version 1; `nil`: none.
     public var oldControlGroup: String?
-    /// Whether a program can be told of changes: the kernel's files can do that, plain ones are read now and then.
+    /// Whether to ask for notifications of changes. The kernel's files support them; plain files are read periodically.
     public var notify = true
-    /// How often files are read that do not tell.
+    /// The interval for reading files without notifications. Default: 2 s.
     public var readInterval: Duration = .seconds(2)
 
-    /// None: nothing is watched.
+    /// No files: the sensor watches nothing.
     public init() {}
 
-    /// What concerns this process: the machine's pressure, and its own control group's. What is not there is left out.
+    /// The files for this process: the machine's, and those of the process's control groups. Groups that are not
+    /// visible are left out; the sensor reports missing files.
     public static var ofThisProcess: MemoryPressureFiles {
         var files = MemoryPressureFiles()
         files.stalls = ["/proc/pressure/memory"]
@@ -41,8 +41,9 @@ public struct MemoryPressureFiles: Sendable {
         return files
     }
 
-    /// Whether the group that has the memory controller is none of the topmost that can be known of, and its files are
-    /// not to be seen. Beside version 1 that is never a group of version 2.
+    /// Whether the memory controller's group is not the topmost visible group, and its files are not visible. Where the
+    /// process has a memory group of version 1, only that group counts, because then no group of version 2 has the
+    /// memory controller.
     static func mayHideLimit(membership: String, mounts: String) -> Bool {
         let version: ControlGroup.Version = ControlGroup.path(.one, in: membership) == nil ? .two : .one
         return ControlGroup.path(version, in: membership) ?? "/" != "/"

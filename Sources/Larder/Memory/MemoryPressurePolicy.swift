@@ -1,24 +1,25 @@
-/// How much the memory tier may hold while memory is short: the rules alone, without a clock and without I/O.
+/// Decides how many bytes the memory tier may hold while memory is short. The policy has no clock and does no I/O.
 ///
-/// A sign of pressure takes a quarter of what the tier holds, down to a sixteenth of the full limit, and the last
-/// resort takes all of that at once. Once there was no sign for some time the limit grows back, step by step, so that
-/// the tier does not bring about the next sign by itself.
+/// ``Sign/short`` takes a quarter of the bytes that the tier holds, but leaves a sixteenth of the full limit.
+/// ``Sign/exhausted`` takes everything above that sixteenth at once. After some time without a sign, the limit grows
+/// back in steps, so that the tier does not cause the next sign itself.
 public struct MemoryPressurePolicy: Sendable {
-    /// How bad it is.
+    /// The severity of a sign.
     public enum Sign: Sendable, Comparable {
         /// Processes wait for memory, or the group is at its limit.
         case short
-        /// The system had to end a process for lack of memory.
+        /// The kernel had to kill a process because memory was exhausted.
         case exhausted
     }
 
-    /// How quickly the limit changes.
+    /// The speed at which the limit changes.
     public struct Pace: Sendable {
-        /// Signs come in bursts: after one was followed, others within this time change nothing.
+        /// The time after a change in which further ``Sign/short`` signs change nothing, because signs come in bursts.
+        /// Default: 2 s.
         public var shrinkInterval: Duration = .seconds(2)
-        /// The limit does not grow before there was no sign for so long.
+        /// The time without a sign before the limit grows. Default: 30 s.
         public var calmInterval: Duration = .seconds(30)
-        /// The time from one step of growth to the next.
+        /// The time between two steps of growth. Default: 5 s.
         public var growInterval: Duration = .seconds(5)
 
         /// The defaults.
@@ -32,7 +33,7 @@ public struct MemoryPressurePolicy: Sendable {
 
     private let pace: Pace
     private var lastShrinking: ContinuousClock.Instant?
-    /// Once the limit is lower than the full one: when it grows next.
+    /// The time of the next growth, while the limit is below the full limit.
     private var growth: ContinuousClock.Instant?
 
     /// A policy that has seen no sign yet.
@@ -42,12 +43,12 @@ public struct MemoryPressurePolicy: Sendable {
         limit = fullLimit
     }
 
-    /// The limit never falls below this.
+    /// The least limit, in bytes: a sixteenth of the full limit.
     public var floor: Int { fullLimit / 16 }
 
-    /// There was a sign that memory is short; `bytes` is what the tier holds. The new limit; `nil`: it stays.
+    /// Handles a sign of short memory; the tier holds `bytes` now. Returns the new limit; `nil`: no change.
     public mutating func shrink(_ sign: Sign, holding bytes: Int, at now: ContinuousClock.Instant) -> Int? {
-        // Whatever becomes of it, nothing grows for a while.
+        // Every sign delays growth, even a sign that does not change the limit.
         if limit < fullLimit { growth = now + pace.calmInterval }
         if sign == .short, let lastShrinking, now < lastShrinking + pace.shrinkInterval { return nil }
         let held = min(limit, bytes)
@@ -57,7 +58,7 @@ public struct MemoryPressurePolicy: Sendable {
         return limit
     }
 
-    /// Time has passed. The new limit, when it grows now; `nil`: it stays.
+    /// Returns the new limit if the limit grows now; `nil`: no change.
     public mutating func grow(at now: ContinuousClock.Instant) -> Int? {
         guard let growth, now >= growth else { return nil }
         limit = min(fullLimit, limit + max(1, fullLimit / 16))
@@ -65,6 +66,6 @@ public struct MemoryPressurePolicy: Sendable {
         return limit
     }
 
-    /// When ``grow(at:)`` should be asked next; `nil`: not before the next sign.
+    /// The earliest time for the next call of ``grow(at:)``; `nil`: after the next sign.
     public var nextGrowth: ContinuousClock.Instant? { growth }
 }

@@ -1,20 +1,21 @@
 import Foundation
 
-/// Reads the signs that memory is short, and has the kernel tell of them where it can. Touched by one thread alone.
+/// Reads the signs of short memory, and asks the kernel for notifications where possible. Only the keeper's thread uses
+/// the sensor.
 struct MemoryPressureSensor: ~Copyable {
-    /// Some process waited for memory for 15 % of two seconds. Who has no privileges may only ask for whole multiples
-    /// of two seconds.
+    /// The trigger: at least one process waited for memory for 15 % of two seconds. A process without privileges may
+    /// only ask for whole multiples of two seconds.
     private static let trigger = "some 300000 2000000"
-    /// The same share, where the averages have to be read.
+    /// The same threshold in percent, for averages that are read.
     private static let share = 15.0
 
-    /// Pages that are nothing to speak of: 1 MiB.
+    /// A number of pages that is negligible: 1 MiB.
     private static let fewPages = 256
 
-    /// A file that is kept open: what was written to it, and what is told of it, ends when it is closed.
+    /// An open file. Closing the descriptor ends the trigger that was written to the file, and its notifications.
     private struct Source {
         enum Content {
-            /// `/proc/pressure/memory`, or as that: of the machine, or of the group.
+            /// `/proc/pressure/memory` or a file in its format, of the machine or of the group.
             case stalls(ofGroup: Bool)
             /// `memory.events`.
             case events
@@ -22,16 +23,16 @@ struct MemoryPressureSensor: ~Copyable {
 
         var content: Content
         var descriptor: Int32
-        /// Whether the kernel tells of a change.
+        /// Whether the kernel sends notifications of changes.
         var notifies: Bool
     }
 
     private let files: MemoryPressureFiles
     private var sources: [Source] = []
     private var events = ControlGroupEvents("")
-    /// What was last known of ``KernelText/swapReads(_:)``, of the machine and the groups together.
+    /// The last sum of ``KernelText/swapReads(_:)`` over the machine and the groups.
     private var swapReads = 0
-    /// What is not to be had here, for the log.
+    /// The paths of files that cannot be used here, for the log.
     private(set) var missing: [String] = []
 
     init(_ files: MemoryPressureFiles) {
@@ -53,17 +54,17 @@ struct MemoryPressureSensor: ~Copyable {
         for source in sources { close(source.descriptor) }
     }
 
-    /// Whether something has to be read now and then, because the kernel does not tell.
+    /// Whether a file must be read periodically, because it has no notifications.
     var mustRead: Bool { sources.contains { !$0.notifies } }
 
-    /// What `poll` is to wait for.
+    /// The descriptors for `poll`.
     var polled: [pollfd] {
         sources.filter(\.notifies).map { pollfd(fd: $0.descriptor, events: Int16(POLLPRI), revents: 0) }
     }
 
-    /// The worst sign since the last time; `nil` when there is none.
+    /// Returns the worst sign since the last call; `nil`: no sign.
     ///
-    /// - Parameter polled: ``polled``, with what `poll` found.
+    /// - Parameter polled: ``polled``, with the events that `poll` returned.
     mutating func sign(_ polled: [pollfd] = []) -> MemoryPressurePolicy.Sign? {
         var worst: MemoryPressurePolicy.Sign?
         for source in sources {
@@ -76,7 +77,8 @@ struct MemoryPressureSensor: ~Copyable {
                 }
             if let sign { worst = max(worst ?? sign, sign) }
         }
-        // A group that has gone, which may be once the process is in another: `poll` would never wait again.
+        // The group of a lost file is gone, perhaps because the process has moved to another group. With such a
+        // descriptor, `poll` would never wait again.
         let lost = polled.filter { found in
             found.revents != 0 && (found.revents & Int16(POLLPRI) == 0 || Self.read(found.fd) == nil)
         }.map(\.fd)
@@ -85,7 +87,7 @@ struct MemoryPressureSensor: ~Copyable {
         return worst
     }
 
-    /// - Parameter found: what `poll` found of it.
+    /// - Parameter found: the events that `poll` returned for the source.
     private func isStalled(_ source: Source, _ found: Int16) -> Bool {
         if source.notifies { return found & Int16(POLLPRI) != 0 }
         return (Self.read(source.descriptor).flatMap(KernelText.someAverage) ?? 0) >= Self.share
@@ -96,7 +98,7 @@ struct MemoryPressureSensor: ~Copyable {
         if notify {
             let descriptor = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
             if descriptor >= 0 {
-                // With the zero at its end, as the documentation has it.
+                // The kernel documentation writes the trigger with its terminating zero.
                 if write(descriptor, Self.trigger, Self.trigger.utf8.count + 1) > 0 {
                     sources.append(Source(content: content, descriptor: descriptor, notifies: true))
                     return
@@ -105,7 +107,7 @@ struct MemoryPressureSensor: ~Copyable {
             }
         }
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        // A kernel that counts no stalls has the file all the same, and refuses to read it.
+        // A kernel without stall accounting has the file all the same, but refuses to read it.
         guard descriptor >= 0, Self.read(descriptor) != nil else {
             if descriptor >= 0 { close(descriptor) }
             missing.append(path)
@@ -114,7 +116,7 @@ struct MemoryPressureSensor: ~Copyable {
         sources.append(Source(content: content, descriptor: descriptor, notifies: false))
     }
 
-    /// What the counters of the group say now. Reading them is also what makes the kernel tell of the next change.
+    /// Compares the counters of the group with the last ones. Reading the file also enables the next notification.
     private mutating func eventSign(_ descriptor: Int32) -> MemoryPressurePolicy.Sign? {
         guard let text = Self.read(descriptor), !text.isEmpty else { return nil }
         let (old, new) = (events, ControlGroupEvents(text))
@@ -124,12 +126,13 @@ struct MemoryPressureSensor: ~Copyable {
         return ControlGroupUse(of: group)?.isHigh ?? true ? .short : nil
     }
 
-    /// Whether the machine, the group or one that it is in has little left besides pages of files, or reads back what
-    /// was swapped out; true, too, when nothing says so, and when what waits is a group that has no such pages.
+    /// Whether the machine, the process's group or a group above has little memory besides pages of files, or whether
+    /// pages were read back from swap. Also `true` when a group stalls that has hardly any pages of files, and when
+    /// neither the machine nor a limit of a group tells.
     ///
-    /// Who reads a page again that was dropped a while ago is counted as waiting for memory, whyever it was dropped:
-    /// because a disk cache reads more files than there is memory, or because somebody drops what is idle. The memory
-    /// tier spares such reads, and giving it up would make more of them.
+    /// A stall alone is no proof. The kernel also counts a process as waiting for memory when it rereads a page that
+    /// was dropped a while ago, for any reason: a disk cache reads more files than fit into memory, or a program drops
+    /// idle pages. The memory tier avoids such reads, so shrinking it would cause more of them.
     private mutating func isMuchTaken(ofGroup: Bool) -> Bool {
         let machine = files.memory.flatMap { try? String(contentsOfFile: $0, encoding: .utf8) }
             .flatMap(MachineMemory.init)
@@ -139,13 +142,13 @@ struct MemoryPressureSensor: ~Copyable {
         return (machine == nil || files.mayHideLimit) && !uses.contains { $0.limit != nil }
     }
 
-    /// Of all groups that the process is in, as far as they can be seen.
+    /// The memory use of all groups that the process is in, as far as they are visible.
     private var groupUses: [ControlGroupUse] {
         [files.controlGroup, files.oldControlGroup].compactMap { $0 }.flatMap(Self.withAncestors)
             .compactMap(ControlGroupUse.init(of:))
     }
 
-    /// Whether more than a few pages were read back from swap since this was last asked.
+    /// Whether more than a few pages were read back from swap since the last call.
     private mutating func hasReadSwap(_ uses: [ControlGroupUse]) -> Bool {
         let counts = files.machineCounts.flatMap { try? String(contentsOfFile: $0, encoding: .utf8) } ?? ""
         let before = swapReads
@@ -153,8 +156,8 @@ struct MemoryPressureSensor: ~Copyable {
         return swapReads - before > Self.fewPages
     }
 
-    /// A group's directory and all that it is in. Where the groups end does not matter: what is further up has none of
-    /// their files.
+    /// A group's directory and all its parent directories. Directories above the topmost group do no harm, because they
+    /// have no files of groups.
     private static func withAncestors(_ directory: String) -> [String] {
         var (all, place) = ([directory], directory)
         while place.count > 1 {
@@ -164,7 +167,7 @@ struct MemoryPressureSensor: ~Copyable {
         return all
     }
 
-    /// All of a short file, from its beginning; `nil` when it cannot be read.
+    /// The text of a short file from its beginning; `nil` when reading fails.
     private static func read(_ descriptor: Int32) -> String? {
         var bytes = [UInt8](repeating: 0, count: 4096)
         let count = pread(descriptor, &bytes, bytes.count, 0)
