@@ -70,9 +70,9 @@ static inline const struct sockaddr *larder_curl_address(const struct curl_socka
 
 struct larder_tcp_count { bool is_known; uint64_t bytes; };
 
-// Returns the total number of payload bytes that a TCP socket has received: tcpi_bytes_received, the 17th 64-bit word of
-// the kernel's struct tcp_info since Linux 4.1. glibc's struct ends before this field, and the kernel's header conflicts
-// with glibc's header.
+// Returns the total number of payload bytes that a TCP socket has received: tcpi_bytes_received, the 17th 64-bit word
+// of the kernel's struct tcp_info since Linux 4.1. glibc's struct ends before this field, and the kernel's header
+// conflicts with glibc's header.
 static inline struct larder_tcp_count larder_tcp_received(int socket) {
     uint64_t words[64];
     socklen_t length = sizeof words;
