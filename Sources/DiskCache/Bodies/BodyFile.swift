@@ -3,11 +3,12 @@ import Foundation
 import Primitives
 import Synchronization
 
-/// An open body: readable as long as somebody holds it, even when its file is replaced or removed meanwhile.
+/// An open body file. The body stays readable while a reference exists, even when its file is replaced or removed
+/// meanwhile.
 public final class BodyFile: Sendable {
     private let file: FileDescriptor
     private let path: String
-    /// Why the disk did not keep it; 0: it did, or was not asked.
+    /// The error number of the sync that failed; 0 when the sync succeeded or was not requested.
     private let syncFailure = Atomic<Int32>(0)
     /// The length of the body in bytes.
     public let length: Int64
@@ -18,24 +19,24 @@ public final class BodyFile: Sendable {
         self.path = path
     }
 
-    /// The open file's number, for system calls that only read, at positions of their own; valid as long as this object
+    /// The number of the open file, for system calls that read at a position of their own. Valid as long as this object
     /// lives.
     public var descriptor: Int32 { file.number }
 
-    /// Reads at `offset` until `target` is full or the body ends; the number of bytes read.
+    /// Reads at `offset` until `target` is full or the body ends. Returns the number of bytes read.
     ///
     /// Throws ``DiskCacheError/fileSystem(operation:path:errno:)``.
     public func read(into target: UnsafeMutableRawBufferPointer, at offset: Int64) throws(DiskCacheError) -> Int {
         try file.read(into: target, at: offset, path: path)
     }
 
-    /// All of the body, in memory. Throws ``DiskCacheError/fileSystem(operation:path:errno:)``, also when the file is
-    /// shorter than the body.
+    /// Returns the whole body, in memory. Throws ``DiskCacheError/fileSystem(operation:path:errno:)``, also when the
+    /// file is shorter than the body.
     public func readWhole() throws(DiskCacheError) -> SharedBytes {
         try read(0..<length)
     }
 
-    /// A part of the body, in memory; see ``readWhole()``.
+    /// Returns a part of the body, in memory. Throws like ``readWhole()``.
     func read(_ range: Range<Int64>) throws(DiskCacheError) -> SharedBytes {
         try SharedBytes(count: range.count) { target throws(DiskCacheError) in
             guard try file.read(into: target, at: range.lowerBound, path: path) == target.count else {
@@ -44,8 +45,10 @@ public final class BodyFile: Sendable {
         }
     }
 
-    /// Has the disk keep it; 0, or the error number. The kernel tells of a failed write only once, and takes the pages
-    /// for written after that: so whatever failed stays failed, or a second try would acknowledge what is not there.
+    /// Makes the body durable. Returns 0, or the error number.
+    ///
+    /// A failed sync stays failed for this body. The kernel reports a failed write only once and then treats the pages
+    /// as written, so a second sync would succeed and acknowledge bytes that are not on the disk.
     func sync(by fsync: (BodyFile) -> Int32) -> Int32 {
         let earlier = syncFailure.load(ordering: .relaxed)
         if earlier != 0 { return earlier }
@@ -54,7 +57,7 @@ public final class BodyFile: Sendable {
         return code
     }
 
-    /// A part of the body, without waiting for the disk; `nil` when it is not in memory.
+    /// Returns a part of the body without waiting for the disk; `nil` when the part is not in memory.
     func readCached(_ range: Range<Int64>) -> SharedBytes? {
         struct NotCached: Error {}
         return try? SharedBytes(count: range.count) { target throws(NotCached) in
@@ -63,7 +66,7 @@ public final class BodyFile: Sendable {
         }
     }
 
-    /// SHA-256 of the whole body.
+    /// The SHA-256 of the whole body.
     func digest() throws(DiskCacheError) -> [UInt8] {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
         defer { buffer.deallocate() }
@@ -80,12 +83,12 @@ public final class BodyFile: Sendable {
     func status() -> FileStatus? { file.status() }
 }
 
-/// SHA-256 of a body in memory.
+/// The SHA-256 of a body in memory.
 func digest(of body: SharedBytes) -> [UInt8] {
     body.withUnsafeBytes { digest(of: $0) }
 }
 
-/// SHA-256 of bytes in memory.
+/// The SHA-256 of bytes in memory.
 func digest(of bytes: UnsafeRawBufferPointer) -> [UInt8] {
     var hasher = SHA256()
     hasher.update(bufferPointer: bytes)
@@ -93,6 +96,6 @@ func digest(of bytes: UnsafeRawBufferPointer) -> [UInt8] {
 }
 
 extension SHA256Digest {
-    /// All of it. (As a sequence it would be copied byte by byte.)
+    /// The whole digest. `Array(self)` would copy the sequence byte by byte.
     var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
 }

@@ -2,27 +2,28 @@ import Foundation
 import Primitives
 import Synchronization
 
-/// The names of files: the namespace's directory, bodies in it, and `incoming/`, where bodies are before and after they
-/// are published. On the same file system, so that a rename is all that publishing takes.
+/// The files of a namespace: its directory, the bodies in it, and `incoming/`, which holds bodies before they are
+/// published and after they are taken away. `incoming/` is on the same file system as the bodies, so that a rename
+/// publishes a body.
 ///
 /// - `incoming/<n>.part`: a body that is being received.
 /// - `incoming/<id>-<n>.old`: a body that the transaction in progress takes away from the entry `<id>`.
 /// - `incoming/intents`: the paths at which the transaction in progress puts bodies.
 ///
-/// Who changes what: bodies under their published names, `.old` files and the intents belong to the writer's thread; a
-/// `.part` belongs to the reservation that created it, and to the writer while that publishes it.
+/// Ownership: the writer's thread changes bodies under their published names, `.old` files and the intents. A `.part`
+/// file belongs to the reservation that created it, and to the writer while the writer publishes it.
 final class BodyStore: Sendable {
     /// The namespace's directory, absolute.
     let directory: String
-    /// `incoming/` in it.
+    /// The absolute path of `incoming/`.
     let incoming: String
     private let numbers = Atomic<Int64>(0)
     private let intents: Locked<FileDescriptor>
-    /// Room for the index when the disk is full: `ballast` in the namespace's directory.
+    /// Disk space for the index when the disk is full: the file `ballast` in the namespace's directory.
     let ballast: Ballast
-    /// Bodies that are read.
+    /// The bodies that are open for reading.
     private let openBodies = OpenBodies()
-    /// Where bodies wait to be written.
+    /// The buffers of bodies that are being received.
     let writeBuffers: WriteBuffers
 
     init(
@@ -36,25 +37,26 @@ final class BodyStore: Sendable {
         ballast = try Ballast(path: directory + "/ballast", size: footprint.ballastBytes)
     }
 
-    /// Where the small bodies are.
+    /// The absolute path of the slab file, which holds the small bodies.
     var slabPath: String { directory + "/bodies.slab" }
 
-    /// The absolute path of a body.
+    /// The absolute path of a body, from its path relative to the namespace's directory.
     func absolute(_ path: String) -> String { directory + "/" + path }
 
-    /// A name for a body that begins to be received.
+    /// A new path for a body that is being received.
     func newPartPath() -> String { "\(incoming)/\(nextNumber()).part" }
 
-    /// A name for a body that is taken away from the entry of that number.
+    /// A new path for a body that is taken away from the entry `id`.
     func newOldPath(id: Int64) -> String { "\(incoming)/\(id)-\(nextNumber()).old" }
 
-    /// Opens a body's file to read it. Throws what opening threw.
+    /// Opens a body's file for reading. Throws the error of `open`.
     func open(_ row: EntryRow, path: String) throws(DiskCacheError) -> (file: BodyFile, status: FileStatus?) {
         let name = absolute(path)
         return opened(try FileDescriptor(opening: name, Self.openFlags), row, name)
     }
 
-    /// ``open(_:path:)`` without waiting for the disk, unless the kernel cannot tell.
+    /// Opens a body's file like ``open(_:path:)``, but without waiting for the disk. Waits only if the kernel cannot
+    /// tell whether it would have to.
     func openCached(
         _ row: EntryRow, path: String
     ) throws(DiskCacheError) -> Lookup<(file: BodyFile, status: FileStatus?)> {
@@ -76,7 +78,7 @@ final class BodyStore: Sendable {
         return (status.map { openBodies.shared(body, $0.identity) } ?? body, status)
     }
 
-    /// Removes the directories above a body that are empty now.
+    /// Removes the directories above a body that are now empty.
     func removeEmptyDirectories(above path: String) {
         var rest = path[...]
         while let slash = rest.utf8.lastIndex(of: UInt8(ascii: "/")) {
@@ -87,7 +89,7 @@ final class BodyStore: Sendable {
 
     // MARK: - incoming/
 
-    /// Creates the file of a body that begins to be received. Throws what opening threw.
+    /// Creates the file of a body that is being received. Throws the error of `open`.
     func createPart(_ path: String) throws(DiskCacheError) -> FileDescriptor {
         let flags = O_RDWR | O_CREAT | O_EXCL
         do {
@@ -99,7 +101,8 @@ final class BodyStore: Sendable {
         }
     }
 
-    /// Makes a system call that moves a body into `incoming/`; once more if that had gone. 0, or the error number.
+    /// Runs a system call that moves a body into `incoming/`. If `incoming/` is missing, creates it and runs the call
+    /// again. Returns 0, or the error number.
     func movingIn(_ call: () -> Int32) -> Int32 {
         let code = call()
         guard code == ENOENT else { return code }
@@ -107,7 +110,8 @@ final class BodyStore: Sendable {
         return call()
     }
 
-    /// Makes `incoming/` anew if somebody removed it; never the namespace's own directory. Any thread.
+    /// Creates `incoming/` again if another program removed it, but never the namespace's own directory. Any thread may
+    /// call this.
     private func restoreIncoming() {
         guard FileSystem.makeDirectory(incoming) == 0, let file = try? Self.openIntents(in: incoming) else { return }
         intents.withLock { $0 = file }
@@ -119,8 +123,8 @@ final class BodyStore: Sendable {
         try FileDescriptor(opening: incoming + "/intents", O_RDWR | O_CREAT | O_APPEND, mode: 0o600)
     }
 
-    /// Notes that a body will be at `path`: if the process ends before the entry is committed, the next start removes
-    /// it.
+    /// Notes that a body will be at `path`. If the process ends before the entry is committed, the next start removes
+    /// that body.
     func noteIntent(_ path: String) throws(DiskCacheError) {
         let intents = intents.withLock { $0 }
         var line = Array(path.utf8)
@@ -131,13 +135,13 @@ final class BodyStore: Sendable {
                 try intents.write(bytes, path: incoming + "/intents")
             }
         } catch {
-            // Half a line would run into the next one.
+            // Half a line would run into the next line.
             ftruncate(intents.number, off_t(size))
             throw error
         }
     }
 
-    /// Forgets the intents: what they were about is committed or undone.
+    /// Forgets the intents, once their transaction is committed or undone.
     func clearIntents() {
         _ = intents.withLock { ftruncate($0.number, 0) }
     }
@@ -150,7 +154,7 @@ final class BodyStore: Sendable {
         let bytes = try SharedBytes(count: size) { target throws(DiskCacheError) in
             _ = try intents.read(into: target, at: 0, path: name)
         }
-        // What stands behind the last NUL was cut by the kill, and nothing was done about it yet.
+        // A line without a NUL at its end was cut by a kill. The body was not moved yet, so the line is ignored.
         return bytes.withUnsafeBytes { bytes in
             let pieces = bytes.split(separator: 0, omittingEmptySubsequences: false).dropLast()
             return pieces.map { String(decoding: $0, as: UTF8.self) }

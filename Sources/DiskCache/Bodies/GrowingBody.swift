@@ -1,13 +1,13 @@
 import Primitives
 
-/// A body that is being received, for those who read along: what has come so far can be read, from any thread, as often
-/// as one likes.
+/// A body that is being received, for readers that follow it: any thread can read the received bytes, any number of
+/// times.
 ///
-/// It stays readable as long as somebody holds it, whether the body is published, abandoned or removed meanwhile.
+/// The bytes stay readable while a reference exists, even when the body is published, abandoned or removed meanwhile.
 ///
-/// Invariants: whoever receives appends to the content first and moves ``length`` on after it, under one lock; so what
-/// lies before `length` never changes. Of a body in a file, what lies before `written` is there, and the rest up to
-/// `length` in `buffer`.
+/// Invariants: a single thread receives. This thread first adds bytes to the content and then, under the lock,
+/// increases ``length``, so bytes before `length` never change. For a body in a file, the bytes before `written` are in
+/// the file, and the bytes from `written` to `length` are in `buffer`.
 public final class GrowingBody: Sendable {
     private enum Content {
         case memory([UInt8])
@@ -19,7 +19,7 @@ public final class GrowingBody: Sendable {
         var length: Int64 = 0
         var written: Int64 = 0
         var buffer: WriteBuffer?
-        /// Whether there may be a buffer for what comes.
+        /// Whether the next bytes may get a buffer.
         var takesBuffer = false
     }
 
@@ -31,10 +31,11 @@ public final class GrowingBody: Sendable {
         self.buffers = buffers
     }
 
-    /// How many bytes have come.
+    /// The number of bytes received so far.
     public var length: Int64 { state.withLock { $0.length } }
 
-    /// The bytes from `offset` on: at most `count`, at least one of those that have come, none behind them.
+    /// Returns at most `count` bytes from `offset` on: at least one if the body has bytes there, and no bytes at or
+    /// beyond ``length``.
     ///
     /// Throws ``DiskCacheError/fileSystem(operation:path:errno:)``.
     public func read(at offset: Int64, upTo count: Int) throws(DiskCacheError) -> SharedBytes {
@@ -70,16 +71,16 @@ public final class GrowingBody: Sendable {
         }
     }
 
-    // MARK: - For the one who receives
+    // MARK: - For the receiving thread
 
-    /// Whether it is in its file by now.
+    /// The body's file; `nil` while the body is in memory.
     var file: FileDescriptor? {
         state.withLock { state in
             if case .file(let file, _) = state.content { file } else { nil }
         }
     }
 
-    /// All of a body that is in memory; `nil` of one in a file.
+    /// All received bytes of a body in memory; `nil` for a body in a file.
     var bytes: SharedBytes? {
         state.withLock { state in
             guard case .memory(let buffer) = state.content else { return nil }
@@ -87,15 +88,15 @@ public final class GrowingBody: Sendable {
         }
     }
 
-    /// Takes the next bytes. Throws what writing to the file threw; then only some of them may have come, and none may
-    /// be appended any more.
+    /// Appends the next bytes. Throws the error of writing to the file; after that the body may hold a part of `bytes`,
+    /// and the caller must not append again.
     func append(_ bytes: UnsafeRawBufferPointer) throws(DiskCacheError) {
         if let file {
             return try append(bytes, to: file)
         } else {
             state.withLock { state in
                 guard case .memory(var buffer) = state.content else { return }
-                // Taken out of the state while it grows, so that it is not copied.
+                // The array leaves the state while it grows, because a second reference would cause a copy.
                 state.content = .memory([])
                 buffer.append(contentsOf: bytes)
                 state.content = .memory(buffer)
@@ -107,7 +108,8 @@ public final class GrowingBody: Sendable {
 
     private func append(_ bytes: UnsafeRawBufferPointer, to file: FileDescriptor) throws(DiskCacheError) {
         guard let buffer = buffer() else {
-            // Not under the lock: readers need not wait for the disk, and there is one writer at a time.
+            // The write happens outside the lock so that readers do not wait for the disk. That is safe because a
+            // single thread appends.
             try file.write(bytes, path: path)
             let count = Int64(bytes.count)
             return state.withLock { state in
@@ -127,7 +129,8 @@ public final class GrowingBody: Sendable {
         }
     }
 
-    /// Not before there is something to be put in: a body may be long in coming.
+    /// The buffer for the next bytes; `nil` when they go straight to the file. If ``move(to:path:)`` took no buffer,
+    /// the next bytes ask for one, once. An empty body takes no buffer because its bytes may be slow to arrive.
     private func buffer() -> WriteBuffer? {
         let (held, takesOne) = state.withLock { state in
             defer { state.takesBuffer = false }
@@ -146,7 +149,7 @@ public final class GrowingBody: Sendable {
         }
     }
 
-    /// Moves what has come to a file, where all that follows will go.
+    /// Moves the received bytes to a file, which also takes all later bytes.
     func move(to file: FileDescriptor, path: String) throws(DiskCacheError) {
         let bytes = bytes
         let buffer = (1..<WriteBuffers.capacity).contains(bytes?.count ?? 0) ? buffers.take() : nil
@@ -160,7 +163,7 @@ public final class GrowingBody: Sendable {
         }
     }
 
-    /// Has all that has come be in the file, if there is one. Nothing may be appended after it.
+    /// Writes buffered bytes to the file, if the body has one. The caller must not append afterwards.
     func seal() throws(DiskCacheError) {
         let buffer = state.withLock { $0.buffer }
         guard let buffer, let file else { return }

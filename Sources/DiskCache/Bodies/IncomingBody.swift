@@ -2,22 +2,24 @@ import Crypto
 import Foundation
 import Primitives
 
-/// A body while it is being received: in memory up to a limit, then in `incoming/<n>.part`; its digest and whether it
-/// is JSON are worked out while it passes by.
+/// The receiving side of a body: in memory up to a limit, then in `incoming/<n>.part`. Computes the digest, and checks
+/// for JSON, while the bytes arrive.
 ///
-/// `@unchecked Sendable` because it has one owner at a time: ``Reservation`` hands it out under its lock, to one
-/// thread, and nobody else touches it until it is handed back.
+/// `@unchecked Sendable` because it has one owner at a time: ``Reservation`` hands it to one thread under its lock, and
+/// no other thread touches it until that thread hands it back.
 final class IncomingBody: @unchecked Sendable {
     private let bodies: BodyStore
     private let partPath: String
     private let memoryLimit: Int64
-    /// The bytes, for those who read along.
+    /// The received bytes, for readers that follow the body.
     let growing: GrowingBody
     private var hasher = SHA256()
     private var validator = JSONValidator()
 
-    /// A body that becomes a file once it is longer than `memoryLimit`; negative: at its first byte, or when it is
-    /// sealed.
+    /// Creates an empty body.
+    ///
+    /// - Parameter memoryLimit: a longer body moves to a file. A negative limit moves the body with its first byte, or
+    ///   in ``seal()``.
     init(in bodies: BodyStore, memoryLimit: Int64) {
         self.bodies = bodies
         partPath = bodies.newPartPath()
@@ -25,18 +27,18 @@ final class IncomingBody: @unchecked Sendable {
         self.memoryLimit = memoryLimit
     }
 
-    /// How many bytes have come.
+    /// The number of bytes received so far.
     var length: Int64 { growing.length }
 
-    /// Whether it is in its file by now.
+    /// Whether the body is in its file.
     var isFile: Bool { growing.file != nil }
 
-    /// Says that the body will have that many bytes, so that one which will not stay in memory never enters it.
+    /// Announces the body's length. A body that is too long for memory then goes to its file from the first byte.
     func expect(length: Int64) throws(DiskCacheError) {
         if length > memoryLimit, !isFile { try spill() }
     }
 
-    /// Takes the next bytes.
+    /// Appends the next bytes.
     func append(_ bytes: UnsafeRawBufferPointer) throws(DiskCacheError) {
         if bytes.isEmpty { return }
         if !isFile, length + Int64(bytes.count) > memoryLimit { try spill() }
@@ -45,7 +47,7 @@ final class IncomingBody: @unchecked Sendable {
         if !validator.isFailed { validator.feed(bytes) }
     }
 
-    /// The body, complete.
+    /// Ends the body and returns it.
     func seal() throws(DiskCacheError) -> SealedBody {
         if !isFile, length > memoryLimit { try spill() }
         try growing.seal()
@@ -61,7 +63,8 @@ final class IncomingBody: @unchecked Sendable {
             content: content, length: length, digest: hasher.finalize().bytes, isJSON: validator.finish())
     }
 
-    /// Whether what came may be stored as an entry of that kind: what a caller stores must be something.
+    /// Throws unless the received bytes may be stored as an entry of that kind. An entry that a caller stores must not
+    /// be empty; an entry of kind `json` must be valid JSON in UTF-8.
     func check(as kind: Entry.Kind) throws(DiskCacheError) {
         guard kind == .json || kind == .data else { return }
         if length == 0 { throw .emptyBody }
@@ -70,7 +73,7 @@ final class IncomingBody: @unchecked Sendable {
         if validator.isEmpty { throw .emptyJSON }
     }
 
-    /// Removes the body's file. Who reads along keeps what has come.
+    /// Removes the body's file. Readers that follow the body can still read the received bytes.
     func discard() {
         if isFile { FileSystem.unlink(partPath) }
     }
@@ -86,12 +89,12 @@ final class IncomingBody: @unchecked Sendable {
     }
 }
 
-/// A body that was received whole and is not published yet.
+/// A body that was received completely and is not published yet.
 struct SealedBody: Sendable {
     enum Content: Sendable {
-        /// Short enough for a slot of the slab.
+        /// A body in memory, short enough for a slot of the slab.
         case bytes(SharedBytes)
-        /// In its file in `incoming/`.
+        /// A body in its file in `incoming/`.
         case file(BodyFile, part: String)
     }
 
@@ -101,7 +104,7 @@ struct SealedBody: Sendable {
     var digest: [UInt8]
     var isJSON: Bool
 
-    /// The body for whoever waited for it.
+    /// The body for the callers that waited for it.
     var stored: StoredBody {
         switch content {
         case .bytes(let bytes): .bytes(bytes)
@@ -109,12 +112,12 @@ struct SealedBody: Sendable {
         }
     }
 
-    /// How many bytes of the body go into the index.
+    /// The number of bytes that the writer puts into the slab; 0 for a body in a file.
     var indexBytes: Int64 {
         if case .bytes = content { length } else { 0 }
     }
 
-    /// Removes the unpublished file, if there is one. An open body stays readable.
+    /// Removes the unpublished file, if there is one. The open body stays readable.
     func removePart() {
         if case .file(_, let part) = content { FileSystem.unlink(part) }
     }

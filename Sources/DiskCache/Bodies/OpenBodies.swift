@@ -1,9 +1,9 @@
 import Primitives
 
-/// The bodies that somebody holds open, so that all who read one share one descriptor, however many they are.
+/// The bodies that are open for reading. All readers of a body share one file descriptor.
 ///
-/// Invariants: the lock guards the table. As long as a file is open, no other has its inode, so what is found under an
-/// identity is that file.
+/// Invariants: the lock guards the table. While a file is open, no other file has its inode, so a body found by its
+/// identity belongs to that file.
 final class OpenBodies: Sendable {
     private struct Reference {
         weak var body: BodyFile?
@@ -11,18 +11,18 @@ final class OpenBodies: Sendable {
 
     private struct Table {
         var bodies: [FileIdentity: Reference] = [:]
-        /// At how many rows those are dropped whose body was closed.
+        /// The number of rows at which the rows of closed bodies are dropped.
         var limit = 64
     }
 
     private let table = Locked(Table())
 
-    /// How many rows the table has, those of closed bodies included.
+    /// The number of rows in the table, including rows of closed bodies.
     var count: Int { table.withLock { $0.bodies.count } }
 
-    /// The body that is open already for that file, or the one that was just opened.
+    /// Returns the body that is already open for the same file; otherwise registers and returns `opened`.
     ///
-    /// - Parameter identity: that of the open file.
+    /// - Parameter identity: the identity of the file behind `opened`.
     func shared(_ opened: BodyFile, _ identity: FileIdentity) -> BodyFile {
         table.withLock { table in
             if let body = table.bodies[identity]?.body, body.length == opened.length { return body }

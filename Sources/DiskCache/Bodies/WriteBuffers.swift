@@ -1,14 +1,15 @@
 import Primitives
 
-/// Memory in which bodies wait to be written in large pieces that begin where a page does: for the kernel a body of
-/// 1 MiB in pieces of 64 KiB, as they come from a socket, is a third more work.
+/// Memory that collects the bytes of a body, so that they are written in large pieces that begin at a page. In pieces
+/// of 64 KiB, as they come from a socket, a body of 1 MiB costs the kernel a third more work.
 ///
-/// There are ``limit`` at most; who gets none writes what comes as it comes. They stay for the next until memory runs
-/// short: a new one would cost as much as it saves, in pages that the kernel must clear.
+/// There are at most ``limit`` buffers; a body without a buffer writes its bytes as they arrive. Returned buffers are
+/// kept for the next body until memory runs short. A new buffer would cost as much as it saves, because the kernel must
+/// clear its pages.
 final class WriteBuffers: Sendable {
-    /// How many bytes a buffer holds.
+    /// The number of bytes that a buffer holds.
     static let capacity = 256 << 10
-    /// How many there are at most: 16 MiB.
+    /// The most buffers at one time. Together they take 16 MiB.
     static let limit = 64
 
     private struct State {
@@ -16,7 +17,8 @@ final class WriteBuffers: Sendable {
         var takenCount = 0
     }
 
-    /// A buffer's memory has one owner at a time: this table, or a ``WriteBuffer``.
+    /// The memory of a buffer. `@unchecked Sendable` because it has one owner at a time: the pool, or a
+    /// ``WriteBuffer``.
     fileprivate struct Memory: @unchecked Sendable {
         let bytes: UnsafeMutableRawBufferPointer
     }
@@ -27,7 +29,7 @@ final class WriteBuffers: Sendable {
         trim()
     }
 
-    /// An empty buffer; `nil` when all are taken.
+    /// Returns an empty buffer; `nil` when all are in use.
     func take() -> WriteBuffer? {
         let memory: Memory?? = state.withLock { state in
             guard state.takenCount < Self.limit else { return nil }
@@ -35,11 +37,11 @@ final class WriteBuffers: Sendable {
             return .some(state.idle.popLast())
         }
         guard let memory else { return nil }
-        // Page by page, so that what is written begins at one in memory, too.
+        // Aligned to a page, so that the written bytes begin at a page in memory, too.
         return WriteBuffer(memory ?? Memory(bytes: .allocate(byteCount: Self.capacity, alignment: 4096)), of: self)
     }
 
-    /// Gives back the memory of those that nobody uses; how many bytes.
+    /// Frees the memory of all idle buffers. Returns the number of bytes freed.
     @discardableResult
     func trim() -> Int {
         let idle = state.withLock { state in
@@ -58,10 +60,11 @@ final class WriteBuffers: Sendable {
     }
 }
 
-/// Bytes that have come and are not in their file yet. Goes back to the table when nobody holds it.
+/// Bytes of a body that are received and not yet in its file. The memory returns to the pool when the last reference
+/// goes away.
 ///
-/// `@unchecked Sendable` because its owner, a ``GrowingBody``, changes it under its lock only, and reads it elsewhere
-/// only on the one thread that changes it.
+/// `@unchecked Sendable` because its owner, a ``GrowingBody``, changes a shared buffer only under its lock. Only the
+/// thread that changes the buffer reads it without the lock.
 final class WriteBuffer: @unchecked Sendable {
     private let memory: WriteBuffers.Memory
     private let owner: WriteBuffers
@@ -76,10 +79,10 @@ final class WriteBuffer: @unchecked Sendable {
         owner.giveBack(memory)
     }
 
-    /// What is in it.
+    /// The bytes in the buffer.
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory.bytes[..<count]) }
 
-    /// Takes as many bytes as fit; how many.
+    /// Takes as many bytes as fit. Returns their number.
     func fill(_ bytes: UnsafeRawBufferPointer) -> Int {
         let taken = min(bytes.count, memory.bytes.count - count)
         UnsafeMutableRawBufferPointer(rebasing: memory.bytes[count...])
