@@ -1,27 +1,30 @@
 import Foundation
 
-/// A part of the slab that is divided into slots of one size, and which of them are used.
+/// A part of the slab of fixed size (``Slot/extentBytes``), divided into slots of equal size, with a map of the used
+/// slots.
 struct Extent {
-    /// `nil`: it is not divided, and nothing is in it.
+    /// The size of the slots. `nil`: the extent is not divided and holds no body.
     let slotClass: SlotClass?
-    /// A bit for each slot.
+    /// One bit per slot; 1 means used.
     private var words: [UInt64]
-    /// How many slots are used.
+    /// The number of used slots.
     private(set) var count = 0
-    /// How many slots, from the first on, have been used at some time: what is behind them takes no room on disk.
+    /// The number of slots, counted from the first, that have been used at some time. Slots behind them take no room on
+    /// disk.
     private(set) var writtenCount = 0
-    /// Before this word there is no free slot.
+    /// The words before this index have no free slot.
     private var firstOpenWord = 0
-    /// Whether it is among those that are filled; the map's own.
+    /// Whether ``SlabMap`` lists this extent among the extents with free slots. Only the map reads and sets it.
     var isListed = false
 
-    /// An empty one.
+    /// An extent without used slots.
     init(_ slotClass: SlotClass?) {
         self.slotClass = slotClass
         words = [UInt64](repeating: 0, count: ((slotClass?.slotsPerExtent ?? 0) + 63) / 64)
     }
 
-    /// The one that ``image`` was made of; `nil` when there are more slots than an extent has.
+    /// The extent that ``image`` was made of. `nil` when the numbers are impossible: `writtenCount` exceeds the number
+    /// of slots, or a used slot lies beyond `writtenCount`.
     init?(_ slotClass: SlotClass, writtenCount: Int, used image: Data) {
         self.init(slotClass)
         guard 0...capacity ~= writtenCount else { return nil }
@@ -36,22 +39,22 @@ struct Extent {
         }
     }
 
-    /// The bits, as they stand in the index: the lowest bit of the first byte is the first slot. What was never used is
-    /// left out.
+    /// The bits as the index stores them: the lowest bit of the first byte is the first slot. Slots that were never
+    /// used are left out.
     var image: Data {
         Data((0..<(writtenCount + 7) / 8).map { UInt8(truncatingIfNeeded: words[$0 / 8] >> UInt64($0 % 8 * 8)) })
     }
 
-    /// How many slots there are.
+    /// The number of slots.
     private var capacity: Int { slotClass?.slotsPerExtent ?? 0 }
 
-    /// How many slots are free.
+    /// The number of free slots.
     var freeCount: Int { capacity - count }
 
-    /// What used slots take, in bytes.
+    /// The size of all used slots, in bytes.
     var usedBytes: Int { count * (slotClass?.size ?? 0) }
 
-    /// What free slots take on disk that were used before, in bytes.
+    /// The disk space of slots that were used before and are free now, in bytes.
     var slackBytes: Int64 { Int64((writtenCount - count) * (slotClass?.size ?? 0)) }
 
     /// Whether a slot is used.
@@ -59,7 +62,7 @@ struct Extent {
         index < capacity && words[index / 64] & 1 << UInt64(index % 64) != 0
     }
 
-    /// Takes the first free slot; there must be one.
+    /// Takes the first free slot and returns its index. The extent must have a free slot.
     mutating func takeFirst() -> Int {
         while words[firstOpenWord] == .max { firstOpenWord += 1 }
         let index = firstOpenWord * 64 + (~words[firstOpenWord]).trailingZeroBitCount
@@ -68,7 +71,7 @@ struct Extent {
         return index
     }
 
-    /// Takes a slot; whether it was free.
+    /// Takes a slot. Returns `false` when the slot is in use or does not exist.
     mutating func take(_ index: Int) -> Bool {
         guard index < capacity, !isUsed(index) else { return false }
         words[index / 64] |= 1 << UInt64(index % 64)
@@ -77,7 +80,7 @@ struct Extent {
         return true
     }
 
-    /// Frees a slot, if it is used.
+    /// Frees a slot. Does nothing when the slot is not used.
     mutating func remove(_ index: Int) {
         guard isUsed(index) else { return }
         words[index / 64] &= ~(1 << UInt64(index % 64))

@@ -1,17 +1,17 @@
 import Foundation
 import Primitives
 
-/// The file `bodies.slab`: small bodies, each in a slot (``Slot``) behind a head that says whose it is
+/// The file `bodies.slab`. It holds small bodies, each in a slot (``Slot``), behind a head that names the entry
 /// (``SlabRecord``).
 ///
-/// A slot is written before the row that names it is committed, and only when no committed row names it. Whoever reads
-/// one has its place from a row that may have been replaced since: what is there is held against the digest, always.
+/// A slot is written before the row that names it is committed, and only while no committed row names it. A reader
+/// takes the slot from a row that may have been replaced since. So each read compares the bytes with the digest.
 ///
-/// The file has holes: extents that have become empty have no blocks.
+/// The file is sparse: extents that have become empty have no blocks.
 final class Slab: Sendable {
-    /// The open file, as something that the disk can be made to keep.
+    /// The open file, as a ``BodyFile`` so that ``FileSync`` can sync it.
     let file: BodyFile
-    /// Where it is.
+    /// The path of the file.
     let path: String
     private let descriptor: FileDescriptor
 
@@ -24,15 +24,16 @@ final class Slab: Sendable {
 
     // MARK: - Reading, on any thread
 
-    /// The body of an entry.
+    /// Reads the body of an entry and checks its digest.
     ///
-    /// - Parameter mayWait: whether to wait for the disk; otherwise it may be ``Lookup/onDisk``.
-    /// - Returns: `nil` when it is not there whole, or another; and whether the record says the same as the entry.
+    /// - Parameter mayWait: whether this thread may wait for the disk. If not, the result may be ``Lookup/onDisk``.
+    /// - Returns: the body, and whether the record in the slot agrees with the entry. `nil` when the slot holds only a
+    ///   part of the body, or another body.
     /// - Throws: ``DiskCacheError/fileSystem(operation:path:errno:)``.
     func body(
         of entry: Entry, in slot: Slot, mayWait: Bool
     ) throws(DiskCacheError) -> Lookup<(bytes: SharedBytes, agrees: Bool)?> {
-        // A damaged index may say anything.
+        // The length comes from the index, and a damaged index may state any number.
         guard let length = Int(exactly: entry.contentLength),
             0...slot.slotClass.size - SlabRecord.headLength ~= length
         else { return .found(nil) }
@@ -49,7 +50,7 @@ final class Slab: Sendable {
             count = read([head, body, tail], at: slot.offset, mayWait: mayWait)
             if count < 0 { code = errno }
         }
-        // The last slot of the file may end before its size.
+        // The file may end inside its last slot, so a read may return fewer bytes than the slot has.
         guard count >= SlabRecord.headLength + length else {
             if !mayWait { return .onDisk }
             let error = DiskCacheError.fileSystem(operation: "read", path: path, errno: code)
@@ -63,14 +64,14 @@ final class Slab: Sendable {
         return .found((bytes, view?.agrees(with: entry) == true))
     }
 
-    /// ``body(of:in:mayWait:)``, and waits.
+    /// ``body(of:in:mayWait:)`` that waits for the disk and returns the bytes alone.
     func body(of entry: Entry, in slot: Slot) throws(DiskCacheError) -> SharedBytes? {
         guard case .found(let body) = try body(of: entry, in: slot, mayWait: true) else { return nil }
         return body?.bytes
     }
 
-    /// What is in a slot, and how much of it could be read: as far as it is in memory, unless this thread may wait for
-    /// the disk. `nil` when nothing could.
+    /// Reads the bytes of a slot, and says how many bytes were read. Without `mayWait` it reads only bytes that are in
+    /// memory. `nil` when no byte could be read.
     func content(of slot: Slot, mayWait: Bool) -> (bytes: SharedBytes, count: Int)? {
         var count = 0
         let bytes = SharedBytes(count: slot.slotClass.size) { target in
@@ -88,18 +89,18 @@ final class Slab: Sendable {
         return retryingInterrupts { preadv(descriptor.number, &vectors, Int32(vectors.count), off_t(offset)) }
     }
 
-    /// All that is in a slot; waits for the disk. Throws ``DiskCacheError/fileSystem(operation:path:errno:)``.
+    /// Reads all bytes of a slot and waits for the disk. Throws ``DiskCacheError/fileSystem(operation:path:errno:)``.
     func content(of slot: Slot) throws(DiskCacheError) -> SharedBytes {
         try SharedBytes(count: slot.slotClass.size) { target throws(DiskCacheError) in
             let count = try descriptor.read(into: target, at: slot.offset, path: path)
-            // What is behind the end of the file is as a hole.
+            // Bytes behind the end of the file read as zeros, like a hole.
             UnsafeMutableRawBufferPointer(rebasing: target[count...]).initializeMemory(as: UInt8.self, repeating: 0)
         }
     }
 
     // MARK: - Writing, on the writer's thread
 
-    /// Puts a record and its body into a slot that holds them.
+    /// Writes a record and its body into a slot that is large enough.
     ///
     /// Throws ``DiskCacheError/noSpace`` and ``DiskCacheError/fileSystem(operation:path:errno:)``.
     func write(_ record: SlabRecord, _ body: SharedBytes, in slot: Slot) throws(DiskCacheError) {
@@ -120,7 +121,8 @@ final class Slab: Sendable {
         guard written == length else { throw .system("write", path, written < 0 ? errno : ENOSPC) }
     }
 
-    /// Puts what ``content(of:)`` another of the same size is into a slot. Throws as ``write(_:_:in:)`` does.
+    /// Writes the bytes that ``content(of:)`` read from another slot of the same size. Throws the errors of
+    /// ``write(_:_:in:)``.
     func write(_ content: SharedBytes, in slot: Slot) throws(DiskCacheError) {
         let written = content.withUnsafeBytes { bytes in
             retryingInterrupts { pwrite(descriptor.number, bytes.baseAddress, bytes.count, off_t(slot.offset)) }
@@ -128,12 +130,13 @@ final class Slab: Sendable {
         guard written == content.count else { throw .system("write", path, written < 0 ? errno : ENOSPC) }
     }
 
-    /// Cuts off what is behind `end`, which nothing names. Before anybody reads.
+    /// Truncates the file at `end`. No row names a slot behind `end`. Call this before the first read.
     func cut(at end: Int64) {
         if let length = descriptor.status()?.identity.size, length > end { ftruncate(descriptor.number, off_t(end)) }
     }
 
-    /// Gives the blocks of a part of the file back, where the file system can; what is read there is 0 then.
+    /// Gives the blocks of a range back to the file system, if the file system can do that. The range then reads as
+    /// zeros.
     func erase(_ range: Range<Int64>) {
         FileHole.make(in: descriptor.number, range)
     }

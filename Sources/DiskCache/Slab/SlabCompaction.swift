@@ -1,18 +1,19 @@
 import GRDB
 import Primitives
 
-/// Gives back what free slots take on disk: the bodies of one extent after the other go into free slots of others, and
-/// what has become empty becomes a hole. That is needed only when sizes change: otherwise what comes fills what goes.
-/// Touched by the writer's thread alone.
+/// Gives back the disk space of free slots. Moves the bodies of an extent into free slots of other extents, extent by
+/// extent, and turns each emptied extent into a hole. Compaction is needed only when the sizes of bodies change.
+/// Otherwise new bodies fill the slots of removed bodies. Used by the writer's thread alone.
 final class SlabCompaction {
-    /// How many bytes free slots may take: half of what eviction keeps free below the limit.
+    /// The bytes that free slots may take: half of the room that eviction keeps free below the limit.
     private let allowance: Int64
-    /// Extents whose bodies cannot be moved: one of them is damaged.
+    /// The extents that cannot be emptied, because they hold a damaged body.
     private var stuck: Set<Int> = []
-    /// With so many bytes free nothing could be moved: it is no use to try again before there are others.
+    /// The value of ``SlabMap/slackBytes`` at which no body could be moved. Compaction does not try again until that
+    /// value changes.
     private var futileSlack: Int64?
 
-    /// The most bodies that are moved in one transaction, which others wait behind.
+    /// The most bodies that a transaction moves. Other operations wait behind that transaction.
     private static let stepLimit = 64
 
     /// - Parameter headRoom: ``Eviction/headRoom(ofLimit:pinned:)``.
@@ -20,20 +21,20 @@ final class SlabCompaction {
         allowance = headRoom / 2
     }
 
-    /// Whether there is something to give back: as soon as there is anything, when the file system has too little room.
+    /// Whether free slots take more than the allowance. The allowance is 0 when the file system has too little room.
     func isWanted(_ slots: SlabMap, room: Int64) -> Bool {
         let slack = slots.slackBytes
         return slack > (room - slack < 0 ? 0 : allowance) && slack != futileSlack
     }
 
-    /// Chooses what to empty; whether there is anything that can be.
+    /// Chooses the extent to empty. Returns whether such an extent exists.
     func begins(_ slots: SlabMap) -> Bool {
         if slots.beginDraining(except: stuck) != nil { return true }
         futileSlack = slots.slackBytes
         return false
     }
 
-    /// Moves some bodies.
+    /// Moves up to ``stepLimit`` bodies out of the chosen extent.
     func step(_ context: WriteContext) throws {
         guard let number = context.slots.draining else { return }
         for slot in context.slots.used(in: number, limit: Self.stepLimit) {
@@ -41,7 +42,7 @@ final class SlabCompaction {
             let key = content?.withUnsafeBytes { SlabRecordView($0).map { String(decoding: $0.key, as: UTF8.self) } }
             guard let content, let key = key ?? nil, let row = try? context.index.row(forKey: key), row.slot == slot
             else {
-                // The scrub writes such a record anew, or removes its entry.
+                // The scrubber rewrites such a record, or removes its entry.
                 stuck.insert(number)
                 context.slots.endDraining()
                 return
@@ -50,7 +51,7 @@ final class SlabCompaction {
         }
     }
 
-    /// A step failed: it is no use to try again before something else was committed.
+    /// Ends compaction after a failed step. Compaction does not try again until the slack changes.
     func stepFailed(_ slots: SlabMap) {
         slots.endDraining()
         futileSlack = slots.slackBytes

@@ -1,10 +1,10 @@
 import GRDB
 
 extension SlabMap {
-    /// What the index says; when that cannot be, what its rows say, which is written down then: that looks at every
-    /// row.
+    /// Reads the map from the table `extents`. When the table is impossible, rebuilds it from the rows of the entries
+    /// and saves it. The rebuild reads every row.
     ///
-    /// - Parameter onDamage: called when it is made of the rows.
+    /// - Parameter onDamage: called before a rebuild.
     static func load(_ db: Database, onDamage: () -> Void) throws -> SlabMap {
         do {
             return try SlabMap(db)
@@ -18,8 +18,8 @@ extension SlabMap {
         return try SlabMap(db)
     }
 
-    /// Writes anew which slots are used: those that rows name. Of rows that cannot both be right the later ones lose
-    /// their slots, and the scrub removes their entries.
+    /// Rebuilds the table `extents` from the slots that rows name. When two rows contradict each other, the later row
+    /// loses its slot, and the scrubber removes its entry.
     private static func rebuild(_ db: Database) throws {
         try db.execute(sql: "DELETE FROM extents")
         var extents: [Int: Extent] = [:]

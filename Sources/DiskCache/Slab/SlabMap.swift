@@ -1,34 +1,36 @@
 // Invariants of this file
 //
-// - A slot that a committed row names is never given to another: what a transaction frees can be given out again once
-//   that is committed, not before.
-// - The table `extents` says what is used as of the same transaction as the rows that use it: nothing is ever lost or
-//   used twice, whenever the process is killed, and nothing has to be searched at a start.
+// - A slot that a committed row names is never given to another body. A slot that a transaction frees can be taken only
+//   after that transaction is committed.
+// - The table `extents` and the rows that use its slots change in the same transaction. So a kill at any time neither
+//   loses a slot nor uses it twice, and a start searches for no slots.
 
 import Foundation
 import GRDB
 
-/// Which slots of the slab are used. Touched by the writer's thread alone; what a transaction did is taken back by
-/// ``takeBack(_:)`` and ``keep(_:)``, last first.
+/// The map of used and free slots in the slab. Used by the writer's thread alone. ``takeBack(_:)`` and ``keep(_:)``
+/// undo the steps of a transaction, the last step first.
 final class SlabMap {
-    /// Extents, by number.
+    /// The extents; the index is the number of the extent.
     private var extents: [Extent] = []
-    /// Those with free slots, by class; the last is filled first.
+    /// The numbers of the extents with free slots, by class. The last extent of each list is filled first.
     private var open = [[Int]](repeating: [], count: SlotClass.count)
-    /// Those that belong to no class.
+    /// The numbers of the extents that have no class.
     private var unused: [Int] = []
-    /// What the transaction has freed.
+    /// The slots that the running transaction has freed.
     private var freed: [Slot] = []
-    /// The extents that the transaction has changed.
+    /// The numbers of the extents that the running transaction has changed.
     private var changed: Set<Int> = []
-    /// Those that have become empty and may still take room on disk.
+    /// The numbers of the extents that have become empty and may still take room on disk.
     private var emptied: [Int] = []
-    /// What nobody fills meanwhile, see ``SlabCompaction``.
+    /// The extent that ``SlabCompaction`` is emptying. No new body goes there. `nil`: none.
     private(set) var draining: Int?
-    /// How many bytes the free slots take on disk that were used before: only bodies of their sizes can have them.
+    /// The disk space of slots that were used before and are free now, in bytes. Only bodies of the same slot size can
+    /// reuse it.
     private(set) var slackBytes: Int64 = 0
 
-    /// What the index says. Throws when it says what cannot be.
+    /// Reads the map from the table `extents`. Throws ``DiskCacheError/index(code:message:)`` when the table is
+    /// impossible.
     init(_ db: Database) throws {
         for row in try Row.fetchAll(db, sql: "SELECT number, class, written, used FROM extents ORDER BY number") {
             let (number, code): (Int, Int) = (row[0], row[1])
@@ -40,13 +42,13 @@ final class SlabMap {
             slackBytes += extent.slackBytes
             list(number)
         }
-        // A process that was killed may not have come to give back what it had emptied.
+        // A process that was killed may have emptied extents without giving their blocks back.
         emptied = unused
     }
 
     // MARK: - Taking and freeing
 
-    /// A free slot for so many bytes, which is used from now on.
+    /// Takes a free slot for `length` bytes.
     func take(for length: Int) -> Slot {
         let slotClass = SlotClass(holding: length)
         let number = openExtent(of: slotClass)
@@ -57,7 +59,8 @@ final class SlabMap {
     /// Undoes ``take(for:)``.
     func takeBack(_ slot: Slot) { remove(slot) }
 
-    /// Frees a slot, once this is committed; whether it was used, which a slot that a sound row names always is.
+    /// Marks a slot as free from the next commit on. Returns whether the slot was used. A slot that a sound row names
+    /// is always used.
     func free(_ slot: Slot) -> Bool {
         guard isUsed(slot) else { return false }
         freed.append(slot)
@@ -65,12 +68,12 @@ final class SlabMap {
         return true
     }
 
-    /// Undoes ``free(_:)``, of the last one that was freed.
+    /// Undoes the last ``free(_:)``.
     func keep(_ slot: Slot) {
         precondition(freed.popLast() == slot, "what is undone is what was done last")
     }
 
-    /// Writes what changed, in the transaction that changed it.
+    /// Writes the changed extents to the table, inside the transaction that changed them.
     func save(_ db: Database) throws {
         if changed.isEmpty { return }
         var images: [Int: Extent] = [:]
@@ -81,7 +84,7 @@ final class SlabMap {
         }
     }
 
-    /// Writes what an extent is.
+    /// Writes an extent to the table, or deletes its row when the extent is empty.
     static func save(_ extent: Extent, number: Int, _ db: Database) throws {
         if let slotClass = extent.slotClass, extent.count > 0 {
             try db.cachedStatement(sql: "REPLACE INTO extents VALUES (?, ?, ?, ?)").execute(
@@ -91,19 +94,19 @@ final class SlabMap {
         }
     }
 
-    /// What was saved is committed.
+    /// The transaction was committed: frees the slots that it gave up.
     func committed() {
         for slot in freed { remove(slot) }
         (freed, changed) = ([], [])
     }
 
-    /// What was saved is not, and all that was done was undone.
+    /// The transaction was rolled back, and the journal has undone each step.
     func rolledBack() {
         precondition(freed.isEmpty)
         changed = []
     }
 
-    /// The extents that have become empty since this was last asked and are empty still, by where they are in the file.
+    /// The byte ranges of the extents that have become empty since the last call and are still empty.
     func takeEmptied() -> [Range<Int64>] {
         defer { emptied = [] }
         let length = Int64(Slot.extentBytes)
@@ -113,19 +116,19 @@ final class SlabMap {
 
     // MARK: - Looking
 
-    /// Where the last extent ends, in bytes: nothing behind it is of use.
+    /// The end of the last extent, in bytes. The file holds no body behind it.
     var end: Int64 { Int64(extents.count) * Int64(Slot.extentBytes) }
 
-    /// How many slots are used.
+    /// The number of used slots.
     var usedCount: Int { extents.reduce(0) { $0 + $1.count } }
 
-    /// Whether a slot is used, as far as rows go that are committed or of this transaction.
+    /// Whether a committed row, or a row of the running transaction, uses the slot.
     func isUsed(_ slot: Slot) -> Bool {
         extents.indices.contains(slot.extent) && extents[slot.extent].slotClass == slot.slotClass
             && extents[slot.extent].isUsed(slot.index)
     }
 
-    /// The used slots of an extent, at most `limit`.
+    /// The used slots of an extent, at most `limit`, without the slots that the running transaction has freed.
     func used(in number: Int, limit: Int) -> [Slot] {
         guard let slotClass = extents[number].slotClass else { return [] }
         let freed = Set(freed)
@@ -136,8 +139,9 @@ final class SlabMap {
 
     // MARK: - Draining
 
-    /// Chooses the extent that is to be emptied: of those whose class has room for what is in them elsewhere, the one
-    /// with the fewest bytes. `nil` when there is none.
+    /// Chooses the extent to empty, or returns the extent that is being emptied already. The other extents of its class
+    /// must have free slots for all its bodies. Among such extents, it has the fewest used bytes. `nil` when there is
+    /// none.
     ///
     /// - Parameter stuck: extents that cannot be emptied.
     @discardableResult
@@ -154,7 +158,7 @@ final class SlabMap {
         return draining
     }
 
-    /// Lets it be filled again, or forgets it when it is empty.
+    /// Stops emptying the extent. New bodies may fill it again.
     func endDraining() {
         guard let number = draining else { return }
         draining = nil

@@ -1,40 +1,41 @@
 import Primitives
 
-/// What stands in a slot: a head of fixed length, the body, and texts behind it. Numbers are little-endian.
+/// The record of an entry in a slot: a head of fixed length, then the body, then texts. Numbers are little-endian.
 ///
 /// | bytes | of the head |
 /// |---|---|
-/// | 0 ..< 16 | the beginning of the SHA-256 of the rest of the head and of the texts |
-/// | 16 ..< 24 | the entry's version when it was written |
-/// | 24 ..< 32 | its expiry then, in milliseconds since 1970 |
+/// | 0 ..< 16 | the first bytes of the SHA-256 of the rest of the head and of the texts |
+/// | 16 ..< 24 | the version of the entry when the record was written |
+/// | 24 ..< 32 | the expiry of the entry at that time, in milliseconds since 1970 |
 /// | 32 ..< 36 | the length of the body |
 /// | 36 ..< 38, 38 ..< 40, 40 ..< 42 | the lengths of the texts: key, Content-Type, Last-Modified |
-/// | 42 ..< 48 | when it was stored or last changed, in milliseconds since 1970 |
-/// | 48 ..< 64 | the beginning of the SHA-256 of the body |
+/// | 42 ..< 48 | when the record was written, in milliseconds since 1970 |
+/// | 48 ..< 64 | the first bytes of the SHA-256 of the body |
 ///
-/// The index is the truth about all of it; the record says whose body it is to those who come by its place alone.
+/// The index is the truth about all of this. The record tells a reader that knows only the slot which entry the body
+/// belongs to.
 struct SlabRecord {
-    /// The head, and behind it the texts.
+    /// The head and, directly behind it, the texts.
     let bytes: [UInt8]
 
-    /// How long a head is.
+    /// The length of a head, in bytes.
     static let headLength = 64
-    /// Texts longer than this, in bytes, are left out, and so is what says that they are there.
+    /// A Content-Type or Last-Modified longer than this, in bytes, is left out. Its length in the head is then 0.
     static let textLimit = 1024
-    /// How many bytes of digests there are.
+    /// The number of bytes that the record keeps of each SHA-256.
     static let checkLength = 16, digestLength = 16
 
-    /// How many bytes the record of an entry has.
+    /// The length of the record of an entry with its body, in bytes.
     static func length(of entry: Entry) -> Int {
         headLength + Int(entry.contentLength) + texts(of: entry).reduce(0) { $0 + $1.utf8.count }
     }
 
-    /// About how many it will have, when only that much is known of the entry.
+    /// The estimated length of a record when only the length of the body is known.
     static func length(ofBody length: Int64) -> Int { headLength + Int(length) + 64 }
 
-    /// The record of an entry, without its body.
+    /// Makes the record of an entry, without the body.
     ///
-    /// - Parameter now: when it is written.
+    /// - Parameter now: when the record is written.
     init(of entry: Entry, at now: Timestamp) {
         let texts = Self.texts(of: entry)
         let length = Self.headLength + texts.reduce(0) { $0 + $1.utf8.count }
@@ -45,7 +46,7 @@ struct SlabRecord {
             }
             store(entry.version, at: 16)
             store(entry.expiryDate.milliseconds, at: 24)
-            // Six bytes; of the two before them the length that is stored after this takes the place.
+            // The date has six bytes. The store of the third text length below overwrites the two bytes before them.
             store(now.milliseconds << 16, at: 40)
             store(UInt32(clamping: entry.contentLength), at: 32)
             for (index, text) in texts.enumerated() { store(UInt16(text.utf8.count), at: 36 + 2 * index) }
@@ -63,7 +64,7 @@ struct SlabRecord {
         }
     }
 
-    /// Whether the records of two entries with the same body are the same.
+    /// Whether two entries with the same body have the same record.
     static func isSame(of entry: Entry, _ other: Entry) -> Bool {
         entry.version == other.version && entry.expiryDate == other.expiryDate && texts(of: entry) == texts(of: other)
     }

@@ -1,18 +1,18 @@
 import Crypto
 
-/// What the record in a slot says; see ``SlabRecord``.
+/// Reads the record in a slot; see ``SlabRecord``.
 struct SlabRecordView {
     private let head: UnsafeRawBufferPointer
-    /// The texts.
+    /// The texts: key, Content-Type and Last-Modified, without separators.
     private let tail: UnsafeRawBufferPointer
     private let lengths: (key: Int, contentType: Int, lastModified: Int)
 
-    /// Looks at a slot; `nil` when what is there is no record, or was damaged; but the body is not looked at.
+    /// Reads a record. `nil` when the bytes are no record or the record is damaged. The body is not checked.
+    /// Both buffers must outlive this value.
     ///
     /// - Parameters:
-    ///   - head: as many bytes as a head has.
-    ///   - tail: what is behind the body, all that there is of it.
-    ///   Both must outlive this value.
+    ///   - head: the ``SlabRecord/headLength`` bytes at the beginning of the slot.
+    ///   - tail: all bytes behind the body.
     init?(head: UnsafeRawBufferPointer, tail: UnsafeRawBufferPointer) {
         guard head.count == SlabRecord.headLength else { return nil }
         func length(at offset: Int) -> Int {
@@ -33,7 +33,7 @@ struct SlabRecordView {
         guard isWhole else { return nil }
     }
 
-    /// The same of all that is in a slot.
+    /// Reads the record from the bytes of a whole slot.
     init?(_ slot: UnsafeRawBufferPointer) {
         guard let body = Self.body(in: slot) else { return nil }
         self.init(
@@ -41,7 +41,7 @@ struct SlabRecordView {
             tail: UnsafeRawBufferPointer(rebasing: slot[body.upperBound...]))
     }
 
-    /// Where in a slot the body is, if there is a record in it; `nil` when there is none.
+    /// The range of the body in the bytes of a slot, by the length in the head. `nil` when that length is impossible.
     static func body(in slot: UnsafeRawBufferPointer) -> Range<Int>? {
         guard slot.count >= SlabRecord.headLength else { return nil }
         let length = Int(UInt32(littleEndian: slot.loadUnaligned(fromByteOffset: 32, as: UInt32.self)))
@@ -49,22 +49,22 @@ struct SlabRecordView {
         return SlabRecord.headLength..<SlabRecord.headLength + length
     }
 
-    /// The entry's version.
+    /// The version of the entry.
     var version: Int64 { Int64(littleEndian: head.loadUnaligned(fromByteOffset: 16, as: Int64.self)) }
 
-    /// Its expiry, in milliseconds since 1970.
+    /// The expiry of the entry, in milliseconds since 1970.
     var expiry: Int64 { Int64(littleEndian: head.loadUnaligned(fromByteOffset: 24, as: Int64.self)) }
 
     /// When the record was written, in milliseconds since 1970.
     var stored: Int64 {
-        // Six bytes, and the two before them are a length's.
+        // The date has six bytes. The two bytes before them are a text length.
         Int64(littleEndian: head.loadUnaligned(fromByteOffset: 40, as: Int64.self)) >> 16
     }
 
-    /// The beginning of the body's digest.
+    /// The first bytes of the digest of the body.
     var digestPrefix: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: head[48...]) }
 
-    /// Whether this is the body that the digest is of.
+    /// Whether the digest in the record is that of this body.
     func isDigest(of body: UnsafeRawBufferPointer) -> Bool {
         var hasher = SHA256()
         hasher.update(bufferPointer: body)
@@ -73,16 +73,16 @@ struct SlabRecordView {
         }
     }
 
-    /// The entry's key.
+    /// The key of the entry.
     var key: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: tail[..<lengths.key]) }
 
-    /// Its Content-Type; `nil` when there is none.
+    /// The Content-Type. `nil` when the record has none.
     var contentType: String? { text(lengths.key, lengths.contentType) }
 
-    /// Its Last-Modified, as the origin said it; `nil` when there is none.
+    /// The Last-Modified, as the origin sent it. `nil` when the record has none.
     var lastModified: String? { text(lengths.key + lengths.contentType, lengths.lastModified) }
 
-    /// Whether it says what the index does: not once something was changed that only the index knows.
+    /// Whether the record agrees with the entry in the index. It does not after a change that only the index knows.
     func agrees(with entry: Entry) -> Bool {
         version == entry.version && expiry == entry.expiryDate.milliseconds && contentType == entry.contentType
             && lastModified == entry.lastModified && key.elementsEqual(entry.key.utf8)

@@ -1,17 +1,17 @@
 // Invariants of this file
 //
-// - What is found for a key is where its body is as of the last commit, or of another key: whoever reads there looks at
-//   the key. What a commit changes about an entry is taken out before that is acknowledged, and what was read before
-//   does not come in after it (``SlotTicket``).
-// - It is a cache: what is not found is looked up in the index.
+// - The slot found for a key holds the body of that key as of the last commit, or the body of another key. So a reader
+//   compares the key in the slot. Before a commit is acknowledged, the writer removes the changed entries from the
+//   table. A reader that read before the commit cannot insert its slot after it (``SlotTicket``).
+// - The table is a cache: a reader looks in the index for a key that is missing here.
 
 import Primitives
 
-/// Where small bodies are in the slab, by the hashes of their keys: what spares a hit on disk the index.
+/// The slots of small bodies, by the hashes of their keys. The table spares a hit on disk the look-up in the index.
 ///
-/// Cells of eight bytes in buckets of eight, a cache line each, split into shards by the hash so that threads seldom
-/// meet. A cell holds the slot and what of the hash its bucket does not say; a full bucket forgets one of its own. It
-/// is filled by what is read, and grows with it up to its limit.
+/// Cells of eight bytes form buckets of eight cells, a cache line each. The hash splits the table into shards, so that
+/// threads seldom meet. A cell holds the slot and the bits of the hash that the bucket does not imply. An insertion
+/// into a full bucket overwrites another cell. Readers fill the table, and it grows up to its limit.
 final class SlotTable: Sendable {
     private final class LockedShard: Sendable {
         let state = Locked(Shard())
@@ -20,29 +20,31 @@ final class SlotTable: Sendable {
     private let shards = (0..<16).map { _ in LockedShard() }
     private let limit: Locked<Int>
 
-    /// - Parameter memoryLimit: the most bytes that it takes.
+    /// - Parameter memoryLimit: the most bytes that the table takes.
     init(memoryLimit: Int) {
         limit = Locked(memoryLimit)
     }
 
-    /// Where the body of a key may be, and what says later whether that is still so; `nil` when nobody knows.
+    /// The slot that may hold the body of a key, and a ticket that tells later whether that is still true. `nil` when
+    /// the table has no such key.
     func find(_ hash: Int) -> (slot: Slot, ticket: SlotTicket)? {
         shard(hash).state.withLock { shard in
             shard.find(Self.spread(hash)).map { ($0, SlotTicket(changes: shard.changes)) }
         }
     }
 
-    /// Permission to ``insert(_:at:ticket:)`` what is about to be read. Take it *before* reading.
+    /// A ticket for ``insert(_:at:ticket:)``. Take it *before* reading the row.
     func ticket(for hash: Int) -> SlotTicket {
         SlotTicket(changes: shard(hash).state.withLock { $0.changes })
     }
 
-    /// Whether nothing has changed since the ticket was taken: about the key, or a few others.
+    /// Whether the shard has not changed since the ticket was taken. Each shard has one counter, so a change of another
+    /// key of the shard also makes the ticket out of date.
     func isCurrent(_ ticket: SlotTicket, for hash: Int) -> Bool {
         shard(hash).state.withLock { $0.changes } == ticket.changes
     }
 
-    /// Says where the body of a key is.
+    /// Records the slot of the body of a key, unless the ticket is out of date.
     func insert(_ hash: Int, at slot: Slot, ticket: SlotTicket) {
         let limit = limit.withLock { $0 } / shards.count
         shard(hash).state.withLock { shard in
@@ -50,48 +52,49 @@ final class SlotTable: Sendable {
         }
     }
 
-    /// Forgets where the body of a key is, and what is about to be inserted of it. After a commit, before it is
-    /// acknowledged.
+    /// Removes a key and invalidates the tickets of its shard, so that a concurrent reader does not insert an outdated
+    /// slot. Call this after a commit, before it is acknowledged.
     func remove(_ hash: Int) {
         shard(hash).state.withLock { $0.remove(Self.spread(hash)) }
     }
 
-    /// Forgets everything, and changes how much it may take.
+    /// Removes all keys, and changes the memory limit. `nil`: the limit stays.
     func empty(memoryLimit: Int? = nil) {
         if let memoryLimit { limit.withLock { $0 = memoryLimit } }
         for shard in shards { shard.state.withLock { $0.empty() } }
     }
 
-    /// The memory that it takes.
+    /// The memory that the table takes, in bytes.
     var memoryBytes: Int { shards.reduce(0) { $0 + $1.state.withLock { $0.memoryBytes } } }
 
     private func shard(_ hash: Int) -> LockedShard { shards[hash & 15] }
 
-    /// The bits of a hash that the shard does not say.
+    /// The bits of a hash that the choice of the shard does not use.
     private static func spread(_ hash: Int) -> UInt64 { UInt64(UInt(bitPattern: hash)) >> 4 }
 }
 
-/// What a reader holds from before it reads until it inserts, or believes what it has read; see ``SlotTable``.
+/// The state of a shard before a read. It tells whether the result may be inserted or believed; see ``SlotTable``.
 struct SlotTicket: Sendable {
     fileprivate let changes: UInt64
 }
 
 /// The part of the table that one lock guards.
 private struct Shard {
-    /// In a bucket.
+    /// The number of cells in a bucket.
     private static let cellCount = 8
-    /// The fewest buckets: 2 to this power. Of a hash these are the lowest bits, and a cell has those above them.
+    /// The least number of buckets is 2 to this power. The lowest bits of a hash choose the bucket. A cell holds the
+    /// bits above ``leastBits``.
     private static let leastBits = 4
-    /// In a cell, beside the slot.
+    /// The number of bits of the hash in a cell, above the bits of the slot.
     private static let markBits = 24
     private static let slotBits = 40
 
-    /// 0, or the mark above the slot's code and 1.
+    /// Each cell is 0 (free), or the bits of the hash above the code of the slot plus 1.
     private var cells: [UInt64] = []
-    /// Of a hash, those that say in which bucket it is.
+    /// The number of low bits of a hash that choose its bucket.
     private var bucketBits = Shard.leastBits
     private var count = 0
-    /// How often something was removed.
+    /// The number of removals so far.
     private(set) var changes: UInt64 = 0
 
     var memoryBytes: Int { cells.count * MemoryLayout<UInt64>.stride }
@@ -107,7 +110,7 @@ private struct Shard {
 
     mutating func insert(_ hash: UInt64, at slot: Slot, limit: Int) {
         let code = UInt64(slot.code) + 1
-        // Of a slab that is larger than 256 GiB, the end is left to the index.
+        // A slot beyond the first 256 GiB of the slab does not fit into a cell. Its reader asks the index.
         guard code < 1 << Self.slotBits else { return }
         fit(limit)
         guard !cells.isEmpty else { return }
@@ -135,7 +138,7 @@ private struct Shard {
         (cells, bucketBits, count) = ([], Self.leastBits, 0)
     }
 
-    /// Makes the table twice as large when many buckets are full, if it may be.
+    /// Doubles the table when more than five eighths of the cells are used and the limit allows it.
     private mutating func fit(_ limit: Int) {
         if cells.isEmpty {
             let size = Self.cellCount << bucketBits
@@ -150,7 +153,7 @@ private struct Shard {
         cells = [UInt64](repeating: 0, count: old.count * 2)
         bucketBits += 1
         for (index, cell) in old.enumerated() where cell != 0 {
-            // The next bit of the hash says to which of two.
+            // The next bit of the hash chooses between the two new buckets.
             cells[cell & bit == 0 ? index : index + old.count] = cell
         }
     }
