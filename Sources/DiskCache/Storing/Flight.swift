@@ -1,25 +1,25 @@
 import Primitives
 import Synchronization
 
-/// What is known of a body that is being received.
+/// The key, URL and tags of a body that is being received, as far as they are known, for the purges that may match it.
 struct Flight: Sendable {
-    /// The key of the entry to be; of a response, before it is known which variant it is, the key of some variant.
+    /// The key of the future entry. For a response whose variant is not decided yet, the key of an arbitrary variant.
     private(set) var key: CacheKey
     let kind: Entry.Kind
     let url: String?
     let host: String?
-    /// The canonical URL of a response, when its URL was sent in another spelling.
+    /// The canonical URL of a response, when the request spelled its URL differently. Otherwise `nil`.
     private let canonicalURL: String?
-    /// Those that are known by now; see ``add(_:)``.
+    /// The tags that are known so far; see ``add(_:)``.
     private(set) var tags: Set<ExactText>
     private var latePurges = LatePurges.ofTags([])
-    /// Whether the key is not decided yet: then a purge of any variant means it.
+    /// Whether the key is undecided. If so, a purge of any variant of the URL matches this flight.
     private(set) var isVariantOpen = false
-    /// Whether a purge matched it meanwhile.
+    /// Set when a purge matches this flight.
     let purged = PurgeMark()
 
-    /// Whether a purge that comes meanwhile may mean it. What an origin sends is as old as the request for it, and may
-    /// be what the purge is to get rid of; what a caller stores is new, and acknowledged, when it is published.
+    /// Whether a concurrent purge can match this flight. A body from an origin is as old as its request, and may be the
+    /// body that the purge is to remove. A body that a caller stores is new when it is published and acknowledged.
     private var isFromOrigin: Bool { kind == .download || kind == .response }
 
     init(key: CacheKey, kind: Entry.Kind, url: String?, tags: [String], isVariantOpen: Bool = false) {
@@ -32,7 +32,7 @@ struct Flight: Sendable {
         self.isVariantOpen = isVariantOpen
     }
 
-    /// Adds tags. A purge by one of them since the reservation meant it, though nobody knew.
+    /// Adds tags. Marks the flight as purged if a purge since the reservation named one of the new tags.
     mutating func add(_ more: [String]) {
         let new = Set(more.map(ExactText.init)).subtracting(tags)
         guard !new.isEmpty else { return }
@@ -44,43 +44,44 @@ struct Flight: Sendable {
         }
     }
 
-    /// Decides the key, and tags that the entry will have.
+    /// Decides the key of the future entry, and adds tags.
     mutating func decide(_ key: CacheKey, tags: [String]) {
         self.key = key
         isVariantOpen = false
         add(tags)
     }
 
-    /// Purges since the reservation that would have meant it, had it had the tag.
+    /// The tags of the purges since the reservation that match this flight in all but the tag.
     private enum LatePurges {
-        /// By these tags.
+        /// The tags that such purges named.
         case ofTags(Set<ExactText>)
-        /// By too many: so by whatever tag may come.
+        /// The purges named more tags than ``latePurgeLimit``. So any new tag counts as purged.
         case unknown
 
         mutating func add(_ tags: Set<ExactText>) {
             guard case .ofTags(let known) = self, !tags.isSubset(of: known) else { return }
-            // The first purge's set is shared by all who remember it.
+            // All flights that remember the first purge share its set.
             let all = known.isEmpty ? tags : known.union(tags)
             self = all.count > Flight.latePurgeLimit ? .unknown : .ofTags(all)
         }
     }
 
-    /// The most tags by which purges are remembered: what is being received while there are more, and gets a tag late,
-    /// is not kept.
+    /// The most purged tags that a flight remembers. A flight that meets more of them is not kept if it gets a tag
+    /// afterwards.
     static let latePurgeLimit = 256
 
-    /// What a purge means by a scope of its filters.
+    /// How the filters of a ``PurgeScope`` apply to a flight.
     enum Meaning {
         case nothingOfIt
-        /// What is being received.
+        /// The purge matches the flight itself.
         case it
-        /// Perhaps the entry that it is to bring up to date, by what only the index knows of that.
+        /// The purge may match the entry that the flight is to bring up to date. Only the index can tell.
         case perhapsHeld
     }
 
-    /// A purge began: what it means. What is being received is neither fresh nor stale; tags that come later are held
-    /// against those of the purge then.
+    /// Applies a purge that begins now. A filter with a state never matches the flight itself, because a body that is
+    /// being received is neither fresh nor stale. The flight remembers the tags of the purge, for tags that are added
+    /// later.
     mutating func meet(_ scope: PurgeScope) -> Meaning {
         guard isFromOrigin, isIn(scope.filter) else { return .nothingOfIt }
         if scope.filter.state == nil {
@@ -90,7 +91,7 @@ struct Flight: Sendable {
         return .perhapsHeld
     }
 
-    /// Whether a filter matches, whatever it says of tag and state.
+    /// Whether a filter matches this flight, apart from its tag and state.
     private func isIn(_ filter: EntryFilter) -> Bool {
         func begins(_ text: String, _ prefix: String) -> Bool { text.utf8.starts(with: prefix.utf8) }
         if let kind = filter.kind, kind != self.kind { return false }
@@ -105,7 +106,7 @@ struct Flight: Sendable {
         return true
     }
 
-    /// Whether `text` is the key of the entry to be, as far as that is decided.
+    /// Whether `text` may be the key of the future entry.
     private func names(_ text: String) -> Bool {
         if ExactText(text) == ExactText(key.text) { return true }
         guard isVariantOpen, let other = CacheKey(text) else { return false }
@@ -114,15 +115,15 @@ struct Flight: Sendable {
 }
 
 extension Flight {
-    /// The first and the last of the keys that the entry may have which it is to bring up to date.
+    /// The bounds of the keys of the entry that the flight may bring up to date.
     var heldKeys: (first: String, last: String) {
-        // A slash is the character after the dot, and in no key.
+        // The slash is the character after the dot, and no key contains a slash.
         isVariantOpen ? (key.md5Hex + ".", key.md5Hex + "/") : (key.text, key.text)
     }
 }
 
-/// Whether a purge has met a body that is being received. The reservation shares it with its flight, and so knows even
-/// when the flight has ended.
+/// Set when a purge matches a body that is being received. The flight and its reservation share the mark, so the
+/// reservation can read it after the flight has ended.
 final class PurgeMark: Sendable {
     private let mark = Atomic(false)
 

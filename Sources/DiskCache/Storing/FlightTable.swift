@@ -1,11 +1,12 @@
 import Primitives
 
-/// The bodies that are being received, so that a purge reaches those that come from an origin.
+/// The bodies that are being received. A purge reaches the bodies that come from an origin.
 ///
-/// Why nothing that was purged comes back: a purge marks the flights that match on the writer's thread, before it
-/// removes the first entry, and publishing asks for the mark on the same thread. So a body was either published before
-/// the purge began, and is removed by it, or it is marked, or its reservation was made after the purge began. What only
-/// a tag kept from matching, while its tags were not all known, remembers the purge: it is marked when the tag comes.
+/// A purged body never comes back, for this reason: a purge marks the matching flights on the writer's thread, before
+/// it removes the first entry, and publishing reads the mark on the same thread. So there are three cases. A body was
+/// published before the purge began: the purge removes it. A body was in flight: it is marked. A reservation was made
+/// after the purge began: the purge does not concern it. A flight that only lacks a tag of the purge remembers that
+/// tag, and is marked if it gets the tag later.
 final class FlightTable: Sendable {
     private struct State {
         var flights: [Int: Flight] = [:]
@@ -14,7 +15,7 @@ final class FlightTable: Sendable {
 
     private let state = Locked(State())
 
-    /// Adds a flight; the number by which it is known from then on.
+    /// Adds a flight and returns its number.
     func begin(_ flight: Flight) -> Int {
         state.withLock { state in
             state.next += 1
@@ -23,12 +24,12 @@ final class FlightTable: Sendable {
         }
     }
 
-    /// Forgets a flight.
+    /// Removes a flight.
     func end(_ number: Int) {
         state.withLock { _ = $0.flights.removeValue(forKey: number) }
     }
 
-    /// What is known of a flight; `nil` when it has ended.
+    /// The flight of a number; `nil` when it has ended.
     func flight(_ number: Int) -> Flight? {
         state.withLock { $0.flights[number] }
     }
@@ -43,21 +44,23 @@ final class FlightTable: Sendable {
         state.withLock { $0.flights[number]?.add(tags) }
     }
 
-    /// A flight of which only the index can tell whether a purge means it, by the entry that it is to bring up to date.
+    /// A flight whose purge depends on the entry that it is to bring up to date. Only the index can tell whether the
+    /// purge matches that entry.
     struct Doubt {
         var purged: PurgeMark
         var url: String?
         /// See ``Flight/heldKeys``.
         var heldKeys: (first: String, last: String)
-        /// What would mean it.
+        /// The scopes that purge the flight if they match the entry.
         var scopes: [PurgeScope]
     }
 
-    /// A purge began: marks what it means, but for the flight `spared`.
+    /// Marks the flights that a purge matches when it begins, except the flight `spared`. Returns the flights that need
+    /// a look in the index.
     func purge(_ scopes: [PurgeScope], sparing spared: Int? = nil) -> [Doubt] {
         state.withLock { state in
             var doubts: [Doubt] = []
-            // In place: taken out and put back, each flight would be copied with all that it remembers.
+            // Changes each flight in place, because taking it out and putting it back would copy all that it remembers.
             for index in state.flights.indices where state.flights.keys[index] != spared {
                 if let doubt = state.flights.values[index].meet(scopes) { doubts.append(doubt) }
             }
@@ -67,7 +70,7 @@ final class FlightTable: Sendable {
 }
 
 extension Flight {
-    /// A purge began: marks it when that means it; when only the index can tell, that is returned.
+    /// Marks the flight if a purge that begins now matches it. Returns a doubt when only the index can tell.
     fileprivate mutating func meet(_ scopes: [PurgeScope]) -> FlightTable.Doubt? {
         if purged.isSet { return nil }
         var doubtful: [PurgeScope] = []

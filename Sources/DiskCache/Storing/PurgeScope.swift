@@ -1,13 +1,13 @@
 import Primitives
 
-/// Filters of one purge that differ only in their tags: what is held against one filter of many tags is compared once.
+/// The filters of a purge that differ only in their tags. Matching them together compares the other fields only once.
 struct PurgeScope: Sendable {
-    /// What the filters state, but for the tag.
+    /// The common filter, without a tag.
     private(set) var filter: EntryFilter
-    /// Their tags; `nil` when one states none: then it means whatever the others do.
+    /// The tags of the filters. `nil` when a filter has no tag: then the scope matches entries with any tags.
     private(set) var tags: Set<ExactText>?
 
-    /// The scopes of what matches any of `filters`, in their order.
+    /// Groups `filters` into scopes, in their order.
     static func scopes(of filters: [EntryFilter]) -> [PurgeScope] {
         var scopes: [PurgeScope] = []
         var positions: [Statement: Int] = [:]
@@ -37,7 +37,7 @@ struct PurgeScope: Sendable {
         tags?.insert(ExactText(tag))
     }
 
-    /// Whether it means the entry that is held under a key which `filter` means already.
+    /// Whether the purge matches a held entry, by its kind, state and tags. The caller has matched the key and the URL.
     func means(_ held: HeldSummary, now: Timestamp) -> Bool {
         if let kind = filter.kind, kind.code != held.kindCode { return false }
         switch filter.state {
@@ -48,7 +48,7 @@ struct PurgeScope: Sendable {
         return held.tags.contains { tags.contains(ExactText($0)) }
     }
 
-    /// A filter without its tag, equal to another when the bytes of its texts are.
+    /// A filter without its tag. Two statements are equal when the bytes of their texts are.
     private struct Statement: Hashable {
         private var texts: [ExactText?]
         private var state: EntryFilter.State?
@@ -62,7 +62,7 @@ struct PurgeScope: Sendable {
     }
 }
 
-/// What a purge must know of an entry that is held.
+/// The fields of a held entry that a purge needs.
 struct HeldSummary {
     var kindCode: Int
     var expiryDate: Timestamp

@@ -1,16 +1,21 @@
 import Primitives
 
-/// Room on disk for the body: how much it needs, and how it comes by that.
+/// Room on disk for the body: the amount that it needs, and how the reservation gets it.
 extension Reservation {
-    /// Whether the entry will be pinned, as far as is known now.
+    /// Whether the entry will be pinned, as far as is known now. Without an explicit value, the pinning of the
+    /// current entry stays.
     func willBePinned() throws(DiskCacheError) -> Bool {
         if let pinned { return pinned }
         return try parts.reader.row(forKey: key.text)?.entry.pinned == true
     }
 
-    /// Makes sure that room is reserved for a body of that length, and for what usually follows `ahead` bytes.
+    /// Reserves room for a body of `length` bytes, beyond the room that is reserved already.
     ///
-    /// - Parameter isKnown: whether the body is known to become so long: it was announced, or is whole.
+    /// - Parameters:
+    ///   - ahead: the number of bytes received so far. As much again is reserved in advance, at most 1 MiB. 0: only the
+    ///     missing bytes are reserved.
+    ///   - isKnown: whether the body is known to have that length, because the length was announced or the body is
+    ///     complete.
     func reserve(
         forLength length: Int64, ahead: Int64, isKnown: Bool, _ body: IncomingBody
     ) throws(DiskCacheError) {
@@ -21,7 +26,7 @@ extension Reservation {
         let isFile = body.isFile || length > parts.inlineLimit
         let needed = EntryRow.cost(bodyLength: length, isFile: isFile, url: url) - promise.bytes
         guard needed > 0 else { return }
-        // In steps, so that a large body does not ask for each of its pieces.
+        // Reserves in larger steps, so that a large body does not reserve room for each of its pieces.
         let step = ahead == 0 ? needed : max(needed, min(ahead, 1 << 20))
         if step > needed, let more = promised(step, beside: promise, isKnown: isKnown) { return add(more) }
         while true {

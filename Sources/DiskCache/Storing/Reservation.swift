@@ -1,15 +1,15 @@
 import Primitives
 
-/// A body that is being received, and will become an entry: the one way by which anything gets into the cache.
+/// A body that is being received and will become an entry. Every entry enters the cache this way.
 ///
-/// Receive the bytes, then publish or abandon. A reservation that goes without either is abandoned. Room on disk is
-/// reserved as the bytes come, so a body that does not fit fails before it is complete.
+/// Receive the bytes, then publish or abandon. A reservation that is released without either is abandoned. Room on disk
+/// is reserved as the bytes arrive, so a body that does not fit fails before it is complete.
 ///
-/// Bytes come from one thread at a time; everything else may be called on any thread.
+/// Only one thread at a time may deliver bytes. All other methods may be called on any thread.
 public final class Reservation: Sendable {
     enum Phase: Sendable {
         case idle(IncomingBody)
-        /// Some thread is receiving.
+        /// A thread is delivering bytes.
         case receiving
         case ended
     }
@@ -17,26 +17,26 @@ public final class Reservation: Sendable {
     struct State: Sendable {
         var key: CacheKey
         var phase: Phase
-        /// What the byte budget has promised to this body.
+        /// The room that the byte budget has promised to this body.
         var promise = ByteBudget.Promise()
         var length: Int64 = 0
-        /// How many bytes were announced. What comes beyond them is of unknown length.
+        /// The number of bytes that were announced. Bytes beyond it are of unknown length.
         var announced: Int64 = 0
-        /// See ``Eviction/makeRoom(_:forUnknownLength:beside:upTo:)``; `nil` until room had to be made.
+        /// See ``Eviction/makeRoom(_:forUnknownLength:beside:upTo:)``. `nil` until room had to be made.
         var lastTurn: Int64?
 
-        /// Takes the promise out, to be released.
+        /// Takes the promise out of the state, so that the caller can release it.
         mutating func takePromise() -> ByteBudget.Promise {
             defer { promise = ByteBudget.Promise() }
             return promise
         }
     }
 
-    /// What has come so far, for those who read along.
+    /// The bytes received so far, for callers that read along.
     public let body: GrowingBody
     private let kind: Entry.Kind
     let url: String?
-    /// Whether the entry will be pinned; `nil`: as the one that it replaces.
+    /// Whether the entry will be pinned. `nil`: as the entry that it replaces.
     let pinned: Bool?
     private let flight: Int
     private let purged: PurgeMark
@@ -61,55 +61,57 @@ public final class Reservation: Sendable {
         abandon()
     }
 
-    /// The key of the entry to be.
+    /// The key of the future entry.
     public var key: CacheKey { state.withLock { $0.key } }
 
-    /// How many bytes have come.
+    /// The number of bytes received so far.
     public var receivedBytes: Int64 { state.withLock { $0.length } }
 
-    /// Whether a purge has matched meanwhile: what is published will answer who waits for it, and not be kept. Never so
-    /// of what a caller stores, which counts from when it is published. It stays as it is once the reservation has
-    /// ended.
+    /// Whether a purge has matched this reservation. If so, publishing answers the waiters but keeps no entry. It is
+    /// never true for a body that a caller stores, because such a body counts as new when it is published. The value
+    /// stays the same once the reservation has ended.
     public var isPurged: Bool { purged.isSet }
 
-    /// Its number among the flights of the cache with those parts; `nil` when it is another cache's.
+    /// The number of this reservation among the flights of the cache with those parts. `nil` when the reservation
+    /// belongs to another cache.
     func number(in parts: CacheParts) -> Int? { parts === self.parts ? flight : nil }
 
-    /// Says which variant of its URL a response is, before it is published; see
-    /// ``DiskCache/reserve(responseTo:tags:)``.
+    /// Decides the variant of a response before it is published; see ``DiskCache/reserve(responseTo:tags:)``.
     ///
     /// - Parameters:
-    ///   - key: of the entry to be.
-    ///   - tags: that the entry will have beside those that are known; see ``addTags(_:)``.
+    ///   - key: the key of the future entry.
+    ///   - tags: further tags of the entry; see ``addTags(_:)``.
     public func decide(_ key: CacheKey, tags: [String] = []) {
         state.withLock { $0.key = key }
         parts.flights.decide(key, tags: tags, of: flight)
     }
 
-    /// Adds tags to those that the entry will have. When one of them was purged since the reservation, so is this,
-    /// if it comes from an origin.
+    /// Adds tags to the future entry. If a purge since the reservation named one of them, and the body comes from an
+    /// origin, the reservation counts as purged.
     public func addTags(_ tags: [String]) {
         if !tags.isEmpty { parts.flights.add(tags, to: flight) }
     }
 
-    /// Says how many bytes will come: a body that does not fit fails before it is sent. Room is reserved as the bytes
-    /// come.
+    /// Announces the length, so that a body that does not fit fails before it is sent. Room is still reserved as the
+    /// bytes arrive.
     ///
-    /// Without this the length is unknown, and so is that of bytes beyond `length`: such a body gets free room and its
-    /// share, for which no entry goes that is read, and is refused when that is not enough (see ``ByteBudget``).
+    /// Without this call the length is unknown; so is the length of bytes beyond `length`. Such bytes get free room and
+    /// a share of the limit (see ``ByteBudget``). No entry that was read is evicted for them. They are refused when
+    /// that room is not enough.
     ///
     /// Throws ``DiskCacheError/entryTooLarge(limit:)``, ``DiskCacheError/noSpace`` and
     /// ``DiskCacheError/reservationEnded``.
     public func expect(length: Int64) throws(DiskCacheError) {
         try withBody { body throws(DiskCacheError) in
-            // Room is taken as bytes come: a length that was only announced must not drive anybody out.
+            // Only checks the length here. Room is reserved as bytes arrive, because an announced length alone must not
+            // evict entries.
             guard length <= parts.configuration.entryLimit else {
                 throw .entryTooLarge(limit: parts.configuration.entryLimit)
             }
             let budget = parts.budget
             let cost = EntryRow.cost(bodyLength: length, isFile: body.isFile || length > parts.inlineLimit, url: url)
             if !budget.couldHold(cost, asPinned: false) {
-                // The index is only asked for who would have room, were it pinned.
+                // Reads the index only when the body would have room if it were pinned.
                 guard budget.couldHold(cost, asPinned: true), try willBePinned() else { throw .noSpace }
             }
             try body.expect(length: length)
@@ -117,12 +119,13 @@ public final class Reservation: Sendable {
         }
     }
 
-    /// Takes the next bytes. It may wait while older entries make room, which is rare: the cache keeps some. So never
-    /// call it, nor ``publish(_:expectedLength:condition:completion:)``, from a completion of the cache.
+    /// Takes the next bytes. The call waits when older entries must make room first. That is rare, because the cache
+    /// keeps some room free. So never call it, or ``publish(_:expectedLength:condition:completion:)``, from a
+    /// completion of the cache.
     ///
     /// Throws ``DiskCacheError/entryTooLarge(limit:)``, ``DiskCacheError/noSpace``,
-    /// ``DiskCacheError/fileSystem(operation:path:errno:)`` and ``DiskCacheError/reservationEnded``. After an error
-    /// there is nothing left to do but to abandon.
+    /// ``DiskCacheError/fileSystem(operation:path:errno:)`` and ``DiskCacheError/reservationEnded``. After an error,
+    /// abandon the reservation.
     public func receive(_ bytes: UnsafeRawBufferPointer) throws(DiskCacheError) {
         try withBody { body throws(DiskCacheError) in
             let length = body.length + Int64(bytes.count)
@@ -137,19 +140,20 @@ public final class Reservation: Sendable {
         try bytes.withBytes { bytes throws(DiskCacheError) in try receive(bytes) }
     }
 
-    /// Publishes what came: makes it an entry, in place of the one of the same key.
+    /// Publishes the received body as an entry, which replaces the entry of the same key.
     ///
     /// - Parameters:
-    ///   - metadata: what is known of the body.
-    ///   - expectedLength: how many bytes were declared; `nil` when nobody did.
-    ///   - condition: sees the entry that would be replaced, at the instant of replacing it; when it returns `false`
-    ///     nothing is published. It must not wait.
-    ///   - completion: gets ``DiskCacheError/lengthMismatch(expected:received:)``,
-    ///     ``DiskCacheError/emptyBody``, ``DiskCacheError/emptyJSON``, ``DiskCacheError/invalidJSON``,
-    ///     ``DiskCacheError/notUTF8(_:)``, ``DiskCacheError/conditionFailed``, ``DiskCacheError/noSpace``,
+    ///   - metadata: the metadata of the body.
+    ///   - expectedLength: the declared length, in bytes. `nil` when no length was declared.
+    ///   - condition: gets the entry that would be replaced, at the instant of the replacement. When it returns
+    ///     `false`, the body is not published. It must not wait.
+    ///   - completion: gets the outcome once it is durable, or an error:
+    ///     ``DiskCacheError/lengthMismatch(expected:received:)``, ``DiskCacheError/emptyBody``,
+    ///     ``DiskCacheError/emptyJSON``, ``DiskCacheError/invalidJSON``, ``DiskCacheError/notUTF8(_:)``,
+    ///     ``DiskCacheError/conditionFailed``, ``DiskCacheError/noSpace``,
     ///     ``DiskCacheError/fileSystem(operation:path:errno:)``, ``DiskCacheError/index(code:message:)``,
-    ///     ``DiskCacheError/reservationEnded`` or ``DiskCacheError/closed``; or how it ended, once that is durable. It
-    ///     runs on the writer's thread, or on the caller's, and must not wait.
+    ///     ``DiskCacheError/reservationEnded`` or ``DiskCacheError/closed``. It runs on the writer's thread, or on the
+    ///     caller's, and must not wait.
     public func publish(
         _ metadata: EntryMetadata, expectedLength: Int64? = nil, condition: (@Sendable (Entry?) -> Bool)? = nil,
         completion: @escaping @Sendable (Result<PublishOutcome, DiskCacheError>) -> Void
@@ -167,7 +171,7 @@ public final class Reservation: Sendable {
         submit(
             bodyBytes: body.indexBytes, { context in try store.run(context) },
             completion: { result in
-                // Unless it was published, the file is still where it was received.
+                // The file of a body that was not published is still in `incoming/`.
                 body.removePart()
                 completion(result.flatMap { outcome in outcome.map { .success($0) } ?? .failure(.noSpace) })
             })
@@ -184,14 +188,16 @@ public final class Reservation: Sendable {
         }.get()
     }
 
-    /// Refreshes an entry instead of replacing it: the origin said that its body has not changed (RFC 9111 §4.3.4).
+    /// Refreshes an entry instead of replacing it, because the origin said that its body has not changed (RFC 9111
+    /// §4.3.4).
     ///
     /// - Parameters:
-    ///   - entry: whose body was confirmed.
-    ///   - refresh: what changes.
-    ///   - completion: gets ``DiskCacheError/versionChanged`` when the entry is gone or has another body by now, and
-    ///     otherwise what ``publish(_:expectedLength:condition:completion:)`` says; ``PublishOutcome/notKept(_:body:)``
-    ///     comes without a body. It runs on the writer's thread, or on the caller's, and must not wait.
+    ///   - entry: the entry whose body the origin confirmed.
+    ///   - refresh: the changes of the entry.
+    ///   - completion: gets ``DiskCacheError/versionChanged`` when the entry is gone or has another body by now.
+    ///     Otherwise it gets the results of ``publish(_:expectedLength:condition:completion:)``;
+    ///     ``PublishOutcome/notKept(_:body:)`` comes without a body. It runs on the writer's thread, or on the
+    ///     caller's, and must not wait.
     public func publishUnchanged(
         _ entry: Entry, _ refresh: EntryRefresh,
         completion: @escaping @Sendable (Result<PublishOutcome, DiskCacheError>) -> Void
@@ -212,13 +218,13 @@ public final class Reservation: Sendable {
         }.get()
     }
 
-    /// Forgets what came, and gives its room back. Does nothing once it was published or abandoned.
+    /// Discards the received bytes, and gives their room back. Does nothing after a publish or an abandon.
     public func abandon() {
         let (body, promise, ends) = state.withLock { state -> (IncomingBody?, ByteBudget.Promise, Bool) in
             switch state.phase {
             case .ended: return (nil, ByteBudget.Promise(), false)
             case .receiving:
-                // The thread that receives finds out when it is done, and discards the body.
+                // The receiving thread sees this phase when it finishes, and discards the body.
                 state.phase = .ended
                 return (nil, ByteBudget.Promise(), true)
             case .idle(let body):
@@ -233,7 +239,7 @@ public final class Reservation: Sendable {
 
     // MARK: - Steps
 
-    /// Hands the body to `use` for this thread alone; not under the lock, for `use` may wait.
+    /// Hands the body to `use` for this thread alone. The lock is not held meanwhile, because `use` may wait.
     private func withBody(
         _ use: (IncomingBody) throws(DiskCacheError) -> Void
     ) throws(DiskCacheError) {
@@ -267,7 +273,7 @@ public final class Reservation: Sendable {
         parts.budget.release(promise)
     }
 
-    /// Checks the length and the content, reserves what is missing to the exact cost, and closes the body.
+    /// Checks the length and the content, reserves the rest of the exact cost, and closes the body.
     private func seal(expectedLength: Int64?) throws(DiskCacheError) -> SealedBody {
         var sealed: SealedBody?
         try withBody { body throws(DiskCacheError) in
@@ -279,7 +285,8 @@ public final class Reservation: Sendable {
             sealed = try body.seal()
         }
         guard let sealed, take() != nil else {
-            // Abandoned in between: what was sealed has no other owner any more.
+            // The reservation was abandoned in between. The sealed body has no other owner, so its file is removed
+            // here.
             sealed?.removePart()
             throw .reservationEnded
         }

@@ -5,23 +5,25 @@ struct StoreOperation: Sendable {
     var key: CacheKey
     var kind: Entry.Kind
     var url: String?
-    /// The number of the reservation.
+    /// The number of the flight of the reservation.
     var flight: Int
     var body: SealedBody
     var metadata: EntryMetadata
     var condition: (@Sendable (Entry?) -> Bool)?
 
-    /// `nil`, and nothing has changed, when what is pinned leaves no room for it to stay.
+    /// Publishes the body. Returns `nil`, without any change, when the pinned entries leave no room for it.
     func run(_ context: WriteContext) throws -> PublishOutcome? {
         guard let flight = context.parts.flights.flight(flight) else { throw DiskCacheError.reservationEnded }
-        // Mostly it is the first response to its URL: then there is nothing that it replaces, or has to make room.
+        // Most responses are the first of their URL. Such a response replaces no entry, and no variant makes room for
+        // it.
         let isFirst = try key.form == .response && !context.index.hasVariants(ofMD5: key.md5Hex)
         let old = try isFirst ? nil : context.index.row(forKey: key.text)
         if let condition, !condition(old?.entry) { throw DiskCacheError.conditionFailed }
         let isPurged = flight.purged.isSet
         guard isPurged || keepsRoom(leastCost, replacing: old, context) else { return nil }
         if try isPurged || !(isFirst || hasRoom(replacing: old?.entry, context)) {
-            // What a purge of its key left behind is none of this entry's: it is as if there had never been one.
+            // An entry that is not kept takes over no tags and no pinning from the entry under its key, as if there
+            // were none.
             let entry = entry(version: 0, path: nil, tags: flight.tags, replacing: nil, context)
             return .notKept(entry, body: body.stored)
         }
@@ -41,7 +43,7 @@ struct StoreOperation: Sendable {
         if let slot = old?.slot { context.free(slot) }
 
         let cost = EntryRow.cost(of: entry, in: slot)
-        // Its texts may be what is too much.
+        // The cost now includes the texts, so it may exceed the room.
         guard keepsRoom(cost, replacing: old, context) else { throw DiskCacheError.noSpace }
         if let old { context.totals.remove(old) }
         let place = context.eviction.place(
@@ -56,21 +58,21 @@ struct StoreOperation: Sendable {
         return .stored(entry)
     }
 
-    /// Whether it may stay when it takes so much: see ``Eviction/canKeep(_:replacing:_:)``.
+    /// Whether an entry of this cost may stay; see ``Eviction/canKeep(_:replacing:_:)``. A pinned entry always may.
     private func keepsRoom(_ cost: Int64, replacing old: EntryRow?, _ context: WriteContext) -> Bool {
         isPinned(replacing: old?.entry) || context.eviction.canKeep(cost, replacing: old, context)
     }
 
     private func isPinned(replacing old: Entry?) -> Bool { metadata.pinned ?? old?.pinned ?? false }
 
-    /// What the entry takes beside its texts.
+    /// The cost of the entry without its texts, in bytes.
     private var leastCost: Int64 {
         var isFile = false
         if case .file = body.content { isFile = true }
         return EntryRow.cost(bodyLength: body.length, isFile: isFile, url: url)
     }
 
-    /// Makes room among the responses to the same URL, when it is one; whether there is any.
+    /// Makes room among the responses to the same URL. Returns whether there is room; always `true` for other kinds.
     private func hasRoom(replacing old: Entry?, _ context: WriteContext) throws -> Bool {
         guard key.form == .response else { return true }
         let length = metadata.fields?.utf8.count ?? 0
@@ -99,11 +101,11 @@ struct StoreOperation: Sendable {
     }
 }
 
-/// Makes an entry fresh again whose body the origin has confirmed. Runs on the writer's thread, inside a transaction.
+/// Makes an entry fresh again after the origin confirmed its body. Runs on the writer's thread, inside a transaction.
 struct RefreshOperation: Sendable {
     /// The entry whose body was confirmed.
     var entry: Entry
-    /// The number of the reservation.
+    /// The number of the flight of the reservation.
     var flight: Int
     var refresh: EntryRefresh
 

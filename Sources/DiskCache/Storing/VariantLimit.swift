@@ -2,24 +2,24 @@ import GRDB
 import Primitives
 
 extension Entry {
-    /// How many responses to one URL are kept.
+    /// The most responses to a URL that the cache keeps.
     ///
-    /// Whoever looks for one looks at all of them, and so at no more than this: one beyond would never be found.
+    /// A look-up reads at most so many responses of a URL, so it would never find a further response.
     public static let variantLimit = 256
 
-    /// How many bytes the ``fields`` of all responses to one URL may have together; those of a single one may have
-    /// more.
+    /// The most bytes that the ``fields`` of all responses to a URL may have together. The fields of a single response
+    /// may have more.
     ///
-    /// Whoever looks for a response reads them all.
+    /// A look-up reads the fields of all responses of a URL.
     public static let variantFieldsLimit = 512 << 10
 
-    /// How many bytes ``fields`` has.
+    /// The length of ``fields``, in bytes.
     var fieldsLength: Int { fields?.utf8.count ?? 0 }
 }
 
 extension WriteContext {
-    /// Makes room for one more response to the URL of `key`: when there are as many as may be, the one that was stored
-    /// or confirmed longest ago goes. `false` when all of them are pinned.
+    /// Makes room for another response to the URL of `key`. At the limit, the response that was stored or confirmed
+    /// longest ago is evicted. Returns `false` when all responses are pinned.
     func makeRoomForVariant(of key: CacheKey) throws -> Bool {
         guard try index.hasFullVariants(ofMD5: key.md5Hex) else { return true }
         let excess = try index.variantCount(ofMD5: key.md5Hex) - (Entry.variantLimit - 1)
@@ -28,13 +28,14 @@ extension WriteContext {
         return !oldest.isEmpty
     }
 
-    /// Makes room for the fields of one more response to the URL of `key`: as long as those of all have too many bytes
-    /// together, the one goes that was stored or confirmed longest ago. `false` when those that are pinned leave no
-    /// room; then none goes.
+    /// Makes room for the fields of another response to the URL of `key`. While all fields together have too many
+    /// bytes, the response that was stored or confirmed longest ago is evicted. Returns `false`, and evicts no
+    /// response, when the pinned responses leave no room.
     ///
     /// - Parameters:
-    ///   - length: how many bytes the fields will have.
-    ///   - old: the entry of that key; one that is held already stays, however little room there is.
+    ///   - length: the length of the new fields, in bytes.
+    ///   - old: the current entry of `key`. An entry that exists already stays, however little room there is: then the
+    ///     result is always `true`.
     func makeRoomForFields(of key: CacheKey, length: Int, replacing old: Entry?) throws -> Bool {
         let oldLength = old?.fieldsLength ?? 0
         let limit = Entry.variantFieldsLimit - length
@@ -48,7 +49,7 @@ extension WriteContext {
             held -= other.length
             oldest.append(other.id)
         }
-        // One that is alone may have as many as it likes.
+        // The fields of a single response may have any length.
         let hasRoom = held <= limit || oldest.count == others.count
         guard hasRoom || old != nil else { return false }
         for id in oldest {
@@ -59,7 +60,8 @@ extension WriteContext {
 }
 
 extension IndexWriter {
-    /// Whether there may be a response whose key begins with that MD5; a caller's key that begins alike counts, too.
+    /// Whether there may be a response whose key begins with that MD5. A caller's own key with the same beginning
+    /// counts, too.
     func hasVariants(ofMD5 md5: String) throws -> Bool {
         var statement = try statements.variant
         let (first, last) = ResponseKeys.bounds(ofMD5: md5)
@@ -68,7 +70,8 @@ extension IndexWriter {
         return try statement.hasRow()
     }
 
-    /// Whether there are as many responses whose keys begin with that MD5 as may be: nearly always a look at one place.
+    /// Whether the number of responses with that MD5 has reached the limit. The query nearly always looks at a single
+    /// place.
     fileprivate func hasFullVariants(ofMD5 md5: String) throws -> Bool {
         var statement = try statements.fullVariants
         let (first, last) = ResponseKeys.bounds(ofMD5: md5)
@@ -77,7 +80,7 @@ extension IndexWriter {
         return try statement.hasRow()
     }
 
-    /// Whether the fields of the responses whose keys begin with that MD5 have more bytes than `limit` together.
+    /// Whether the fields of all responses with that MD5 together have more than `limit` bytes.
     fileprivate func hasFields(ofMD5 md5: String, longerThan limit: Int) throws -> Bool {
         var statement = try statements.longFields
         let (first, last) = ResponseKeys.bounds(ofMD5: md5)
@@ -87,8 +90,8 @@ extension IndexWriter {
         return try statement.hasRow()
     }
 
-    /// The responses whose keys begin with that MD5, but for that of `key`: those first that were stored or confirmed
-    /// longest ago.
+    /// The responses with that MD5, except the response of `key`. The response that was stored or confirmed longest ago
+    /// comes first.
     fileprivate func variantFields(
         ofMD5 md5: String, but key: String
     ) throws -> [(id: Int64, isPinned: Bool, length: Int)] {
@@ -104,13 +107,13 @@ extension IndexWriter {
         ORDER BY max(created, coalesce(downloadEnd, 0)), version
         """
 
-    /// How many responses there are whose keys begin with that MD5.
+    /// The number of responses with that MD5.
     fileprivate func variantCount(ofMD5 md5: String) throws -> Int {
         let (first, last) = ResponseKeys.bounds(ofMD5: md5)
         return try db.cachedStatement(sql: Self.variantCountStatement).first([first, last]) { $0[0] } ?? 0
     }
 
-    /// Those of them that are not pinned and were stored or confirmed longest ago, at most `limit`.
+    /// The unpinned responses with that MD5 that were stored or confirmed longest ago, at most `limit`.
     fileprivate func oldestVariants(ofMD5 md5: String, limit: Int) throws -> [EntryRow] {
         try rows(Self.oldestVariants(ofMD5: md5, limit: limit), limit: limit)
     }
@@ -121,7 +124,7 @@ extension IndexWriter {
     static func oldestVariants(ofMD5 md5: String, limit: Int) -> EntryQuery {
         var query = EntryQuery(.all, now: Timestamp(milliseconds: 0))
         let (first, last) = ResponseKeys.bounds(ofMD5: md5)
-        // By number first, so that no whole rows are sorted.
+        // Selects by id first, so that SQLite sorts no whole rows.
         query.restrict(
             """
             entries.id IN (SELECT id FROM entries WHERE \(ResponseKeys.condition()) AND +pinned = 0 \
