@@ -1,11 +1,11 @@
 import CMicroHTTPD
 import Foundation
 
-// How requests come to libmicrohttpd: past Connection.read(into:by:), because what libmicrohttpd shows of a request
-// afterwards hides some of its bytes.
+// libmicrohttpd receives requests through `Connection.read(into:by:)`, because the parts of a request that
+// libmicrohttpd shows afterwards hide some of its bytes.
 
-/// The process's `recv`, in front of the C library's, because that is what libmicrohttpd reads sockets with. For
-/// everybody else, and for what GnuTLS reads for it, it does what the C library's does.
+/// The process's `recv`, in front of the C library's, because libmicrohttpd reads sockets with `recv`. For other
+/// callers, and for the encrypted bytes that GnuTLS reads on behalf of libmicrohttpd, it behaves like the C library's.
 @c(recv) @usableFromInline
 func receiveFromSocket(
     _ descriptor: Int32, _ target: UnsafeMutableRawPointer?, _ count: Int, _ flags: Int32
@@ -23,7 +23,8 @@ func receiveFromSocket(
     }
 }
 
-/// The process's `gnutls_record_recv`, in front of GnuTLS's: what `recv` is for a connection with TLS.
+/// The process's `gnutls_record_recv`, in front of GnuTLS's. It does for connections with TLS the same as `recv` for
+/// plain connections.
 @c(gnutls_record_recv) @usableFromInline
 func receiveFromSession(_ session: OpaquePointer?, _ target: UnsafeMutableRawPointer?, _ count: Int) -> Int {
     guard let receive = gnutlsReceive else { return Int(GNUTLS_E_INTERNAL_ERROR) }
@@ -35,11 +36,11 @@ func receiveFromSession(_ session: OpaquePointer?, _ target: UnsafeMutableRawPoi
     }
 }
 
-/// GnuTLS's own.
+/// GnuTLS's own `gnutls_record_recv`.
 private let gnutlsReceive = cmhd_tls_receive()
 
 extension ServingThread {
-    /// Whether a library that looks for `recv` and `gnutls_record_recv` finds those of this file.
+    /// Whether a library that looks up `recv` and `gnutls_record_recv` finds the functions of this file.
     static var receivesInFront: Bool {
         let socket: @convention(c) (Int32, UnsafeMutableRawPointer?, Int, Int32) -> Int = receiveFromSocket
         let session: @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?, Int) -> Int = receiveFromSession

@@ -2,19 +2,19 @@ import CMicroHTTPD
 import Foundation
 import Primitives
 
-/// One of libmicrohttpd's threads that serve connections: how it waits for the next round. A round is what the kernel
-/// tells of at a time, and everything that is done for it.
+/// The state of a libmicrohttpd thread that serves connections, and the way in which it waits for its next round. A
+/// round is a list of events from the kernel, and all work that the events cause.
 ///
-/// Invariant: only the thread itself uses it, and the connections that it serves, on it.
+/// Invariant: only the thread itself uses the object, and the connections that it serves use it on that thread.
 final class ServingThread {
     private var turn = Turn()
-    /// The epoll descriptor of which the kernel has just told as much as there was room for; -1 is none.
+    /// The epoll descriptor whose last list of events was full; -1 if none was.
     private var full: Int32 = -1
-    /// See ``lookAgain(at:)``.
+    /// The connections to report as hung up in the next round; see ``lookAgain(at:)``.
     private var unfinished: Set<OpaquePointer> = []
-    /// By the numbers of their sockets, the connections that it serves. They are kept alive elsewhere.
+    /// The connections of this thread, indexed by their sockets' descriptors. ``ConnectionRegistry`` keeps them alive.
     private var connections = UnsafeMutableBufferPointer<Unmanaged<Connection>?>(start: nil, count: 0)
-    /// Gives the processor to whoever waits for one.
+    /// Offers the processor to other threads that are ready to run.
     private let yield: () -> Void
 
     init(yield: @escaping () -> Void = { sched_yield() }) {
@@ -25,26 +25,27 @@ final class ServingThread {
         connections.deallocate()
     }
 
-    /// It has given an answer that was at hand.
+    /// Records that the thread has given an answer that was at hand.
     func noteAnswer() { turn.hasAnswered = true }
 
-    /// To be called when libmicrohttpd is about to end a connection: at its next wait it is told that the client has
-    /// hung up, unless it has closed the socket by then.
+    /// Reports a connection as hung up to libmicrohttpd in the next round, unless libmicrohttpd has closed its socket
+    /// by then. Called when libmicrohttpd is about to end the connection.
     ///
-    /// Where the body's reader ends the connection, 0.9.75 only marks it as closed, and closes the socket when
-    /// something happens to that. Nothing does, whatever the client does, when the connection has been suspended and
-    /// has not had to wait for its socket since: then that is not in the epoll, and would hold its place until the
-    /// inactivity limit.
+    /// When the body's reader ends a connection, 0.9.75 only marks it as closed. It closes the socket at the next event
+    /// of that connection. No action of the client causes such an event if the connection was suspended and has not
+    /// waited for its socket since: then the socket is not in the epoll set, and the connection would keep its place
+    /// until the inactivity limit.
     func lookAgain(at connection: OpaquePointer) { unfinished.insert(connection) }
 
-    /// It serves a connection from now on, until ``noteClose(of:descriptor:)``.
+    /// Adds a connection to the connections of this thread, until ``noteClose(of:descriptor:)``.
     func noteStart(of connection: Connection) {
         let index = Int(connection.descriptor)
         if index >= connections.count { growConnections(to: index + 64) }
         connections[index] = .passUnretained(connection)
     }
 
-    /// An array in its place would be checked for exclusive access at each read.
+    /// Grows the table. The table is no Swift array, because each read of an array would be checked for exclusive
+    /// access.
     private func growConnections(to count: Int) {
         let grown = UnsafeMutableBufferPointer<Unmanaged<Connection>?>.allocate(capacity: count)
         let rest = grown[grown.initialize(fromContentsOf: connections)...]
@@ -53,29 +54,27 @@ final class ServingThread {
         connections = grown
     }
 
-    /// libmicrohttpd closes that connection's socket.
+    /// Removes a connection whose socket libmicrohttpd is about to close.
     func noteClose(of connection: OpaquePointer, descriptor: Int32) {
         unfinished.remove(connection)
         if connections.indices.contains(Int(descriptor)) { connections[Int(descriptor)] = nil }
     }
 
-    /// The connection with that socket; `nil` when this thread does not serve it.
+    /// The connection with that socket; `nil` if this thread does not serve it.
     func connection(of descriptor: Int32) -> Unmanaged<Connection>? {
         let index = Int(descriptor)
         return connections.indices.contains(index) ? connections[index] : nil
     }
 
-    /// What `epoll_wait` does, with three differences.
+    /// Waits for events like `epoll_wait`, with three differences:
     ///
-    /// Connections to ``lookAgain(at:)`` come first, as hung up: that is the only event by which libmicrohttpd looks at
-    /// one that it has marked as closed.
-    ///
-    /// Where the kernel has told of as much as there was room for, it is asked for more without waiting.
-    /// `MHD_epoll` of 0.9.75 has room for 128 events and asks until it is told of fewer before it serves anybody, but
-    /// each time with the time-out that it begins with: when exactly 128, or 256 …, of a thread's connections have
-    /// something at once, all of them would stand until something else happens to the thread, or their time is up.
-    ///
-    /// And a thread whose ``Turn`` is over offers its processor first.
+    /// - Connections passed to ``lookAgain(at:)`` come first, as hung up. A hang-up is the only event at which
+    ///   libmicrohttpd looks at a connection that it has marked as closed.
+    /// - After a full list of events the kernel is asked for more without waiting. `MHD_epoll` of 0.9.75 has room for
+    ///   128 events and asks until a list is not full before it serves any connection, but it uses its first time-out
+    ///   each time. If exactly 128, 256, … of a thread's connections have events at once, all of them would wait for
+    ///   another event on the thread, or for their deadlines.
+    /// - A thread whose ``Turn`` is over offers its processor first.
     func wait(
         _ epoll: Int32, _ events: UnsafeMutablePointer<epoll_event>?, room: Int32, timeout: Int32
     ) -> Int32 {
@@ -107,7 +106,7 @@ final class ServingThread {
     }
 }
 
-// MARK: Which thread is one
+// MARK: Looking up the calling thread
 
 extension ServingThread {
     private static let key: pthread_key_t = {
@@ -117,12 +116,13 @@ extension ServingThread {
         return key
     }()
 
-    /// The calling thread's; `nil` where it does not serve connections.
+    /// The object of the calling thread; `nil` if the calling thread does not serve connections.
     static var current: ServingThread? {
         pthread_getspecific(key).map { Unmanaged.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// The calling thread's, which serves connections from now on if it did not yet.
+    /// The object of the calling thread, created if there is none. From then on the thread counts as serving
+    /// connections.
     static func ofCaller() -> ServingThread {
         if let current { return current }
         let thread = ServingThread()
@@ -131,10 +131,10 @@ extension ServingThread {
     }
 }
 
-// MARK: How libmicrohttpd comes here
+// MARK: Entry point for libmicrohttpd
 
-/// The process's `epoll_wait`, in front of the C library's, because that is what libmicrohttpd calls between two
-/// rounds. For threads that do not serve connections it does what the C library's does.
+/// The process's `epoll_wait`, in front of the C library's, because libmicrohttpd calls `epoll_wait` between two
+/// rounds. For threads that do not serve connections it behaves like the C library's.
 @c(epoll_wait) @usableFromInline
 func waitForEvents(
     _ epoll: Int32, _ events: UnsafeMutablePointer<epoll_event>?, _ room: Int32, _ timeout: Int32
@@ -144,9 +144,9 @@ func waitForEvents(
 }
 
 extension ServingThread {
-    /// Whether a library that looks for `epoll_wait`, `recv` and `gnutls_record_recv` finds the functions of this
-    /// module: not where the executable does not export them, or where this module is in a library that was loaded
-    /// after those that have them, too.
+    /// Whether a library that looks up `epoll_wait`, `recv` and `gnutls_record_recv` finds the functions of this
+    /// module. It does not if the executable fails to export them, or if this module is in a library that was loaded
+    /// after the libraries that define the originals.
     static var isInFront: Bool {
         let wait: @convention(c) (Int32, UnsafeMutablePointer<epoll_event>?, Int32, Int32) -> Int32 = waitForEvents
         return dlsym(nil, "epoll_wait") == unsafeBitCast(wait, to: UnsafeMutableRawPointer.self) && receivesInFront

@@ -2,31 +2,30 @@ import CMicroHTTPD
 import Foundation
 import Primitives
 
-/// The threads that serve connections: as many daemons of libmicrohttpd's as there are threads, each with one.
+/// The threads that serve connections. Each thread has a libmicrohttpd daemon of its own.
 ///
-/// One daemon could have them all, but `MHD_add_connection` of 0.9.75 then gives a connection to the thread whose index
-/// is the number of its descriptor modulo their count. A new descriptor has the lowest number that is free, so what
-/// else the process has open would decide: where a file, or a connection to an origin, was opened between every two
-/// clients, all of them would come to one thread, and the others have nothing to do. With a daemon each it is decided
-/// here: see ``ThreadLoads``.
+/// A single daemon could run all threads, but `MHD_add_connection` of 0.9.75 then assigns a connection to the thread
+/// with the index "descriptor modulo thread count". A new descriptor has the lowest free number, so other descriptors
+/// of the process would decide: if the process opens a file or a connection to an origin between every two clients, all
+/// clients come to the same thread and the other threads idle. With a daemon per thread, ``ThreadLoads`` decides.
 ///
-/// `@unchecked Sendable` is safe: nothing in it changes until ``stop()``, which is called once and after the last
-/// ``add(_:_:_:)``, and libmicrohttpd's functions may be called from any thread.
+/// `@unchecked Sendable` is safe because no member changes until ``stop()``, which is called once, after the last
+/// ``add(_:_:_:)``, and because libmicrohttpd's functions may be called from any thread.
 final class ServingThreads: @unchecked Sendable {
     private let core: DaemonCore
     private var members: [Member] = []
 
-    /// One of them: the library's handle, and what that needs for as long as it lives.
+    /// A thread: the library's handle, and the objects that the library uses for as long as the handle lives.
     private struct Member {
         let daemon: OpaquePointer
         let options: UnsafeMutablePointer<cmhd_options>
         let context: Context
     }
 
-    /// What libmicrohttpd's callbacks get.
+    /// The context pointer of libmicrohttpd's callbacks.
     final class Context: Sendable {
         let core: DaemonCore
-        /// Which of the threads it is, from 0.
+        /// The index of the thread, from 0.
         let index: Int
 
         init(core: DaemonCore, index: Int) {
@@ -35,10 +34,10 @@ final class ServingThreads: @unchecked Sendable {
         }
     }
 
-    /// Starts them all. Throws ``DaemonError``, with the library's last line as its reason, when one does not start;
-    /// those that did have ended then.
+    /// Starts all threads. Throws ``DaemonError``, with the library's last log line as its reason, if a thread does not
+    /// start; the threads started before it have ended then.
     ///
-    /// - Parameter start: starts one; the library's own function unless told.
+    /// - Parameter start: starts a daemon; the library's own function by default.
     init(
         core: DaemonCore, lastLine: () -> String,
         start: (UnsafeMutablePointer<cmhd_options>) -> OpaquePointer? = { cmhd_start($0) }
@@ -68,7 +67,8 @@ final class ServingThreads: @unchecked Sendable {
             connection: noteConnection, log: receiveLog)
     }
 
-    /// Gives a connection that was accepted to one of them. False: the library refused it, and has closed its socket.
+    /// Hands an accepted connection to a thread. Returns false if the library refused the connection, in which case the
+    /// library has closed its socket.
     func add(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) -> Bool {
         let index = core.threadLoads.join()
         if cmhd_add_connection(members[index].daemon, descriptor, address, length) { return true }
@@ -76,7 +76,7 @@ final class ServingThreads: @unchecked Sendable {
         return false
     }
 
-    /// Ends them, and every connection. libmicrohttpd aborts the process when one is suspended.
+    /// Ends all threads and connections. libmicrohttpd aborts the process if a connection is suspended.
     func stop() {
         for member in members {
             MHD_stop_daemon(member.daemon)

@@ -1,34 +1,34 @@
 import Primitives
 
-/// How many connections each thread that serves some has, and to which one the next comes.
+/// The number of connections of each serving thread, and the choice of the thread for the next connection.
 ///
-/// The threads have their turn, one after the other, but for those that have more connections than the one with the
-/// fewest, and that by more than an eighth. Strictly the one with the fewest would have all of a burst after many idle
-/// ones of it had left.
+/// The threads take turns. A thread is skipped if it has over an eighth more connections than the thread with the
+/// fewest. Always choosing the thread with the fewest would give it a whole burst after many of its idle connections
+/// had left.
 ///
-/// Invariant: the lock guards who has how many. A connection counts from before its thread has it until its socket is
-/// about to be closed, or libmicrohttpd has refused it.
+/// Invariant: the lock guards the counts. A connection counts from before its thread has it until its socket is about
+/// to be closed, or until libmicrohttpd has refused it.
 final class ThreadLoads: Sendable {
     private struct Loads {
         var counts: [Int]
-        /// Whose turn it was.
+        /// The index of the thread that got the last connection.
         var last: Int
     }
 
     private let loads: Locked<Loads>
-    /// How many threads there are.
+    /// The number of threads.
     let threadCount: Int
 
-    /// - Parameter threads: how many there are; 1 at least.
+    /// - Parameter threads: the number of threads; at least 1.
     init(threads: Int) {
         threadCount = threads
         loads = Locked(Loads(counts: Array(repeating: 0, count: threads), last: threads - 1))
     }
 
-    /// How many connections each thread has.
+    /// The number of connections of each thread.
     var connectionCounts: [Int] { loads.withLock { $0.counts } }
 
-    /// Counts a connection, and says whose it is: the index of a thread.
+    /// Counts a new connection, and returns the index of the thread that gets it.
     func join() -> Int {
         loads.withLock { loads in
             let fewest = loads.counts.min() ?? 0
@@ -40,7 +40,7 @@ final class ThreadLoads: Sendable {
         }
     }
 
-    /// Takes ``join()`` back, given what it returned.
+    /// Takes back the ``join()`` that returned `thread`.
     func leave(_ thread: Int) {
         loads.withLock { $0.counts[thread] -= 1 }
     }
