@@ -3,13 +3,17 @@ import Foundation
 
 /// Accepts connections on a thread of its own and hands them to libmicrohttpd's threads.
 ///
-/// libmicrohttpd could listen by itself, but three things in 0.9.75 forbid it. `MHD_quiesce_daemon`, the only way to
-/// stop listening before stopping, races with the threads of a daemon over one epoll registration and aborts the
-/// process when it loses. A thread that finds the library's own connection limit reached keeps a mutex for ever; so the
-/// limit is kept here. And a connection would come to the thread whose `accept` is first.
+/// libmicrohttpd could listen by itself, but three properties of 0.9.75 forbid it:
 ///
-/// Beyond the limit clients are accepted, answered and closed, so that they know, and so does a probe; their sockets
-/// linger, in a reserve. Only when that is full nothing is accepted, and clients wait in the kernel's queue.
+/// - `MHD_quiesce_daemon`, the only way to stop listening before stopping, races with the threads of a daemon over an
+///   epoll registration, and aborts the process when it loses.
+/// - A thread that finds the library's own connection limit reached keeps a mutex for ever. So the limit is enforced
+///   here.
+/// - A connection would go to the thread that calls `accept` first.
+///
+/// Clients beyond the limit are accepted, answered and closed, so that they, and health probes, learn the reason. Their
+/// sockets linger, in a reserve. Only when the reserve is full, too, the acceptor accepts no connection, and clients
+/// wait in the kernel's queue.
 final class Acceptor: Sendable {
     private let socket: ListeningSocket
     private let core: DaemonCore
@@ -30,8 +34,8 @@ final class Acceptor: Sendable {
         wake.raise()
     }
 
-    /// Accepts until ``stop()``, and then whatever the kernel has completed by then, so that no client that connected
-    /// in time is reset.
+    /// Accepts until ``stop()``. Then accepts the connections that the kernel has completed by that time, so that no
+    /// client that connected in time is reset.
     func run() {
         while true {
             let isPaused = !canAccept
@@ -39,7 +43,7 @@ final class Acceptor: Sendable {
                 pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: isPaused ? -1 : socket.descriptor, events: Int16(POLLIN), revents: 0),
             ]
-            // There is no event to wait for: look again soon.
+            // A freed place causes no event, so the loop checks again soon.
             _ = poll(&polled, 2, isPaused ? 20 : -1)
             let isStopping = polled[0].revents != 0
             if isStopping || polled[1].revents != 0 { acceptAll() }
@@ -47,7 +51,7 @@ final class Acceptor: Sendable {
         }
     }
 
-    /// Whether there is room for one more, or room to refuse it.
+    /// Whether there is room to serve, or at least to refuse, another connection.
     private var canAccept: Bool { !isFull || core.lingering.hasRoom }
 
     private var isFull: Bool { core.registry.servedCount >= limit }
@@ -68,7 +72,7 @@ final class Acceptor: Sendable {
                     return true
                 case EMFILE, ENFILE, ENOBUFS, ENOMEM:
                     core.configuration.log("accept: \(String(cString: strerror(errno)))")
-                    // The socket stays readable: without a pause this would spin until a descriptor is free.
+                    // The socket stays readable: without a pause the loop would spin until a descriptor is free.
                     var stop = pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0)
                     _ = poll(&stop, 1, 20)
                     return false
@@ -92,7 +96,7 @@ final class Acceptor: Sendable {
         core.registry.expectOneLess()
     }
 
-    /// Answers a client that there is no connection for, and lets it read that.
+    /// Sends a client the reason why it gets no connection, and keeps its socket open for long enough to read it.
     private func refuse(_ descriptor: Int32, _ reason: ConnectionRefusal) {
         core.configuration.refused(reason)
         let answer =

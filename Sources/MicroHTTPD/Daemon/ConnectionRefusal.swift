@@ -1,7 +1,7 @@
-/// Why a connection was accepted only to be told that it is one too many.
+/// The limit because of which a connection was accepted only to be refused.
 public enum ConnectionRefusal: String, Sendable, CaseIterable {
     /// There are ``Daemon/Configuration/connectionLimit`` connections already.
     case limit
-    /// Its address has ``Daemon/Configuration/connectionLimitPerAddress`` connections already.
+    /// The client's address has ``Daemon/Configuration/connectionLimitPerAddress`` connections already.
     case address
 }

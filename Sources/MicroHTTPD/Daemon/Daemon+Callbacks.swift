@@ -1,23 +1,26 @@
 import CMicroHTTPD
 
-// What libmicrohttpd calls, on its own threads. A connection's calls all come on one and the same thread.
+// The callbacks of libmicrohttpd. It calls them on its own threads, all callbacks of a connection on the same thread.
 //
 // `context` is the thread's ServingThreads.Context, which lives until after MHD_stop_daemon. The socket context of a
-// connection is its Connection object, retained from NOTIFY_STARTED to NOTIFY_CLOSED; the request context is the same
+// connection is its Connection object, retained from NOTIFY_STARTED to NOTIFY_CLOSED. The request context is the same
 // object, not retained.
 
-/// The request line is complete: libmicrohttpd is about to cut the target up in place, so it is copied now.
+/// Called when the request line is complete. Copies the target now, because libmicrohttpd is about to cut it up in
+/// place.
 func receiveTarget(
     _ context: UnsafeMutableRawPointer?, _ target: UnsafePointer<CChar>?, _ handle: OpaquePointer?
 ) -> UnsafeMutableRawPointer? {
     guard let pointer = cmhd_socket_context(handle) else { return nil }
-    // Const in the signature only: it lies in the connection's own buffer, where libmicrohttpd writes to it next.
+    // The text is const in the signature only: it lies in the connection's own buffer, and libmicrohttpd writes to it
+    // next.
     let text = UnsafeMutablePointer(mutating: target)
     Unmanaged<Connection>.fromOpaque(pointer)._withUnsafeGuaranteedRef { $0.receiveTarget(text) }
     return pointer
 }
 
-/// The head is complete, or a piece of the body is there, or the request is complete, or the connection was resumed.
+/// Called when the head is complete, for each piece of the body, when the request is complete, and after the connection
+/// was resumed.
 func handleRequest(
     _ context: UnsafeMutableRawPointer?, _ handle: OpaquePointer?, _ url: UnsafePointer<CChar>?,
     _ method: UnsafePointer<CChar>?, _ version: UnsafePointer<CChar>?, _ upload: UnsafePointer<CChar>?,
@@ -28,8 +31,8 @@ func handleRequest(
         guard let upload, let uploadCount else {
             return cmhd_result(connection.proceed(RequestLine(method: method, target: url, version: version)))
         }
-        // The next chunk may be at hand when the one before it had the connection suspended. It stays where it is; to
-        // suspend twice would corrupt the library's lists.
+        // The next chunk may be at hand although the chunk before it suspended the connection. The chunk stays unread,
+        // because suspending twice would corrupt the library's lists.
         if cmhd_is_suspended(handle) { return cmhd_result(true) }
         let bytes = UnsafeRawBufferPointer(start: upload, count: uploadCount.pointee)
         uploadCount.pointee = 0
@@ -37,7 +40,7 @@ func handleRequest(
     }
 }
 
-/// The answer was sent whole, or the request failed.
+/// Called when the answer was sent completely, or the request failed.
 func completeRequest(
     _ context: UnsafeMutableRawPointer?, _ handle: OpaquePointer?,
     _ requestContext: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ code: MHD_RequestTerminationCode
@@ -49,7 +52,8 @@ func completeRequest(
     }
 }
 
-/// A connection starts to be served, or is about to be closed: its descriptor is still open then.
+/// Called when libmicrohttpd begins to serve a connection, and when it is about to close it. The descriptor is still
+/// open then.
 func noteConnection(
     _ context: UnsafeMutableRawPointer?, _ handle: OpaquePointer?,
     _ socketContext: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ code: MHD_ConnectionNotificationCode
@@ -75,7 +79,7 @@ func noteConnection(
     }
 }
 
-/// libmicrohttpd has something to say.
+/// Called for each line that libmicrohttpd logs.
 func receiveLog(_ context: UnsafeMutableRawPointer?, _ text: UnsafePointer<CChar>?) {
     guard let context, let text else { return }
     let line = String(cString: text)

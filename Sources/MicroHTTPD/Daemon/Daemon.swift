@@ -5,11 +5,11 @@ import Synchronization
 
 /// An HTTP/1.1 server: libmicrohttpd on a few threads, each with its own epoll.
 ///
-/// A request is shown to the ``RequestHandler`` when its head is complete; the handler refuses it, or says what to do
-/// with its body and who answers. The answer may come at once, on libmicrohttpd's thread, or later from any thread:
-/// until then the connection is suspended and costs nothing but its memory.
+/// The daemon shows a request to the ``RequestHandler`` when its head is complete. The handler refuses the request, or
+/// says how to treat its body and which function answers it. The answer may come at once, on libmicrohttpd's thread, or
+/// later from any thread. Until then the connection is suspended and costs only its memory.
 ///
-/// A daemon that was started must be stopped with ``stop(deadline:)``; only dropping it leaves it running.
+/// Stop a started daemon with ``stop(deadline:)``: it keeps running if it is only released.
 public final class Daemon: Sendable {
     private let configuration: Configuration
     private let handler: any RequestHandler
@@ -54,41 +54,46 @@ public final class Daemon: Sendable {
     /// The port that the daemon listens on; 0 before the start and after the stop.
     public var port: UInt16 { running?.port ?? 0 }
 
-    /// Whether all of a request's head is checked; before the start, too. Where `false`, the libmicrohttpd that is
-    /// loaded is not one that this was made for: a NUL, a folded line or a bare line feed in a head, which it hides, is
-    /// no ``Request/defect`` then, so others may read the same request differently. Whoever runs the daemon should be
-    /// told.
+    /// Whether the daemon checks the whole head of each request; valid before the start, too. `false` means that the
+    /// loaded libmicrohttpd is not a version that this module was made for. Then a NUL, a folded line or a bare line
+    /// feed in a head, which libmicrohttpd hides, is not reported as a ``Request/defect``, so other servers may read
+    /// the same request differently. Warn the operator in this case.
     public var checksHeads: Bool { configuration.isLayoutKnown }
 
-    /// How many clients are connected.
+    /// The number of connected clients.
     public var connectionCount: Int { running?.core.registry.count ?? 0 }
 
-    /// Bytes that were sent to clients since the start, as the kernel counts them: heads and bodies, over TLS what goes
-    /// over the network, of connections that are open what their clients have acknowledged. It never falls while the
-    /// daemon runs; 0 before and after, and where the kernel does not count (Linux does from 4.1 on). It asks the
-    /// kernel about each connection, and costs an answer nothing.
+    /// Bytes sent to clients since the start, as the kernel counts them: heads and bodies, including the overhead of
+    /// TLS. Of an open connection the bytes that its client has acknowledged count. The number never falls while the
+    /// daemon runs. It is 0 before and after, and where the kernel does not count (Linux does from 4.1 on). Reading it
+    /// asks the kernel about each connection; answers do not pay for it.
     public var sentBytes: Int64 { running?.core.registry.sentBytes ?? 0 }
 
-    /// How many requests have come, with their first line at least, and are not answered whole yet. It looks at every
-    /// connection.
+    /// The number of requests of which at least the first line has arrived and whose answers are not complete. Reading
+    /// it looks at every connection.
     public var exchangesInFlight: Int { running?.core.registry.busyCount ?? 0 }
 
-    /// From now on new connections begin with these credentials; those that are open go on with theirs. Before the
-    /// start it may be called, too. Nothing happens on a daemon that was configured without TLS.
+    /// Gives new connections these credentials from now on; open connections keep theirs. May be called before the
+    /// start. Does nothing on a daemon that was configured without TLS.
     public func use(_ credentials: TLSCredentials) {
         tls?.use(credentials)
     }
 
-    /// From now on every answer carries `Connection: close`, so that clients go elsewhere for their next request. New
+    /// Adds `Connection: close` to every answer from now on, so that clients go elsewhere for their next request. New
     /// connections are still accepted.
     public func beginDraining() {
         running?.core.isDraining.store(true, ordering: .relaxed)
     }
 
-    /// Stops: closes the listening socket, waits until the requests that had arrived by then are answered, also where
-    /// no thread had come to read them, and the clients that were refused had time to see it (at most 5 s of silence
-    /// each), at most `deadline`, then cuts off what is left (each ``Exchange`` that is not answered by then hangs up)
-    /// and ends the threads. Returns when all of that is done. Stopping a daemon that does not run does nothing.
+    /// Stops the daemon, and returns when it has stopped. It takes these steps:
+    ///
+    /// 1. It closes the listening socket.
+    /// 2. It waits, for at most `deadline`, until the requests that had arrived by then are answered, including
+    ///    requests that no thread has read yet, and until refused clients had time to see their refusal (at most 5 s of
+    ///    silence each).
+    /// 3. It cuts off the remaining clients (each unanswered ``Exchange`` hangs up) and ends the threads.
+    ///
+    /// Stopping a daemon that does not run does nothing.
     public func stop(deadline: Duration) async {
         let daemon: RunningDaemon? = lifecycle.withLock { state in
             guard case .running(let daemon) = state else { return nil }
@@ -97,7 +102,7 @@ public final class Daemon: Sendable {
         }
         guard let daemon else { return }
         await withCheckedContinuation { continuation in
-            // It blocks, so it must not take a thread of the concurrency pool.
+            // `stop` blocks, so it must not take a thread of the concurrency pool.
             _ = NamedThread("http-stop") {
                 daemon.stop(deadline: deadline)
                 continuation.resume()

@@ -1,7 +1,7 @@
 import Primitives
 import Synchronization
 
-/// What every connection of a running daemon needs to know.
+/// The state that all connections of a running daemon share.
 final class DaemonCore: Sendable {
     let configuration: Daemon.Configuration
     let headLimits: HeadCheck.Limits
@@ -14,19 +14,19 @@ final class DaemonCore: Sendable {
     let bodyMemory: BodyMemory
     let answerMemory: AnswerMemory
 
-    /// ``Daemon/Configuration/lateAnswer`` as bytes; empty: there is none, or it would have to go through TLS.
+    /// ``Daemon/Configuration/lateAnswer`` as bytes; empty if there is none, and with TLS.
     let lateAnswer: [UInt8]
-    /// ``Daemon/Configuration/crowdAnswer`` as bytes; empty: as above.
+    /// ``Daemon/Configuration/crowdAnswer`` as bytes; empty as above.
     let crowdAnswer: [UInt8]
-    /// ``Daemon/Configuration/fullAnswer`` as bytes; empty: as above.
+    /// ``Daemon/Configuration/fullAnswer`` as bytes; empty as above.
     let fullAnswer: [UInt8]
 
-    /// What the TLS of the next connection begins with; `nil` without TLS.
+    /// The credentials of the next connection; `nil` without TLS.
     let tls: CurrentCredentials?
 
     /// ``Daemon/Configuration/requestDeadline`` in milliseconds; `nil` is no limit.
     let requestMilliseconds: Int64?
-    /// How long after a request the next one's head must be complete, in milliseconds; `nil` is no limit.
+    /// The time after a request within which the next head must be complete, in milliseconds; `nil` is no limit.
     let idleMilliseconds: Int64?
 
     /// Whether every answer says that the connection closes after it.
@@ -52,6 +52,6 @@ final class DaemonCore: Sendable {
         idleMilliseconds = idle > 0 ? requestMilliseconds.map { $0 + idle } : nil
     }
 
-    /// The time of ``Daemon/Configuration/now``, which every deadline is held against.
+    /// The time of ``Daemon/Configuration/now``, which all deadlines use.
     func now() -> Int64 { configuration.now() }
 }

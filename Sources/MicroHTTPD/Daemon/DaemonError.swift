@@ -1,6 +1,6 @@
-/// Why a daemon could not start.
+/// The reason why a daemon could not start.
 public struct DaemonError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What was being done.
+    /// The step of the start that failed.
     public enum Step: Hashable, Sendable {
         /// The host's name had no usable address. ``DaemonError/code`` is a `getaddrinfo` code.
         case resolve
@@ -12,11 +12,11 @@ public struct DaemonError: Error, Hashable, Sendable, CustomStringConvertible {
         case start
     }
 
-    /// What was being done.
+    /// The step that failed.
     public let step: Step
-    /// The system's own number for what went wrong; see ``Step``.
+    /// The system's own number for the error; see ``Step``.
     public let code: Int32
-    /// The system's (or libmicrohttpd's) own words for it.
+    /// The system's (or libmicrohttpd's) own words for the error.
     public let reason: String
 
     /// The step, the reason and the code.

@@ -1,7 +1,7 @@
 import CMicroHTTPD
 import Foundation
 
-/// A bound TCP socket that listens. Closed with the object.
+/// A bound TCP socket that listens. It is closed with the object.
 final class ListeningSocket: Sendable {
     let descriptor: Int32
     let port: UInt16

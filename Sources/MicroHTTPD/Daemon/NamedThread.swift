@@ -1,11 +1,11 @@
 import Foundation
 import Primitives
 
-/// A thread of our own, for a loop that blocks in the kernel.
+/// A separate thread for a loop that blocks in the kernel.
 final class NamedThread: Sendable {
     private let ended = DispatchSemaphore(value: 0)
 
-    /// Starts a thread that runs `body`; `name` (at most 15 bytes) is what debuggers and `top` show.
+    /// Starts a thread that runs `body`. Debuggers and `top` show `name` (at most 15 bytes).
     init(_ name: String, body: @escaping @Sendable () -> Void) {
         let ended = ended
         let thread = Thread {
@@ -17,7 +17,7 @@ final class NamedThread: Sendable {
         thread.start()
     }
 
-    /// Waits for the end of the thread. To be called once.
+    /// Waits for the end of the thread. Call it once.
     func join() {
         ended.wait()
     }

@@ -3,9 +3,10 @@ import Foundation
 import Primitives
 import Synchronization
 
-/// A daemon between start and stop: the threads that serve connections, and two beside them.
+/// A daemon between start and stop: the threads that serve connections, the accepting thread and the watching thread.
 ///
-/// Sendable because everything in it is set once and `stop` is called once, from one thread.
+/// `@unchecked Sendable` is safe because all members are set once, except `socket`, and `stop`, which clears `socket`,
+/// is called once, from one thread.
 final class RunningDaemon: @unchecked Sendable {
     let core: DaemonCore
     let port: UInt16
@@ -13,18 +14,18 @@ final class RunningDaemon: @unchecked Sendable {
     private let acceptor: Acceptor
     private let acceptorThread: NamedThread
     private let watcherThread: NamedThread
-    /// Given back in `stop`, which closes it.
+    /// Released in `stop`, which closes the socket.
     private var socket: ListeningSocket?
 
     init(configuration: Daemon.Configuration, handler: any RequestHandler, tls: CurrentCredentials?) throws {
-        // Only whoever has changed how the executable is linked sees this.
+        // This check fails only after a change to the way in which the executable is linked.
         guard ServingThread.isInFront else {
             throw DaemonError(
                 step: .start, code: 0,
                 reason: "libmicrohttpd does not find the executable's epoll_wait, recv and gnutls_record_recv; the "
                     + "linker has to be told --export-dynamic-symbol for each of them")
         }
-        // Then what can fail for a reason that the user can mend.
+        // The following steps can fail for reasons that the user can mend.
         let socket = try ListeningSocket(host: configuration.host, port: configuration.port)
         let lastLine = Locked("libmicrohttpd refused to start")
         var configuration = configuration
@@ -53,7 +54,7 @@ final class RunningDaemon: @unchecked Sendable {
         }
     }
 
-    /// Blocks until everything has ended; see ``Daemon/stop(deadline:)``.
+    /// Blocks until all threads and connections have ended; see ``Daemon/stop(deadline:)``.
     func stop(deadline: Duration) {
         core.isDraining.store(true, ordering: .relaxed)
         acceptor.stop()
@@ -61,19 +62,21 @@ final class RunningDaemon: @unchecked Sendable {
         socket?.stopListening()
 
         let end = MonotonicClock.milliseconds() + max(0, deadline.milliseconds)
-        // Between reading a request and saying so a thread shows neither; it may be kept from its processor there.
+        // A thread that has read a request and not reported it yet looks quiet, and it may lose its processor at that
+        // point. So the daemon must look quiet several times in a row.
         var quietLooks = 0
         while quietLooks < 10, MonotonicClock.milliseconds() < end {
             quietLooks = core.registry.isQuiet ? quietLooks + 1 : 0
             usleep(2000)
         }
 
-        // libmicrohttpd aborts the process when it is stopped with a connection suspended, so nobody may suspend any
-        // more, everybody is resumed, and then waited for: another thread may be about to resume one right now.
+        // libmicrohttpd aborts the process if it is stopped with a suspended connection. So no connection may be
+        // suspended any more, every suspended connection is resumed, and the loop waits for threads that are just
+        // resuming a connection.
         core.suspensions.hangUpAll()
         while !core.suspensions.isEmpty { usleep(200) }
         threads.stop()
-        // Who was refused a moment ago may not have seen it yet.
+        // Clients that were refused a moment ago may not have read the refusal yet.
         while !core.lingering.isEmpty, MonotonicClock.milliseconds() < end { usleep(2000) }
         core.sockets.stop()
         watcherThread.join()
