@@ -1,14 +1,14 @@
 import HTTPTypes
 import Primitives
 
-/// What became of `POST /download`.
+/// The answer to `POST /download`.
 public enum DownloadAnswer: Sendable {
-    /// There is an entry.
+    /// The entry is held: the outcome, the entry and the whole answer.
     case entry(Outcome, HeldEntry, JSON)
-    /// It runs, or waits for its turn: its status.
+    /// The download runs or waits for its turn: its status.
     case started(JSON)
 
-    /// The answer as it came.
+    /// The whole answer.
     public var json: JSON {
         switch self {
         case .entry(_, _, let json), .started(let json): json
@@ -19,7 +19,7 @@ public enum DownloadAnswer: Sendable {
 extension APIClient {
     /// Gets a URL through the cache. Throws ``ClientError``.
     ///
-    /// - Parameter waits: whether the answer comes when the entry is there; otherwise a download is only started.
+    /// - Parameter waits: whether to wait for the entry; `false` only starts the download.
     public func download(_ url: String, _ options: DownloadOptions, waits: Bool = true) async throws -> DownloadAnswer {
         let fields: HTTPFields = waits ? [:] : [Self.prefer: "respond-async"]
         let reply = try await send(.post(options.json(url: url), to: ["download"], fields: fields))

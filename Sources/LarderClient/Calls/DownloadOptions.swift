@@ -1,30 +1,31 @@
 import Primitives
 
-/// What a request for a download may say beside the URL; nothing of it by default.
+/// The options of a request for a download, beside the URL.
 public struct DownloadOptions: Sendable {
-    /// How long the entry stays fresh; `nil` leaves it to the origin, else to the server's default.
+    /// The time for which the entry stays fresh; `nil`: as the origin says, else the server's default.
     public var ttl: Seconds?
-    /// Whether a hit starts the time anew.
+    /// Whether a hit starts the entry's time anew. Default: `false`.
     public var updateExpiry = false
-    /// Whether the origin is asked although the entry is fresh.
+    /// Whether to ask the origin even if the entry is fresh. Default: `false`.
     public var refresh = false
-    /// How long after its expiry the entry may be the answer, and be refreshed behind it.
+    /// The time after its expiry in which the entry may still be the answer while the server refreshes it; `nil`: not
+    /// given.
     public var staleWhileRevalidate: Seconds?
-    /// How long after its expiry the entry may be the answer when the origin fails.
+    /// The time after its expiry in which the entry may still be the answer when the origin fails; `nil`: not given.
     public var staleIfError: Seconds?
-    /// Parameters of the URL, in the order in which they were given; a name may come again.
+    /// Parameters of the URL, in the given order; a name may occur several times.
     public var params: [(name: String, value: String)] = []
-    /// Fields for the origin.
+    /// Header fields for the request to the origin.
     public var headers: [(name: String, value: String)] = []
-    /// Labels.
+    /// The tags of the entry.
     public var tags: [String] = []
-    /// Whether the entry stays when room is needed.
+    /// Whether the entry is pinned: it is not evicted to make room. Default: `false`.
     public var pinned = false
 
-    /// Nothing.
+    /// No options: the defaults.
     public init() {}
 
-    /// The request for a URL; `ttl` goes before the options' own.
+    /// The request for a URL; `ttl` overrides the option of the same name.
     func json(url: String, ttl: Seconds? = nil) -> JSON {
         var members: [JSON.Member] = [.init("url", .string(url))]
         func add(_ name: String, _ value: JSON?) {
@@ -42,7 +43,7 @@ public struct DownloadOptions: Sendable {
         return .object(members)
     }
 
-    /// Names that come again become arrays.
+    /// Collects the values of a repeated name in an array.
     private static func grouped(_ pairs: [(name: String, value: String)]) -> JSON {
         var names: [String] = []
         var values: [String: [JSON]] = [:]

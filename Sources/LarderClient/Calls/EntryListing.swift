@@ -1,41 +1,41 @@
 import Primitives
 
-/// Which entries are meant; all of them by default.
+/// Selects entries: an entry must match every property that is set.
 public struct EntrySelection: Sendable {
-    /// Of this URL, in any spelling.
+    /// The URL of the entry, in any spelling.
     public var url: String?
-    /// Whose URL, or own key, begins with this.
+    /// The beginning of the entry's URL, or of its key if the caller chose the key.
     public var prefix: String?
-    /// Of URLs with this host.
+    /// The host of the entry's URL.
     public var host: String?
-    /// That carry this label.
+    /// A tag of the entry.
     public var tag: String?
     /// `fresh` or `stale`.
     public var state: String?
     /// `download`, `json`, `data` or `response`.
     public var kind: String?
 
-    /// All of them.
+    /// Selects all entries.
     public init() {}
 
-    /// The query that says so.
+    /// The query parameters of the selection.
     var query: APICall.Query {
         [("url", url), ("prefix", prefix), ("host", host), ("tag", tag), ("state", state), ("kind", kind)]
     }
 
-    /// Whether nothing is said.
+    /// Whether no property is set.
     public var isEmpty: Bool { query.allSatisfy { $0.value == nil } }
 }
 
 extension APIClient {
-    /// The most entries of one page.
+    /// The most entries of a page.
     private static let pageLimit = 1000
 
-    /// Lists entries, a page at a time. Throws ``ClientError``, and what `body` throws.
+    /// Lists entries, a page at a time. Throws ``ClientError``, and the errors of `body`.
     ///
     /// - Parameters:
-    ///   - sort: as the API takes it; `nil` for by key.
-    ///   - limit: the most entries in all; `nil` for no limit.
+    ///   - sort: the order, as the API takes it; `nil`: by key.
+    ///   - limit: the most entries in all; `nil`: no limit.
     public func list(
         _ selection: EntrySelection, sort: String? = nil, limit: Int? = nil, _ body: ([HeldEntry]) throws -> Void
     ) async throws {
@@ -52,8 +52,8 @@ extension APIClient {
         } while cursor != nil && left > 0
     }
 
-    /// Removes the entries that are meant, or everything when `selection` says nothing; with `onlyCounts` it removes
-    /// none. Returns how many. Throws ``ClientError``.
+    /// Removes the selected entries, or all entries of the namespace when `selection` is empty. With `onlyCounts`,
+    /// removes no entry. Returns the number of matching entries. Throws ``ClientError``.
     public func remove(_ selection: EntrySelection, onlyCounts: Bool = false) async throws -> Int64 {
         let manner: APICall.Query = [
             ("all", selection.isEmpty ? "true" : nil), ("dryRun", onlyCounts ? "true" : nil),
@@ -61,8 +61,7 @@ extension APIClient {
         return try removedCount(in: try await send(APICall(.delete, ["entries"], query: selection.query + manner)))
     }
 
-    /// Removes what is held under a key, and returns how many entries that were. Throws ``ClientError``, also when
-    /// there is none.
+    /// Removes all entries under a key, and returns their number. Throws ``ClientError``, also when there is none.
     public func remove(key: String) async throws -> Int64 {
         try removedCount(in: try await send(APICall(.delete, ["entries", key])))
     }

@@ -1,19 +1,19 @@
-/// An entry as it is named on a command line: by its key, or by its URL.
+/// An entry as a command line names it: by its key or by its URL.
 public enum EntryReference: Hashable, Sendable {
-    /// A key, of whatever form.
+    /// A key, in any of the API's forms.
     case key(String)
     /// A URL, in any spelling.
     case url(String)
 
-    /// What has `://` in it is a URL: no key has a slash.
+    /// Reads a text with `://` as a URL, because no key contains a slash.
     public init(_ text: String) {
         self = text.utf8.contains("://".utf8) ? .url(text) : .key(text)
     }
 }
 
 extension APIClient {
-    /// The key of an entry. That of a URL is asked for: the server knows what the canonical form of it is. Throws
-    /// ``ClientError``.
+    /// The key of an entry. Asks the server for the key of a URL, because the server decides on the canonical form.
+    /// Throws ``ClientError``.
     public func key(of reference: EntryReference) async throws -> String {
         switch reference {
         case .key(let key): return key

@@ -1,24 +1,25 @@
 import Primitives
 
-/// What a URL is to the cache, as `GET /explain` says it.
+/// The cache's view of a URL, as `GET /explain` reports it.
 public struct Explanation: Sendable {
     /// The canonical URL.
     public let url: String
     /// The key.
     public let key: String
-    /// The namespace that was looked into.
+    /// The namespace of the lookup.
     public let namespace: String
-    /// Where the body is, or would be; `nil` when that is, or may be, in the slab.
+    /// The path of the body's file, or of the file that a body would get; `nil` when the body is, or may be, in the
+    /// slab.
     public let localPath: String?
-    /// Whether the cache would answer.
+    /// Whether a request would be a hit.
     public let isHit: Bool
-    /// Why, for a person to read.
+    /// The reason for ``isHit``, for a person.
     public let detail: String
-    /// What is held; `nil` when nothing is.
+    /// The entry; `nil` when no entry is held.
     public let entry: HeldEntry?
-    /// What `/fetch` stored for the URL, a variant each.
+    /// The responses that `/fetch` stored for the URL, one for each variant.
     public let responses: [HeldEntry]
-    /// All of it.
+    /// The whole answer.
     public let json: JSON
 
     init(_ json: JSON) throws {
@@ -39,7 +40,7 @@ public struct Explanation: Sendable {
 }
 
 extension APIClient {
-    /// Asks what a URL is to the cache. Throws ``ClientError``.
+    /// Asks the server to explain a URL. Throws ``ClientError``.
     public func explain(_ url: String) async throws -> Explanation {
         try Explanation(try await send(APICall(["explain"], query: [("url", url)])).json())
     }

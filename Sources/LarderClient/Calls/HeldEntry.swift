@@ -1,31 +1,31 @@
 import Primitives
 
-/// An entry as the API shows it: what is read of it here, and all of it as JSON.
+/// An entry as the API shows it: the properties that the commands use, and the whole JSON.
 public struct HeldEntry: Hashable, Sendable {
     /// The key.
     public let key: String
     /// `download`, `json`, `data` or `response`.
     public let kind: String
-    /// The URL; `nil` for data under a caller's own key.
+    /// The URL; `nil` for data under a key that the caller chose.
     public let url: String?
     /// Whether it is fresh.
     public let isFresh: Bool
-    /// The body's media type; `nil` when nobody said.
+    /// The body's media type; `nil` when unknown.
     public let contentType: String?
     /// The body's length in bytes.
     public let contentLength: Int64
-    /// When it stops being fresh, in RFC 3339.
+    /// The time at which the entry stops being fresh, in RFC 3339.
     public let expiryDate: String
     /// The body's file; `nil` when the body is in the slab.
     public let localPath: String?
-    /// Its labels.
+    /// The tags.
     public let tags: [String]
-    /// Whether it stays when room is needed.
+    /// Whether the entry is pinned: it is not evicted to make room.
     public let isPinned: Bool
-    /// All of it.
+    /// The whole JSON of the entry.
     public let json: JSON
 
-    /// Reads an entry of an answer. Throws ``ClientError/unexpected(_:)`` when it is none.
+    /// Reads an entry of an answer. Throws ``ClientError/unexpected(_:)`` when `json` is no entry.
     public init(_ json: JSON?) throws {
         guard let json, let key = json["key"]?.stringValue, let kind = json["kind"]?.stringValue,
             let state = json["state"]?.stringValue, let length = json["contentLength"]?.countValue,

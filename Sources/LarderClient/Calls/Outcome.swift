@@ -1,13 +1,13 @@
-/// How a request for a download was answered, in the API's own words.
+/// The outcome of a request for a download, in the API's own words.
 public enum Outcome: String, Hashable, Sendable, CaseIterable {
-    /// Fetched from the origin.
+    /// The body was fetched from the origin.
     case downloaded
-    /// The origin said that what is held is still right.
+    /// The origin confirmed that the held entry is still valid.
     case revalidated
-    /// By a download that ran already.
+    /// The request joined a download that was running already.
     case joined
-    /// From the cache, expired.
+    /// The answer is an expired entry from the cache.
     case stale
-    /// From the cache, fresh: the origin was not asked.
+    /// The answer is a fresh entry from the cache; the origin was not contacted.
     case cached
 }

@@ -4,14 +4,14 @@ import Primitives
 public struct RunningDownload: Hashable, Sendable {
     /// The canonical URL.
     public let url: String
-    /// Bytes that came so far.
+    /// The bytes received so far.
     public let receivedBytes: Int64
-    /// Bytes that there will be; `nil` when the origin did not say.
+    /// The size of the body in bytes; `nil` when the origin did not state it.
     public let totalBytes: Int64?
-    /// The average since its start.
+    /// The average speed since the start.
     public let bytesPerSecond: Double
 
-    /// A download.
+    /// Creates a download with these values.
     public init(url: String, receivedBytes: Int64, totalBytes: Int64?, bytesPerSecond: Double) {
         self.url = url
         self.receivedBytes = receivedBytes
@@ -19,7 +19,7 @@ public struct RunningDownload: Hashable, Sendable {
         self.bytesPerSecond = bytesPerSecond
     }
 
-    /// Reads one of `GET /downloads`; `nil` for one that has ended.
+    /// Reads an element of `GET /downloads`; `nil` for a download that has ended.
     init?(_ json: JSON) {
         guard json["state"] == "running", let url = json["url"]?.stringValue,
             let received = json["receivedBytes"]?.countValue
@@ -31,7 +31,7 @@ public struct RunningDownload: Hashable, Sendable {
 }
 
 extension APIClient {
-    /// The downloads of the namespace that run, the latest start first, at most a thousand. Throws ``ClientError``.
+    /// The running downloads of the namespace, the latest start first, at most a thousand. Throws ``ClientError``.
     public func runningDownloads() async throws -> [RunningDownload] {
         let json = try await send(APICall(["downloads"], query: [("limit", "1000")])).json()
         return (json["downloads"]?.arrayValue ?? []).compactMap { RunningDownload($0) }

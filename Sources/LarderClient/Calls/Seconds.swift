@@ -1,14 +1,14 @@
 import Primitives
 
-/// A duration as it is written: a number of seconds, or a number with a unit: `3600`, `0.5`, `15m`, `7d`. Whether it is
-/// too long is for the server to say.
+/// A duration as the user writes it: a number of seconds, or a number with a unit: `3600`, `0.5`, `15m`, `7d`. The
+/// server decides whether a duration is too long.
 public struct Seconds: Hashable, Sendable, CustomStringConvertible {
     /// The text as it was written.
     public let description: String
     private let hasUnit: Bool
 
-    /// `nil` for what is no number in JSON's form, with a unit or without (``Primitives/DurationText``), or a negative
-    /// one.
+    /// `nil` when the text is no number in JSON's form, with or without a unit (``Primitives/DurationText``), or is
+    /// negative.
     public init?(_ text: String) {
         guard let duration = DurationText(text) else { return nil }
         let number = String(Substring(duration.hasUnit ? text.utf8.dropLast() : text.utf8[...]))
@@ -17,6 +17,6 @@ public struct Seconds: Hashable, Sendable, CustomStringConvertible {
         hasUnit = duration.hasUnit
     }
 
-    /// What the API takes: a number, or a text with a unit.
+    /// The value for the API: a number, or a text with a unit.
     var json: JSON { hasUnit ? .string(description) : .number(description) }
 }

@@ -1,22 +1,22 @@
 import Primitives
 
-/// Reads server-sent events, a piece at a time (WHATWG HTML §9.2.6). A pure state machine: bytes in, events out.
+/// Parses server-sent events from pieces of a stream (WHATWG HTML §9.2.6). A pure state machine: bytes in, events out.
 struct EventStreamParser {
-    /// One event.
+    /// A complete event.
     struct Event: Hashable {
-        /// Its type; `message` when it has none.
+        /// The type; `message` when the event has none.
         var type: String
-        /// What to give back as `Last-Event-ID`; empty when there was none yet.
+        /// The value for `Last-Event-ID`; empty when there was no id yet.
         var id: String
-        /// Its data, lines joined with LF.
+        /// The data, with lines joined by LF.
         var data: String
     }
 
-    /// What the server said how long to wait before connecting again, a day at most; `nil` when it did not.
+    /// The server's wait before a reconnection, at most a day; `nil` when the server stated none.
     private(set) var retry: Duration?
-    /// The id of the last event that has ended, of one without data too; empty when there was none yet.
+    /// The id of the last complete event, also of an event without data; empty when there was no id yet.
     private(set) var lastEventID = ""
-    /// In milliseconds.
+    /// The longest ``retry``, in milliseconds.
     private static let longestRetry: Int64 = 86_400_000
 
     private var id = ""
@@ -27,15 +27,15 @@ struct EventStreamParser {
     private var data: [String] = []
     private var dataBytes = 0
 
-    /// How many bytes it keeps of an event whose end has not come.
+    /// The number of bytes kept of an event that is not complete.
     var pendingBytes: Int { line.count + dataBytes }
 
-    /// Takes the next bytes and returns the events that they complete.
+    /// Consumes the next bytes and returns the events that they complete.
     mutating func consume(_ bytes: [UInt8]) -> [Event] {
         var events: [Event] = []
         for byte in bytes {
             switch byte {
-            // The second half of CRLF.
+            // LF as the second half of CRLF.
             case 0x0a where isBehindCR: isBehindCR = false
             case 0x0a, 0x0d:
                 isBehindCR = byte == 0x0d
@@ -62,12 +62,12 @@ struct EventStreamParser {
         case "event": type = text
         case "data":
             data.append(text)
-            // With what an element of the array takes.
+            // 16 bytes for the element of the array.
             dataBytes += 16 + text.utf8.count
         case "id" where !value.contains(0): id = text
         case "retry":
             if let milliseconds = Int64(digits: text) { retry = .milliseconds(min(milliseconds, Self.longestRetry)) }
-        // A comment, whose name is empty, or something that nobody knows.
+        // A comment, whose name is empty, or an unknown field.
         default: break
         }
         return nil

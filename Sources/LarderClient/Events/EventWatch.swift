@@ -2,13 +2,13 @@ import HTTPTypes
 import Origin
 import Primitives
 
-/// What happened in a cache.
+/// An event from `GET /events`.
 public struct ServerEvent: Sendable {
-    /// Its type: `download.started`, `entry.stored`, `reset`, …
+    /// The type: `download.started`, `entry.stored`, `reset`, …
     public let type: String
-    /// What it is about.
+    /// The data: the download or the entries that the event is about.
     public let data: JSON
-    /// All of it: `{"id": …, "event": …, "data": …}`.
+    /// The whole event: `{"id": …, "event": …, "data": …}`.
     public var json: JSON { ["id": .string(id), "event": .string(type), "data": data] }
 
     private let id: String
@@ -24,17 +24,17 @@ public struct ServerEvent: Sendable {
     }
 }
 
-/// Follows `GET /events`, and goes on where it was when the connection is lost.
+/// Follows `GET /events`. When the connection is lost, reconnects and continues after the last event.
 public struct EventWatch: Sendable {
-    /// The types to hear of, or their beginnings, as `download`; all when there is none.
+    /// The types to receive, or their beginnings, such as `download`; empty: all types.
     public var types: [String] = []
-    /// The namespace to hear of, or `*` for all that the token is good for; `nil`: the client's own.
+    /// The namespace to watch, or `*` for all namespaces that the token admits; `nil`: the client's own.
     public var namespace: String?
-    /// The key to hear of; `nil`: all.
+    /// The key of the events; `nil`: all.
     public var key: String?
-    /// The label to hear of; `nil`: all.
+    /// The tag of the events; `nil`: all.
     public var tag: String?
-    /// How long to wait before connecting again, when the server has not said.
+    /// The wait before a reconnection, when the server has stated none.
     var delays: RetryPolicy = {
         var delays = RetryPolicy()
         delays.maximumTries = .max
@@ -43,15 +43,15 @@ public struct EventWatch: Sendable {
         return delays
     }()
 
-    /// Everything in the client's own namespace.
+    /// Watches all events in the client's own namespace.
     public init() {}
 
-    /// Follows the events until the task is cancelled. Throws ``ClientError`` when the server cannot be reached at the
-    /// beginning, or refuses; and what `onEvent` throws.
+    /// Follows the events until the task is cancelled. Throws ``ClientError`` when the first connection fails or the
+    /// server refuses the call, and the errors of `onEvent`.
     ///
     /// - Parameters:
-    ///   - onEvent: told of each event.
-    ///   - onPause: told that the connection is lost and will be tried again after a time.
+    ///   - onEvent: called with each event.
+    ///   - onPause: called when the connection is lost, with the error and the wait before the next attempt.
     public func run(
         on client: APIClient, onEvent: (ServerEvent) throws -> Void, onPause: (ClientError, Duration) -> Void
     ) async throws {
@@ -97,7 +97,7 @@ public struct EventWatch: Sendable {
 }
 
 extension ClientError {
-    /// Whether the same call may have an answer a little later: a proxy says 502 or 504 while the server starts.
+    /// Whether the same call may succeed a little later: a proxy answers 502 or 504 while the server starts.
     fileprivate var mayBeOver: Bool {
         switch self {
         case .unreachable, .broken: true

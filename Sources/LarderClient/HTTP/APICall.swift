@@ -1,17 +1,17 @@
 import HTTPTypes
 import Primitives
 
-/// One call of the API, to be made once.
+/// A call of the API. A value serves for a single call.
 public struct APICall: Sendable {
-    /// Names and values, not encoded; those without a value are left out.
+    /// Names and values, not encoded. Names with a `nil` value are left out.
     public typealias Query = [(name: String, value: String?)]
 
     /// The content of a request.
     public enum Body: Sendable {
-        /// Bytes, and their media type.
+        /// Bytes and their media type.
         case bytes([UInt8], type: String)
-        /// What can be read from an open descriptor, which stays the caller's: as many bytes as `length` says, or, when
-        /// that is not known, up to its end.
+        /// The bytes of an open descriptor: `length` bytes, or, when `length` is `nil`, all bytes up to its end. The
+        /// caller closes the descriptor.
         case descriptor(Int32, length: Int64?, type: String)
 
         var type: String {
@@ -23,18 +23,18 @@ public struct APICall: Sendable {
 
     /// The method.
     public let method: HTTPRequest.Method
-    /// Path and query as they follow the server's address, encoded.
+    /// The encoded path and query, which follow the server's address.
     public let target: String
-    /// Fields beside those that every call has; none by default.
+    /// Additional header fields; none by default.
     public var fields: HTTPFields
-    /// The content; `nil`, the default, for none.
+    /// The content; `nil`, the default: none.
     public var body: Body?
 
-    /// A call.
+    /// Creates a call.
     ///
     /// - Parameters:
-    ///   - path: its segments, not encoded: `["entries", key, "content"]`.
-    ///   - query: what comes behind it; nothing by default.
+    ///   - path: the segments, not encoded: `["entries", key, "content"]`.
+    ///   - query: the query parameters; none by default.
     public init(
         _ method: HTTPRequest.Method, _ path: [String], query: Query = [],
         fields: HTTPFields = [:], body: Body? = nil
@@ -50,12 +50,12 @@ public struct APICall: Sendable {
         target = path.map { "/" + URLPath.escapedSegment($0) }.joined() + (text.isEmpty ? "" : "?" + text)
     }
 
-    /// A `GET`.
+    /// Creates a `GET` call.
     public init(_ path: [String], query: Query = [], fields: HTTPFields = [:]) {
         self.init(.get, path, query: query, fields: fields)
     }
 
-    /// A `POST` of JSON.
+    /// Creates a `POST` call with JSON.
     public static func post(_ json: JSON, to path: [String], fields: HTTPFields = [:]) -> APICall {
         APICall(.post, path, fields: fields, body: .bytes(json.utf8, type: "application/json"))
     }

@@ -2,21 +2,22 @@ import HTTPTypes
 import Origin
 import Primitives
 
-/// Speaks HTTP to one server of Larder, on the engine that Larder asks origins with: connections are kept, bodies
-/// stream both ways, and nothing but the server itself is asked; redirects are not followed and proxies not used.
+/// Calls the API of a Larder server. The client uses the engine with which Larder contacts origins: it keeps
+/// connections open, and streams bodies in both directions. It connects only to the server: it follows no redirects and
+/// uses no proxies.
 public final class APIClient: Sendable {
-    /// Whom it speaks to, and how.
+    /// The server and the options of the connection to it.
     public struct Configuration: Sendable {
         /// The server.
         public var server: ServerAddress
-        /// What is shown to it; `nil`, the default: nothing.
+        /// The token for all calls; `nil`, the default: none.
         public var token: BearerToken?
-        /// The namespace to work in; `nil`, the default: the token's own, else `default`.
+        /// The namespace of the calls; `nil`, the default: the token's own, else `default`.
         public var namespace: String?
-        /// A PEM file of certificate authorities that are trusted beside the system's own; `nil`, the default: none.
+        /// A PEM file of certificate authorities to trust beside the system's own; `nil`, the default: none.
         public var certificateAuthorityFile: String?
-        /// How long the server may send nothing at all before the call is given up. Two hours by default: a download
-        /// may take one, and TCP finds out by itself when the machine is gone.
+        /// The time without a byte from the server after which a call fails. Default: two hours, because a download may
+        /// take an hour, and TCP itself detects a machine that is gone.
         public var silenceLimit: Duration = .seconds(7200)
 
         /// The defaults, for a server.
@@ -25,28 +26,28 @@ public final class APIClient: Sendable {
         }
     }
 
-    /// The configuration it was made with.
+    /// The configuration of the client.
     public let configuration: Configuration
     private let engine: OriginClient
 
-    /// Starts the client's thread; nothing is sent yet.
+    /// Starts the client's thread, and sends no request yet.
     public init(_ configuration: Configuration) {
         self.configuration = configuration
         var engine = OriginClient.Configuration()
-        // Where the server is was said by who runs this, not by somebody else's URL.
+        // The user of this client chose the server's address, so no address is refused.
         engine.addressPolicy = AddressPolicy(allowing: [.everything])
         engine.certificateAuthorityFile = configuration.certificateAuthorityFile
         engine.stallTimeout = configuration.silenceLimit
         engine.totalTimeout = .seconds(365 * 86_400)
-        // Whoever calls is told at once when nobody is there.
+        // No retries, because the caller shall learn at once that the server cannot be reached.
         engine.retry = .never
         engine.threads = 1
         engine.userAgent = "larder"
         self.engine = OriginClient(configuration: engine)
     }
 
-    /// Makes a call and gives its answer to `body` as soon as the head is there. When that returns, what has not come
-    /// by then is not waited for. Throws ``ClientError``, and what `body` throws.
+    /// Makes a call and passes the response to `body` as soon as the head has arrived. Cancels the transfer when `body`
+    /// returns. Throws ``ClientError``, and the errors of `body`.
     public func withResponse<Value>(
         to call: APICall, _ body: (APIResponse) async throws -> Value
     ) async throws -> Value {
@@ -60,7 +61,7 @@ public final class APIClient: Sendable {
         return try await body(try await APIResponse(incoming, server: configuration.server))
     }
 
-    /// Makes a call and returns its whole answer. Throws ``ClientError``, also when the status is no success.
+    /// Makes a call and returns the whole response. Throws ``ClientError``, also for a status other than success.
     public func send(_ call: APICall) async throws -> APIReply {
         try await withResponse(to: call) { response in
             try await response.checkStatus()

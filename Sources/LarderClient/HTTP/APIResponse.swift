@@ -2,14 +2,14 @@ import HTTPTypes
 import Origin
 import Primitives
 
-/// An answer whose head is there, and whose body comes as it is read, by one task.
+/// A response whose head has arrived. A single task reads the body.
 public struct APIResponse: Sendable {
-    /// The most bytes that ``collect()`` takes.
+    /// The most bytes that ``collect()`` accepts.
     private static let collectLimit = 256 << 20
 
-    /// The status.
+    /// The HTTP status.
     public let status: Int
-    /// The fields.
+    /// The header fields.
     public let fields: HTTPFields
     private let incoming: IncomingResponse
     private let server: ServerAddress
@@ -27,8 +27,7 @@ public struct APIResponse: Sendable {
         self.server = server
     }
 
-    /// The next bytes of the body, never empty; `nil` behind the last. Throws ``ClientError`` when the body is not
-    /// whole.
+    /// The next bytes of the body, never empty; `nil` at the end. Throws ``ClientError`` when the body is incomplete.
     public func nextPiece() async throws -> [UInt8]? {
         switch await incoming.next() {
         case .piece(let bytes): return bytes
@@ -38,7 +37,7 @@ public struct APIResponse: Sendable {
         }
     }
 
-    /// All of the body. Throws ``ClientError``.
+    /// The whole body, at most 256 MiB. Throws ``ClientError``.
     public func collect() async throws -> [UInt8] {
         var body: [UInt8] = []
         while let piece = try await nextPiece() {
@@ -48,29 +47,29 @@ public struct APIResponse: Sendable {
         return body
     }
 
-    /// Throws ``ClientError/unexpected(_:)`` when more than 16 MiB are kept of a line, or of an event, without its end:
-    /// no answer of the API has such, and its reader would fill the memory.
+    /// Throws ``ClientError/unexpected(_:)`` when more than 16 MiB are kept of an incomplete line or event, because no
+    /// answer of the API has such long parts, and the reader would fill the memory.
     func check(pendingBytes: Int) throws {
         guard pendingBytes <= 16 << 20 else { throw ClientError.unexpected("a part of it does not end") }
     }
 
-    /// Throws ``ClientError/refused(_:)`` when the status is no success.
+    /// Throws ``ClientError/refused(_:)`` for a status other than success.
     public func checkStatus() async throws {
         guard !(200..<300).contains(status) else { return }
         throw ClientError.refused(ServerProblem(status: status, fields: fields, body: try await collect()))
     }
 }
 
-/// An answer as a whole.
+/// A complete response.
 public struct APIReply: Sendable {
-    /// The status.
+    /// The HTTP status.
     public let status: Int
-    /// The fields.
+    /// The header fields.
     public let fields: HTTPFields
     /// The body.
     public let body: [UInt8]
 
-    /// The body as JSON. Throws ``ClientError`` when it is none.
+    /// The body as JSON. Throws ``ClientError`` when the body is not JSON.
     public func json() throws -> JSON {
         do {
             return try JSON(parsing: body)

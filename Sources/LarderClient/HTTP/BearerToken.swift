@@ -1,27 +1,26 @@
 import HTTPTypes
 
-/// A token as `larder token create` prints it. Its text goes into one field of a request, and nowhere else: printed, it
-/// is a few dots.
+/// A token, as `larder token create` prints it. Its text appears only in the `Authorization` field of requests;
+/// ``description`` shows dots.
 public struct BearerToken: Sendable, CustomStringConvertible, CustomReflectable {
     /// `Bearer` and the token.
     let credentials: String
 
-    /// White space around it is no part of it; `nil` for what no token can be: nothing, or a text with characters that
-    /// do not belong into a field.
+    /// Trims white space. `nil` when the text is empty or has characters that a header field may not contain.
     public init?(_ text: String) {
         let token = text[...].trimmed
         guard !token.isEmpty, token.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else { return nil }
         credentials = "Bearer \(token)"
     }
 
-    /// Says nothing of it.
+    /// Dots in place of the token.
     public var description: String { "•••" }
 
-    /// Shows nothing of it.
+    /// A mirror without the token.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 extension Substring {
-    /// Without white space and line ends around it.
+    /// The text without surrounding white space and line ends.
     var trimmed: Substring { trimming(while: \.isWhitespace) }
 }

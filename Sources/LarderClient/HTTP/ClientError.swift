@@ -1,19 +1,19 @@
 import Origin
 
-/// Why a call has no good end.
+/// The reason for the failure of a call.
 public enum ClientError: Error, Sendable, CustomStringConvertible {
-    /// The server answered that it did not do it.
+    /// The server refused the call or failed.
     case refused(ServerProblem)
-    /// No answer came; in words.
+    /// No answer came; the reason in words.
     case unreachable(String)
-    /// The answer broke off; in words.
+    /// The answer broke off; the reason in words.
     case broken(String)
-    /// The answer is not what the API says; in words.
+    /// The answer does not follow the API; the reason in words.
     case unexpected(String)
-    /// The task that waited for it was cancelled.
+    /// The calling task was cancelled.
     case cancelled
 
-    /// A sentence for the caller.
+    /// A sentence for the user.
     public var description: String {
         switch self {
         case .refused(let problem): problem.detail
@@ -24,12 +24,12 @@ public enum ClientError: Error, Sendable, CustomStringConvertible {
         }
     }
 
-    /// What the server said; `nil` when it said nothing.
+    /// The server's problem; `nil` for errors without one.
     public var problem: ServerProblem? {
         if case .refused(let problem) = self { problem } else { nil }
     }
 
-    /// What became of a transfer.
+    /// The error for a failed transfer; `hasAnswer`: after the head.
     init(_ error: OriginError, server: ServerAddress, hasAnswer: Bool) {
         switch error.kind {
         case .cancelled: self = .cancelled

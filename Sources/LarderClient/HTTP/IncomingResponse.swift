@@ -1,13 +1,14 @@
 import Origin
 import Primitives
 
-/// What a transfer brings, in the hands of the one task that reads it: no more than it reads is held in memory, beside
-/// a mark above which the transfer pauses.
+/// Buffers the events of a transfer for the task that reads them. The transfer pauses when the buffer holds
+/// 256 KiB, and resumes when it holds less than half of that.
 ///
-/// Invariants, under `state`'s lock: `reader` waits only while `events` is empty. A transfer is paused in the same step
-/// in which `isPaused` is set, and whoever takes `isPaused` back resumes it: it is never left paused.
+/// Invariants, under the lock of `state`: `reader` waits only while `events` is empty. The step that sets `isPaused`
+/// also pauses the transfer, and the step that clears `isPaused` resumes it, so no transfer stays paused.
 final class IncomingResponse: OriginReceiver {
-    /// One thing after the other: a head or an end first, pieces behind a head, and an end, which stays.
+    /// The events of a response: a head, pieces of the body, and the end. A response may end without a head. The end
+    /// stays in the buffer.
     enum Event: Sendable {
         case head(OriginHead)
         case piece([UInt8])
@@ -29,7 +30,7 @@ final class IncomingResponse: OriginReceiver {
 
     // MARK: The transfer's side
 
-    /// The transfer that brings it was started; it may have ended by now.
+    /// Stores the transfer, which may have ended already.
     func attach(_ transfer: OriginTransfer) {
         let isCancelled = state.withLock { state in
             state.transfer = transfer
@@ -60,7 +61,7 @@ final class IncomingResponse: OriginReceiver {
             if case .piece(let bytes) = event { state.byteCount += bytes.count }
             if state.byteCount >= Self.highWaterMark, let transfer = state.transfer {
                 state.isPaused = true
-                // A flag and no more: after the lock the reader could resume it before.
+                // `pause()` only sets a flag. Called after the lock, it could come after the reader's `resume()`.
                 transfer.pause()
             }
             return nil
@@ -70,7 +71,7 @@ final class IncomingResponse: OriginReceiver {
 
     // MARK: The reader's side
 
-    /// The next of them; once it was the end, the end again. When the task is cancelled, that is how the transfer ends.
+    /// The next event; after the end, the end again. Cancelling the task cancels the transfer, which then ends.
     func next() async -> Event {
         await withTaskCancellationHandler {
             await withCheckedContinuation { (continuation: CheckedContinuation<Event, Never>) in
@@ -94,7 +95,7 @@ final class IncomingResponse: OriginReceiver {
         }
     }
 
-    /// Ends the transfer: nobody reads on.
+    /// Cancels the transfer, because its reader has gone.
     func cancel() {
         let transfer = state.withLock { state in
             state.isCancelled = true

@@ -1,11 +1,11 @@
 import Primitives
 
-/// Where a server of Larder is, as `LARDER_SERVER` says it: scheme, host, port, and the path below which a proxy has
-/// put it, if one has.
+/// The address of a Larder server, as in `LARDER_SERVER`: scheme, host, port, and the path under which a proxy
+/// publishes the server, if any.
 public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
-    /// A text that is no such address.
+    /// The text is no valid address.
     public struct Invalid: Error, Hashable, Sendable, CustomStringConvertible {
-        /// What is wrong with it; not the text, which may have a password in it.
+        /// The reason. It omits the text, which may contain a password.
         public let description: String
 
         init(_ reason: String) {
@@ -13,10 +13,10 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The address, without a slash at the end: `http://127.0.0.1:8080`.
+    /// The address without a final slash: `http://127.0.0.1:8080`.
     public let description: String
 
-    /// Reads an absolute URL with the scheme `http` or `https`, and neither credentials nor query. Throws ``Invalid``.
+    /// Reads an absolute URL with the scheme `http` or `https`, without credentials and query. Throws ``Invalid``.
     public init(_ text: String) throws(Invalid) {
         let url: CanonicalURL
         do {

@@ -1,25 +1,25 @@
 import HTTPTypes
 import Primitives
 
-/// What a server says about a call that it did not do (RFC 9457), or about one download of a batch.
+/// A server's report on a failed call (RFC 9457), or on a failed download of a batch.
 public struct ServerProblem: Error, Hashable, Sendable, CustomStringConvertible {
     /// The HTTP status.
     public let status: Int
-    /// What went wrong and what to do about it.
+    /// The cause of the failure, and a way to solve it.
     public let detail: String
-    /// The field that is to blame, as a JSON Pointer; `nil` when none is.
+    /// The faulty field of the request, as a JSON Pointer; `nil`: none.
     public let pointer: String?
-    /// After which time to ask again; `nil` when the server does not say.
+    /// The wait before the next attempt, at most a day; `nil` when the server states none.
     public let retryAfter: Duration?
-    /// Whether it has no word of Larder's in it: somebody else answered, a proxy perhaps.
+    /// Whether the answer is not from Larder, but perhaps from a proxy.
     public let isForeign: Bool
-    /// The problem as it came.
+    /// The JSON of the problem.
     public let json: JSON
 
     /// ``detail``.
     public var description: String { detail }
 
-    /// A problem within an answer; `nil` when it is none.
+    /// Reads a problem within an answer; `nil` when `json` is no problem.
     init?(_ json: JSON, retryAfter: Duration? = nil) {
         guard let status = json["status"]?.integerValue, let detail = json["detail"]?.stringValue else { return nil }
         self.status = Int(status)
@@ -30,7 +30,7 @@ public struct ServerProblem: Error, Hashable, Sendable, CustomStringConvertible 
         self.json = json
     }
 
-    /// An answer with a status that is no success.
+    /// Reads an answer with a status other than success.
     init(status: Int, fields: HTTPFields, body: [UInt8]) {
         let seconds = fields[.retryAfter].flatMap { Int64($0) }.map { min(max($0, 0), 86_400) }
         let wait = seconds.map { Duration.seconds($0) }

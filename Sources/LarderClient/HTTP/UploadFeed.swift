@@ -2,11 +2,12 @@ import Foundation
 import Origin
 import Primitives
 
-/// Reads the content of a request from a file, a pipe or a terminal, no faster than it is sent, on a thread of its own.
+/// Reads the content of a request from a file, a pipe or a terminal, at the speed at which it is sent. Each feed has
+/// its own thread.
 enum UploadFeed {
     private static let pieceSize = 64 << 10
 
-    /// Begins to read, and returns.
+    /// Starts the thread, and returns.
     static func start(_ upload: OriginUpload, from descriptor: Int32) {
         Thread.detachNewThread { feed(upload, from: descriptor) }
     }

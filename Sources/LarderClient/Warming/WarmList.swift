@@ -1,36 +1,37 @@
 import Primitives
 
-/// URLs to be kept: one a line, behind it, if need be, a space and for how long, as `3600` or `1h`. Empty lines, and
-/// what stands behind a `#` at the beginning of a word, are left out.
+/// A list of URLs to download and keep. Each line has a URL and, optionally, a space and the time for which the entry
+/// stays fresh, such as `3600` or `1h`. Empty lines, and comments from a `#` at the beginning of a word on, are left
+/// out.
 ///
 ///     # the catalogue
 ///     https://shop.example/catalogue.json 3600
 ///     https://shop.example/logo.png
 public struct WarmList: Sendable {
-    /// One line.
+    /// A line with a URL.
     public struct Item: Hashable, Sendable {
-        /// Its number, from 1.
+        /// The number of the line, from 1.
         public let line: Int
-        /// The URL as it is written there.
+        /// The URL as the line states it.
         public let url: String
-        /// How long it stays fresh; `nil` when the line does not say.
+        /// The time for which the entry stays fresh; `nil` when the line states none.
         public let ttl: Seconds?
     }
 
     /// A line that cannot be read.
     public struct Mistake: Hashable, Sendable {
-        /// Its number, from 1.
+        /// The number of the line, from 1.
         public let line: Int
-        /// What is wrong with it.
+        /// The reason, for a person.
         public let reason: String
     }
 
-    /// The lines in their order.
+    /// The lines with a URL, in their order.
     public private(set) var items: [Item] = []
-    /// Those that cannot be read.
+    /// The lines that cannot be read, in their order.
     public private(set) var mistakes: [Mistake] = []
 
-    /// Reads a list in UTF-8; a line ends in LF, or in CR and LF.
+    /// Reads a list in UTF-8. A line ends in LF or CRLF.
     public init(_ bytes: some Collection<UInt8>) {
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         for (index, line) in lines.enumerated() { add(Array(line), number: index + 1) }

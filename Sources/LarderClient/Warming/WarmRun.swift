@@ -1,40 +1,40 @@
 import Primitives
 
-/// Has a server keep the URLs of a list, by batches of `POST /downloads`: how many of them are under way at once is the
-/// server's limit. What is fresh is not asked of its origin again, so a run that was broken off is begun anew with the
-/// same list, and nothing is kept of it here.
+/// Has a server download and keep the URLs of a list, in batches of `POST /downloads`. The server limits the number of
+/// downloads at once. A run keeps no state: a run that was interrupted is repeated with the same list, and the server
+/// does not contact origins for entries that are fresh.
 ///
-/// Invariant: `next` is locked; every item is in the batch of one lane, and its end is told once, or never when the run
-/// does not come to its end.
+/// Invariant: `next` is guarded by its lock. Every item is in the batch of one lane. The end of an item is reported
+/// once, or never when the run fails.
 public final class WarmRun: Sendable {
-    /// What was kept.
+    /// An entry that is held after its download.
     public struct Kept: Sendable {
-        /// How it came to be there.
+        /// The outcome of the request.
         public let outcome: Outcome
-        /// It.
+        /// The entry.
         public let entry: HeldEntry
     }
 
-    /// What became of one line.
+    /// The end of a line of the list.
     public struct End: Sendable {
         /// The line.
         public let item: WarmList.Item
-        /// The entry, or why there is none.
+        /// The entry, or the reason for the failure.
         public let result: Result<Kept, ServerProblem>
-        /// The server's line about it, with the URL of the list instead of its number in the batch.
+        /// The server's answer for the line, with the URL of the list in place of its number in the batch.
         public let json: JSON
     }
 
-    /// How many batches are under way: while the last downloads of one end, those of the other go on.
+    /// The number of concurrent batches: while the last downloads of one batch end, the downloads of the other go on.
     private static let lanes = 2
     /// The most lines of a batch.
     private static let batchSize = 500
-    /// The longest body of a batch that a server takes, in bytes.
+    /// The longest body of a batch that a server accepts, in bytes.
     private static let batchBytes = 8 << 20
-    /// How often a batch is sent when the server has too much to do.
+    /// The most attempts to send a batch when the server is overloaded.
     private static let maximumTries = 10
 
-    /// Some of the lines, and the request for them.
+    /// A range of lines and the request for them.
     private struct Batch {
         let indices: Range<Int>
         let body: [UInt8]
@@ -46,11 +46,11 @@ public final class WarmRun: Sendable {
     private let onEnd: @Sendable (End) async -> Void
     private let next = Locked(0)
 
-    /// A run that is not begun.
+    /// Creates a run; ``run()`` starts it.
     ///
     /// - Parameters:
-    ///   - options: of every request; a line's own ttl goes before theirs.
-    ///   - onEnd: told of each line as it ends; the next ones wait until it returns, but for those of another batch.
+    ///   - options: the options of every request; a ttl in the list overrides the ttl of the options.
+    ///   - onEnd: called with each line that ends. Later lines of the same batch wait until it returns.
     public init(
         _ items: [WarmList.Item], options: DownloadOptions, client: APIClient,
         onEnd: @escaping @Sendable (End) async -> Void
@@ -61,8 +61,8 @@ public final class WarmRun: Sendable {
         self.onEnd = onEnd
     }
 
-    /// Runs to the end. When its task is cancelled, no more downloads are begun. Throws ``ClientError`` when the server
-    /// goes away or refuses a batch as a whole; what had ended by then was told.
+    /// Runs to the end. When the task is cancelled, no more downloads begin. Throws ``ClientError`` when the server
+    /// goes away or refuses a batch as a whole; lines that had ended before were reported.
     public func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<Self.lanes {
@@ -74,14 +74,14 @@ public final class WarmRun: Sendable {
         }
     }
 
-    /// The next lines, as many as a server takes at once; `nil` when there are no more.
+    /// The next lines, as many as a server accepts at once; `nil` at the end of the list.
     private func takeBatch() -> Batch? {
         next.withLock { next in
             let first = next
             var body: [UInt8] = []
             for item in items[first...].prefix(Self.batchSize) {
                 let request = options.json(url: item.url, ttl: item.ttl).utf8
-                // One that is too long by itself is sent: the server says so.
+                // A line that is too long by itself is sent all the same, so that the server reports it.
                 guard body.isEmpty || body.count + request.count < Self.batchBytes else { break }
                 body += request
                 body.append(UInt8(ascii: "\n"))
@@ -107,9 +107,9 @@ public final class WarmRun: Sendable {
         }
     }
 
-    /// Whether the batch as a whole may be taken later. One that was refused has begun nothing.
+    /// Whether the server may accept the batch later. A refused batch has started no download.
     private static func isWorthRetrying(_ problem: ServerProblem, afterTries tries: Int) -> Bool {
-        // A token's rate says when there is room again, so waiting for that ends.
+        // With a 429 the server says when the token's rate allows the batch, so this wait ends and needs no limit.
         problem.status == 429 || (problem.status == 503 && tries < maximumTries)
     }
 

@@ -1,27 +1,27 @@
-/// What has become of the URLs of a list so far.
+/// The counts of a run so far.
 public struct WarmTally: Hashable, Sendable {
-    /// How many there are.
+    /// The number of URLs in the list, including lines that cannot be read.
     public let total: Int
-    /// How many ended in each of the good ways.
+    /// The number of successes for each outcome.
     public private(set) var outcomes: [Outcome: Int] = [:]
-    /// How many failed.
+    /// The number of failures.
     public private(set) var failed: Int
-    /// The bytes of what came from origins.
+    /// The bytes of the bodies that came from origins.
     public private(set) var bytes: Int64 = 0
 
-    /// Nothing yet, but for those that failed before anybody was asked.
+    /// Starts the counts. `failed` is the number of lines that failed before any request.
     public init(total: Int, failed: Int = 0) {
         self.total = total
         self.failed = failed
     }
 
-    /// How many have come to an end.
+    /// The number of URLs that have ended.
     public var ended: Int { outcomes.values.reduce(failed, +) }
 
-    /// How many the origin was asked for.
+    /// The number of ended URLs that were no fresh hits.
     public var asked: Int { ended - (outcomes[.cached] ?? 0) }
 
-    /// One more has come to an end.
+    /// Counts the end of a URL.
     public mutating func add(_ end: WarmRun.End) {
         switch end.result {
         case .success(let kept):
