@@ -1,29 +1,29 @@
-/// What has become of an entry, or of as many that one operation removed.
+/// A change of an entry, or the removal of several entries by the same operation.
 public struct EntryChange: Sendable {
-    /// What there is to tell. A refresh, an update or a slide is none of it: the body stays.
+    /// The kind of change. A refresh, an update and a slide of the expiry are not reported, because the body stays.
     public enum Verb: Sendable, CaseIterable {
-        /// A body was published, in place of an older one or not.
+        /// A body was published. It may have replaced an older body of the same key.
         case stored
-        /// The entry had expired and was of no more use.
+        /// The sweep removed the entry because it had expired and could not be used any more.
         case expired
-        /// Somebody removed it, or its body was damaged.
+        /// A caller removed the entry, or its body was damaged.
         case removed
-        /// It went because room was needed.
+        /// The entry was removed to make room, on disk or among the responses to its URL.
         case evicted
     }
 
-    /// What it became of.
+    /// The entry, or the group of entries, that changed.
     public enum Subject: Sendable {
-        /// The entry as it was stored, or as it was when it went.
+        /// The entry as it was stored, or as it was when it was removed.
         case entry(EntrySummary)
-        /// So many others of the same operation, which are not told of one by one; and the filter by which it chose
-        /// them, when it did by a single one.
+        /// The number of entries that the same operation removed without an event of their own, and the filter that
+        /// chose them; the filter is `nil` when the operation used none, or several.
         case others(count: Int, EntryFilter?)
     }
 
-    /// What became of it.
+    /// The kind of change.
     public let verb: Verb
-    /// The entry, or the entries.
+    /// The entry, or the group of entries, that changed.
     public let subject: Subject
 
     init(_ verb: Verb, _ entry: Entry) {
@@ -37,11 +37,11 @@ public struct EntryChange: Sendable {
     }
 }
 
-/// What tells an entry from others.
+/// The fields of an entry that an observer needs to recognise it.
 public struct EntrySummary: Sendable {
     /// The entry's key.
     public let key: String
-    /// Where it came from.
+    /// The source of the entry.
     public let kind: Entry.Kind
     /// The canonical URL; `nil` for ``Entry/Kind/data``.
     public let url: String?
@@ -50,7 +50,7 @@ public struct EntrySummary: Sendable {
     /// The length of the body in bytes.
     public let contentLength: Int64
 
-    /// A summary keeps nothing else of the entry, whose fields may be long.
+    /// Copies the fields. The summary keeps no reference to the entry, because its other fields may be long.
     public init(_ entry: Entry) {
         key = entry.key
         kind = entry.kind

@@ -1,9 +1,11 @@
-/// Wants to know what becomes of entries. It is told on the writer's thread, which must not be kept waiting; who reads
-/// knows nothing of it.
+/// An observer of stored and removed entries. The writer's thread calls it, so its methods must not block. Reading an
+/// entry never calls the observer.
 public protocol EntryObserver: Sendable {
-    /// Whether anybody would listen now. Asked for each change, so it must cost next to nothing.
+    /// Whether an event would reach a listener now. The cache reads this for each change, so it must be very cheap.
     var isInterested: Bool { get }
 
-    /// What one transaction has changed, in order, once that is durable and before it is acknowledged. Never empty.
+    /// Receives the changes of one transaction in order, after the transaction is durable and before it is
+    /// acknowledged. The number at the end of a bulk removal (``EntryChange/Subject/others(count:_:)``) may come in a
+    /// call of its own. `changes` is never empty.
     func entriesChanged(_ changes: [EntryChange])
 }

@@ -1,35 +1,36 @@
 import Primitives
 
-/// Why an entry left the cache.
+/// The reason why an entry left the cache.
 public enum RemovalCause: String, CaseIterable, Sendable {
-    /// A purge removed it, by its key or by a filter; it was given a ttl of 0; a request that changes its resource made
-    /// it invalid (RFC 9111 §4.4); or its namespace was removed or begun anew.
+    /// A purge removed the entry by its key or by a filter; a `json` or `data` entry was given a ttl of 0; a request
+    /// that changes the entry's resource made it invalid (RFC 9111 §4.4); or its namespace was removed or begun anew.
     case purged
-    /// It had expired, and there was nothing to revalidate it by.
+    /// The sweep removed the entry, which had expired and had no validator to revalidate it by. An expired entry that
+    /// eviction removes counts as ``limit`` or ``reserve``.
     case expired
-    /// Evicted: entries take all that the disk limit lets them.
+    /// Evicted because the entries had reached the disk limit.
     case limit
-    /// Evicted: the file system has less left than the reserve.
+    /// Evicted because the file system had less free space than the reserve.
     case reserve
-    /// Evicted: its URL has as many responses as one may have, or their fields are as long as they may be.
+    /// Evicted because its URL had the maximum number of responses, or the fields of those responses had the maximum
+    /// total length.
     case variants
-    /// Its body was damaged or missing.
+    /// The body was damaged or missing.
     case damaged
 }
 
-/// Counts the entries that leave caches, from the start of the process. One object may count for many caches.
-///
-/// An entry counts once its removal is durable. A body that takes the place of an older one of the same key does not:
-/// the entry stays.
+/// Counts the entries that leave caches, since the start of the process. Several caches may share an object.
+/// - An entry counts once its removal is durable.
+/// - A body that replaces an older body of the same key does not count, because the entry stays.
 public final class RemovalCounters: Sendable {
     private let counts = Locked<[RemovalCause: [Entry.Kind: Int]]>([:])
 
-    /// Counters at zero.
+    /// Starts with all counters at zero.
     public init() {}
 
-    /// How many entries left for that cause.
+    /// Returns the number of entries that left for `cause`.
     ///
-    /// - Parameter kind: only those of this kind; `nil`, the default: all.
+    /// - Parameter kind: counts only entries of this kind; `nil`, the default, counts all kinds.
     public func count(of cause: RemovalCause, kind: Entry.Kind? = nil) -> Int {
         counts.withLock { counts in
             let byKind = counts[cause] ?? [:]
@@ -42,7 +43,7 @@ public final class RemovalCounters: Sendable {
     }
 }
 
-/// What one cache adds to ``RemovalCounters``, until it is retired.
+/// The share of a single cache in ``RemovalCounters``, counted until the cache is retired.
 final class RemovalMeter: Sendable {
     private let counters: RemovalCounters
     private let isRetired = Locked(false)
@@ -51,13 +52,13 @@ final class RemovalMeter: Sendable {
         self.counters = counters
     }
 
-    /// Counts an entry that was removed.
+    /// Counts a removed entry, unless ``retire(holding:)`` was called before.
     func count(_ cause: RemovalCause, _ kind: Entry.Kind) {
-        // Under the lock, so that it is not counted once more among all.
+        // The counter changes under the lock, so that `retire` cannot count the same entry again.
         isRetired.withLock { if !$0 { counters.add(1, cause, kind) } }
     }
 
-    /// Counts all entries as purged, and nothing after that.
+    /// Counts all `entries` as purged, and ignores every later removal.
     func retire(holding entries: [Entry.Kind: Int64]) {
         isRetired.withLock { isRetired in
             guard !isRetired else { return }
@@ -68,7 +69,7 @@ final class RemovalMeter: Sendable {
 }
 
 extension DiskCache {
-    /// Counts all that it holds as purged, and from then on nothing: its namespace was removed or begun anew, and its
-    /// entries go with the directory.
+    /// Counts all entries of the cache as purged, and ignores every later removal. The caller removed the namespace or
+    /// began it anew, so the entries go with their directory.
     public func countAllAsPurged() { parts.removals.retire(holding: totals.entriesByKind) }
 }
