@@ -1,10 +1,10 @@
 /// Paths of bodies in the hashed layout, relative to the namespace's directory: `ab/cd/abcd…`, two levels of 256
 /// directories.
 public enum HashedPath {
-    /// The path of a key's body.
+    /// Returns the path of the body of `key`.
     ///
-    /// - Parameter collision: 0, or which of the callers' keys with the same MD5 this is, counted from 1: its file gets
-    ///   `~1`, `~2`, …
+    /// - Parameter collision: 0, or the number of the key among the callers' keys with the same MD5, counted from 1.
+    ///   The file name then ends in `~1`, `~2`, …
     public static func path(for key: CacheKey, collision: Int = 0) -> String {
         let name = key.hashedName
         let second = name.index(name.startIndex, offsetBy: 2)

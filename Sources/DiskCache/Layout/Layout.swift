@@ -1,13 +1,15 @@
-/// How bodies are kept. The index stores each body's path, so what was written with one layout is read with the other.
+/// The way in which bodies are kept on disk. The index stores the path of each body, so a body that was written with
+/// either layout can be read with the other.
 public enum Layout: String, Hashable, Sendable, CaseIterable {
-    /// By MD5: small bodies in the slab, larger ones as `ab/cd/<md5>`; see ``HashedPath``.
+    /// By MD5: small bodies in the slab, larger bodies as files `ab/cd/<md5>`; see ``HashedPath``.
     case hashed
-    /// Every body a file in a tree that mirrors the URL; see ``ReadablePath``.
+    /// Every body is a file in a tree that mirrors the URL; see ``ReadablePath``.
     case readable
 
-    /// Where the body of an entry goes, relative to the namespace's directory, when nothing else is there.
+    /// Returns the path of an entry's body, relative to the namespace's directory, for the case that no other file
+    /// occupies it.
     ///
-    /// - Parameter url: the entry's canonical URL; `nil` when it has none, so that its key is a caller's.
+    /// - Parameter url: the entry's canonical URL; `nil` for an entry under a caller's own key.
     public func path(for key: CacheKey, url: String?) -> String {
         switch self {
         case .hashed: HashedPath.path(for: key)

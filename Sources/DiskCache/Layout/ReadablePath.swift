@@ -1,13 +1,13 @@
 /// Paths of bodies in the readable layout, relative to the namespace's directory:
 /// `QUrlCaches/<scheme>/<host[_port]>/<path…>/<leaf><?query>` and `QDataCaches/<key>`.
 ///
-/// A pure function of the key and the URL. What holds, whatever the input:
+/// A path is a pure function of the key and the URL. For every input:
 ///
-/// 1. Every component has 1 to 255 bytes, is neither `.` nor `..`, and has no `/` and no NUL; the path has at most
-///    ``maximumLength`` bytes and ``maximumDepth`` components. So it never leaves its root.
-/// 2. Two keys never get one path. A name that says exactly what the URL says is *plain*; wherever one cannot be,
-///    because it would be empty, too long, or could be read as something else, the file's name ends in `~` and the key.
-/// 3. No directory's name ends in `~` and a key, so a file whose name does is never in the way of a directory.
+/// 1. Each component has 1 to 255 bytes, is neither `.` nor `..`, and contains no `/` and no NUL. The path has at most
+///    ``maximumLength`` bytes and ``maximumDepth`` components. It therefore never leaves its root.
+/// 2. Two keys never get the same path. A name is *plain* when its part of the URL can be read from it exactly. Where a
+///    plain name would be empty, too long or ambiguous, the file's name ends in `~` and the key.
+/// 3. No directory's name ends in `~` and a key. A file with such a name therefore never collides with a directory.
 ///
 /// | in the URL | in the path |
 /// |---|---|
@@ -21,20 +21,20 @@
 /// | a host that ends in `_` and digits, without a port | as it is, and `~<key>` behind the leaf |
 /// | request fields of the caller's, so that the key is not the MD5 of the URL | `~<key>` behind the leaf |
 ///
-/// Percent-escapes stay as the canonical URL has them, so names that differ only after decoding differ here too.
+/// Percent-escapes stay as in the canonical URL, so names that differ only after decoding have different paths.
 public enum ReadablePath {
-    /// The most bytes of a whole path: with a cache directory before it, and `~<key>` behind it, it stays under
+    /// The maximum length of a path in bytes. With a cache directory in front and `~<key>` behind, the path stays under
     /// PATH_MAX.
     public static let maximumLength = 3500
-    /// The most components of a path, so that one URL cannot make directories by the thousand.
+    /// The maximum number of components of a path. It keeps a single URL from making thousands of directories.
     public static let maximumDepth = 64
-    /// The most bytes of a file name on Linux file systems (NAME_MAX).
+    /// The maximum length of a file name in bytes on Linux file systems (NAME_MAX).
     static let maximumNameLength = 255
 
-    /// The path of the body of what a URL names.
+    /// Returns the path of a body that belongs to a URL.
     public static func path(forURL url: String, key: CacheKey) -> String {
         let parts = URLParts(url)
-        // `http://a` has the path of `http://a/`.
+        // `http://a` would have the same path as `http://a/`.
         var isPlain = key == .url(canonical: url) && parts.hasPath
         var directories = ["QUrlCaches"]
         for segment in [parts.scheme, hostName(parts, isPlain: &isPlain)] + parts.segments.dropLast() {
@@ -49,7 +49,7 @@ public enum ReadablePath {
         return (fitting + [leaf]).joined(separator: "/")
     }
 
-    /// The path of the body that a caller stored under a key of its own.
+    /// Returns the path of a body that a caller stored under a key of its own.
     public static func path(forData key: CacheKey) -> String {
         var isPlain = true
         let name = safeName(key.text.utf8, isPlain: &isPlain)
@@ -57,20 +57,21 @@ public enum ReadablePath {
         return "QDataCaches/" + (isPlain ? name : Self.name(name, markedWith: key))
     }
 
-    /// Where a body goes when `path` is, or has to become, a directory: the same with `~` and the key.
+    /// Returns the path to use when `path` is, or has to become, a directory: the same path with `~` and the key behind
+    /// it.
     ///
-    /// A path that ends so already stays as it is: nothing makes such a directory.
+    /// Returns `path` unchanged when it already ends in `~` and the key, because no directory has such a name.
     public static func alternative(for path: String, key: CacheKey) -> String {
         let bytes = path.utf8
         let start = bytes.lastIndex(of: UInt8(ascii: "/")).map { bytes.index(after: $0) } ?? bytes.startIndex
         let leaf = String(path[start...])
         let end = "~" + mark(of: key)
-        // By bytes: Swift may take the ~ and a sign before it for one character.
+        // Compares bytes, because Swift may combine the `~` and the sign before it into one character.
         guard !leaf.utf8.suffix(end.utf8.count).elementsEqual(end.utf8) else { return path }
         return path[..<start] + name(leaf, markedWith: key)
     }
 
-    /// How many of the directories leave room for a leaf of any length.
+    /// Returns the number of directories that leave room for a leaf of the maximum length.
     private static func directoriesThatFit(_ directories: [String]) -> Int {
         var room = maximumLength - maximumNameLength
         var count = 0
@@ -84,10 +85,10 @@ public enum ReadablePath {
 
     // MARK: - Names
 
-    /// The end of a marked name: the key, or of a caller's key its MD5.
+    /// Returns the text behind the `~` of a marked name: the key, or the MD5 of a caller's own key.
     private static func mark(of key: CacheKey) -> String { key.hashedName }
 
-    /// `name`, cut so that `~` and the key behind it fit.
+    /// Returns `name` with `~` and the key behind it, cut so that both fit.
     private static func name(_ name: String, markedWith key: CacheKey) -> String {
         let suffix = "~" + mark(of: key)
         return cut(name, to: maximumNameLength - suffix.utf8.count) + suffix
@@ -95,7 +96,7 @@ public enum ReadablePath {
 
     private static func hostName(_ parts: URLParts, isPlain: inout Bool) -> String {
         guard let port = parts.port else {
-            // `a_80` without a port looks like `a` with one.
+            // `a_80` without a port looks like `a` with port 80.
             let digits = parts.host.utf8.reversed().prefix { $0 >= 0x30 && $0 <= 0x39 }
             if !digits.isEmpty, parts.host.utf8.dropLast(digits.count).last == UInt8(ascii: "_") { isPlain = false }
             return parts.host
@@ -130,7 +131,7 @@ public enum ReadablePath {
         return leaf
     }
 
-    /// A name that is neither empty nor `.` nor `..`.
+    /// Returns a name that is neither empty nor `.` nor `..`.
     private static func safeName(_ bytes: some Collection<UInt8>, isPlain: inout Bool) -> String {
         let name = escaped(bytes, isPlain: &isPlain)
         switch name {
@@ -141,7 +142,8 @@ public enum ReadablePath {
         }
     }
 
-    /// Without what a name cannot have: `/`, NUL and other control characters. A canonical URL has none of these.
+    /// Escapes the bytes that a name must not contain: `/`, NUL and the other control characters. A canonical URL
+    /// contains none of them.
     private static func escaped(_ bytes: some Collection<UInt8>, isPlain: inout Bool) -> String {
         guard bytes.contains(where: { needsEscape($0) }) else { return String(decoding: bytes, as: UTF8.self) }
         isPlain = false
@@ -161,7 +163,7 @@ public enum ReadablePath {
         byte < 0x20 || byte == 0x7F || byte == UInt8(ascii: "/")
     }
 
-    /// Where the `~` stands when `name` ends in one and something that looks like a key.
+    /// Returns the position of the last `~` when the text behind it looks like a key; `nil` otherwise.
     private static func markIndex(in name: String) -> String.Index? {
         guard let tilde = name.utf8.lastIndex(of: UInt8(ascii: "~")) else { return nil }
         let rest = String(name[name.utf8.index(after: tilde)...])
@@ -171,7 +173,7 @@ public enum ReadablePath {
         }
     }
 
-    /// At most `limit` bytes of `name`, not ending within a character or a percent-escape.
+    /// Returns at most `limit` bytes of `name`. The cut is never inside a UTF-8 sequence or a percent-escape.
     private static func cut(_ name: String, to limit: Int) -> String {
         let bytes = Array(name.utf8)
         guard bytes.count > limit else { return name }

@@ -1,17 +1,18 @@
-/// A canonical URL taken apart, for ``ReadablePath``.
+/// The parts of a canonical URL, for ``ReadablePath``.
 ///
-/// Total: any text has parts, so that nothing that was stored once is without a path. It looks at bytes, because a `/`
-/// with a combining accent behind it is another `Character`.
+/// Every text has parts, so every stored entry has a path. The parser works on bytes, because a `/` followed by a
+/// combining accent is a different `Character`.
 struct URLParts {
     var scheme = ""
     var host = ""
-    /// The digits behind the host; `nil` without any.
+    /// The digits behind the host and its colon; `nil` without a port.
     var port: String?
-    /// What stands between the slashes of the path, behind the first one; at least one.
+    /// The segments of the path, between its slashes. The first segment starts behind the first slash. The array is
+    /// never empty.
     var segments: [String] = [""]
-    /// Whether there is a slash behind the host. A canonical URL has one.
+    /// Whether the host is followed by a slash, as in every canonical URL.
     var hasPath = false
-    /// What stands behind the first `?`; `nil` without one.
+    /// The text behind the first `?`; `nil` when there is no `?`.
     var query: String?
 
     init(_ url: String) {
@@ -34,7 +35,7 @@ struct URLParts {
         (self.host, self.port) = (Self.text(host), port.map(Self.text))
     }
 
-    /// The host of a URL, without the work of taking the rest apart.
+    /// Returns only the host of a URL, because parsing the rest would take longer.
     static func host(of url: String) -> String {
         var url = url
         return url.withUTF8 { url in
@@ -47,7 +48,8 @@ struct URLParts {
 
     private static func text(_ bytes: Bytes) -> String { String(decoding: bytes, as: UTF8.self) }
 
-    /// What stands before `://`, empty without that, and what follows it.
+    /// Returns the text before `://` and the text behind it. Without `://` the scheme is empty, and the rest is the
+    /// whole URL.
     private static func schemeAndRest(of url: Bytes) -> (scheme: String, rest: Bytes) {
         guard let rest = afterScheme(of: url) else { return ("", url) }
         return (text(url[..<(rest.startIndex - 3)]), rest)
