@@ -1,23 +1,23 @@
 import Primitives
 
-/// One cached thing: all that is known about it but its body.
+/// A cached entry: its metadata without its body.
 ///
-/// A value: it shows the entry as it was when it was read. What never changes between two publishes is shared, so a
-/// copy costs one reference count.
+/// A value: it shows the entry as it was when it was read. Copies share the fields that stay the same between two
+/// publishes, so a copy costs one reference count.
 public struct Entry: Sendable {
-    /// Where an entry came from.
+    /// The way in which an entry came into the cache.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// Fetched from an origin, by URL and parameters.
         case download
         /// JSON that a caller stored by URL and parameters.
         case json
-        /// What a caller stored under a key of its own.
+        /// A body that a caller stored under a key of its own.
         case data
-        /// What an origin said to one exact request, one entry a variant.
+        /// An origin's response to an exact request; each variant is an entry.
         case response
     }
 
-    /// What one publish fixes; see the properties of ``Entry``.
+    /// The fields that a publish sets; see the properties of ``Entry``.
     struct Record: Sendable {
         var key: String
         var namespace: String
@@ -46,7 +46,7 @@ public struct Entry: Sendable {
 
     private final class Storage: Sendable {
         let record: Record
-        /// The tags as they are shown.
+        /// The tags, sorted.
         let tags: [String]
 
         init(_ record: Record) {
@@ -57,14 +57,14 @@ public struct Entry: Sendable {
 
     private let storage: Storage
 
-    /// For how long the caller, or the origin, said that the entry stays fresh: `expiresInSeconds` of the API.
+    /// The time for which the entry stays fresh, as the caller or the origin stated it: `expiresInSeconds` of the API.
     public internal(set) var ttl: Duration
     /// The instant at which the entry stops being fresh.
     public internal(set) var expiryDate: Timestamp
-    /// How often the entry was handed out since its body was published.
+    /// The number of hits since the body was published.
     public internal(set) var hits: Int64
-    /// When the entry was last handed out; when it was published, if never. It never goes back, even when the clock
-    /// does.
+    /// The time of the last hit; the time of the publish, if the entry has no hits. The date never goes back, even when
+    /// the clock does.
     public internal(set) var lastAccessDate: Timestamp
 
     init(_ record: Record, ttl: Duration, expiryDate: Timestamp, hits: Int64, lastAccessDate: Timestamp) {
@@ -77,33 +77,34 @@ public struct Entry: Sendable {
 
     var record: Record { storage.record }
 
-    /// How many tags an entry may have.
+    /// The most tags that an entry may have.
     public static let tagLimit = 256
 
-    /// About how many bytes its texts take: the origin's and the callers' words, which have no limit of their own.
+    /// The approximate number of bytes of the entry's texts, which come from the origin and the callers and have no
+    /// other limit.
     var textLength: Int64 {
         let texts = [
             record.key, record.url, record.host, record.params, record.contentType, record.etag, record.lastModified,
             record.fields, record.localPath,
         ]
-        // A tag stands in the entry's own list and in the index of tags.
+        // A tag is stored twice: in the entry's own list and in the index of tags.
         return texts.reduce(0) { $0 + Int64($1?.utf8.count ?? 0) }
             + record.tags.reduce(0) { $0 + 2 * Int64($1.utf8.count) + 32 }
     }
 
-    /// What names the entry in the API.
+    /// The entry's name in the API.
     public var key: String { storage.record.key }
-    /// The namespace it belongs to.
+    /// The namespace of the entry.
     public var namespace: String { storage.record.namespace }
-    /// Where it came from.
+    /// The kind of the entry.
     public var kind: Kind { storage.record.kind }
     /// The canonical URL, with the parameters in its query; `nil` for ``Kind/data``.
     public var url: String? { storage.record.url }
-    /// The parameters that were given beside the URL, as JSON text; `nil` without any.
+    /// The parameters that were given beside the URL, as JSON text; `nil` without parameters.
     public var params: String? { storage.record.params }
-    /// The origin's final status; 200 for what a caller stored.
+    /// The origin's final status; 200 for an entry that a caller stored.
     public var status: Int { storage.record.status }
-    /// The media type of the body; `nil` when nobody stated one.
+    /// The media type of the body; `nil` when neither the origin nor the caller stated it.
     public var contentType: String? { storage.record.contentType }
     /// The length of the body in bytes.
     public var contentLength: Int64 { storage.record.contentLength }
@@ -113,13 +114,13 @@ public struct Entry: Sendable {
     public var lastModified: String? { storage.record.lastModified }
     /// SHA-256 of the body, 32 bytes.
     public var digest: [UInt8] { storage.record.digest }
-    /// Whether the body is one JSON text (RFC 8259), whatever its media type says.
+    /// Whether the body is a JSON text (RFC 8259), regardless of its media type.
     public var isJSON: Bool { storage.record.isJSON }
-    /// When the download began; `nil` for what a caller stored.
+    /// The time at which the download began; `nil` for an entry that a caller stored.
     public var downloadStartDate: Timestamp? { storage.record.downloadStartDate }
-    /// When the download ended; `nil` for what a caller stored.
+    /// The time at which the download ended; `nil` for an entry that a caller stored.
     public var downloadEndDate: Timestamp? { storage.record.downloadEndDate }
-    /// When this body was published.
+    /// The time at which this body was published.
     public var createdDate: Timestamp { storage.record.createdDate }
     /// The absolute path of the body's file; `nil` when the body is in the slab.
     public var localPath: String? { storage.record.localPath }
@@ -127,16 +128,16 @@ public struct Entry: Sendable {
     public var tags: [String] { storage.tags }
     /// Whether the entry is exempt from eviction.
     public var pinned: Bool { storage.record.pinned }
-    /// A number that grows with every publish in the namespace: two bodies under one key never share it.
+    /// A number that grows with every publish in the namespace. Two bodies under one key never have the same version.
     public var version: Int64 { storage.record.version }
-    /// For how long after its expiry somebody allowed the entry to be served stale; zero when nobody did.
+    /// The time after its expiry for which the entry may be served stale; zero when no allowance was given.
     public var staleAllowance: Duration { storage.record.staleAllowance }
-    /// Selected response fields, as JSON text that only its writer understands; `nil` without any.
+    /// Selected response fields, as JSON text that only the caller that wrote them interprets; `nil` without fields.
     public var fields: String? { storage.record.fields }
 
     /// Whether the entry has not expired at `now`.
     public func isFresh(at now: Timestamp) -> Bool { now < expiryDate }
 
-    /// Whether the origin can be asked whether the body is still right (RFC 9110 §8.8).
+    /// Whether the origin can be asked if the body is still current: the entry has a validator (RFC 9110 §8.8).
     public var hasValidator: Bool { etag != nil || lastModified != nil }
 }

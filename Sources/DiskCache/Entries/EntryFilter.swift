@@ -1,6 +1,6 @@
 import Primitives
 
-/// Which entries a listing, a count or a purge means: those that match everything that is stated.
+/// Selects the entries for a listing, a count or a purge. An entry matches when it meets every condition that is set.
 public struct EntryFilter: Hashable, Sendable {
     /// Whether an entry is still fresh.
     public enum State: String, Hashable, Sendable, CaseIterable {
@@ -10,30 +10,31 @@ public struct EntryFilter: Hashable, Sendable {
         case stale
     }
 
-    /// The key, exactly.
+    /// The exact key.
     public var key: String?
-    /// The MD5 of a URL: what was downloaded or stored under it, and every variant of its responses.
+    /// The MD5 of a URL. Matches entries that were downloaded from or stored under the URL, and all variants of its
+    /// responses.
     public var md5: String?
-    /// The URL (with its parameters), exactly. A response, whose URL is as it was sent, matches by its canonical URL,
-    /// too.
+    /// The exact URL, with its parameters. A response has its URL as it was sent, and also matches by its canonical
+    /// URL.
     public var url: String?
-    /// How the URL, or the key of ``Entry/Kind/data``, begins; compared byte by byte. A response matches by its
-    /// canonical URL, too.
+    /// The beginning of the URL, or of the key of a ``Entry/Kind/data`` entry; compared byte by byte. A response also
+    /// matches by its canonical URL.
     public var prefix: String?
-    /// The host of the URL in lower case, without its port and without the dot that may end a name: a URL with that dot
-    /// matches, too.
+    /// The host of the URL in lower case, without its port and without the dot that may end a host name. A URL with
+    /// that dot matches, too.
     public var host: String?
     /// A tag that the entry must have.
     public var tag: String?
-    /// Whether it is fresh, now.
+    /// Whether the entry is fresh at the time of the search.
     public var state: State?
-    /// Where it came from.
+    /// The kind of the entry.
     public var kind: Entry.Kind?
 
-    /// A filter that states nothing: every entry matches it.
+    /// A filter without conditions: every entry matches.
     public static let all = EntryFilter()
 
-    /// A filter that states what is given.
+    /// Creates a filter with the given conditions.
     public init(
         key: String? = nil, md5: String? = nil, url: String? = nil, prefix: String? = nil, host: String? = nil,
         tag: String? = nil, state: State? = nil, kind: Entry.Kind? = nil
@@ -50,15 +51,15 @@ public struct EntryFilter: Hashable, Sendable {
 }
 
 extension EntryFilter {
-    /// The spellings of ``host`` that URLs have.
+    /// The two spellings of ``host`` in URLs: without and with a dot at the end.
     var hosts: [String]? { host.map { [$0, $0 + "."] } }
 
-    /// Something that a filter can state.
+    /// A condition that a filter can set.
     enum Condition: CaseIterable {
         case key, md5, url, tag, host, prefix, kind, state
     }
 
-    /// What it states.
+    /// The conditions that this filter sets.
     var conditions: [Condition] {
         Condition.allCases.filter { condition in
             switch condition {
@@ -74,7 +75,7 @@ extension EntryFilter {
         }
     }
 
-    /// A filter that states those of its conditions alone.
+    /// A copy that keeps only the given conditions.
     func keeping(_ conditions: Set<Condition>) -> EntryFilter {
         EntryFilter(
             key: conditions.contains(.key) ? key : nil, md5: conditions.contains(.md5) ? md5 : nil,

@@ -1,6 +1,6 @@
 import Primitives
 
-/// What a publish says about the body that was received.
+/// The metadata that a publish gives to the received body.
 public struct EntryMetadata: Sendable {
     /// The origin's final status.
     public var status = 200
@@ -12,38 +12,40 @@ public struct EntryMetadata: Sendable {
     public var lastModified: String?
     /// The parameters that were given beside the URL, as JSON text.
     public var params: String?
-    /// When the download began; `nil` for what a caller stored.
+    /// The time at which the download began; `nil` for an entry that a caller stored.
     public var downloadStartDate: Timestamp?
-    /// When the download ended; `nil` for what a caller stored.
+    /// The time at which the download ended; `nil` for an entry that a caller stored.
     public var downloadEndDate: Timestamp?
-    /// For how long the entry stays fresh; zero or less: it is stale at once.
+    /// The time for which the entry stays fresh. With zero or less the entry is stale at once.
     public var ttl: Duration
-    /// When it stops being fresh, at most `ttl` after the publish; `nil`: then.
+    /// The time at which the entry stops being fresh, at most `ttl` after the publish; `nil`: `ttl` after the publish.
     public var expiryDate: Timestamp?
-    /// The tags; `nil`: those of the entry that is replaced, of which those that were held for longest go when they
-    /// would be too many. Tags of the reservation are added.
+    /// The tags; `nil`: the tags of the replaced entry. If these are too many, the tags that the entry has held longest
+    /// are dropped. The reservation's tags are added in both cases.
     public var tags: [String]?
-    /// Asked with the entry that is replaced: which of its tags are not taken over; `nil`: all are. For when `tags`
-    /// says nothing. It must not wait.
+    /// Returns the tags of the replaced entry that the new entry does not take over; `nil`: it takes over all tags.
+    /// Called only when `tags` is `nil`. Must not wait.
     public var droppedTags: (@Sendable (Entry) -> [String])?
-    /// Whether eviction spares the entry; `nil`: as the entry that is replaced, else not.
+    /// Whether eviction spares the entry; `nil`: like the replaced entry, or `false` without a replaced entry.
     public var pinned: Bool?
-    /// For how long after its expiry the entry may be served stale: one with an allowance stays until room is needed.
+    /// The time after its expiry for which the entry may be served stale. An entry with an allowance stays until room
+    /// is needed.
     public var staleAllowance: Duration = .zero
-    /// Selected response fields, as JSON text of the caller's own making.
+    /// Selected response fields, as JSON text in a format of the caller.
     public var fields: String?
 
-    /// Metadata with that ttl and nothing else stated.
+    /// Metadata with that ttl and defaults for all else.
     public init(ttl: Duration) {
         self.ttl = ttl
     }
 }
 
-/// What a revalidation changes of an entry whose body stays (RFC 9111 §4.3.4). What is `nil` stays as it is.
+/// The changes that a revalidation makes to an entry; the body stays (RFC 9111 §4.3.4). A property that is `nil` leaves
+/// the entry's value as it is.
 public struct EntryRefresh: Sendable {
-    /// For how long the entry stays fresh, from now.
+    /// The time from now for which the entry stays fresh.
     public var ttl: Duration
-    /// When it stops being fresh, at most `ttl` from now; `nil`: then.
+    /// The time at which the entry stops being fresh, at most `ttl` from now; `nil`: `ttl` from now.
     public var expiryDate: Timestamp?
     /// The entity tag of the 304.
     public var etag: String?
@@ -51,20 +53,20 @@ public struct EntryRefresh: Sendable {
     public var lastModified: String?
     /// The media type of the 304.
     public var contentType: String?
-    /// When the request was sent.
+    /// The time at which the request was sent.
     public var downloadStartDate: Timestamp?
-    /// When the answer was complete.
+    /// The time at which the answer was complete.
     public var downloadEndDate: Timestamp?
-    /// The tags that replace the entry's; `nil`: it keeps its own, but for those that were held for longest when they
-    /// would be too many. Tags of the reservation are added.
+    /// The tags that replace the entry's tags; `nil`: the entry keeps its own. If these are too many, the tags that the
+    /// entry has held longest are dropped. The reservation's tags are added in both cases.
     public var tags: [String]?
-    /// Asked with the entry: which of its tags it loses; `nil`: none. For when `tags` says nothing. It must not wait.
+    /// Returns the tags that the entry loses; `nil`: it loses none. Called only when `tags` is `nil`. Must not wait.
     public var droppedTags: (@Sendable (Entry) -> [String])?
     /// Whether eviction spares the entry.
     public var pinned: Bool?
-    /// For how long after its expiry the entry may be served stale.
+    /// The time after its expiry for which the entry may be served stale.
     public var staleAllowance: Duration?
-    /// Selected response fields, as JSON text of the caller's own making.
+    /// Selected response fields, as JSON text in a format of the caller.
     public var fields: String?
 
     /// A refresh that makes the entry fresh for `ttl` from now and changes nothing else.
@@ -73,14 +75,18 @@ public struct EntryRefresh: Sendable {
     }
 }
 
-/// How a publish ended.
+/// The outcome of a publish.
 public enum PublishOutcome: Sendable {
     /// The entry is kept, durably.
     case stored(Entry)
-    /// A purge matched while the body was being received, or it was one more response to a URL of which
-    /// ``Entry/variantLimit`` are kept and pinned, or so many that their fields leave no room for its own
-    /// (``Entry/variantFieldsLimit``): the entry is not kept, and nobody else will ever see it, but those who waited
-    /// for it can have it.
+    /// The entry is not kept. Only the callers that waited for this publish get the entry. The possible reasons:
+    ///
+    /// - A purge matched the entry while its body was being received.
+    /// - The URL has ``Entry/variantLimit`` responses, and all are pinned.
+    /// - The fields of the URL's pinned responses leave no room for the fields of this response
+    ///   (``Entry/variantFieldsLimit``).
+    ///
+    /// `body` is `nil` when the publish was a refresh.
     case notKept(Entry, body: StoredBody?)
 
     /// The entry, kept or not.

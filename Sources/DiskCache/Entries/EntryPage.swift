@@ -1,30 +1,31 @@
 /// The order of a listing.
 public struct EntrySort: Hashable, Sendable {
-    /// What is compared.
+    /// The value that is compared.
     public enum Order: String, Hashable, Sendable, CaseIterable {
-        /// The key: the only order in which nothing is skipped or repeated while entries change.
+        /// The key. The only order that skips or repeats no entry while entries change.
         case key
-        /// The canonical URL; what has none comes first.
+        /// The canonical URL; entries without a URL come first.
         case url
-        /// The length of the body. Has no index: each page looks at every entry that the filter lets through.
+        /// The length of the body. This order has no index, so each page examines every entry that the filter lets
+        /// through.
         case contentLength
-        /// When the entry stops being fresh.
+        /// The time at which the entry stops being fresh.
         case expiryDate
-        /// When the entry was last handed out, as of the last flush (at most a second ago).
+        /// The time of the last hit, as of the last flush (at most a second ago).
         case lastAccessDate
-        /// How often the entry was handed out, as of the last flush. Has no index, as ``contentLength``.
+        /// The number of hits, as of the last flush. This order has no index; see ``contentLength``.
         case hits
     }
 
-    /// What is compared.
+    /// The value that is compared.
     public var order: Order
-    /// Whether the largest comes first.
+    /// Whether the largest value comes first.
     public var descending: Bool
 
     /// By key, ascending.
     public static let key = EntrySort(.key)
 
-    /// An order; ascending by default.
+    /// Creates an order; ascending by default.
     public init(_ order: Order, descending: Bool = false) {
         self.order = order
         self.descending = descending
@@ -33,30 +34,30 @@ public struct EntrySort: Hashable, Sendable {
 
 /// One page of a listing.
 public struct EntryPage: Sendable {
-    /// The entries, in the order that was asked for.
+    /// The entries, in the requested order.
     public var entries: [Entry]
-    /// What to give to get the next page; `nil` on the last one.
+    /// The cursor for the next page; `nil` on the last page.
     public var nextCursor: String?
 
-    /// A page.
+    /// Creates a page.
     public init(entries: [Entry], nextCursor: String?) {
         self.entries = entries
         self.nextCursor = nextCursor
     }
 }
 
-/// How much there is.
+/// The numbers of entries and bytes in a cache.
 public struct CacheTotals: Hashable, Sendable {
-    /// How many entries.
+    /// The number of entries.
     public var entries: Int64
-    /// The sum of their bodies' lengths, in bytes.
+    /// The sum of the body lengths, in bytes.
     public var bodyBytes: Int64
-    /// What they count against the disk limit: bodies in whole blocks, and something for each row.
+    /// The bytes that count against the disk limit: bodies in whole blocks, and an overhead for each row.
     public var diskBytes: Int64
-    /// How many entries of each kind; a kind without entries may be missing.
+    /// The number of entries of each kind; a kind without entries may be missing.
     public var entriesByKind: [Entry.Kind: Int64]
 
-    /// Totals.
+    /// Creates totals.
     public init(entries: Int64, bodyBytes: Int64, diskBytes: Int64, entriesByKind: [Entry.Kind: Int64]) {
         self.entries = entries
         self.bodyBytes = bodyBytes
@@ -64,10 +65,10 @@ public struct CacheTotals: Hashable, Sendable {
         self.entriesByKind = entriesByKind
     }
 
-    /// Nothing.
+    /// The totals of an empty cache.
     public static let none = CacheTotals(entries: 0, bodyBytes: 0, diskBytes: 0, entriesByKind: [:])
 
-    /// What two caches have together.
+    /// Adds the totals of two caches.
     public static func + (one: CacheTotals, other: CacheTotals) -> CacheTotals {
         CacheTotals(
             entries: one.entries + other.entries, bodyBytes: one.bodyBytes + other.bodyBytes,

@@ -6,11 +6,11 @@ public struct StoredEntry: Sendable {
     public var entry: Entry
     /// The body.
     public var body: StoredBody
-    /// The entry in the memory tier that this was found in; `nil` for one that was read from disk. Whoever makes an
-    /// answer of this may keep it at hand: ``DiskCache/keepAtHand(_:bytes:onEnd:)``.
+    /// The memory tier's record of the entry; `nil` for an entry that was read from disk. A caller that makes an answer
+    /// from this entry may keep the answer at hand: ``DiskCache/keepAtHand(_:for:bytes:onEnd:)``.
     public var hot: HotEntry.Mark?
 
-    /// An entry and its body.
+    /// Creates an entry with its body.
     public init(entry: Entry, body: StoredBody, hot: HotEntry.Mark? = nil) {
         self.entry = entry
         self.body = body
@@ -18,11 +18,12 @@ public struct StoredEntry: Sendable {
     }
 }
 
-/// A body that can be sent: it stays readable as long as somebody holds it, whatever happens to the entry meanwhile.
+/// A body that can be sent. The body stays readable while a reference exists, even when the entry is changed or removed
+/// meanwhile.
 public enum StoredBody: Sendable {
-    /// All of it, in memory.
+    /// The whole body, in memory.
     case bytes(SharedBytes)
-    /// An open file; it may have no name any more.
+    /// An open file. Its name may have been removed.
     case file(BodyFile)
 
     /// The length in bytes.
@@ -33,8 +34,8 @@ public enum StoredBody: Sendable {
         }
     }
 
-    /// A copy of a part of it. Throws ``DiskCacheError/fileSystem(operation:path:errno:)``, also when the file is
-    /// shorter than the body.
+    /// Returns a copy of a part of the body. Throws ``DiskCacheError/fileSystem(operation:path:errno:)``, also when the
+    /// file is shorter than the body.
     public func read(_ range: Range<Int64>) throws(DiskCacheError) -> SharedBytes {
         switch self {
         case .bytes(let bytes):
@@ -48,15 +49,17 @@ public enum StoredBody: Sendable {
     }
 }
 
-/// What a look-up found.
+/// The result of a look-up.
 public enum LoadResult: Sendable {
     /// The entry, fresh or stale, with its body.
     case hit(StoredEntry)
-    /// There is no such entry.
+    /// The cache has no such entry.
     case absent
-    /// There is an entry whose body is not as the index says (its file was touched, or worse) and must be hashed before
-    /// a byte of it may be served: call ``DiskCache/verify(_:completion:)``, which takes as long as reading the body.
+    /// The entry exists, but its body is not as the index describes it, for example because its file was touched. The
+    /// body must be hashed before any byte is served: call ``DiskCache/verify(_:completion:)``, which takes as long as
+    /// reading the body.
     case needsVerification
-    /// The disk has to be read, and the caller may not wait for that: ask again on ``DiskCache/onDiskThread(_:)``.
+    /// The look-up needs the disk, and the caller must not wait for the disk: repeat it on
+    /// ``DiskCache/onDiskThread(_:)``.
     case onDisk
 }
