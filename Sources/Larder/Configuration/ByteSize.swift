@@ -1,12 +1,13 @@
-/// A number of bytes as an operator writes it: `1048576`, `512KiB`, `10GiB`, `5MB`.
+/// A number of bytes in an operator's notation: `1048576`, `512KiB`, `10GiB`, `5MB`.
 public struct ByteSize: CustomStringConvertible {
-    /// The number.
+    /// The number of bytes.
     public var bytes: Int
 
-    /// So many bytes.
+    /// Creates a size of `bytes` bytes.
     public init(bytes: Int) { self.bytes = bytes }
 
-    /// `nil` when the text is no whole number with one of the units, or more than an `Int` holds.
+    /// `nil` when the text is no whole number, optionally with a unit, or when the number does not fit into
+    /// an `Int`.
     public init?(_ text: String) {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let unit = text.dropFirst(digits.count)
@@ -18,7 +19,7 @@ public struct ByteSize: CustomStringConvertible {
         bytes = product
     }
 
-    /// In the largest binary unit that divides it: `256MiB`.
+    /// The size in the largest binary unit that divides it: `256MiB`.
     public var description: String {
         let unit = Self.units.last { $0.name.hasSuffix("iB") && bytes >= $0.factor && bytes % $0.factor == 0 }
         return unit.map { "\(bytes / $0.factor)\($0.name)" } ?? String(bytes)

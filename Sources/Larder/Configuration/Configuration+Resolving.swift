@@ -1,16 +1,17 @@
 import Foundation
 
 extension Configuration {
-    /// The variable that names the YAML file, beside `--config`.
+    /// The environment variable that names the YAML file, as `--config` does.
     public static let fileVariable = "LARDER_CONFIG"
 
-    /// Puts a configuration together: a flag beats the environment, which beats the file, which beats the default.
+    /// Resolves a configuration. A flag overrides the environment, which overrides the file, which overrides the
+    /// default.
     ///
     /// - Parameters:
-    ///   - flags: the values given for each option, by ``Setting/name``; an option without values is absent.
-    ///   - environment: the process's environment. Other variables are ignored, also when they begin with `LARDER_`:
-    ///     other software sets such names, see ``unknownVariables(in:)``.
-    ///   - file: the path of the YAML file; `nil` when there is none.
+    ///   - flags: the values of each option, by ``Setting/name``; an option without values counts as absent.
+    ///   - environment: the process's environment. Unknown variables are ignored, even if they begin with `LARDER_`,
+    ///     because other software sets such names; see ``unknownVariables(in:)``.
+    ///   - file: the path of the YAML file; `nil`: no file.
     /// - Throws: ``ConfigurationError``.
     public init(
         flags: [String: [String]], environment: [String: String], file: String?
@@ -54,16 +55,17 @@ extension Configuration {
         directory = URL(fileURLWithPath: directory).standardizedFileURL.path
     }
 
-    /// Kubernetes sets `LARDER_PORT=tcp://10.96.0.7:8080` in every pod beside a Service named "larder", and
-    /// `LARDER_ADMIN_PORT` beside one named "larder-admin". Neither says where this server listens.
+    /// Whether a variable comes from Kubernetes, which sets `LARDER_PORT=tcp://10.96.0.7:8080` in every pod beside a
+    /// Service named "larder", and `LARDER_ADMIN_PORT` beside a Service named "larder-admin". Neither states where this
+    /// server listens.
     private static func isServiceLink(_ text: String, _ setting: Setting) -> Bool {
         [Setting.port.name, Setting.adminPort.name].contains(setting.name)
             && ["tcp://", "udp://", "sctp://"].contains { text.hasPrefix($0) }
     }
 
-    /// The variables that begin with `LARDER_` and mean nothing to Larder, sorted: misspelt options, or names of other
-    /// software. A server warns about them. Kubernetes' links to a Service named "larder" or "larder-admin" are left
-    /// out, because nobody wrote them.
+    /// The unknown variables that begin with `LARDER_`, sorted: misspelt options, or names of other software. A server
+    /// warns about them. Kubernetes' links to a Service named "larder" or "larder-admin" are left out, because no
+    /// operator wrote them.
     public static func unknownVariables(in environment: [String: String]) -> [String] {
         let known = Set(Setting.all.map(\.variable)).union(
             [fileVariable, "LARDER_SERVER", "LARDER_TOKEN", "LARDER_CA_FILE"])

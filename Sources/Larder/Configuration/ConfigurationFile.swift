@@ -1,12 +1,12 @@
 import Foundation
 import Yams
 
-/// The YAML file of an operator: a mapping of option names to values.
+/// Reads an operator's YAML file: a mapping of option names to values.
 enum ConfigurationFile {
-    /// The values given for each option, by ``Setting/name``. A file without content gives none.
+    /// The values of each option, by ``Setting/name``. An empty file has no values.
     ///
-    /// - Throws: ``ConfigurationError``, one line that names the file and the place in it: when it cannot be read, is
-    ///   not YAML, has an option twice or one that is not known, or a value of the wrong shape.
+    /// - Throws: ``ConfigurationError``, one line with the file and the place in it, when the file cannot be read, is
+    ///   not YAML, has an option twice, has an unknown option, or has a value of the wrong shape.
     static func values(at path: String) throws(ConfigurationError) -> [String: [String]] {
         guard let node = try node(at: path), node.null == nil else { return [:] }
         guard let mapping = node.mapping else {
@@ -20,7 +20,7 @@ enum ConfigurationFile {
                 throw ConfigurationError(
                     description: "\(path): \"\(name)\" is no option; `larder serve --help` lists them all")
             }
-            // What has no value, or is left to YAML's null, is more likely forgotten than meant.
+            // A missing or null value is an error, because the operator more likely forgot the value than meant none.
             if let scalar = value.scalar, value.null == nil {
                 values[name] = setting.isList ? Setting.elements(scalar.string) : [scalar.string]
             } else if setting.isList, let sequence = value.sequence, sequence.allSatisfy({ $0.scalar != nil }) {
@@ -55,7 +55,7 @@ enum ConfigurationFile {
         }
     }
 
-    /// Yams shows the lines around the place; one line must do here.
+    /// A message in a single line for an error of Yams. Yams' own message shows the lines around the place.
     private static func words(_ error: any Error) -> String {
         switch error {
         case YamlError.duplicatedKeysInMapping(let names, _):

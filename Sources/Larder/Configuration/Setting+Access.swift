@@ -1,6 +1,6 @@
 import Origin
 
-/// Who may use the server.
+/// Options for access to the server.
 extension Setting {
     /// See ``Configuration/tokensFile``.
     public static let tokensFile = Setting(
@@ -81,7 +81,7 @@ extension Setting {
         configuration.maxListenersPerClient = try countOrAuto(text, from: 0)
     }
 
-    /// `nil` for auto.
+    /// `nil` for "auto".
     private static func countOrAuto(_ text: String, from least: Int) throws(SettingValueError) -> Int? {
         if text == "auto" { return nil }
         guard let count = Int(text), (least...100_000).contains(count) else {
@@ -90,7 +90,7 @@ extension Setting {
         return count
     }
 
-    /// As browsers write it: lower-case, without a path or a default port.
+    /// Whether a text is an origin in the form that browsers send: lower-case, without a path or a default port.
     private static func isOrigin(_ text: String) -> Bool {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 3, parts[1].isEmpty, parts[0].hasSuffix(":"), !parts[2].isEmpty else { return false }
@@ -101,30 +101,32 @@ extension Setting {
 }
 
 extension Configuration {
-    /// Whether the server listens where only this machine reaches it.
+    /// Whether only this machine can reach the server.
     public var isOnLoopback: Bool {
         host == "localhost" || IPAddress(host)?.isLoopback == true
     }
 
-    /// How many connections one client address may have at once, where all clients together may have `limit`; 0 is any
-    /// number. By default nobody can take them all from one address, but on loopback all clients have the same.
+    /// The most connections of a client address at once, where all clients together may have `limit`; 0: any number.
+    /// By default one address cannot take all connections. On loopback there is no limit, because all clients have the
+    /// same address.
     public func connectionsPerClient(of limit: Int) -> Int {
         maxConnectionsPerClient ?? (isOnLoopback ? 0 : max(16, limit / 4))
     }
 
-    /// How many may listen to events at once, where clients may have `limit` connections, of which each of them takes
-    /// one: half of these by default.
+    /// The most listeners to events at once, where clients may have `limit` connections and each listener takes one.
+    /// Default: half of `limit`.
     func listeners(of limit: Int) -> Int {
         min(limit, maxListeners ?? max(1, limit / 2))
     }
 
-    /// How many of one client address may listen, where all may be `limit`; 0 is any number. The default is as that of
-    /// ``connectionsPerClient(of:)``.
+    /// The most listeners of a client address, where there may be `limit` listeners; 0: any number. The default
+    /// follows the rule of ``connectionsPerClient(of:)``.
     func listenersPerClient(of limit: Int) -> Int {
         maxListenersPerClient ?? (isOnLoopback ? 0 : max(16, limit / 4))
     }
 
-    /// Throws what an operator has to decide who puts a server without tokens where others reach it.
+    /// Throws an error when the configuration exposes a server without tokens to other machines, and neither ``isOpen``
+    /// nor ``tokensFile`` is set; also when the two contradict each other, or when both ports are the same.
     public func checkExposure() throws(ConfigurationError) {
         if let adminPort, adminPort != 0, adminPort == port {
             throw ConfigurationError(description: "--admin-port is a port of its own, another than --port")

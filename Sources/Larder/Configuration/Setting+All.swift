@@ -151,7 +151,7 @@ extension Setting {
         return ttl.duration
     }
 
-    /// More than any disk has, and few enough for every sum of such numbers.
+    /// More than the size of any disk, and small enough for sums of such numbers.
     private static let maximumBytes = 1 << 60
 
     private static func bytes(

@@ -2,7 +2,7 @@ import Foundation
 import Origin
 import Primitives
 
-/// Which origins may be asked, and how.
+/// Options for the origins that may be contacted.
 extension Setting {
     /// See ``Configuration/allowedOrigins``.
     public static let allowOrigin = Setting(

@@ -1,4 +1,4 @@
-/// What is spoken to callers.
+/// Options for TLS with callers.
 extension Setting {
     /// See ``Configuration/tlsCertificate``.
     public static let tlsCertificate = Setting(
@@ -33,7 +33,7 @@ extension Setting {
 }
 
 extension Configuration {
-    /// Throws what is missing to speak TLS, where something of it is given.
+    /// Throws an error when the files for TLS are only partly set.
     public func checkTLS() throws(ConfigurationError) {
         if tlsCertificate != nil, tlsKey == nil {
             throw ConfigurationError(

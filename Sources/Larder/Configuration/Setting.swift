@@ -1,28 +1,28 @@
 import Foundation
 
-/// One option: the flag, the environment variable, the key of the YAML file, the parser and the words of the help.
+/// An option: its flag, environment variable, key in the YAML file, parser and help text.
 public struct Setting: Sendable {
-    /// The name in its plain form, as in the YAML file: `memory-limit`.
+    /// The name, as in the YAML file: `memory-limit`.
     public let name: String
-    /// What stands for the value in the help: `BYTES`.
+    /// The placeholder of the value in the help: `BYTES`.
     public let placeholder: String
-    /// The default as an operator would write it.
+    /// The default in an operator's notation.
     public let defaultText: String
-    /// One sentence for the help and the documentation.
+    /// A sentence for the help and the documentation.
     public let help: String
-    /// Whether it may be given several times (the variable separates with commas, the file has a list).
+    /// Whether the flag may be repeated. The variable separates the values by commas, and the file has a list.
     public let isList: Bool
-    /// Reads the values into a configuration; throws words that say what was expected.
+    /// Parses the values and stores the result in a configuration. Throws the expected form of a value.
     let apply: @Sendable ([String], inout Configuration) throws(SettingValueError) -> Void
 
-    /// `--memory-limit`.
+    /// The flag: `--memory-limit`.
     public var flag: String { "--" + name }
-    /// `LARDER_MEMORY_LIMIT`.
+    /// The environment variable: `LARDER_MEMORY_LIMIT`.
     public var variable: String {
         "LARDER_" + name.uppercased().replacing("-", with: "_")
     }
 
-    /// An option with one value.
+    /// Creates an option with a single value.
     init(
         _ name: String, _ placeholder: String, default defaultText: String, _ help: String,
         apply: @escaping @Sendable (String, inout Configuration) throws(SettingValueError) -> Void
@@ -34,7 +34,7 @@ public struct Setting: Sendable {
         }
     }
 
-    /// An option with any number of values, none of them empty.
+    /// Creates an option with any number of values, none of them empty.
     init(
         _ name: String, _ placeholder: String, default defaultText: String, _ help: String, isList: Bool,
         applyAll: @escaping @Sendable ([String], inout Configuration) throws(SettingValueError) -> Void
@@ -45,26 +45,26 @@ public struct Setting: Sendable {
         self.help = help
         self.isList = isList
         apply = { (values, configuration) throws(SettingValueError) in
-            // A variable that was never set makes an empty element: nobody means that.
+            // An empty element is an error, because it comes from an unset variable by mistake.
             guard !values.contains("") else { throw SettingValueError("no empty element; leave it out instead") }
             try applyAll(values, &configuration)
         }
     }
 
-    /// The elements of a list as an operator writes it on one line: separated by commas, with or without spaces.
+    /// The elements of a list on one line, separated by commas and optional spaces.
     static func elements(_ text: String) -> [String] {
         text.split(separator: ",", omittingEmptySubsequences: false).map { $0.trimmingCharacters(in: .whitespaces) }
     }
 }
 
-/// What is wrong with one value: "expected …".
+/// The expected form of a value, for a message "expected …".
 struct SettingValueError: Error {
     var expected: String
     init(_ expected: String) { self.expected = expected }
 }
 
-/// Why the configuration cannot be used, in words that name the option and the place it came from.
+/// The reason why the configuration is unusable. The message names the option and its source.
 public struct ConfigurationError: Error, Sendable, CustomStringConvertible {
-    /// One sentence for the operator.
+    /// A sentence for the operator.
     public let description: String
 }

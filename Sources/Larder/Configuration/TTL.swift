@@ -1,29 +1,29 @@
 import Primitives
 
-/// A time that a caller may say: not negative, not NaN, at most 100 years, kept to the millisecond.
+/// A duration from a caller: not negative, not NaN, at most 100 years, with a precision of a millisecond.
 public struct TTL: Hashable, Sendable {
     /// 100 years of 365.25 days.
     public static let maximumSeconds = 3_155_760_000
 
-    /// The time it stands for.
+    /// The duration.
     public let duration: Duration
 
-    /// `nil` for what is negative, not a number, or more than ``maximumSeconds``. A positive value is at least a
-    /// millisecond: it must not turn into 0, which means "not at all".
+    /// `nil` when `seconds` is negative, not a number, or more than ``maximumSeconds``. A positive value becomes at
+    /// least a millisecond, because 0 has a meaning of its own: "not at all".
     public init?(seconds: Double) {
         guard seconds >= 0, seconds <= Double(Self.maximumSeconds) else { return nil }
         let milliseconds = Int64((seconds * 1000).rounded())
         duration = .milliseconds(seconds > 0 ? max(1, milliseconds) : 0)
     }
 
-    /// As ``init(seconds:)``, from text such as a query parameter's value: seconds, or a number with a unit (`15m`);
-    /// `nil` for what is neither.
+    /// Reads a text, such as the value of a query parameter: seconds, or a number with a unit (`15m`). `nil` for any
+    /// other text, and for the values that ``init(seconds:)`` refuses.
     public init?(_ text: String) {
         guard let text = DurationText(text) else { return nil }
         self.init(seconds: text.seconds)
     }
 
-    /// What a text must be, for the words of an error.
+    /// The expected form of a text, for error messages.
     public static let expectation =
         "seconds from 0 to \(maximumSeconds), or a number with a unit, such as \(DurationText.examples)"
 }

@@ -1,20 +1,21 @@
-/// What the process's descriptors are for: clients' connections, and requests to origins that are under way at once.
+/// Divides the process's file descriptors between clients' connections and concurrent requests to origins.
 ///
-/// A request to an origin takes two, a socket and a file. At most a quarter is for requests through the gateway and an
-/// eighth for downloads, so that origins that hang take nobody's hits; an eighth is for everything else, namespaces
-/// first of all; clients may have all that this leaves, which is half of them or more.
+/// A request to an origin takes two descriptors, for a socket and a file. Requests through the gateway get at most a
+/// quarter of all descriptors, and downloads at most an eighth, so that origins that hang do not stop the serving of
+/// hits. Namespaces and all other uses get an eighth. Clients get the rest, at least half.
 struct TransferLimits: Equatable {
-    /// Through the gateway; at most 4,096.
+    /// Concurrent requests through the gateway; at most 4,096.
     let gateway: Int
-    /// Of these at one host: half. What cannot be shared must not queue, so it is not less.
+    /// Concurrent requests through the gateway to a host: half of ``gateway``, and not less, because requests that
+    /// cannot share a response must not queue.
     var gatewayPerHost: Int { max(1, gateway / 2) }
-    /// Downloads, at most as many as are configured.
+    /// Concurrent downloads; at most the configured number.
     let downloads: Int
-    /// Of these at one host: at most as many as are configured, and half.
+    /// Concurrent downloads from a single host: at most the configured number, and at most half of ``downloads``.
     let downloadsPerHost: Int
-    /// At most a hundred, each with about sixteen descriptors.
+    /// Namespaces; at most a hundred, because each takes about sixteen descriptors.
     let namespaces: Int
-    /// Connections of clients; at most 16,384, for each has memory of its own.
+    /// Connections of clients; at most 16,384, because each takes memory.
     let clients: Int
 
     init(descriptors: Int, maxDownloads: Int, maxDownloadsPerHost: Int) {
