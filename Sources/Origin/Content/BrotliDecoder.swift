@@ -1,10 +1,10 @@
 import CCompression
 import Glibc
 
-/// br (RFC 7932), over libbrotlidec. Confined to one thread at a time.
+/// Decodes br (RFC 7932) with libbrotlidec. Confined to one thread at a time.
 final class BrotliDecoder: ContentDecoder {
     private let state: OpaquePointer
-    /// How much it holds: the library does not say, so it is counted where it asks for it.
+    /// The number of allocated bytes. The library does not report it, so the allocation functions count it.
     private let held: UnsafeMutablePointer<Int>
 
     init() {
@@ -49,7 +49,7 @@ final class BrotliDecoder: ContentDecoder {
                 if left < piece.count { try output(UnsafeRawBufferPointer(rebasing: piece[..<(piece.count - left)])) }
             }
         }
-        // "Needs more input" means that all of it was taken.
+        // "Needs more input" means that the decoder took all of its input.
         guard inputLeft == 0 else { throw ContentCodingError.trailing(.brotli) }
     }
 

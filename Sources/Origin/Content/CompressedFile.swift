@@ -1,23 +1,25 @@
 import HTTPTypes
 import Primitives
 
-/// A file that may be compressed itself, such as `a.tar.gz`.
+/// Detects a file that is itself compressed, such as `a.tar.gz`.
 ///
-/// Some servers label such a file with `Content-Encoding: gzip`, or `x-gzip`, instead of with its media type alone. The
-/// coding is then a property of the file and not of its transfer: to undo it would leave a file that does not match
+/// Some servers label such a file with `Content-Encoding: gzip`, or `x-gzip`, instead of only with its media type. The
+/// coding is then a property of the file and not of its transfer: decoding it would leave a file that does not match
 /// its name.
 struct CompressedFile {
-    /// The compression of the file, as far as its names and its type tell.
+    /// The compression formats that the names and the type of the file indicate.
     private let formats: Set<Format>
 
+    /// Examines the names and the type of a file.
+    ///
     /// - Parameters:
-    ///   - urls: those that lead to the file. The last segment of each path counts, or the one before it in
+    ///   - urls: the URLs of the file. The last segment of each path counts, or the segment before it in
     ///     `a.tar.gz/download`, as SourceForge writes it.
-    ///   - fields: of the answer: the media type and the file name count.
+    ///   - fields: the fields of the response; the media type and the file name count.
     init(urls: [String], fields: HTTPFields = [:]) {
         var formats = Set(urls.compactMap(Self.format(ofURL:)))
         if let type = fields[.contentType] { formats.formUnion(Self.formats(ofType: type)) }
-        // Bytes beside ASCII are lost here, and say nothing about a compression.
+        // This conversion loses bytes outside ASCII, which do not indicate a compression.
         if let name = fields[.contentDisposition].flatMap({ ContentDisposition($0).fileName }),
             let format = Self.format(ofFile: name)
         {
@@ -26,18 +28,18 @@ struct CompressedFile {
         self.formats = formats
     }
 
-    /// Whether the file is compressed: an origin is then asked for it without codings.
+    /// Whether the file is compressed. The client then asks the origin for the file without codings.
     var isCompressed: Bool { !formats.isEmpty }
 
-    /// Whether a content coding is that of the file.
+    /// Whether a content coding is the compression of the file itself.
     ///
-    /// - Parameter name: in lower case, as ``ContentCoding/names(in:)`` gives it.
+    /// - Parameter name: in lower case, as ``ContentCoding/names(in:)`` returns it.
     func isCoded(by name: String) -> Bool { formats.contains { $0.codings.contains(name) } }
 
     private enum Format {
         case gzip, brotli, zstd, bzip2, xz, compress, lzma, lz4, pack200
 
-        /// The names by which servers call it in `Content-Encoding`.
+        /// The names of the format in `Content-Encoding`.
         var codings: Set<String> {
             switch self {
             case .gzip: ["gzip", "x-gzip"]
@@ -54,11 +56,11 @@ struct CompressedFile {
     }
 
     private static func format(ofURL url: String) -> Format? {
-        // Of a URL without a path the authority would be taken for a file: `example.br` is none.
+        // In a URL without a path the authority would be taken for a file: `example.br` is not a file.
         guard let authority = url.firstRange(of: "://")?.upperBound,
             let path = url[authority...].firstIndex(of: "/").map({ url[$0...].prefix { $0 != "?" && $0 != "#" } })
         else { return nil }
-        // Parameters of a segment are no part of a file's name (RFC 3986 §3.3).
+        // Parameters of a segment are not part of a file's name (RFC 3986 §3.3).
         let segments = path.split(separator: "/", omittingEmptySubsequences: false).suffix(2).map {
             $0.prefix { $0 != ";" }
         }
@@ -86,7 +88,7 @@ struct CompressedFile {
 
     private static func formats(ofType type: String) -> [Format] {
         let essence = type.prefix { $0 != ";" && $0 != " " && $0 != "\t" }.lowercased()
-        // A structured syntax suffix names the compression, too (RFC 6839, RFC 8460 §6.2).
+        // A structured syntax suffix also names the compression (RFC 6839, RFC 8460 §6.2).
         if let suffix = essence.split(separator: "+").last, suffix.count < essence.count {
             switch suffix {
             case "gzip": return [.gzip]
@@ -99,7 +101,7 @@ struct CompressedFile {
             "application/gzip-compressed", "application/x-gzip-compressed", "application/x-tgz",
             "application/x-tar-gz", "application/x-gtar-compressed", "gzip/document":
             [.gzip]
-        // Used of several formats.
+        // Servers use these types for several formats.
         case "application/x-compressed", "application/x-compressed-tar", "application/x-compress":
             [.gzip, .compress]
         case "application/x-brotli", "application/brotli": [.brotli]

@@ -1,22 +1,22 @@
 import HTTPTypes
 
-/// Undoes all content codings of one body, the last one applied first (RFC 9110 §8.4). Confined to one of the client's
-/// threads.
+/// Decodes all content codings of one body, starting with the coding that was applied last (RFC 9110 §8.4). Confined to
+/// a single thread of the client.
 ///
-/// It is made for a body's first byte: an empty body is empty whatever its `Content-Encoding` says, as it is for other
-/// clients, because servers put the field on answers without a body, too.
+/// The decoding is created at a body's first byte. An empty body stays empty regardless of its `Content-Encoding`, as
+/// in other clients, because servers also set the field on responses without a body.
 final class ContentDecoding {
-    /// The body, as it comes, decoded or between two codings, is longer than the limit.
+    /// The received body, the decoded body or the bytes between two codings exceed the limit.
     struct TooLong: Error {}
 
-    /// How many codings a body may have. Each takes a window of its own; more than one is a server's mistake already,
-    /// and two of them have been seen (what is in gzip is put in gzip once more on its way).
+    /// The maximum number of codings of a body. Each coding takes its own window. More than one is already a server's
+    /// mistake, and two have been seen (a gzip file that gets a second gzip on its way).
     static let limit = 2
 
-    /// How many times as long as it comes a body may become, once it is worth looking at. What is in gzip at its
-    /// densest becomes 1,032 times as long, and no longer; a bomb of another coding a million times.
+    /// The maximum ratio of decoded to received bytes, for decoded bytes beyond ``ratioFloor``. gzip expands at most
+    /// 1,032 times; a bomb in another coding expands a million times.
     static let ratioLimit: Int64 = 1100
-    /// Shorter ones are not looked at.
+    /// The number of decoded bytes up to which the ratio is not checked.
     static let ratioFloor: Int64 = 16 << 20
 
     private struct Step {
@@ -30,12 +30,14 @@ final class ContentDecoding {
     private let memory: DecoderMemory
     private var heldMemory = 0
 
-    /// - Parameters:
-    ///   - names: of the codings, as ``ContentCoding/names(in:)`` gives them.
-    ///   - sizeLimit: how many bytes the body may have as it comes, and how many each coding may give.
-    ///   - memory: what the decoders' memory counts against.
+    /// Creates the decoders.
     ///
-    /// Throws ``ContentCodingError`` when one is not known, or there are too many.
+    /// - Parameters:
+    ///   - names: the names of the codings, as ``ContentCoding/names(in:)`` returns them.
+    ///   - sizeLimit: the limit, in bytes, for the received body and for the output of each coding.
+    ///   - memory: the budget for the decoders' memory.
+    ///
+    /// Throws ``ContentCodingError`` when a coding is unknown, or the body has too many codings.
     init(names: [String], sizeLimit: Int64, memory: DecoderMemory = .shared) throws(ContentCodingError) {
         guard names.count <= Self.limit else { throw .tooMany(limit: Self.limit) }
         self.sizeLimit = sizeLimit
@@ -51,17 +53,18 @@ final class ContentDecoding {
         _ = memory.add(-heldMemory)
     }
 
-    /// Decodes the next bytes and hands on all that they give. Throws ``ContentCodingError``, ``TooLong``, and what
-    /// `output` throws.
+    /// Decodes the next bytes and passes all decoded bytes to `output`. Throws ``ContentCodingError`` and ``TooLong``,
+    /// and rethrows the error of `output`.
     func decode(_ bytes: UnsafeRawBufferPointer, into output: (UnsafeRawBufferPointer) throws -> Void) throws {
-        // What decodes to nothing, one empty gzip member after the other, could go on for ever.
+        // Without this limit, bytes that decode to nothing, such as an endless series of empty gzip members, could
+        // continue for ever.
         codedCount += Int64(bytes.count)
         guard codedCount <= sizeLimit else { throw TooLong() }
         try decode(bytes, from: 0, into: output)
         try countMemory()
     }
 
-    /// There are no more bytes. Throws ``ContentCodingError`` when something is missing.
+    /// Ends the body. Throws ``ContentCodingError`` when a coded stream is incomplete.
     func finish() throws(ContentCodingError) {
         for step in steps { try step.decoder.finish() }
     }
@@ -78,7 +81,8 @@ final class ContentDecoding {
     ) throws {
         guard index < steps.count else { return try output(bytes) }
         try steps[index].decoder.decode(bytes) { piece in
-            // Between two codings as well: a bomb that bursts there gives work without end, and perhaps not one byte.
+            // The limits also apply between two codings, because a bomb that expands there causes endless work, perhaps
+            // without a decoded byte.
             steps[index].byteCount += Int64(piece.count)
             guard steps[index].byteCount <= sizeLimit else { throw TooLong() }
             guard steps[index].byteCount <= max(Self.ratioFloor, codedCount * Self.ratioLimit) else {

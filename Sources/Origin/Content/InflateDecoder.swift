@@ -1,9 +1,9 @@
 import CCompression
 
-/// gzip (RFC 1952, several members too) and deflate, over zlib. Confined to one thread at a time.
+/// Decodes gzip (RFC 1952, also with several members) and deflate with zlib. Confined to one thread at a time.
 final class InflateDecoder: ContentDecoder {
     private let coding: ContentCoding
-    /// zlib's state points back at it: it must stay where it is.
+    /// The stream must not move in memory, because zlib's state points back to it.
     private let stream: UnsafeMutablePointer<z_stream>
     private var isOpen = false
     private var isAtEnd = false
@@ -19,7 +19,7 @@ final class InflateDecoder: ContentDecoder {
         stream.deallocate()
     }
 
-    /// A window of 32 KiB, and what zlib.h says that it takes beside it.
+    /// The window of 32 KiB, and the further memory that zlib.h documents.
     var memorySize: Int { isOpen ? 39 << 10 : 0 }
 
     func decode(_ bytes: UnsafeRawBufferPointer, into output: (UnsafeRawBufferPointer) throws -> Void) throws {
@@ -34,7 +34,7 @@ final class InflateDecoder: ContentDecoder {
                 stream.pointee.avail_out = UInt32(piece.count)
                 let code = inflate(stream, Z_NO_FLUSH)
                 isAtEnd = code == Z_STREAM_END
-                // Z_BUF_ERROR: what came is used up.
+                // Z_BUF_ERROR means that all input is used up.
                 guard isAtEnd || code == Z_OK || code == Z_BUF_ERROR else { throw corrupt(code) }
                 let count = piece.count - Int(stream.pointee.avail_out)
                 if count > 0 { try output(UnsafeRawBufferPointer(rebasing: piece[..<count])) }
@@ -46,20 +46,20 @@ final class InflateDecoder: ContentDecoder {
         guard isAtEnd else { throw .truncated(coding) }
     }
 
-    /// The first byte tells the zlib format, whose low four bits are 8, from bare deflate: there they would be a stored
-    /// block with padding that no encoder writes.
+    /// The first byte distinguishes the zlib format from bare deflate. Its low four bits are 8 in the zlib format; in
+    /// bare deflate such a byte would begin a stored block with padding that no encoder writes.
     private func open(_ first: UInt8) {
         let windowBits: Int32 =
             switch coding {
             case .gzip: 16 + MAX_WBITS
             default: first & 0x0f == 8 ? MAX_WBITS : -MAX_WBITS
             }
-        // What can fail is memory only.
+        // inflateInit2 fails only when it has no memory.
         precondition(larder_inflateInit2(stream, windowBits) == Z_OK, "inflateInit2 failed")
         isOpen = true
     }
 
-    /// Another member of a gzip file may follow (RFC 1952 §2.2), and nothing else.
+    /// Begins the next member of a gzip file (RFC 1952 §2.2); any other bytes behind the end are an error.
     private func beginMember() throws(ContentCodingError) {
         guard coding == .gzip, stream.pointee.next_in.pointee == 0x1f else { throw .trailing(coding) }
         inflateReset(stream)

@@ -1,8 +1,9 @@
 import CCompression
 
-/// zstd (RFC 8878, several frames too), over libzstd. Confined to one thread at a time.
+/// Decodes zstd (RFC 8878, also with several frames) with libzstd. Confined to one thread at a time.
 final class ZstdDecoder: ContentDecoder {
-    /// 8 MiB, the largest window that a content coding may have (RFC 9659 §3); libzstd's own limit is 128 MiB.
+    /// The largest window, as a power of two: 8 MiB, the maximum for a content coding (RFC 9659 §3). libzstd's own
+    /// limit is 128 MiB.
     private static let windowLogLimit: Int32 = 23
 
     private let context: OpaquePointer
@@ -31,7 +32,8 @@ final class ZstdDecoder: ContentDecoder {
                 guard ZSTD_isError(result) == 0 else {
                     throw ContentCodingError.corrupt(.zstd, String(cString: ZSTD_getErrorName(result)))
                 }
-                // A frame was decoded and handed on to its end. Another may follow (RFC 8878 §3).
+                // A result of 0 means that a whole frame is decoded and delivered. Another frame may follow (RFC 8878
+                // §3).
                 isAtEnd = result == 0
                 isFull = decoded.pos == decoded.size
                 if decoded.pos > 0 { try output(UnsafeRawBufferPointer(rebasing: piece[..<decoded.pos])) }
