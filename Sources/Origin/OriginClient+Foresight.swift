@@ -1,8 +1,10 @@
 extension OriginClient {
-    /// Why a request would be refused, as far as its URL says it; `nil` when only DNS, the origin or a redirect could.
+    /// The reason why the client would refuse a request, as far as the URL decides; `nil` when only DNS, the origin or
+    /// a redirect can lead to a refusal.
     ///
-    /// Neither DNS nor the network is asked. The words are those of ``fetch(_:receiver:)``; of a name that is refused
-    /// on its port whatever its addresses are, those may be another reason, which `fetch` would name instead.
+    /// The call uses neither DNS nor the network. The error is the same as that of ``fetch(_:receiver:)``, with one
+    /// exception: when the port of a host name is refused for every address, `fetch` may report a reason that only the
+    /// address reveals.
     public func foreseenRefusal(of request: OriginRequest) -> OriginError? {
         var known = KnownURLs()
         do throws(OriginError) {

@@ -3,17 +3,21 @@ import Foundation
 import Primitives
 import Synchronization
 
-/// Fetches from origins over HTTP/1.1, HTTP/2 and FTP: libcurl's multi interface, on some threads of its own.
+/// Fetches from origins over HTTP/1.1, HTTP/2 and FTP, with libcurl's multi interface on its own threads.
 ///
-/// It sends any method and body, follows redirects, undoes content codings, keeps connections for the next transfer,
-/// connects only where the address policy lets it, holds every limit of its configuration, and sends again what failed
-/// before any byte of an answer came. It knows no caching: any status is a success here. Proxies, cookies, `.netrc` and
-/// HSTS are not used, whatever the environment says.
+/// The client sends any method and body, follows redirects, decodes content codings, and keeps connections for later
+/// transfers. It connects only to addresses that the address policy allows, enforces every limit of its configuration,
+/// and sends a request again that failed before the first byte of the response. The client knows no caching: it treats
+/// every status as a success. Proxies, `.netrc` and HSTS are not used, regardless of the environment. Cookies are kept
+/// only within one chain of redirects.
+///
+///     let client = OriginClient()
+///     client.fetch(OriginRequest(url: "https://example.com/"), receiver: receiver)
 public final class OriginClient: Sendable {
-    /// What can be in ``Configuration/schemes``.
+    /// The values that ``Configuration/schemes`` may contain.
     public static let possibleSchemes: Set<String> = ["http", "https", "ftp"]
 
-    /// The configuration it was made with.
+    /// The configuration of the client.
     public let configuration: Configuration
     private let inboxes: [Inbox]
     private let places: TransferPlaces
@@ -40,8 +44,8 @@ public final class OriginClient: Sendable {
         shutDown()
     }
 
-    /// Starts a transfer and returns at once. After ``shutDown()`` the receiver is told of
-    /// ``OriginError/Kind/cancelled`` before this returns.
+    /// Starts a transfer and returns at once. After ``shutDown()`` the receiver gets ``OriginError/Kind/cancelled``
+    /// before this call returns.
     @discardableResult
     public func fetch(_ request: OriginRequest, receiver: any OriginReceiver) -> OriginTransfer {
         let index = leastBusy
@@ -56,24 +60,24 @@ public final class OriginClient: Sendable {
         return transfer
     }
 
-    /// The first of the threads with the fewest transfers: who fetches one thing after another finds the connection of
-    /// the last one again.
+    /// The index of the first thread with the fewest transfers. A caller that fetches one URL after another therefore
+    /// gets the same thread, and finds the connection of its previous transfer.
     private var leastBusy: Int {
         let counts = inboxes.map(\.openTransfers)
         return counts.indices.min { counts[$0] < counts[$1] } ?? 0
     }
 
-    /// How many transfers were begun and are not over, those on their way to a thread included.
+    /// The number of transfers that were started and have not ended, including transfers that no thread has taken yet.
     public var openTransfers: Int { inboxes.reduce(0) { $0 + $1.openTransfers } }
 
-    /// How many transfers run, and how many wait for their turn under the limits.
+    /// The number of running transfers, and of transfers that wait in the queue under the limits.
     public var transferCounts: (running: Int, queued: Int) {
         let counts = places.counts
         return (counts.running, counts.waiting)
     }
 
-    /// Cancels every transfer, whose receivers are told, closes all connections and waits until the threads have ended.
-    /// Called from a receiver, it does not wait. Called by `deinit`, too.
+    /// Cancels every transfer and informs its receiver, closes all connections, and waits until the threads have ended.
+    /// A call from within a receiver does not wait. `deinit` calls this method, too.
     public func shutDown() {
         for inbox in inboxes { inbox.append(.shutDown) }
         guard !threads.contains(where: \.isCurrent) else { return }
@@ -91,7 +95,8 @@ private final class LoopThread: Sendable {
     init(
         configuration: OriginClient.Configuration, inbox: Inbox, places: TransferPlaces, multi: UnsafeMutableRawPointer
     ) {
-        // A raw pointer is not Sendable; this one goes to the thread and is used nowhere else (see `Inbox`).
+        // A raw pointer is not Sendable, so the address passes as a number. Only the new thread uses the pointer, apart
+        // from the wake-up in `Inbox`.
         let multi = UInt(bitPattern: multi)
         isRunning.enter()
         let thread = Thread { [self] in
@@ -106,7 +111,7 @@ private final class LoopThread: Sendable {
         thread.start()
     }
 
-    /// Whether it is the one that asks.
+    /// Whether the calling thread is this thread.
     var isCurrent: Bool { number.withLock { $0 } == UInt(pthread_self()) }
 
     /// Waits for the end of the thread.

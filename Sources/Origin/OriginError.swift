@@ -1,72 +1,74 @@
 import CCurl
 
-/// Why a transfer failed.
+/// The reason why a transfer failed.
 public struct OriginError: Error, Sendable, CustomStringConvertible {
-    /// What kind of trouble it was.
+    /// The kind of a failure.
     public enum Kind: Sendable {
-        /// The address policy let none of the host's addresses through; the rule that refused, such as
-        /// `127.0.0.1 is loopback (127.0.0.0/8)`.
+        /// The address policy allows none of the host's addresses; `rule` is the reason, such as `127.0.0.1 is loopback
+        /// (127.0.0.0/8)`.
         case addressRefused(rule: String)
-        /// The URL, or a redirect's, has a scheme that is not allowed.
+        /// The scheme of the URL or of a redirect is not allowed.
         case schemeRefused(String)
-        /// The URL cannot be parsed, or has credentials; in words.
+        /// The URL cannot be parsed, or has credentials; the text gives the reason.
         case urlInvalid(String)
-        /// Something else of the request cannot be sent: its method, or its target; in words.
+        /// Another part of the request cannot be sent, such as its method or its target; the text gives the reason.
         case requestInvalid(String)
-        /// The request's body broke off, or was not as long as declared; in words.
+        /// The request's body ended early or did not have its declared length; the text gives the reason.
         case uploadBroken(String)
         /// A time limit passed.
         case timedOut(Phase)
-        /// The body is, or says that it is, longer than the limit, in bytes.
+        /// The body exceeds the limit in bytes, or declares a length above it.
         case tooLarge(limit: Int64)
-        /// There were more redirects than the limit.
+        /// The transfer needs more redirects than the limit.
         case tooManyRedirects(limit: Int)
-        /// A redirect goes to what cannot be parsed, or has credentials; in words.
+        /// A redirect leads to a URL that cannot be parsed, or that has credentials; the text gives the reason.
         case redirectInvalid(String)
-        /// By ``OriginTransfer/cancel()``, or by ``OriginClient/shutDown()``.
+        /// ``OriginTransfer/cancel()`` or ``OriginClient/shutDown()`` ended the transfer.
         case cancelled
-        /// The answer's head is no HTTP, or ambiguous; in words.
+        /// The head of the response is not valid HTTP, or is ambiguous; the text gives the reason.
         case malformedResponse(String)
-        /// The body cannot be decoded: damaged, cut, or in a content coding that is not known; in words.
+        /// The body cannot be decoded: it is damaged or cut off, or has an unknown content coding; the text gives the
+        /// reason.
         case contentCoding(String)
-        /// Anything else that libcurl reports: see the code and the message.
+        /// Any other failure that libcurl reports; see ``code`` and ``message``.
         case transfer
-        /// What the receiver threw.
+        /// The receiver threw this error.
         case receiver(any Error)
     }
 
-    /// Which time limit passed.
+    /// The time limit that passed.
     public enum Phase: String, Sendable {
-        /// Look-up, connecting and TLS.
+        /// The limit for look-up, connecting and TLS.
         case connecting
-        /// The origin sent nothing for too long before its answer.
+        /// The limit for an origin that sends no byte before its response.
         case waiting
-        /// The origin sent nothing for too long within its answer.
+        /// The limit for an origin that sends no byte within its response.
         case receiving
-        /// The limit of the transfer as a whole.
+        /// The limit for the whole transfer.
         case total
-        /// Its turn did not come.
+        /// The limit for the wait in the queue.
         case queued
     }
 
-    /// What kind of trouble it was.
+    /// The kind of the failure.
     public let kind: Kind
-    /// The `CURLcode`; of what was found here, the one that libcurl has for such a thing.
+    /// The `CURLcode`. For a failure that the client found itself: the code that libcurl has for such a failure.
     public let code: Int32
-    /// What happened, in libcurl's words where it was libcurl that found it and its words say it.
+    /// A description of the failure, in libcurl's words where libcurl found the failure and describes it well.
     public let message: String
 
     /// The message and the code: `Could not resolve host: example.invalid (6)`.
     public var description: String { "\(message) (\(code))" }
 
-    /// What libcurl reported; `words` is its error buffer, which may be empty.
+    /// An error that libcurl reported; `words` is libcurl's error buffer, which may be empty.
     init(_ code: CURLcode, words: String, kind: Kind = .transfer) {
         self.kind = kind
         self.code = Int32(code.rawValue)
         message = words.isEmpty ? String(cString: curl_easy_strerror(code)) : words
     }
 
-    /// What was found here; with a `code` of libcurl's, what it found and has no good words for.
+    /// An error with the description of its kind. `code` replaces the usual code of the kind, when libcurl found the
+    /// failure but describes it badly.
     init(_ kind: Kind, code foundCode: CURLcode? = nil) {
         self.kind = kind
         let (code, message): (CURLcode, String)

@@ -1,79 +1,80 @@
 import HTTPTypes
 import Primitives
 
-/// Gets what a transfer brings: the head once, then the body in pieces, then the end, exactly once and last.
+/// Receives the response of a transfer: the head once, then the body in pieces, then the end, exactly once and last.
 ///
-/// The calls about one transfer come one after another, on one of the client's threads; those about others may come at
-/// the same time. Each of these threads serves many transfers: nothing here may wait. Any call may start and cancel
-/// transfers.
+/// The calls of a transfer come in sequence, on a single thread of the client; calls of different transfers may
+/// overlap. A thread serves many transfers, so no call may block. Every call may start and cancel transfers.
 public protocol OriginReceiver: AnyObject, Sendable {
-    /// The head of an interim response (RFC 9110 §15.2), each one in order and as it comes, before anything else; those
-    /// of requests that are redirected, too. Not called for 100, and an unasked 101 is an error. Nothing by default.
+    /// The head of an interim response (RFC 9110 §15.2), at its arrival and in order, before the final head; also for
+    /// requests that are redirected. Not called for 100, and an unexpected 101 is an error. Does nothing by default.
     func originDidAnswerInterim(_ head: OriginHead)
-    /// The head of the final response, once; not called when the transfer ends before it. What is thrown ends the
-    /// transfer with ``OriginError/Kind/receiver(_:)``.
+    /// The head of the final response, once; not called when the transfer ends before it. An error that this call
+    /// throws ends the transfer with ``OriginError/Kind/receiver(_:)``.
     func originDidAnswer(_ head: OriginHead) throws
-    /// The next bytes of the body, valid during the call only; never empty. What is thrown ends the transfer.
+    /// The next bytes of the body, never empty and valid only during the call. An error that this call throws ends the
+    /// transfer.
     func originDidSend(_ bytes: UnsafeRawBufferPointer) throws
-    /// All that had come of an answer together with its head was given, as far as the transfer is not paused, and there
-    /// will be more: whoever waits for what comes with the head need not wait any longer. Once an answer, unless that
-    /// is over by then. Nothing by default.
+    /// All bytes that arrived together with the head of the response have been delivered, unless the transfer is
+    /// paused, and the response is not complete. A receiver that waits for such bytes can stop waiting. Called once for
+    /// a response, and possibly twice for a chunked response; not called when the response is already complete. Does
+    /// nothing by default.
     func originDidPause()
-    /// The end. Only `success` says that the body is complete.
+    /// The end of the transfer. Only `success` means that the body is complete.
     func originDidFinish(_ result: Result<OriginSummary, OriginError>)
 }
 
 extension OriginReceiver {
-    /// Nothing.
+    /// Does nothing.
     public func originDidAnswerInterim(_ head: OriginHead) {}
 
-    /// Nothing.
+    /// Does nothing.
     public func originDidPause() {}
 }
 
-/// How the end of a body is known.
+/// The way in which the end of a body is marked.
 ///
-/// It is about the body as it was sent. A content coding (gzip, deflate, br, zstd) that is undone marks an end of its
-/// own, which has to come as well.
+/// The value describes the body as it was sent. A content coding that is decoded (gzip, deflate, br, zstd) marks its
+/// own end, which must arrive as well.
 public enum OriginFraming: Sendable, Hashable {
-    /// The answer cannot have a body (RFC 9110 §6.4.1: 1xx, 204, 304, and anything to `HEAD`).
+    /// The response cannot have a body (RFC 9110 §6.4.1: 1xx, 204, 304, and every response to `HEAD`).
     case noBody
-    /// `Content-Length`.
+    /// `Content-Length` gives the length.
     case length
-    /// The last chunk (RFC 9112 §7.1).
+    /// The last chunk ends the body (RFC 9112 §7.1).
     case chunked
     /// The end of an HTTP/2 stream.
     case stream
-    /// The server's word on the control connection of FTP.
+    /// The server's reply on the control connection of FTP.
     case ftp
-    /// Only by the close of the connection: whether something is missing cannot be known (RFC 9112 §8).
+    /// Only the close of the connection ends the body, so a missing part cannot be detected (RFC 9112 §8).
     case close
 
-    /// Whether a body that ended is known to be complete.
+    /// Whether the end of a body proves that the body is complete.
     public var isFramed: Bool { self != .close }
 }
 
 /// The head of a response.
 public struct OriginHead: Sendable {
-    /// The status code, 200 to 999, or 102 to 199 of an interim response. 200 for FTP.
+    /// The status code, 200 to 999; 102 to 199 for an interim response; 200 for FTP.
     public var status: Int
-    /// Every field line, in order, its name as it was sent, its value byte for byte but for white space around it (also
-    /// where it is not UTF-8: `withUnsafeBytesOfValue`), and for control characters, which are spaces. Trailers are not
-    /// kept (RFC 9110 §6.5.1 lets them be dropped). For FTP, `Content-Length` and `Last-Modified` when the server tells
-    /// them.
+    /// All field lines in order, with their names as sent. The values are the sent bytes (even when they are not UTF-8:
+    /// `withUnsafeBytesOfValue`), without surrounding white space and with spaces in the place of control characters.
+    /// Trailers are dropped, as RFC 9110 §6.5.1 allows. For FTP: `Content-Length` and `Last-Modified`, when the server
+    /// reports them.
     public var fields: HTTPFields
-    /// The URL that answered, after redirects, without a fragment.
+    /// The URL of the response, after redirects, without a fragment.
     public var effectiveURL: String
-    /// The length of the body as it will be delivered; `nil` when it is not known, or a content coding is undone. To
-    /// `HEAD`, what it would be to `GET`. 0 for a status that allows no body, whatever `Content-Length` says.
+    /// The length of the delivered body; `nil` when it is unknown, or a content coding is decoded. For `HEAD`: the
+    /// length of the response to `GET`. 0 for a status that allows no body, regardless of `Content-Length`.
     public var declaredLength: Int64?
-    /// How the end of the body will be known.
+    /// The way in which the end of the body will be marked.
     public var framing: OriginFraming
-    /// `1.0`, `1.1` or `2`; `ftp`.
+    /// `1.0`, `1.1` or `2`; `ftp` for FTP.
     public var version: String
 
-    /// Whether the origin authenticates the connection and not the request (NTLM, Negotiate): the answer is then for
-    /// the client of the connection only, whatever its fields say (RFC 4559 §6).
+    /// Whether the origin authenticates the connection and not the request (NTLM, Negotiate). The response is then only
+    /// for the client of the connection, regardless of its fields (RFC 4559 §6).
     public var authenticatesConnection: Bool { fields.authenticateConnection }
 }
 
@@ -84,14 +85,14 @@ extension HTTPFields {
     }
 }
 
-/// What a whole transfer was.
+/// The result of a complete transfer.
 public struct OriginSummary: Sendable {
-    /// How many bytes of the body were delivered.
+    /// The number of delivered bytes of the body.
     public var byteCount: Int64
-    /// How the end of the body was known.
+    /// The way in which the end of the body was marked.
     public var framing: OriginFraming
-    /// How many redirects were followed.
+    /// The number of followed redirects.
     public var redirectCount: Int
-    /// How often something was sent again.
+    /// The number of times that a request was sent again after a failure.
     public var retryCount: Int
 }

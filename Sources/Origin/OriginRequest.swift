@@ -3,62 +3,66 @@ import Primitives
 
 /// A request to an origin; a `GET` by default.
 public struct OriginRequest: Sendable {
-    /// An absolute URL, which is sent byte for byte as it is (but for its fragment, which no request has). It says
-    /// where to connect, and, without a ``requestTarget``, what to ask for.
+    /// An absolute URL, sent byte for byte without its fragment. The URL gives the host to connect to and, without a
+    /// ``requestTarget``, the target.
     public var url: String
-    /// The method, as it is sent; `GET` by default. `CONNECT` is refused, for FTP everything but `GET`.
+    /// The method, as it is sent; `GET` by default. `CONNECT` is refused, and so is every method except `GET` for FTP.
     ///
-    /// Only the idempotent ones (`GET`, `HEAD`, `OPTIONS`, `TRACE`, `PUT`, `DELETE`) are sent again after a failure
-    /// (``RetryPolicy``, RFC 9110 §9.2.2), others only when the connection could not be opened; they have a connection
-    /// of their own, because one that is used again may turn out to be closed only when the request is under way.
+    /// Only the idempotent methods (`GET`, `HEAD`, `OPTIONS`, `TRACE`, `PUT`, `DELETE`) are sent again after a failure
+    /// (``RetryPolicy``, RFC 9110 §9.2.2). A request with another method is sent again only when the connection could
+    /// not be opened. Such a request gets a connection of its own, because a reused connection may turn out to be
+    /// closed only after the request is under way.
     public var method: HTTPRequest.Method = .get
-    /// The target of the request line, byte for byte: `*`, or a path and query for what a URL parser changes, such as a
-    /// bare `?` at the end. It holds for the first request, not for those that redirects lead to, and not for FTP.
-    /// `nil`, the default, for that of the URL. It starts with `/` and has neither spaces nor control characters, else
-    /// the request is refused.
+    /// The target of the request line, byte for byte: `*`, or a path and query that a URL parser would change, such as
+    /// a bare `?` at the end. The target applies to the first request only, not to its redirects and not to FTP. `nil`,
+    /// the default, uses the target of the URL. A target other than `*` must start with `/` and have neither spaces nor
+    /// control characters; otherwise the request is refused.
     public var requestTarget: String?
-    /// Fields to send, in order; one beside those of ``addsDefaultFields`` takes the other's place. None by default.
-    /// Values go out byte for byte, empty ones too.
+    /// The fields to send, in order; none by default. A field replaces the default field of the same name
+    /// (``addsDefaultFields``). Values are sent byte for byte, including empty values.
     ///
-    /// `Content-Length` and `Transfer-Encoding` are not sent: the framing is that of the ``body``. `Host` comes first.
+    /// `Content-Length` and `Transfer-Encoding` are not sent, because the ``body`` determines the framing. `Host` comes
+    /// first.
     ///
-    /// A redirect to another scheme, host or port gets only those that say nothing about who asks: `Accept` and its
-    /// kin, `Cache-Control`, `Pragma`, `User-Agent`, `Range` and the conditional ones (RFC 9110 §15.4).
+    /// A redirect to another scheme, host or port gets only the fields that do not identify the caller: `Accept` and
+    /// related fields, `Cache-Control`, `Pragma`, `User-Agent`, `Range` and the conditional fields (RFC 9110 §15.4).
     public var fields: HTTPFields = [:]
-    /// Whether `User-Agent`, `Accept`, and with ``decodesContent`` `Accept-Encoding`, are sent when ``fields`` has
-    /// none; `true` by default. With `false` nothing is added to the fields but `Host` and the framing of a body.
+    /// Whether the client adds `User-Agent`, `Accept` and, with ``decodesContent``, `Accept-Encoding` when ``fields``
+    /// lacks them; `true` by default. With `false` the client adds only `Host` and the framing of a body.
     public var addsDefaultFields = true
-    /// The content to send; `nil`, the default, for none. `HEAD` with content is refused. It can be sent once: the
-    /// request is sent again after a failure only when not one byte of it was taken. It goes out at once, over HTTP/1.1
-    /// and a connection of its own, without waiting for `100 Continue`. A final answer with a status from 300 on ends
-    /// it (``OriginUpload`` is closed), as does the end of the transfer; after another the sending goes on, and the
-    /// transfer ends when both are complete.
+    /// The body to send; `nil`, the default, for none. `HEAD` with a body is refused. A body can be sent once: after a
+    /// failure the request is sent again only when no byte of the body was taken. The client sends the body over
+    /// HTTP/1.1 and a connection of its own, without waiting for `100 Continue`. A final response with a status from
+    /// 300 on stops the body (``OriginUpload`` is closed), and so does the end of the transfer. After any other
+    /// response the client goes on sending, and the transfer ends when both are complete.
     public var body: OriginUpload?
-    /// The most bytes a body may have, counted as they are delivered (decoded); no limit by default. Nor may
-    /// it be longer in its content codings, however little it decodes to, or between two of them.
+    /// The limit for the body in bytes, counted after decoding; no limit by default. The same limit applies to the
+    /// coded body, however short the decoded body is, and to the bytes between two content codings.
     public var sizeLimit = Int64.max
-    /// Whether content codings are asked for (gzip, br, zstd) and undone (these, and deflate; at most two, one over the
-    /// other); `true` by default. A file that is compressed itself, as its name or media type tells, stays as it is.
-    /// Names in `Content-Encoding` that are no coding are ignored. A body that cannot be decoded to its end fails with
-    /// ``OriginError/Kind/contentCoding(_:)``; one without a byte is empty, whatever its `Content-Encoding`. With
-    /// `false` nothing is asked for, and the body is delivered as it was sent.
+    /// Whether the client asks for content codings (gzip, br, zstd) and decodes them (also deflate; at most two in
+    /// sequence); `true` by default. A file that is itself compressed, according to its name or media type, is not
+    /// decoded. Names in `Content-Encoding` that are not codings are ignored. A body that cannot be decoded to its end
+    /// fails with ``OriginError/Kind/contentCoding(_:)``. A body without bytes is empty, regardless of its
+    /// `Content-Encoding`. With `false` the client asks for no coding and delivers the body as sent.
     public var decodesContent = true
-    /// Whether 301, 302, 303, 307 and 308 with a `Location` are followed; `true` by default. Otherwise, and always with
-    /// a ``body`` or a method other than `GET` and `HEAD`, they are answers like any other.
+    /// Whether the client follows 301, 302, 303, 307 and 308 with a `Location`; `true` by default. Otherwise, and
+    /// always with a ``body`` or a method other than `GET` and `HEAD`, the receiver gets these responses like any
+    /// other.
     public var followsRedirects = true
 
-    /// Where it may lead; `nil`, the default, for ``OriginClient/Configuration/addressPolicy``. It holds for a
-    /// connection that is used again, too, whoever opened it.
+    /// The policy for the addresses of this request; `nil`, the default, uses
+    /// ``OriginClient/Configuration/addressPolicy``. The policy applies to a reused connection, too, whichever request
+    /// opened it.
     public var addressPolicy: AddressPolicy?
 
-    /// A request for `url`, otherwise with the defaults.
+    /// A request for `url`, with the defaults for all other properties.
     public init(url: String) {
         self.url = url
     }
 }
 
 extension OriginRequest {
-    /// Whether the request authenticates the connection that it goes over, which then must carry no other.
+    /// Whether the request authenticates its connection, which must then carry no other request.
     var isForOneConnection: Bool {
         fields[values: .authorization].contains(where: ConnectionCredentials.areNamed)
     }

@@ -1,9 +1,9 @@
 import Primitives
 
-/// A transfer that was started. It goes on when nobody holds this any more.
+/// A started transfer. The transfer continues when the caller releases this object.
 ///
-/// Invariant: the flag changes first, then the transfer's thread is told. A piece of a body that was held back because
-/// of the flag is therefore delivered by the next ``resume()``, never forgotten.
+/// Invariant: the paused flag changes before the transfer's thread is informed. The next ``resume()`` therefore
+/// delivers every piece of a body that was held back because of the flag.
 public final class OriginTransfer: Sendable {
     private let inbox: Inbox
     let id: UInt64
@@ -14,28 +14,29 @@ public final class OriginTransfer: Sendable {
         self.inbox = inbox
     }
 
-    /// Ends the transfer soon, with ``OriginError/Kind/cancelled``; no effect once it has ended. From any thread; bytes
-    /// may still be delivered until the receiver is told of the end.
+    /// Ends the transfer soon, with ``OriginError/Kind/cancelled``; has no effect after its end. Any thread may call
+    /// this method. The receiver may still get bytes until it gets the end.
     public func cancel() {
         inbox.append(.cancel(id))
     }
 
-    /// ``cancel()``, but only while it waits for its turn, and not a byte of it was sent.
+    /// Cancels the transfer only while it waits in the queue, before its first request or before a redirect to another
+    /// scheme, host or port.
     public func cancelIfWaiting() {
         inbox.append(.cancelIfWaiting(id))
     }
 
-    /// Stops the delivery of the body, from any thread: what is being delivered in this moment is the last, with
-    /// content codings as much as it gives. The head still comes, and so does the end of a transfer that has no more
-    /// bytes. The origin is held back by its connection being full; that is not a stall, but the limit for the transfer
-    /// as a whole goes on counting.
+    /// Stops the delivery of the body; any thread may call this method. The piece in delivery is the last; with content
+    /// codings, all its decoded bytes are delivered. The receiver still gets the head, and the end of a transfer
+    /// without further bytes. The origin is slowed down because its connection is full. The pause does not count as a
+    /// stall, but it counts against the time limit of the whole transfer.
     ///
-    /// Over HTTP/2 other transfers of the same connection may wait, too.
+    /// Over HTTP/2, other transfers on the same connection may have to wait, too.
     public func pause() {
         isHeld.withLock { $0 = true }
     }
 
-    /// Goes on with the delivery, from any thread; no effect when it was not paused.
+    /// Continues the delivery; any thread may call this method. No effect when the transfer is not paused.
     public func resume() {
         let wasHeld = isHeld.withLock { isHeld in
             defer { isHeld = false }
@@ -44,10 +45,10 @@ public final class OriginTransfer: Sendable {
         if wasHeld { wake() }
     }
 
-    /// Whether the body is to be held back.
+    /// Whether the client holds the body back.
     var isPaused: Bool { isHeld.withLock { $0 } }
 
-    /// Has the transfer's thread look at what was held back.
+    /// Makes the transfer's thread continue the parts that were held back.
     func wake() {
         inbox.append(.wake(id))
     }

@@ -1,14 +1,15 @@
 import Primitives
 
-/// The body of a request, produced while it is sent by somebody who can wait, on any thread.
+/// The body of a request that a producer, on any thread, writes while the client sends it.
 ///
-/// Writing never blocks. ``write(_:)`` takes what it is given and says whether there is room for more; a producer that
-/// is told there is none asks ``onRoom(_:)`` to be called when there is. So at most the high-water mark and one more
-/// write are in memory, however slow the origin. When the producer is slower, sending is paused, which is no stall;
-/// that the origin has closed the connection meanwhile may be found out only by the next write.
+/// Writes never block. ``write(_:)`` takes all bytes and reports whether the body has room for more; a producer without
+/// room calls ``onRoom(_:)`` to be called back. At most the high-water mark and one more write are therefore in memory,
+/// however slow the origin. When the producer is slower than the origin, the client pauses sending, and the pause does
+/// not count as a stall. The client may then notice a closed connection only at the next write.
 ///
-/// Invariants: `state` is locked; callbacks and wake-ups happen after the lock is released. `isAwaited` is set exactly
-/// while libcurl waits for bytes, and whoever takes it back wakes the transfer: one wake-up for many writes.
+/// Invariants: a lock protects `state`; callbacks and wake-ups happen after the lock is released. `isAwaited` is set
+/// exactly while libcurl waits for bytes, and the code that clears it wakes the transfer, so many writes cause one
+/// wake-up.
 public final class OriginUpload: Sendable {
     private enum Phase {
         case open
@@ -20,20 +21,20 @@ public final class OriginUpload: Sendable {
     private struct State {
         var phase = Phase.open
         var queue: BoundedQueue
-        /// How many bytes were written, and whether libcurl was given any, framing included.
+        /// The number of written bytes.
         var writtenCount: Int64 = 0
         var wasRead = false
         var isLastChunkSent = false
         var transfer: OriginTransfer?
         var isAwaited = false
 
-        /// The transfer that has to be woken, when it waits.
+        /// Clears `isAwaited`; returns the transfer to wake, or `nil` when the transfer does not wait.
         mutating func takeAwaiting() -> OriginTransfer? {
             defer { isAwaited = false }
             return isAwaited ? transfer : nil
         }
 
-        /// The transfer that has to be ended, whether it waits or not.
+        /// Makes the body fail; returns the transfer to wake, whether it waits or not.
         mutating func fail(_ words: String) -> OriginTransfer? {
             phase = .failed(words)
             queue.removeAll()
@@ -41,16 +42,16 @@ public final class OriginUpload: Sendable {
         }
     }
 
-    /// What the body is declared to be long, in bytes; `nil` when that is not known, and the body goes out in chunks.
+    /// The declared length of the body in bytes; `nil` when it is unknown, and the body is sent in chunks.
     public let length: Int64?
     private let state: Locked<State>
 
-    /// A body to be given to one ``OriginRequest``.
+    /// A body for one ``OriginRequest``.
     ///
     /// - Parameters:
-    ///   - length: its length in bytes, at least 0; `nil` when it is not known.
-    ///   - highWaterMark: how many bytes may wait before a write says ``Primitives/Backpressure/full``; at half of it
-    ///     there is room again. Default 256 KiB.
+    ///   - length: the length in bytes, at least 0; `nil` when it is unknown.
+    ///   - highWaterMark: the number of waiting bytes from which on a write reports ``Primitives/Backpressure/full``;
+    ///     the body has room again when half as many wait. Default 256 KiB.
     public init(length: Int64?, highWaterMark: Int = 256 * 1024) {
         precondition(length ?? 0 >= 0, "a body cannot be shorter than nothing")
         self.length = length
@@ -59,8 +60,8 @@ public final class OriginUpload: Sendable {
 
     // MARK: For the producer
 
-    /// Adds bytes, which are not copied. May be called before the transfer starts. Beyond the declared length the
-    /// transfer fails, with ``OriginError/Kind/uploadBroken(_:)``.
+    /// Appends bytes, without a copy. The producer may call this method before the transfer starts. A write beyond the
+    /// declared length makes the transfer fail with ``OriginError/Kind/uploadBroken(_:)``.
     @discardableResult
     public func write(_ bytes: SharedBytes) -> Backpressure {
         let (result, transfer): (Backpressure, OriginTransfer?) = state.withLock { state in
@@ -76,8 +77,9 @@ public final class OriginUpload: Sendable {
         return result
     }
 
-    /// Calls `action` once, as soon as there is room (at once when there is) or the body is closed. It may be called on
-    /// the transfer's thread, which must not be kept waiting. Only the last action that was given is called.
+    /// Calls `action` once, as soon as the body has room (at once when it has room already) or is closed. The call may
+    /// happen on the transfer's thread, which `action` must not block. A new action replaces an earlier action that was
+    /// not called yet.
     public func onRoom(_ action: @escaping @Sendable () -> Void) {
         let isReady = state.withLock { state in
             guard case .open = state.phase else { return true }
@@ -86,7 +88,7 @@ public final class OriginUpload: Sendable {
         if isReady { action() }
     }
 
-    /// The body is complete. When the declared length was not reached the transfer fails, with
+    /// Marks the body as complete. When it is shorter than its declared length, the transfer fails with
     /// ``OriginError/Kind/uploadBroken(_:)``.
     public func finish() {
         let transfer: OriginTransfer? = state.withLock { state in
@@ -100,8 +102,8 @@ public final class OriginUpload: Sendable {
         transfer?.wake()
     }
 
-    /// The body cannot be completed: the transfer is broken off, so that the origin does not take it for whole, and
-    /// fails with ``OriginError/Kind/uploadBroken(_:)``.
+    /// Reports that the producer cannot complete the body. The client breaks the transfer off, so that the origin does
+    /// not take the body for complete, and the transfer fails with ``OriginError/Kind/uploadBroken(_:)``.
     public func fail() {
         let (transfer, roomAction): (OriginTransfer?, (@Sendable () -> Void)?) = state.withLock { state in
             guard case .open = state.phase else { return (nil, nil) }
@@ -111,22 +113,22 @@ public final class OriginUpload: Sendable {
         roomAction?()
     }
 
-    /// How many bytes the transfer has taken, and how many wait for it.
+    /// The number of bytes that the transfer has taken, and of bytes that wait for it.
     public var progress: (taken: Int64, waiting: Int) {
         state.withLock { ($0.writtenCount - Int64($0.queue.count), $0.queue.count) }
     }
 
     // MARK: For the transfer
 
-    /// What libcurl gets when it asks for bytes.
+    /// The answer to a request of libcurl for bytes.
     enum Reading: Equatable {
         case bytes(Int)
         case end
-        /// Nothing yet: the transfer is woken when there is something.
+        /// No bytes are waiting. The next write, or the end, wakes the transfer.
         case wait
     }
 
-    /// Why the transfer must not go on; `nil` while it may.
+    /// The reason why the transfer must fail; `nil` when it may continue.
     var failure: String? {
         state.withLock { state in
             guard case .failed(let words) = state.phase else { return nil }
@@ -134,10 +136,10 @@ public final class OriginUpload: Sendable {
         }
     }
 
-    /// Whether not a byte of it was taken, so that it can still be sent from the start.
+    /// Whether libcurl has taken no byte, so that the body can still be sent from the start.
     var isUntouched: Bool { state.withLock { !$0.wasRead } }
 
-    /// Tells the body where it is going. It can be sent once.
+    /// Connects the body with its transfer. A body can be sent only once.
     func attach(to transfer: OriginTransfer) {
         let isFirst = state.withLock { state in
             defer { state.transfer = transfer }
@@ -146,15 +148,15 @@ public final class OriginUpload: Sendable {
         precondition(isFirst, "a body can be sent only once")
     }
 
-    /// Moves bytes into libcurl's buffer, in chunks when the length is not known (RFC 9112 §7.1).
+    /// Moves bytes into libcurl's buffer, in chunks when the length is unknown (RFC 9112 §7.1).
     ///
-    /// The chunks are made here because libcurl, told that a body has ended, always writes the last chunk: a body that
-    /// nobody wants any more could then not be left without one.
+    /// The chunks are made here because libcurl always writes the last chunk when a body ends. A body that is broken
+    /// off must not have a last chunk.
     func read(into target: UnsafeMutableRawBufferPointer) -> Reading {
         let (reading, roomAction): (Reading, (@Sendable () -> Void)?) = state.withLock { state in
             switch state.phase {
             case .closed: return (.end, nil)
-            // The transfer is about to be ended: see `fail`.
+            // The transfer is about to end; see `fail`.
             case .failed: return (.wait, nil)
             case .finished where state.queue.count == 0:
                 guard length == nil, !state.isLastChunkSent else { return (.end, nil) }
@@ -179,7 +181,7 @@ public final class OriginUpload: Sendable {
         return reading
     }
 
-    /// Nobody reads any more: writes are told so.
+    /// Closes the body at the end of its use by the transfer: further writes get ``Primitives/Backpressure/closed``.
     func close() {
         let roomAction = state.withLock { state in
             state.phase = .closed
@@ -191,7 +193,7 @@ public final class OriginUpload: Sendable {
     }
 
     private static func takeChunk(_ queue: inout BoundedQueue, into target: UnsafeMutableRawBufferPointer) -> Int {
-        // Eight digits, and a line end before and after the bytes: libcurl's buffer is always larger.
+        // 12 bytes: eight digits, and a line end before and after the content. libcurl's buffer is always larger.
         let count = min(queue.count, target.count - 12)
         let size = Array("\(String(count, radix: 16))\r\n".utf8)
         target.copyBytes(from: size)
