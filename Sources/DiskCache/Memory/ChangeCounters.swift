@@ -1,18 +1,18 @@
 import Primitives
 import Synchronization
 
-/// Tells whether anything has changed of what was read: each change counts up a number, and who remembers the number
-/// from before reading compares. Names share numbers, so that a change of one now and then looks like one of another,
-/// which costs whoever asks a second reading.
+/// Detects whether data changed after it was read. Each change increments the counter of the data's name. A reader
+/// takes a mark before it reads and compares it later. Names share the 4,096 counters, so a change of another name may
+/// look like a change of this name. The reader then reads once more without need.
 final class ChangeCounters: Sendable {
     private let numbers = (0..<4096).map { _ in ChangeNumber() }
 
-    /// Something changed of what has this name.
+    /// Records a change of the data with this name.
     func change(_ name: String) {
         number(name).value.add(1, ordering: .releasing)
     }
 
-    /// The present moment of a name.
+    /// Returns a mark of the present state of a name. Take it before reading.
     func mark(_ name: String) -> ChangeMark {
         ChangeMark(number(name))
     }
@@ -22,7 +22,7 @@ final class ChangeCounters: Sendable {
     }
 }
 
-/// Whether what was read after it was taken is still so.
+/// A mark that tells whether data changed after the mark was taken.
 public struct ChangeMark: Sendable {
     private let number: ChangeNumber
     private let value: Int
@@ -32,14 +32,14 @@ public struct ChangeMark: Sendable {
         value = number.value.load(ordering: .acquiring)
     }
 
-    /// Whether nothing has changed since. It costs one look at a number.
+    /// Whether the data is unchanged since the mark was taken. The cost is a single atomic load.
     public var isCurrent: Bool { number.value.load(ordering: .acquiring) == value }
 
-    /// Where the number is.
+    /// The address of the counter, for prefetching.
     public var memory: MemoryHint { MemoryHint(number, length: 24) }
 }
 
-/// Gives an atomic, which cannot be copied, a place in an array.
+/// A class around an atomic, because an atomic cannot be copied and so cannot be an element of an array.
 private final class ChangeNumber: Sendable {
     let value = Atomic<Int>(0)
 }

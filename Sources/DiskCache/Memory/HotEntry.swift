@@ -1,46 +1,47 @@
 // Invariants of this file
 //
-// - `epoch` only grows. What was made of an entry when it had one number is right as long as it has that number, which
-//   is even; an odd one says that the entry has left the memory tier. That is set under the lock of the tier's shard,
-//   so that a writer who finds the entry gone knows that nothing made of it is right any more.
-// - `actions` are those of what was made at the present epoch, and each runs once, without the lock. When the entry has
-//   left there are none, and none is taken. `charged` is what the tier counts for them, and never less than they take.
-// - `accesses` is twice the number of hits that the log has not taken, and 1 when the log knows that there are any. The
-//   two are one number so that the first hit after the log took them sees that the log must be told, and no hit is lost
-//   or counted twice.
+// - `epoch` only grows. An answer that was made of the entry at an even epoch is right as long as the epoch stays the
+//   same. An odd epoch says that the entry has left the memory tier. `leave()` sets it under the lock of the tier's
+//   shard, so that a writer that finds the entry gone knows that no answer made of it is right any more.
+// - `actions` belong to answers made at the present epoch. Each action runs once, without the lock. An entry that has
+//   left takes no new action, and the `change()` after `leave()` empties the list. `charged` is the number of bytes
+//   that the tier counts for the answers. It is never less than the answers take.
+// - `accesses` is twice the number of hits that the log has not taken, plus 1 when the log knows that there are hits.
+//   Both values share a number, so that the first hit after the log took them sees that it must register with the log,
+//   and no hit is lost or counted twice.
 
 import Primitives
 import Synchronization
 
-/// An entry in the memory tier, as those see it who keep an answer made of it at hand: whether the answer is still
-/// right, and where hits are counted, both without a lock.
+/// An entry in the memory tier, as seen by a cache of ready answers that were made of it. Without a lock it tells
+/// whether an answer is still right, and counts hits.
 public final class HotEntry: Sendable {
-    /// What an answer is made of, as it was at one moment. Take it *before* reading what may change.
+    /// The state of an entry at a moment. Take the mark *before* reading data that may change.
     public struct Mark: Sendable {
         /// The entry.
         public let entry: HotEntry
         fileprivate let epoch: Int
 
-        /// Whether nothing has changed since: neither was the entry replaced, removed, changed or evicted, nor has its
-        /// expiry slid.
+        /// Whether the entry is unchanged since the mark was taken: it was not replaced, removed, changed or evicted,
+        /// and its expiry has not slid.
         public var isCurrent: Bool { epoch & 1 == 0 && entry.epoch.load(ordering: .acquiring) == epoch }
     }
 
     private struct State {
-        /// The oldest first. `requests` is a hash of the requests that it is for.
+        /// The actions, the oldest first. `requests` is a hash of the requests that the answer is for.
         var actions: [(requests: Int, bytes: Int, action: @Sendable () -> Void)] = []
         var charged = 0
     }
 
-    /// How many answers of one entry may be at hand: who asks for it in ever new ways must not fill the memory, nor
-    /// keep what others ask for from being at hand.
+    /// The maximum number of answers at hand for one entry. A client that requests the entry in ever new ways must
+    /// neither fill the memory nor keep the answers to other requests from being at hand.
     private static let answerLimit = 4
 
-    // What a hit touches, side by side.
+    // The fields that a hit touches are stored side by side.
     private let epoch = Atomic<Int>(0)
     private let accesses = Atomic<Int64>(0)
     private let lastAccess = Atomic<Int64>(.min)
-    /// Hits that the policy of eviction has not seen.
+    /// Hits that the eviction policy has not seen.
     private let tally = Atomic<UInt32>(0)
 
     let key: ExactText
@@ -50,7 +51,8 @@ public final class HotEntry: Sendable {
     private let onFirstHit: @Sendable () -> Void
     private let state = Locked(State())
 
-    /// - Parameter onFirstHit: called when something waits to be written down and nothing did before.
+    /// - Parameter onFirstHit: called when a hit registers the entry with the log and no other access was pending in
+    ///   that shard of the log, so that a flush must be scheduled.
     init(
         key: String, version: Int64, log: AccessLog, clock: AccessClock, onFirstHit: @escaping @Sendable () -> Void
     ) {
@@ -61,15 +63,15 @@ public final class HotEntry: Sendable {
         self.onFirstHit = onFirstHit
     }
 
-    /// The present moment.
+    /// A mark of the present state.
     public var mark: Mark { Mark(entry: self, epoch: epoch.load(ordering: .acquiring)) }
 
-    /// Counts a hit that was answered without ``DiskCache/load(_:expectingURL:)`` and ``DiskCache/recordHit(_:)``, as
-    /// these do.
+    /// Counts a hit that was answered without ``DiskCache/load(_:expectingURL:mayWait:)`` and
+    /// ``DiskCache/recordHit(_:)``. The effect is the same as theirs.
     ///
-    /// - Parameter now: the time; whoever answers has asked for it anyway.
+    /// - Parameter now: the current time, which the caller has read already.
     public func recordHit(at now: Timestamp) {
-        // Beyond this the policy makes no difference, and a load is cheaper than an addition that others wait for.
+        // The policy ignores hits beyond the limit, and a load is cheaper than an addition that other threads wait for.
         if tally.load(ordering: .relaxed) < QueuePlace.frequencyLimit { tally.add(1, ordering: .relaxed) }
         if lastAccess.load(ordering: .relaxed) < now.milliseconds {
             lastAccess.store(now.milliseconds, ordering: .relaxed)
@@ -78,17 +80,18 @@ public final class HotEntry: Sendable {
         if !isKnown, log.register(self) { onFirstHit() }
     }
 
-    /// Has `action` called once when the mark ceases to be current, or when so many others have come that there is no
-    /// place for it; in place of an earlier one for the same requests, which is not called then.
+    /// Registers `action`, which runs once: when the mark ceases to be current, or when newer answers need the place.
+    /// It replaces an earlier action for the same requests, which then never runs.
     ///
     /// - Parameters:
     ///   - requests: a hash of the requests that the answer is for.
-    ///   - bytes: what it takes.
-    /// - Returns: how many bytes are to be charged for it; `nil`, and it is never called, when the mark is not current.
+    ///   - bytes: the memory that the answer takes.
+    /// - Returns: the number of bytes to charge for the answer; `nil` when the mark is not current, and `action` then
+    ///   never runs.
     func attach(
         _ mark: Mark, for requests: Int, bytes: Int, _ action: @escaping @Sendable () -> Void
     ) -> Int? {
-        // What is replaced is dropped after the lock was released.
+        // The replaced action is released after the lock.
         let (extra, oldest, _) = state.withLock { state -> (Int?, (@Sendable () -> Void)?, (@Sendable () -> Void)?) in
             guard mark.isCurrent else { return (nil, nil, nil) }
             var oldest, replaced: (@Sendable () -> Void)?
@@ -106,18 +109,19 @@ public final class HotEntry: Sendable {
         return extra
     }
 
-    /// There was no room for what was to be charged: nothing is kept of the entry.
+    /// Takes back a charge for which the tier has no room, and drops all answers of the entry.
     func refuse(_ bytes: Int) {
         state.withLock { $0.charged -= bytes }
         change()
     }
 
-    /// It has left the memory tier. Under the lock of its shard, with what takes it out; ``change()`` comes after that.
+    /// Marks the entry as gone from the memory tier. Runs under the lock of its shard, in the same step that takes the
+    /// entry out. The caller calls ``change()`` after the lock.
     func leave() {
         epoch.bitwiseOr(1, ordering: .releasing)
     }
 
-    /// Something about the entry is another.
+    /// Makes every mark of the entry out of date and runs the registered actions.
     func change() {
         let actions = state.withLock { state in
             epoch.add(2, ordering: .releasing)
@@ -129,23 +133,24 @@ public final class HotEntry: Sendable {
 
     // MARK: - For the log, under its lock
 
-    /// The log knows of the hits from now on. False when it did already: two hits were both the first.
+    /// Notes that the log knows of the hits from now on. Returns false when the log knew already, because two hits were
+    /// both the first.
     func register() -> Bool {
         accesses.bitwiseOr(1, ordering: .acquiringAndReleasing).oldValue & 1 == 0
     }
 
-    /// What was counted since it was last taken.
+    /// The accesses since the log last took them.
     var pending: PendingAccess { access(accesses.load(ordering: .acquiring)) }
 
-    /// How many hits that are.
+    /// The number of hits in ``pending``.
     var pendingHits: Int64 { accesses.load(ordering: .relaxed) >> 1 }
 
-    /// The same, and the log forgets this entry.
+    /// Returns ``pending`` and resets the count. After that the log no longer knows of this entry.
     func takePending() -> PendingAccess { access(accesses.exchange(0, ordering: .acquiringAndReleasing)) }
 
     private func access(_ state: Int64) -> PendingAccess {
         var access = PendingAccess(version: version, hits: state >> 1)
-        // By the wall clock, which may have been set back: a hit does not ask how late it really is.
+        // Converts the time, because a hit takes the time of the wall clock, which may have been set back.
         if access.hits > 0 {
             access.lastAccess = clock.instant(
                 ofAccessAt: Timestamp(milliseconds: lastAccess.load(ordering: .relaxed)))
@@ -160,8 +165,8 @@ extension HotEntry: HitTally {
     }
 }
 
-/// Counts hits of a value of the memory tier that do not come by the tier, and so not by the policy of eviction either.
+/// Counts the hits of a value that do not pass through the memory tier, and so not through its eviction policy either.
 package protocol HitTally: AnyObject, Sendable {
-    /// How many there were since this was last asked.
+    /// Returns the number of hits since the last call.
     func takeHits() -> UInt32
 }

@@ -1,20 +1,20 @@
 import Primitives
 
-/// The policy's queues in memory: rings in one array, linked by indices. A hit counts up a number in it and moves
-/// nothing; every operation is O(1).
+/// The eviction queues of the memory tier: rings in a single array, linked by indices. A hit increments a number in its
+/// node and moves no node. Every operation is O(1).
 struct MemoryQueues: EvictionQueues, Sendable {
-    /// The index of an entry's node. It is used again once the entry was removed.
+    /// The index of an entry's node. The index is used again after the entry was removed.
     typealias ID = Int
     typealias Failure = Never
 
     private struct Node {
-        /// `nil`: a queue's fixed point, or not in use.
+        /// The entry's key; `nil` for a queue's anchor and for an unused node.
         var key: ExactText?
         var cost: Int64 = 0
         var younger: Int32
         var older: Int32
         var place: QueuePlace
-        /// Of hits that did not come by here.
+        /// Counts the hits that do not pass through these queues.
         var tally: (any HitTally)?
 
         mutating func countTally() {
@@ -22,17 +22,17 @@ struct MemoryQueues: EvictionQueues, Sendable {
         }
     }
 
-    /// Nodes 0 and 1 are the fixed points of the two queues: the next older than it is a queue's youngest, the next
-    /// younger its oldest.
+    /// Nodes 0 and 1 are the anchors of the two queues. The node that is next older than an anchor is the youngest of
+    /// its queue, and the node that is next younger is the oldest.
     private var nodes = [EvictionQueue.small, .main].map { queue in
         Node(key: nil, younger: Int32(queue.rawValue), older: Int32(queue.rawValue), place: QueuePlace(queue: queue))
     }
-    /// Nodes that are in no queue.
+    /// The nodes that are in no queue.
     private var free: [Int32] = []
 
     private(set) var totals = QueueTotals()
 
-    /// Puts an entry at the young end of a queue.
+    /// Inserts an entry at the young end of a queue.
     mutating func insert(_ key: ExactText, cost: Int, at place: QueuePlace, tally: (any HitTally)? = nil) -> ID {
         let node = Node(key: key, cost: Int64(cost), younger: 0, older: 0, place: place, tally: tally)
         let index: Int
@@ -54,13 +54,14 @@ struct MemoryQueues: EvictionQueues, Sendable {
         nodes[id].place.hit()
     }
 
-    /// Says where the hits of an entry are counted that do not come by here.
+    /// Replaces the counter of the hits that do not pass through these queues. The hits of the old counter are counted
+    /// first.
     mutating func setTally(_ tally: (any HitTally)?, of id: ID) {
         nodes[id].countTally()
         nodes[id].tally = tally
     }
 
-    /// Says that an entry costs something else now. It stays where it is.
+    /// Changes the cost of an entry. The entry keeps its position.
     mutating func setCost(_ cost: Int, of id: ID) {
         let change = Int64(cost) - nodes[id].cost
         nodes[id].cost += change
@@ -68,7 +69,7 @@ struct MemoryQueues: EvictionQueues, Sendable {
         if nodes[id].place.queue == .small { totals.smallBytes += change }
     }
 
-    /// Takes an entry out; where it was.
+    /// Removes an entry and returns its last place.
     @discardableResult
     mutating func remove(_ id: ID) -> QueuePlace {
         unlink(id)
@@ -80,7 +81,7 @@ struct MemoryQueues: EvictionQueues, Sendable {
         return nodes[id].place
     }
 
-    /// The key of an entry.
+    /// Returns the key of an entry.
     func key(of id: ID) -> ExactText? { nodes[id].key }
 
     mutating func oldest(in queue: EvictionQueue) -> QueuedEntry<ID>? {
@@ -96,7 +97,7 @@ struct MemoryQueues: EvictionQueues, Sendable {
         link(entry.id)
     }
 
-    /// Puts a node at the young end of the queue of its place.
+    /// Links a node in at the young end of the queue of its place.
     private mutating func link(_ index: Int) {
         let queue = Int(nodes[index].place.queue.rawValue)
         let youngest = Int(nodes[queue].older)

@@ -1,13 +1,14 @@
 import Primitives
 
-/// The part of a ``MemoryTier`` that one lock guards: a table, the queues of eviction, and counters. No locks in it.
+/// A part of a ``MemoryTier``, guarded by a lock of the tier: a table, the eviction queues, and counters. The shard
+/// itself has no locks.
 ///
-/// Whatever leaves the table is returned, so that the owner can drop it after the lock was released.
+/// Methods return the values that leave the table, so that the owner can drop them after the lock was released.
 struct MemoryShard<Value: Sendable, Policy: EvictionPolicy>: Sendable {
     struct Item: Sendable {
         var value: Value
         var cost: Int
-        /// In the queues: so that a hit costs no second look-up.
+        /// The node in the queues, so that a hit needs no second look-up.
         var id: MemoryQueues.ID
     }
 
@@ -16,7 +17,7 @@ struct MemoryShard<Value: Sendable, Policy: EvictionPolicy>: Sendable {
     private var policy = Policy()
     /// The sum of the items' costs.
     private(set) var bytes = 0
-    /// How often something was invalidated; see ``MemoryTicket``.
+    /// The number of invalidations; see ``MemoryTicket``.
     private(set) var invalidations: UInt64 = 0
     private(set) var hits: UInt64 = 0
     private(set) var misses: UInt64 = 0
@@ -36,19 +37,19 @@ struct MemoryShard<Value: Sendable, Policy: EvictionPolicy>: Sendable {
 
     func peek(_ key: ExactText) -> Value? { items[key]?.value }
 
-    /// See ``MemoryTier/way(of:cost:)``, when the tier is full.
+    /// Implements ``MemoryTier/way(of:cost:)`` for a full tier.
     func way(of key: ExactText, canKeep: Bool) -> MemoryWay {
         if items[key] != nil { return .in }
         return canKeep && policy.isKnown(hash: key.hashValue) ? .pastAndIn : .past
     }
 
-    /// See ``MemoryTier/hasPassed(_:remembered:)``.
+    /// Implements ``MemoryTier/hasPassed(_:remembered:)``.
     mutating func hasPassed(_ key: ExactText, remembered: Bool) {
         misses += 1
         if remembered { policy.pass(hash: key.hashValue, totals: queues.totals) }
     }
 
-    /// Puts a value in, and returns the one that it replaces.
+    /// Inserts a value, and returns the item that it replaces.
     mutating func insert(_ value: Value, for key: ExactText, cost: Int, tally: (any HitTally)?) -> Item? {
         let replaced = items[key]
         let id: MemoryQueues.ID
@@ -66,7 +67,7 @@ struct MemoryShard<Value: Sendable, Policy: EvictionPolicy>: Sendable {
         return replaced
     }
 
-    /// Makes an item cost more; whether it is there.
+    /// Adds `cost` to the cost of an item. Returns false when there is no item with this key.
     mutating func charge(_ cost: Int, to key: ExactText) -> Bool {
         guard var item = items[key] else { return false }
         item.cost += cost
@@ -76,7 +77,7 @@ struct MemoryShard<Value: Sendable, Policy: EvictionPolicy>: Sendable {
         return true
     }
 
-    /// Changes the value of a key where it is, and refuses older tickets. It does not count as a hit.
+    /// Changes the value of a key in place, and makes all older tickets void. The call does not count as a hit.
     mutating func update(_ key: ExactText, _ change: (inout Value) -> Void) {
         invalidations += 1
         guard var item = items[key] else { return }
@@ -84,13 +85,13 @@ struct MemoryShard<Value: Sendable, Policy: EvictionPolicy>: Sendable {
         items[key] = item
     }
 
-    /// Takes out the value of a key and refuses older tickets.
+    /// Removes the value of a key, and makes all older tickets void.
     mutating func invalidate(_ key: ExactText) -> Item? {
         invalidations += 1
         return take(key)
     }
 
-    /// Takes out everything and refuses older tickets.
+    /// Removes all values, and makes all older tickets void.
     mutating func invalidateAll() -> [ExactText: Item] {
         invalidations += 1
         let all = items
@@ -101,7 +102,7 @@ struct MemoryShard<Value: Sendable, Policy: EvictionPolicy>: Sendable {
         return all
     }
 
-    /// Takes out what should go next; `nil` when there is nothing.
+    /// Removes the item that the policy chooses; `nil` when the shard is empty.
     mutating func evict() -> Item? {
         guard let victim = policy.victim(of: &queues, sparesNewest: false), let key = queues.key(of: victim.id)
         else { return nil }
@@ -112,7 +113,7 @@ struct MemoryShard<Value: Sendable, Policy: EvictionPolicy>: Sendable {
         return item
     }
 
-    /// Takes out what is gone, or replaced, on disk.
+    /// Removes an item because its entry was removed or replaced on disk.
     private mutating func take(_ key: ExactText) -> Item? {
         guard let item = items.removeValue(forKey: key) else { return nil }
         let totals = queues.totals

@@ -1,20 +1,20 @@
-/// What a ``MemoryTier`` holds and what it did.
+/// The content of a ``MemoryTier`` and its counters since the start.
 public struct MemoryStatistics: Hashable, Sendable {
-    /// How many values there are.
+    /// The number of values.
     public var count = 0
-    /// What they cost, in bytes.
+    /// The total cost of the values in bytes.
     public var bytes = 0
-    /// How often a value was found.
+    /// The number of look-ups that found a value.
     public var hits: UInt64 = 0
-    /// How often none was.
+    /// The number of look-ups that found no value. A value that was read past the tier counts, too.
     public var misses: UInt64 = 0
-    /// How many values had to go for room.
+    /// The number of values that were evicted to make room.
     public var evictions: UInt64 = 0
 
-    /// Nothing held, nothing done.
+    /// An empty tier: all numbers are 0.
     public init() {}
 
-    /// Adds what another tier holds and did.
+    /// Adds the numbers of another tier.
     public mutating func add(_ other: MemoryStatistics) {
         count += other.count
         bytes += other.bytes

@@ -1,31 +1,37 @@
 // Invariants of this file
 //
-// - `used` is at least the sum of all items' costs, and never more than `limit`: a cost is added before its item goes
-//   into a shard, and subtracted after the item left it. What others hold on account of the limit is in `used` too.
-// - `current` is never more than `limit`. It falls in small steps, each followed by evicting what is too much: whoever
-//   inserts meanwhile has one step's excess to evict at the most.
-// - Each shard is guarded by a lock of its own. Nobody holds two locks at once, and nothing but table work happens
-//   under one: values are dropped after it was released, since dropping a body may take long or call back.
+// - `used` is at least the sum of all items' costs, because a cost is added before its item enters a shard and
+//   subtracted after the item left it. `used` includes `others`, the memory that other parts of the cache hold on
+//   account of the limit.
+// - An insertion never raises `used` above `current`. After a change of a limit or of `others`, `used` may exceed
+//   `current` until the eviction that follows has ended.
+// - `current` is not more than `limit`, except while `setLimit(_:)` lowers both. `current` falls in small steps, and
+//   each step evicts the excess before the next. A concurrent insertion therefore has to evict the excess of a single
+//   step at most.
+// - Each shard has its own lock. A thread never holds two locks at once, and does only table work under a lock. Values
+//   are dropped after the lock was released, because dropping a body may take long or call back.
 
 import Primitives
 import Synchronization
 
 /// The hot entries, kept in memory and ready to send, bounded in bytes.
 ///
-/// The table is split into shards by the key's hash, so that threads seldom meet. Keys are told apart by their bytes.
+/// The table is split into shards by the hash of the key, so that threads seldom contend for a lock. Keys are compared
+/// by their bytes.
 public final class MemoryTier<Value: Sendable>: Sendable {
     private typealias Policy = S3FIFOPolicy
 
-    /// Gives a lock, which cannot be copied, a place in an array.
+    /// A class around a lock, because a lock cannot be copied and so cannot be an element of an array.
     private final class Shard: Sendable {
         let state = Locked(MemoryShard<Value, Policy>())
     }
 
-    /// The most bytes that everything in it may cost; 0: nothing is kept.
+    /// The maximum total cost in bytes; 0: the tier keeps no value. Memory that other parts of the cache hold counts,
+    /// too.
     public var limit: Int { full.load(ordering: .relaxed) }
-    /// The most that one value may cost: an eighth of the limit of now, so that no single body empties the tier.
+    /// The maximum cost of a single value: an eighth of ``currentLimit``, so that a single body cannot empty the tier.
     public var valueLimit: Int { currentLimit / 8 }
-    /// The most bytes that everything in it may cost now: ``limit``, or less; see ``setCurrentLimit(_:)``.
+    /// The maximum total cost in bytes for now: ``limit``, or less; see ``setCurrentLimit(_:)``.
     public var currentLimit: Int { current.load(ordering: .relaxed) }
 
     private let shards: [Shard]
@@ -34,18 +40,17 @@ public final class MemoryTier<Value: Sendable>: Sendable {
     private let full: Atomic<Int>
     private let current: Atomic<Int>
     private let used = Atomic<Int>(0)
-    /// The part of `used` that others hold.
+    /// The part of `used` that other parts of the cache hold.
     private let others = Atomic<Int>(0)
 
-    /// An empty tier.
+    /// Creates an empty tier.
     ///
     /// - Parameters:
     ///   - limit: in bytes; 0 (or less) turns the tier off.
-    ///   - shardCount: how many locks, at least 1; `nil`: as many as the limit is worth.
-    ///   - onTake: called with each value that is removed, replaced or evicted, under the lock with which it is taken
-    ///     out.
-    ///   - onLeave: called with each value that was removed, replaced or evicted, before whoever did that goes on, on
-    ///     its thread and under no lock.
+    ///   - shardCount: the number of locks, at least 1; `nil`: a number that suits the limit.
+    ///   - onTake: called with each value that is removed, replaced or evicted, under the lock that guards the removal.
+    ///   - onLeave: called with each value that was removed, replaced or evicted, on the thread that did so, before
+    ///     that thread goes on and under no lock.
     public init(
         limit: Int, shardCount: Int? = nil, onTake: @escaping @Sendable (Value) -> Void = { _ in },
         onLeave: @escaping @Sendable (Value) -> Void = { _ in }
@@ -57,45 +62,48 @@ public final class MemoryTier<Value: Sendable>: Sendable {
         shards = (0..<max(1, shardCount ?? Self.shardCount(forLimit: limit))).map { _ in Shard() }
     }
 
-    /// Each shard decides alone what goes, which it does badly with only a dozen values. With some hundreds it does not
-    /// matter.
+    /// Returns a shard for each 32 MiB, at most 16. Each shard evicts on its own, and chooses badly among only a dozen
+    /// values. Among some hundreds the split makes no difference.
     private static func shardCount(forLimit limit: Int) -> Int {
         min(16, max(1, limit / (32 << 20)))
     }
 
-    /// The value of a key, which counts as a hit; `nil` when it is not there.
+    /// Returns the value of a key and counts a hit; `nil`, and a miss, when the key is not in the tier.
     public func value(for key: String) -> Value? {
         let key = ExactText(key)
         return shards[shardIndex(of: key)].state.withLock { $0.value(for: key) }
     }
 
-    /// The value of a key; it does not count as a hit. `nil` when it is not there.
+    /// Returns the value of a key without counting a hit or a miss; `nil` when the key is not in the tier.
     func peek(_ key: String) -> Value? {
         let key = ExactText(key)
         return shards[shardIndex(of: key)].state.withLock { $0.peek(key) }
     }
 
-    /// Permission to ``insert(_:for:cost:ticket:)`` what is about to be read. Take it *before* reading.
+    /// Returns the permission to ``insert(_:for:cost:ticket:tally:)`` a value. Take the ticket *before* reading the
+    /// value.
     public func ticket(for key: String) -> MemoryTicket {
         let shard = shards[shardIndex(of: ExactText(key))]
         return MemoryTicket(invalidations: shard.state.withLock { $0.invalidations })
     }
 
-    /// Keeps a value, in place of an older one of the same key, and evicts others for it.
+    /// Keeps a value, in place of an older value of the same key, and evicts other values for it.
     ///
     /// The race that the ticket prevents:
     /// 1. A reader misses here and reads version 1 from the disk.
-    /// 2. A writer replaces (or purges) the entry on disk, and then calls ``remove(_:)``, which finds nothing.
-    /// 3. The reader inserts version 1, which would be served from then on although it is gone.
+    /// 2. A writer replaces (or purges) the entry on disk, and then calls ``remove(_:)``, which finds no value.
+    /// 3. The reader inserts version 1. From then on the tier would serve it although it is gone.
     ///
-    /// The reader took its ticket before it read, so 2 makes the ticket void and 3 is refused. A ticket is void after
-    /// *any* removal in its shard: now and then a harmless insert is refused, and the next reader brings it.
+    /// The reader took its ticket before it read, so step 2 makes the ticket void and step 3 is refused. *Any* removal
+    /// in the shard makes the ticket void. Now and then a harmless insert is therefore refused, and the next reader
+    /// inserts the value.
     ///
     /// - Parameters:
-    ///   - cost: the bytes that the value takes: its body and an estimate of what is around it.
+    ///   - cost: the bytes that the value takes: its body and an estimate of the memory around it.
     ///   - ticket: from ``ticket(for:)`` of the same key.
-    ///   - tally: counts hits of the value that do not come by ``value(for:)``; `nil`: there are none.
-    /// - Returns: whether it was kept: not with a void ticket, nor when it costs more than ``valueLimit``.
+    ///   - tally: counts the hits of the value that bypass ``value(for:)``; `nil`: there are none.
+    /// - Returns: whether the value was kept. It is not kept when the ticket is void, when it costs more than
+    ///   ``valueLimit``, or when there is no room.
     @discardableResult
     package func insert(
         _ value: Value, for key: String, cost: Int, ticket: MemoryTicket, tally: (any HitTally)? = nil
@@ -119,25 +127,28 @@ public final class MemoryTier<Value: Sendable>: Sendable {
         return isKept
     }
 
-    /// Which way a value goes that is asked for, and would cost so much at least. It does not count as a hit.
+    /// Returns the way in which a requested value of at least `cost` bytes should be read. The call does not count as a
+    /// hit.
     func way(of key: String, cost: Int) -> MemoryWay {
-        // Others come and go: with a little room left, of about a value, it is full.
+        // Values come and go all the time. The tier therefore counts as full when the room left is about that of a
+        // value.
         guard used.load(ordering: .relaxed) >= currentLimit - max(currentLimit / 64, 16 << 10) else { return .in }
         let key = ExactText(key)
         return shards[shardIndex(of: key)].state.withLock { $0.way(of: key, canKeep: cost <= valueLimit) }
     }
 
-    /// A value was read past the tier: it counts as a miss.
+    /// Counts a miss for a value that was read past the tier.
     ///
-    /// - Parameter remembered: whether it is to be known that it was asked for.
+    /// - Parameter remembered: whether the policy remembers the request, so that the next request may bring the value
+    ///   into the tier.
     func hasPassed(_ key: String, remembered: Bool) {
         let key = ExactText(key)
         shards[shardIndex(of: key)].state.withLock { $0.hasPassed(key, remembered: remembered) }
     }
 
-    /// Makes a value that is there cost more, for what is kept beside it, and evicts others for that.
+    /// Raises the cost of a value in the tier, for memory that is kept beside it, and evicts other values for that.
     ///
-    /// - Returns: false when there is no value, or no room.
+    /// - Returns: false when the value is not in the tier, or there is no room.
     func charge(_ cost: Int, to key: String) -> Bool {
         let key = ExactText(key)
         let index = shardIndex(of: key)
@@ -147,17 +158,17 @@ public final class MemoryTier<Value: Sendable>: Sendable {
         return false
     }
 
-    /// Changes the value of a key where it is, if it is there, and makes the tickets of readers void that may be about
-    /// to insert it unchanged. It does not count as a hit.
+    /// Changes the value of a key in place, if the tier has it, and makes void the tickets of readers that may be about
+    /// to insert the unchanged value. The call does not count as a hit.
     ///
-    /// Call it after the change on disk is committed. `change` runs under a lock: it only sets what costs nothing to
-    /// drop.
+    /// Call it after the change on disk is committed. `change` runs under a lock, so it must replace only data that is
+    /// cheap to drop.
     public func update(_ key: String, _ change: (inout Value) -> Void) {
         let key = ExactText(key)
         shards[shardIndex(of: key)].state.withLock { $0.update(key, change) }
     }
 
-    /// Removes the value of a key, and makes the tickets of readers void that may be about to insert an old one.
+    /// Removes the value of a key, and makes void the tickets of readers that may be about to insert an old value.
     ///
     /// Call it after the change on disk is committed and before it is acknowledged.
     public func remove(_ key: String) {
@@ -170,7 +181,7 @@ public final class MemoryTier<Value: Sendable>: Sendable {
         if let removed { leave(removed) }
     }
 
-    /// Removes everything, and makes every ticket void.
+    /// Removes all values, and makes every ticket void.
     public func removeAll() {
         for shard in shards {
             let removed = shard.state.withLock { state in
@@ -182,10 +193,10 @@ public final class MemoryTier<Value: Sendable>: Sendable {
         }
     }
 
-    /// Gives memory back: evicts until what is left costs at most `target` bytes. Tickets stay valid, for what is on
-    /// disk has not changed.
+    /// Frees memory: evicts values until the remaining values cost at most `target` bytes. Tickets stay valid, because
+    /// the entries on disk have not changed.
     ///
-    /// - Returns: what has gone cost so many bytes.
+    /// - Returns: the total cost of the evicted values in bytes.
     @discardableResult
     public func trim(toBytes target: Int) -> Int {
         var (index, freed) = (0, 0)
@@ -198,15 +209,15 @@ public final class MemoryTier<Value: Sendable>: Sendable {
         return freed
     }
 
-    /// Changes ``limit``, and ``currentLimit`` to the same. What is too much is evicted. One thread calls it, the same
-    /// that calls ``setCurrentLimit(_:)``.
+    /// Changes ``limit``, sets ``currentLimit`` to the same number of bytes, and evicts the excess. A single thread may
+    /// call this method and ``setCurrentLimit(_:)``.
     public func setLimit(_ bytes: Int) {
         full.store(max(0, bytes), ordering: .relaxed)
         setCurrentLimit(bytes)
     }
 
-    /// Changes how much the values in it may cost for now, without what others hold: at most ``limit`` together. What
-    /// is too much is evicted. One thread calls it.
+    /// Changes the maximum total cost of the values for now, and evicts the excess. Memory that other parts of the
+    /// cache hold does not count in `bytes`; together they get at most ``limit``. A single thread may call this method.
     public func setCurrentLimit(_ bytes: Int) {
         let target = min(limit, max(0, bytes) + others.load(ordering: .relaxed))
         let step = max(1 << 20, limit / 256)
@@ -217,14 +228,14 @@ public final class MemoryTier<Value: Sendable>: Sendable {
         } while currentLimit > target
     }
 
-    /// Says how much memory somebody else holds on account of this tier's limit, and evicts what is too much then. One
-    /// thread calls it.
+    /// Sets the number of bytes that other parts of the cache hold on account of this tier's limit, and evicts the
+    /// excess. A single thread may call this method.
     func setHeldByOthers(_ bytes: Int) {
         used.add(bytes - others.exchange(bytes, ordering: .relaxed), ordering: .relaxed)
         trim(toBytes: max(0, currentLimit - bytes))
     }
 
-    /// How much there is, and what happened since the start.
+    /// The content of the tier, and its counters since the start.
     public var statistics: MemoryStatistics {
         var sum = MemoryStatistics()
         for shard in shards {
@@ -239,7 +250,8 @@ public final class MemoryTier<Value: Sendable>: Sendable {
         return sum
     }
 
-    /// `used`: what everything costs that is in the tier or on its way into it.
+    /// The total cost of the values in the tier and of the values being inserted, with the memory that other parts of
+    /// the cache hold.
     var bytesReserved: Int { used.load(ordering: .relaxed) }
 
     // MARK: - Room
@@ -250,8 +262,8 @@ public final class MemoryTier<Value: Sendable>: Sendable {
         Int(UInt(bitPattern: key.hashValue) % UInt(shards.count))
     }
 
-    /// Adds `cost` to what is used, evicting until it fits: from the shard that it is for and, when more must go, from
-    /// each other in turn. `false` when nothing is left to evict: others are inserting at this moment.
+    /// Adds `cost` to `used`, and evicts until it fits: first from shard `start`, then from each other shard in turn.
+    /// Returns false when no shard has a value left to evict, because other threads are inserting at this moment.
     private func reserve(_ cost: Int, evictingFrom start: Int) -> Bool {
         var index = start
         while !addIfItFits(cost) {
@@ -276,13 +288,13 @@ public final class MemoryTier<Value: Sendable>: Sendable {
         used.subtract(cost, ordering: .relaxed)
     }
 
-    /// An item is no longer in its shard.
+    /// Releases the cost of an item that is no longer in its shard, and reports that its value has left.
     private func leave(_ item: Item) {
         release(item.cost)
         onLeave(item.value)
     }
 
-    /// Evicts one value from the first shard that has any, and returns its cost; `nil` when none has.
+    /// Evicts a value from the first shard that has any, and returns its cost; `nil` when all shards are empty.
     private func evictOne(startingAt start: Int) -> Int? {
         for offset in 0..<shards.count {
             let shard = shards[(start + offset) % shards.count]
@@ -300,7 +312,8 @@ public final class MemoryTier<Value: Sendable>: Sendable {
     }
 }
 
-/// What a reader holds from before it reads until it inserts; see ``MemoryTier/insert(_:for:cost:ticket:)``.
+/// The permission of a reader to insert a value, taken before it reads; see
+/// ``MemoryTier/insert(_:for:cost:ticket:tally:)``.
 public struct MemoryTicket: Sendable {
     let invalidations: UInt64
 }

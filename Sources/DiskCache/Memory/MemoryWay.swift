@@ -1,9 +1,9 @@
-/// Which way a value goes that is asked for, as long as its memory tier is as it is.
+/// The way in which a requested value should be read, in the present state of its memory tier.
 enum MemoryWay: Sendable {
-    /// By the tier: it is there, or there is room for it.
+    /// Through the tier: the value is in it, or there is room for the value.
     case `in`
-    /// Past it: it would take the place of others, and was not asked for a short time ago.
+    /// Past the tier: the value would displace other values, and was not requested a short time before.
     case past
-    /// It was, and is worth such a place from now on.
+    /// Past the tier, and then into it: the value was requested a short time before, so it may displace other values.
     case pastAndIn
 }
