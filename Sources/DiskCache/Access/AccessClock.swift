@@ -1,22 +1,23 @@
 import Primitives
 
-/// When entries are handed out, for the order of eviction: the wall clock, but never earlier than it has been. After
-/// the wall clock was set back, what is new or in use would otherwise look older than all that was there before, and go
-/// first.
+/// The clock for last accesses, which decide the order of eviction: the wall clock, but it never goes back. Otherwise,
+/// after the wall clock was set back, new and recently used entries would look older than all earlier entries and be
+/// evicted first.
 ///
-/// Until the wall clock has caught up, a millisecond passes here whenever the wall clock has moved: so accesses keep
-/// the order in which they come. One for each access would do that too, but outrun the wall clock on a busy server,
-/// perhaps for ever.
+/// While the wall clock is behind, this clock advances by a millisecond whenever the wall clock has moved, so accesses
+/// keep their order. A millisecond for each access would keep the order too, but on a busy server it would outrun the
+/// wall clock, perhaps for ever.
 final class AccessClock: Sendable {
     private struct State {
-        /// The latest instant that was given out.
+        /// The latest instant that was returned.
         var latest: Timestamp
-        /// What the wall clock showed then.
+        /// The wall clock's time when `latest` was returned.
         var wall: Timestamp
 
-        /// The instant of now, which is given out.
+        /// Returns the current instant of this clock.
         mutating func advance(to clock: any WallClock) -> Timestamp {
-            // Under the lock: another thread's earlier reading would look like a clock that was set back.
+            // The wall clock is read under the lock because another thread's earlier reading would look like a clock
+            // that was set back.
             let now = clock.now()
             if now > latest {
                 latest = now
@@ -31,19 +32,21 @@ final class AccessClock: Sendable {
     private let clock: any WallClock
     private let state: Locked<State>
 
-    /// - Parameter start: the latest access that is known.
+    /// - Parameter start: the latest known access.
     init(_ clock: any WallClock, notBefore start: Timestamp) {
         self.clock = clock
         state = Locked(State(latest: start, wall: clock.now()))
     }
 
-    /// The instant for an access that happens now.
+    /// The instant of an access that happens now.
     func now() -> Timestamp { state.withLock { $0.advance(to: clock) } }
 
-    /// The instant for an access that was noted by the wall clock, not long ago: while that is behind, now.
+    /// The instant of a recent access that was noted by the wall clock. Returns `noted`, or the current instant while
+    /// the wall clock is behind.
     func instant(ofAccessAt noted: Timestamp) -> Timestamp {
         state.withLock { state in
-            // It may be the latest of all: those who note accesses by the wall clock do not say so here.
+            // `noted` may be the latest instant, because ``HotEntry`` notes hits by the wall clock without advancing
+            // this clock.
             if noted > state.latest { (state.latest, state.wall) = (noted, noted) }
             return clock.now() < state.latest ? state.advance(to: clock) : noted
         }

@@ -1,75 +1,78 @@
 import Primitives
 import Synchronization
 
-/// Hits, last access and slides that are not in the index yet. Writing them at each hit would make a disk write of
-/// every read; the writer takes them once a second.
+/// The hits, last accesses and slides that are not in the index yet. Writing them at each hit would turn every read
+/// into a disk write, so the writer takes them about once a second.
 ///
-/// What is shown of an entry is what was read of it (from the index, or from the memory tier) with what is asked for
-/// here *after* that. So nothing counts twice or is missed, although a flush may be committed at any moment:
-/// - A flush says how many hits an entry has with it *before* its commit (``wrote(_:hits:)``). Who asks earlier has
-///   read the entry without it, and adds what was noted; who asks later takes that number, whichever of the two was
-///   read.
-/// - A flush that ends after the entry was read and before this is asked leaves nothing to be found. It counts up
-///   `flushesEnded` first, and ``settled(_:)`` reads again.
+/// A caller sees an entry as it was read (from the index or from the memory tier), plus the accesses that it asks this
+/// log for *after* reading. No access counts twice or is missed, although a flush may commit at any moment:
 ///
-/// Each flush is kept apart until it is committed, and dropped, or undone, and put back: a transaction may flush a key
-/// twice, first with all others, then because an update of it comes, and the second may be undone alone.
+/// - A flush reports the hits that an entry has with the flush *before* its commit (``wrote(_:hits:)``). A caller that
+///   asks before the report has read the entry without the flush, and adds the noted hits. A caller that asks after the
+///   report takes the reported number, whether it read the entry before or after the commit.
+/// - A flush that ends between the read and the question leaves no accesses to find. The flush increments
+///   `flushesEnded` before it drops them, so ``settled(_:)`` notices and reads again.
 ///
-/// Slides are kept until they are written. Of hits the least recent are forgotten (``AccessTable``) when entries are
-/// handed out faster than the index can be told: each would be a change of some page of it.
+/// Each flush is kept separately until it is committed and dropped, or undone and put back. A transaction may flush a
+/// key twice, first with all other keys and then because of an update of the key, and the second flush may be undone
+/// alone.
+///
+/// Slides are kept until they are written. Of the hits, the least recent are forgotten (``AccessTable``) when entries
+/// are read faster than the index can be updated, because each write changes a page of the index.
 final class AccessLog: Sendable {
-    /// What the writer has taken to write it down, in one job of a transaction.
+    /// Accesses that the writer has taken to write them in one job of a transaction.
     struct Flush: Sendable {
         fileprivate var number: Int
         var items: [(key: String, access: PendingAccess)] = []
     }
 
-    /// How much one flush takes.
+    /// The most accesses that a flush takes.
     struct FlushLimit: Sendable {
-        /// The most slides, with the hits of their entries.
+        /// The most entries with a slide. Their hits are taken, too.
         var slides: Int
-        /// The most entries beside those.
+        /// The most entries that have hits and no slide.
         var hits: Int
-        /// Whether of slides only those are taken that ``AccessLog/markSlides()`` has marked.
+        /// Whether the flush takes only the slides that ``AccessLog/markSlides()`` has marked.
         var onlyMarked = false
 
-        /// All slides, and as many hits as may be pending (``AccessTable``), which takes half a second. What entries in
-        /// memory have counted beyond that stays where it is.
+        /// All slides, and as many entries with hits as may be pending in ``AccessTable``; writing so many takes half a
+        /// second. Further hits that entries in memory have counted stay with these entries.
         static let all = FlushLimit(slides: .max, hits: 2 * AccessTable.generationLimit * AccessLog.shardCount)
-        /// What is written down in passing, once a second or so. Each entry is a page or two of the index, in the log
-        /// and, after that, in the file: 10,000 a second took more than half of two cores.
+        /// The limit of the flush that runs about once a second. Each entry costs a page or two of the index, in the
+        /// log and later in the file: 10,000 entries a second took more than half of two cores.
         static let periodic = FlushLimit(slides: 4096, hits: 512)
 
-        /// Some of the slides that are marked.
+        /// At most `limit` of the marked slides.
         static func marked(_ limit: Int) -> FlushLimit { FlushLimit(slides: limit, hits: 0, onlyMarked: true) }
     }
 
     private struct Shard {
         var pending = AccessTable()
-        /// Where more of it is being counted.
+        /// The entries in memory that count further hits themselves.
         var counters = CounterQueue()
-        /// How many hits those have counted that were taken.
+        /// The number of hits that were taken from `counters` so far.
         var countedHits: Int64 = 0
-        /// What flushes have taken that are not ended, by their numbers, the earliest first.
+        /// The accesses in flushes that have not ended, with the number of the flush, the earliest first.
         var flushing: [ExactText: [(number: Int, access: PendingAccess, writtenHits: Int64?)]] = [:]
 
-        /// Whether nothing is to be written down.
+        /// Whether the shard has no accesses to write.
         var isEmpty: Bool { pending.isEmpty && counters.isEmpty }
 
-        /// What a counter has counted, which is gone then; `nil` when there is none.
+        /// Takes the hits that the key's entry in memory has counted; `nil` when that entry counts no hits.
         private mutating func takeCounted(_ key: ExactText) -> PendingAccess? {
             guard let access = counters.remove(key)?.takePending() else { return nil }
             countedHits += access.hits
             return access
         }
 
-        /// Moves what a counter has counted to what is pending.
+        /// Moves the hits that the key's entry in memory has counted to `pending`.
         mutating func takeCounter(_ key: ExactText) {
             if let access = takeCounted(key) { _ = pending.add(access, for: key) }
         }
 
-        /// Moves what is pending about `keys`, and what their counters have counted, to a flush: not by way of what is
-        /// pending, where it could push out what nobody has written down. How many of them there were.
+        /// Moves the pending accesses of `keys`, and the hits that their entries in memory have counted, to a flush.
+        /// Returns the number of entries moved. The counted hits do not pass through `pending`, because there they
+        /// could push out accesses that are not written yet.
         mutating func take(_ keys: some Sequence<ExactText>, for flush: inout Flush) -> Int {
             let before = flush.items.count
             for key in keys {
@@ -97,41 +100,42 @@ final class AccessLog: Sendable {
     private static let shardCount = 16
     private let shards = (0..<AccessLog.shardCount).map { _ in LockedShard() }
     private let flushesBegun = Atomic<Int>(0)
-    /// Counts those flushes that go through all shards.
+    /// The number of flushes that were not for a single key.
     private let rounds = Atomic<Int>(0)
     private let flushesEnded = Atomic<Int>(0)
 
-    /// Notes something about an entry. Whether it is the first thing noted in its shard since the last flush, so that
-    /// somebody must see to a flush.
+    /// Notes an access to an entry. Returns whether it is the shard's first access since the last flush; then the
+    /// caller must request a flush.
     func note(_ access: PendingAccess, for key: String) -> Bool {
         let key = ExactText(key)
-        // What is forgotten is dropped after the lock was released.
+        // The forgotten hits are freed after the lock is released.
         let (isFirst, _) = shard(key).state.withLock { shard in
             (shard.isEmpty, shard.pending.add(access, for: key))
         }
         return isFirst
     }
 
-    /// Notes that something is being counted. Whether somebody must see to a flush, as for ``note(_:for:)``.
+    /// Registers an entry in memory that counts hits itself. Returns whether the caller must request a flush, as
+    /// ``note(_:for:)`` does.
     func register(_ counter: HotEntry) -> Bool {
         let key = counter.key
         return shard(key).state.withLock { shard in
             guard counter.register() else { return false }
             let isFirst = shard.isEmpty
-            // That of another version of the entry, which has left the memory tier.
+            // Takes the hits of another version of the entry, which has left the memory tier.
             shard.takeCounter(key)
             shard.counters.append(counter)
             return isFirst
         }
     }
 
-    /// Whether something about that key waits for a flush.
+    /// Whether accesses of that key wait for a flush.
     func isPending(_ key: String) -> Bool {
         let key = ExactText(key)
         return shard(key).state.withLock { $0.pending[key] != nil || $0.counters[key] != nil }
     }
 
-    /// Counts in what is bounded what an entry counts that has left the memory tier.
+    /// Moves the hits that an entry has counted to the bounded table, because the entry has left the memory tier.
     func retire(_ counter: HotEntry) {
         let key = counter.key
         shard(key).state.withLock { shard in
@@ -139,7 +143,7 @@ final class AccessLog: Sendable {
         }
     }
 
-    /// What may not be in the entry of that key as it was read before.
+    /// The accesses that an earlier read of the key's entry may lack; `nil` when there are none.
     func pending(_ key: String) -> PendingAccess? {
         let key = ExactText(key)
         return shard(key).state.withLock { shard in
@@ -154,8 +158,8 @@ final class AccessLog: Sendable {
         }
     }
 
-    /// What `read` returns, which reads an entry and asks for what is ``pending(_:)`` of it: `nil` when a flush has
-    /// ended meanwhile, so that it may have missed something.
+    /// Returns the result of `read`, a closure that reads an entry and asks for its ``pending(_:)`` accesses; `nil`
+    /// when a flush has ended meanwhile, because then the closure may have missed accesses.
     func ifSettled<Value>(
         _ read: () throws(DiskCacheError) -> Value
     ) throws(DiskCacheError) -> Value? {
@@ -164,45 +168,45 @@ final class AccessLog: Sendable {
         return flushesEnded.load(ordering: .acquiring) == before ? value : nil
     }
 
-    /// What `read` returns, which is short, reads an entry and asks for what is ``pending(_:)`` of it; once no flush
-    /// ends meanwhile.
+    /// Runs `read`, as ``ifSettled(_:)`` does, until no flush ends meanwhile, and returns its result. The closure must
+    /// be short.
     func settled<Value>(_ read: () throws(DiskCacheError) -> Value) throws(DiskCacheError) -> Value {
         while true {
             if let value = try ifSettled(read) { return value }
         }
     }
 
-    /// How many hits were counted by ``HotEntry``s since the start.
+    /// The number of hits that ``HotEntry`` objects have counted since the start.
     var countedHits: Int64 {
         shards.reduce(0) { sum, shard in
             sum + shard.state.withLock { shard in shard.countedHits + shard.counters.pendingHits }
         }
     }
 
-    /// Marks the slides of now, which decide whether an entry is fresh: whoever must know that of what is in the index
-    /// marks them, and goes on once none is left (``hasMarkedSlides``).
+    /// Marks all slides that are pending now. Slides decide whether an entry is fresh. An operation that relies on the
+    /// freshness in the index marks the slides, and continues once all of them are written (``hasMarkedSlides``).
     func markSlides() {
         for shard in shards { shard.state.withLock { $0.pending.markSlides() } }
     }
 
-    /// Whether slides are still to be written down that were marked, by whomever.
+    /// Whether any marked slides are still to be written, of any operation that marked them.
     var hasMarkedSlides: Bool {
         shards.contains { $0.state.withLock { $0.pending.markedCount > 0 } }
     }
 
-    /// Whether one flush of that kind does not take all slides.
+    /// Whether a flush with that limit leaves slides behind.
     func hasMoreSlides(than limit: FlushLimit) -> Bool {
         shards.reduce(0) { $0 + $1.state.withLock { $0.pending.slideCount } } > limit.slides
     }
 
-    /// Whether there is anything to flush.
+    /// Whether there are no accesses to flush.
     var isEmpty: Bool {
         shards.allSatisfy { $0.state.withLock { $0.isEmpty } }
     }
 
     // MARK: - For the writer
 
-    /// Takes at most `limit` of what is pending, or what is pending about `key`.
+    /// Takes the pending accesses, at most `limit` of them, or those of `key` alone.
     func beginFlush(limit: FlushLimit = .all, only key: String? = nil) -> Flush {
         var flush = Flush(number: flushesBegun.add(1, ordering: .relaxed).newValue)
         if let key {
@@ -211,14 +215,15 @@ final class AccessLog: Sendable {
             return flush
         }
         var left = limit
-        // Not always from the first: it alone may have more than the limit.
+        // The first shard differs from flush to flush, because a shard alone may have more accesses than the limit.
         let first = rounds.add(1, ordering: .relaxed).newValue
         for offset in 0..<shards.count where left.slides > 0 || left.hits > 0 {
             shards[(first + offset) % shards.count].state.withLock { shard in
                 let slid = shard.pending.slidKeys(limit: left.slides, onlyMarked: limit.onlyMarked)
                 left.slides -= shard.take(slid, for: &flush)
                 let hit = shard.pending.hitKeys(limit: left.hits)
-                // Half of them at least where there are so many; the others go on counting where they are.
+                // Entries that count in memory get at least half of the limit if there are so many. The remaining ones
+                // go on counting.
                 let counted = shard.counters.oldest(max(left.hits / 2, left.hits - hit.count))
                 left.hits -= shard.take(counted, for: &flush)
                 left.hits -= shard.take(hit.prefix(left.hits), for: &flush)
@@ -227,7 +232,8 @@ final class AccessLog: Sendable {
         return flush
     }
 
-    /// Says how many hits entries have with those of the flush. Before its commit.
+    /// Reports the number of hits that entries have with the hits of the flush. Must be called before the flush is
+    /// committed.
     func wrote(_ flush: Flush, hits: [ExactText: Int64]) {
         for (key, hits) in hits {
             shard(key).state.withLock { shard in
@@ -237,9 +243,9 @@ final class AccessLog: Sendable {
         }
     }
 
-    /// Drops what a flush took, once it is committed and whoever caches entries knows.
+    /// Drops the accesses of a flush, once the flush is committed and the memory tier knows about it.
     func endFlush(_ flush: Flush) {
-        // Before anything is dropped: see above.
+        // Counted before the accesses are dropped; see the type's comment.
         flushesEnded.add(1, ordering: .releasing)
         for (text, _) in flush.items {
             let key = ExactText(text)
@@ -247,7 +253,7 @@ final class AccessLog: Sendable {
         }
     }
 
-    /// Puts back what a flush took, because it was undone.
+    /// Puts the accesses of a flush back, because the flush was undone.
     func cancelFlush(_ flush: Flush) {
         for (text, _) in flush.items {
             let key = ExactText(text)

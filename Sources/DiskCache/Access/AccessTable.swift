@@ -1,55 +1,56 @@
 import Primitives
 
-/// What is pending in one shard of the ``AccessLog``, bounded but for slides.
+/// The pending accesses of one shard of the ``AccessLog``. Their number is bounded, except for slides.
 ///
-/// Slides that were noted before some moment are told from later ones, so that they can be written down a few at a time
-/// until all of them are: what is noted later of the same entry is kept with them.
+/// Slides from before a mark are kept apart from later slides, so that they can be written a few at a time until all of
+/// them are written. Later accesses to the same entry are merged into its marked slide.
 ///
-/// Hits are kept in two generations. What is noted comes to the younger, and with it what the older knew of the same
-/// entry; when the younger is full it becomes the older, and what was in that is forgotten. So what is asked for again
-/// and again stays, and a flood of entries that are asked for once passes through.
+/// Hits are kept in two generations. An access is noted in the younger generation, and takes along the hits that the
+/// older generation has for the same entry. When the younger generation is full, it becomes the older one, and the hits
+/// of the former older generation are forgotten. So entries that are read again and again stay, and a flood of entries
+/// that are read once passes through.
 struct AccessTable {
-    /// Hits that were forgotten. It may take long to drop them.
+    /// Forgotten hits. The caller frees them, because freeing may take long.
     typealias Forgotten = [ExactText: PendingAccess]
 
-    /// The most entries of one generation. There are two, in each of the log's sixteen shards: 16,384 entries at most,
-    /// some 4 MiB.
+    /// The most entries of a generation. With two generations in each of the log's sixteen shards, there are at most
+    /// 16,384 entries in some 4 MiB.
     static let generationLimit = 512
 
-    /// What has a slide, with its hits; noted since the last mark.
+    /// The entries with a slide, and their hits, noted since the last mark.
     private var slid: [ExactText: PendingAccess] = [:]
-    /// The same from before it.
+    /// The entries with a slide, and their hits, from before the last mark.
     private var marked: [ExactText: PendingAccess] = [:]
     private var younger: [ExactText: PendingAccess] = [:]
     private var older: [ExactText: PendingAccess] = [:]
 
-    /// Whether there is nothing.
+    /// Whether no accesses are pending.
     var isEmpty: Bool { younger.isEmpty && older.isEmpty && slid.isEmpty && marked.isEmpty }
 
-    /// How many entries have a slide.
+    /// The number of entries with a slide.
     var slideCount: Int { slid.count + marked.count }
 
-    /// How many of them had it at the last mark.
+    /// The number of entries whose slide was there at the last mark.
     var markedCount: Int { marked.count }
 
-    /// Marks all slides of now.
+    /// Marks all slides that are pending now.
     mutating func markSlides() {
         if marked.isEmpty {
             swap(&marked, &slid)
         } else {
-            // Of one key there is something in one table only.
+            // A key is in one table at most, so no entry is overwritten.
             for (key, access) in slid { marked[key] = access }
             slid = [:]
         }
     }
 
-    /// What is pending about a key.
+    /// The pending access of a key.
     subscript(key: ExactText) -> PendingAccess? {
-        // Of one key there is something in one table only.
+        // A key is in one table at most.
         younger[key] ?? older[key] ?? slid[key] ?? marked[key]
     }
 
-    /// Adds what happened later.
+    /// Adds an access that is later than the pending ones.
     mutating func add(_ access: PendingAccess, for key: ExactText) -> Forgotten {
         if access.slide == nil {
             if slideCount == 0 { return addHits(access, for: key) }
@@ -61,39 +62,41 @@ struct AccessTable {
         return insert(sum ?? access, for: key)
     }
 
-    /// Adds what happened earlier.
+    /// Adds an access that is earlier than the pending ones.
     mutating func putBack(_ access: PendingAccess, for key: ExactText) -> Forgotten {
         var sum = access
         if let later = remove(key) { sum.merge(later) }
         if sum.slide == nil { return insert(sum, for: key) }
-        // Whoever had it marked still waits for it.
+        // Marked, because the operation that marked the slide may still wait for it.
         marked[key] = sum
         return [:]
     }
 
-    /// Takes away what is pending about a key.
+    /// Removes the pending access of a key and returns it.
     mutating func remove(_ key: ExactText) -> PendingAccess? {
         Self.remove(key, &younger) ?? Self.remove(key, &older) ?? Self.remove(key, &slid) ?? Self.remove(key, &marked)
     }
 
-    /// Hashes nothing for a table that is empty, as most are on the way of a hit.
+    /// Skips the hashing for an empty table, because most tables are empty when a hit is noted.
     private static func remove(_ key: ExactText, _ table: inout [ExactText: PendingAccess]) -> PendingAccess? {
         table.isEmpty ? nil : table.removeValue(forKey: key)
     }
 
-    /// The keys of some entries that have a slide: those first that had it at the last mark, or only those.
+    /// The keys of entries with a slide, at most `limit`. Marked slides come first, or alone.
     func slidKeys(limit: Int, onlyMarked: Bool) -> [ExactText] {
         let keys = Array(marked.keys.prefix(limit))
         return onlyMarked ? keys : keys + Array(slid.keys.prefix(limit - keys.count))
     }
 
-    /// The keys of some entries that have none; those first that would be forgotten first.
+    /// The keys of entries without a slide, at most `limit`. The older generation comes first, because it is forgotten
+    /// first.
     func hitKeys(limit: Int) -> [ExactText] {
         let keys = Array(older.keys.prefix(limit))
         return keys + Array(younger.keys.prefix(limit - keys.count))
     }
 
-    /// Adds hits of an entry that has no slide, as most have none, with as little hashing as can be.
+    /// Adds hits of an entry without a slide, with as little hashing as possible, because most accesses are of this
+    /// kind.
     private mutating func addHits(_ access: PendingAccess, for key: ExactText) -> Forgotten {
         let count = younger.count
         younger[key, default: PendingAccess(version: access.version)].merge(access)
@@ -114,7 +117,7 @@ struct AccessTable {
         return forgetOlder()
     }
 
-    /// Makes room in the younger generation once it is full.
+    /// Makes room in the younger generation once it is full. Returns the forgotten hits.
     private mutating func forgetOlder() -> Forgotten {
         guard younger.count >= Self.generationLimit else { return [:] }
         defer { (older, younger) = (younger, Dictionary(minimumCapacity: Self.generationLimit)) }

@@ -1,23 +1,24 @@
 import Primitives
 
-/// What was done to an entry since it was last written down: it was handed out, and perhaps its expiry slid.
+/// The accesses to an entry that the index does not have yet: hits, and perhaps a slide of its expiry.
 struct PendingAccess: Sendable, Equatable {
-    /// A new expiry, as a slide set it.
+    /// The new expiry that a slide has set.
     struct Slide: Sendable, Equatable {
         var ttl: Duration
         var expiryDate: Timestamp
     }
 
-    /// The version of the entry that this is about; of any other it says nothing.
+    /// The version of the entry. The accesses do not apply to any other version.
     var version: Int64
-    /// How often the entry was handed out; once `writtenHits` is known, since that was.
+    /// The number of hits; when `writtenHits` is set, the number of hits since then.
     var hits: Int64 = 0
     var lastAccess = Timestamp(milliseconds: .min)
     var slide: Slide?
-    /// How many hits the entry has with those that a flush has written; `nil`: none has.
+    /// The number of hits that the entry has with the hits that a flush has written; `nil` when no flush has written
+    /// any.
     var writtenHits: Int64?
 
-    /// Adds what happened later; of two versions the newer counts.
+    /// Adds a later access. If the versions differ, the newer version replaces the older one.
     mutating func merge(_ later: PendingAccess) {
         guard later.version == version else {
             if later.version > version { self = later }
@@ -29,7 +30,7 @@ struct PendingAccess: Sendable, Equatable {
         slide = later.slide ?? slide
     }
 
-    /// The same once a flush has written it, after which the entry has that many hits.
+    /// The access after a flush has written it. With the flush the entry has `hits` hits.
     func written(hits: Int64) -> PendingAccess {
         var access = self
         (access.hits, access.writtenHits) = (0, hits)
@@ -38,8 +39,8 @@ struct PendingAccess: Sendable, Equatable {
 }
 
 extension Entry {
-    /// The entry as it is with what is still to be written down. It does not matter whether the entry was read before
-    /// or after the commit of what a flush has written.
+    /// The entry with the pending access applied. The result is the same whether the entry was read before or after the
+    /// commit of a flush that has written the access.
     func applying(_ access: PendingAccess?) -> Entry {
         guard let access, access.version == version else { return self }
         var entry = self

@@ -11,9 +11,10 @@ public struct EntrySort: Hashable, Sendable {
         case contentLength
         /// The time at which the entry stops being fresh.
         case expiryDate
-        /// The time of the last hit, as of the last flush (at most a second ago).
+        /// The time of the last hit, as of the entry's last flush. That was at most about a second ago, or longer while
+        /// more entries are read than the flushes write.
         case lastAccessDate
-        /// The number of hits, as of the last flush. This order has no index; see ``contentLength``.
+        /// The number of hits, as of the entry's last flush. This order has no index; see ``contentLength``.
         case hits
     }
 
