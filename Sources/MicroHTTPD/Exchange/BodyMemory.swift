@@ -1,9 +1,9 @@
 import Synchronization
 
-/// What the bodies that are collected in memory hold together, against a limit: each alone may be within its own, and
-/// there may be as many as there are connections.
+/// The memory of all request bodies that are collected in memory, with a common limit. The common limit exists because
+/// each body may stay within its own limit while there are as many bodies as connections.
 final class BodyMemory: Sendable {
-    /// What one body holds of it, until this object goes.
+    /// The bytes that one body has taken. They are released with this object at the latest.
     final class Share {
         private let memory: BodyMemory
         private var byteCount = 0
@@ -16,9 +16,10 @@ final class BodyMemory: Sendable {
             release()
         }
 
-        /// Takes bytes more. False, and nothing taken, when that would be too much.
+        /// Takes `count` more bytes. Returns false, without effect, if the limit would be exceeded.
         func take(_ count: Int) -> Bool {
-            // Who needs little gets it although others have much.
+            // Bodies above the small limit may take three quarters only, so that small bodies find memory although
+            // large bodies hold much.
             let limit = byteCount + count > BodyMemory.smallLimit ? memory.limit / 4 * 3 : memory.limit
             guard memory.held.add(count, ordering: .relaxed).newValue <= limit else {
                 memory.held.subtract(count, ordering: .relaxed)
@@ -28,20 +29,20 @@ final class BodyMemory: Sendable {
             return true
         }
 
-        /// Gives everything back.
+        /// Gives all bytes back.
         func release() {
             memory.held.subtract(byteCount, ordering: .relaxed)
             byteCount = 0
         }
     }
 
-    /// A quarter of all is for bodies that are no longer than this.
+    /// The size up to which a body may use the last quarter of the memory, in bytes.
     private static let smallLimit = 64 << 10
 
     private let limit: Int
     private let held = Atomic<Int>(0)
 
-    /// - Parameter limit: in bytes.
+    /// - Parameter limit: the limit of all bodies together, in bytes.
     init(limit: Int) {
         self.limit = limit
     }

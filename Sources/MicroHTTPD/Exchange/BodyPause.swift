@@ -1,9 +1,9 @@
 import Primitives
 
-/// A connection that is not read from, because the sink of its request's body has no room.
+/// A pause in reading a connection, because the sink of its request's body has no room.
 ///
-/// Invariants: `phase` is locked; whoever takes it out of `waiting` has the duty to resume the connection, after the
-/// lock is released.
+/// Invariants: `phase` is locked. The thread that takes the phase out of `waiting` must resume the connection, after
+/// the lock is released.
 final class BodyPause: SuspensionOwner {
     private enum Phase {
         /// The connection is about to be suspended.
@@ -23,8 +23,8 @@ final class BodyPause: SuspensionOwner {
         self.connection = connection
     }
 
-    /// Suspends the connection until the sink has room, on the connection's thread. False, and nothing done, when the
-    /// daemon is stopping.
+    /// Suspends the connection until the sink has room. Called on the connection's thread. Returns false, without
+    /// suspending, if the daemon is stopping.
     func begin(_ sink: any BodySink) -> Bool {
         connection.stopBodyClock()
         guard let suspension = connection.core.suspensions.suspend(connection, owner: self) else { return false }
@@ -42,7 +42,7 @@ final class BodyPause: SuspensionOwner {
         return true
     }
 
-    /// Whether nobody wants the rest of the request any more.
+    /// Whether the client has gone or the daemon has given up, so that the rest of the request is not needed.
     var isHungUp: Bool {
         phase.withLock { phase in
             if case .hungUp = phase { return true }

@@ -1,11 +1,11 @@
 import Primitives
 
-/// Takes one request's body as its policy says. Used on the connection's thread only.
+/// Receives the body of one request according to its policy. Used on the connection's thread only.
 struct BodyReceiver {
     private let policy: BodyPolicy
     private let discardLimit: Int
     private var memory: [UInt8] = []
-    /// What `memory` may hold beside the bodies of others.
+    /// The share of ``BodyMemory`` that `memory` takes; `nil` for other policies.
     private let share: BodyMemory.Share?
     private var isWithoutMemory = false
     private var sunk: Int64 = 0
@@ -14,17 +14,19 @@ struct BodyReceiver {
     private var failure: (any Error)?
     private var hasSinkEnough = false
 
-    /// What became of a piece.
+    /// The result of receiving a piece.
     enum Step {
-        /// It was taken, or thrown away.
+        /// The piece was taken or discarded.
         case next
-        /// The sink took it, and must have room before there is more.
+        /// The sink took the piece, and must have room before the next piece.
         case wait(any BodySink)
-        /// More was thrown away than is worth it.
+        /// The discarded bytes exceed the limit, so the connection closes.
         case close
     }
 
-    /// - Parameter declaredLength: what the client says; `nil` when it does not.
+    /// - Parameters:
+    ///   - declaredLength: the length that the client declared; `nil` if it did not.
+    ///   - discardLimit: the bytes of an unwanted body that are read and discarded.
     init(policy: BodyPolicy, declaredLength: Int64?, discardLimit: Int, memory: BodyMemory) {
         self.policy = policy
         self.discardLimit = discardLimit
@@ -35,23 +37,23 @@ struct BodyReceiver {
             isTooLarge = declaredLength > discardLimit
         case .memory(let limit):
             isTooLarge = declaredLength > limit
-            // A client only says so: what it has not sent gets no more memory than this.
+            // The client may declare more than it sends, so at most 64 KiB are reserved in advance.
             if !isTooLarge { self.memory.reserveCapacity(min(Int(declaredLength), 64 * 1024)) }
         case .sink:
             break
         }
     }
 
-    /// Whether the length that the client declared is too much already.
+    /// Whether the declared length exceeds the limit.
     var isDeclaredTooLarge: Bool { isTooLarge }
 
-    /// Whether a body that is too large should be read all the same: closing on a client that is still sending costs it
-    /// the answer.
+    /// Whether a body that is too large should be read all the same, because closing the connection of a client that is
+    /// still sending costs the client its answer.
     func isWorthReading(_ declaredLength: Int64?) -> Bool {
         declaredLength.map { $0 <= discardLimit } ?? true
     }
 
-    /// Takes the next bytes.
+    /// Receives the next bytes.
     mutating func receive(_ bytes: UnsafeRawBufferPointer) -> Step {
         switch policy {
         case .none:
@@ -89,7 +91,7 @@ struct BodyReceiver {
         }
     }
 
-    /// The body is complete, or will not be read.
+    /// Returns the outcome. Called when the body is complete, or will not be read.
     mutating func finish() -> ReceivedBody {
         if let failure { return .failed(failure) }
         if isTooLarge { return .tooLarge }
@@ -103,7 +105,7 @@ struct BodyReceiver {
         }
     }
 
-    /// The body will never be complete.
+    /// Tells the sink that the body will never be complete.
     func abandon() {
         if case .sink(let sink) = policy { sink.abandon() }
     }

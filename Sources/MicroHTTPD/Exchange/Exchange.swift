@@ -2,28 +2,28 @@ import CMicroHTTPD
 import HTTPTypes
 import Primitives
 
-/// One request whose head was accepted, on its way to its answer.
+/// A request whose head was accepted, on its way to its answer.
 ///
-/// Every exchange that is handed to a handler must be answered by ``respond(_:)``, once, from any thread; dropping it
-/// leaves its client waiting.
+/// A handler must answer every exchange that it gets by ``respond(_:)``, once, from any thread. If it drops the
+/// exchange, the client waits for ever.
 ///
-/// Invariants: `receiver`, `pause` and `action` belong to the connection's thread; `action` is there until the body is
-/// complete. `receivedBody` is written before the handler gets the exchange and never after. `state` is locked; whoever
-/// takes it out of `suspended` has the duty to resume the connection, after the lock is released.
+/// Invariants: `receiver`, `pause` and `action` belong to the connection's thread. `action` is set until the body is
+/// complete. `receivedBody` is written before the handler gets the exchange and never after. `state` is locked. The
+/// thread that takes the phase out of `suspended` must resume the connection, after the lock is released.
 ///
-/// `@unchecked Sendable` is safe for these reasons.
+/// These invariants make `@unchecked Sendable` safe.
 public final class Exchange: @unchecked Sendable {
     /// The head of the request.
     public let request: Request
 
-    /// What became of the request's body.
+    /// The outcome of receiving the request's body.
     public var body: ReceivedBody { receivedBody }
 
     private enum Phase {
         /// The body is being read, or the handler runs on the connection's thread. That thread looks at the phase
-        /// afterwards, and is the only one to suspend the connection.
+        /// afterwards, and no other thread suspends the connection.
         case handling
-        /// The connection waits.
+        /// The connection is suspended until the answer comes.
         case suspended(Suspension)
         /// The answer is there, and the connection's thread will find it.
         case answered(PreparedResponse)
@@ -43,7 +43,7 @@ public final class Exchange: @unchecked Sendable {
     private let state = Locked(State())
     private let connection: Connection
     private var receiver: BodyReceiver
-    /// The last one; `nil` when the body was never held up.
+    /// The last pause; `nil` if the body was never held up.
     private var pause: BodyPause?
     private var action: (@Sendable (Exchange) -> Void)?
     private var receivedBody = ReceivedBody.none
@@ -61,11 +61,11 @@ public final class Exchange: @unchecked Sendable {
 
     // MARK: For the handler
 
-    /// Answers the request. From any thread; may be called before the handler returns. What it costs to prepare the
-    /// answer (reading a small file) is paid by the calling thread.
+    /// Answers the request. May be called from any thread, and before the handler returns. The calling thread does the
+    /// work of preparing the answer, such as reading a small file.
     ///
-    /// When the client has gone meanwhile, nothing happens; a stream in the answer is closed. A second answer is a
-    /// programmer error, which is ignored in a release build.
+    /// If the client has gone, the call has no effect, except that a stream in the answer is closed. A second answer is
+    /// a programmer error; a release build ignores it.
     public func respond(_ response: Response) {
         let prepared = response.prepared(for: request, on: connection)
         enum Outcome {
@@ -74,7 +74,7 @@ public final class Exchange: @unchecked Sendable {
             case dropped
             case repeated
         }
-        // Freed after the lock is released: they may be the last to hold something.
+        // Freed after the lock is released, because an action may hold the last reference to an object.
         var actions: [@Sendable () -> Void] = []
         let outcome: Outcome = state.withLock { state in
             switch state.phase {
@@ -105,26 +105,29 @@ public final class Exchange: @unchecked Sendable {
         }
     }
 
-    /// Sends an interim response (RFC 9110 §15.2), such as 102 or 103, ahead of the answer. From any thread, any number
-    /// of times. Whether it was sent: not to a client of HTTP/1.0, which knows no such thing, not over TLS, not after
-    /// ``respond(_:)``, and not when the client is so far behind with reading that there is no room for it. It costs a
-    /// system call.
+    /// Sends an interim response (RFC 9110 §15.2), such as 102 or 103, ahead of the answer. May be called from any
+    /// thread, any number of times. It costs a system call.
     ///
-    /// libmicrohttpd has no call for it, so it is written to the socket, which nothing else writes to meanwhile:
-    /// libmicrohttpd begins with a request only when the kernel has taken the last byte of the answer before it, and
-    /// with the answer only after ``respond(_:)``. Over TLS it would have to be encrypted by who reads, on another
-    /// thread, and what has no room could not be taken back; so it is left out, as HTTP allows.
+    /// libmicrohttpd has no call for interim responses, so the bytes are written to the socket. No other code writes to
+    /// the socket meanwhile: libmicrohttpd begins with a request only after the kernel has taken the last byte of the
+    /// answer before it, and with the answer only after ``respond(_:)``. Over TLS the connection's own thread would
+    /// have to encrypt the bytes, and bytes without room in the socket could not be taken back. So interim responses
+    /// are omitted over TLS, as HTTP allows.
     ///
     /// - Parameters:
-    ///   - status: 102 to 199. (100 is libmicrohttpd's business, and 101 changes the protocol.)
-    ///   - fields: As for ``Response/init(status:fields:body:)``; none unless told.
+    ///   - status: 102 to 199. (libmicrohttpd sends 100 itself, and 101 changes the protocol.)
+    ///   - fields: As for ``Response/init(status:fields:body:)``; none by default.
+    /// - Returns: whether the response was sent. It is not sent to a client of HTTP/1.0, which has no interim
+    ///   responses, not over TLS, not after ``respond(_:)``, and not if the client is so far behind with reading that
+    ///   the socket has no room.
     @discardableResult
     public func sendInterim(_ status: Int, fields: HTTPFields = [:]) -> Bool {
         precondition((102...199).contains(status), "\(status) is not the status of an interim response")
         guard request.version != "HTTP/1.0", !connection.isSecure else { return false }
         let reason: StaticString = status == 102 ? "Processing" : status == 103 ? "Early Hints" : ""
         let bytes = Response.wireHead(status: status, reason: reason, fields: fields) + [0x0d, 0x0a]
-        // Under the lock, so that neither the answer nor the end of the connection comes in between. It does not wait.
+        // The lock is held so that neither the answer nor the end of the connection can come in between. The call does
+        // not block.
         return state.withLock { state in
             switch state.phase {
             case .handling, .suspended: connection.sendWhole(bytes)
@@ -133,11 +136,11 @@ public final class Exchange: @unchecked Sendable {
         }
     }
 
-    /// Has `action` called once, if the client goes away before ``respond(_:)``, or the daemon gives up on the
-    /// exchange; at once if that has happened already. The exchange is over then. It is called on a thread of the
-    /// daemon's, which must not be kept waiting. A client that has only closed its sending side counts as gone.
+    /// Calls `action` once if the client goes away before ``respond(_:)``, or if the daemon gives up on the exchange;
+    /// at once if that has happened already. The exchange is over then. The call comes on a thread of the daemon's, so
+    /// `action` must not block. A client that has only closed its sending side counts as gone.
     ///
-    /// A client is only watched while its exchange waits, after the handler has returned.
+    /// The daemon watches the client only while the exchange waits, after the handler has returned.
     public func onHangUp(_ action: @escaping @Sendable () -> Void) {
         let isLate = state.withLock { state in
             switch state.phase {
@@ -155,15 +158,15 @@ public final class Exchange: @unchecked Sendable {
 
     // MARK: From the connection, on its thread
 
-    /// Whether the body is known to be too large already, and is better not read: the client waits for the go-ahead, or
-    /// would send more than is thrown away.
+    /// Whether the body is known to be too large and is better left unread: the client waits for the go-ahead, or would
+    /// send more than the discard limit.
     var isRefusedUnread: Bool {
         receiver.isDeclaredTooLarge
             && (!receiver.isWorthReading(request.declaredLength)
                 || request.field("Expect")?.lowercased() == "100-continue")
     }
 
-    /// Takes a piece of the body. False closes the connection.
+    /// Takes a piece of the body. Returning false closes the connection.
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
         if let pause, pause.isHungUp { return false }
         switch receiver.receive(bytes) {
@@ -176,7 +179,8 @@ public final class Exchange: @unchecked Sendable {
         }
     }
 
-    /// The request is complete, or the connection was resumed. False closes the connection.
+    /// Runs the handler's action and queues the answer, or suspends the connection until the answer comes. Called when
+    /// the request is complete, and when the connection was resumed. Returning false closes the connection.
     func proceed() -> Bool {
         if let action {
             if let pause, pause.isHungUp { return false }
@@ -222,7 +226,7 @@ public final class Exchange: @unchecked Sendable {
         return true
     }
 
-    /// libmicrohttpd is done with the request, in whatever way.
+    /// Ends the exchange. Called when libmicrohttpd is done with the request, in any way.
     func end() {
         if action != nil {
             action = nil

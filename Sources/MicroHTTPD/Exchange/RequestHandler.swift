@@ -1,97 +1,101 @@
 import Primitives
 
-/// Decides what happens with each request.
+/// Decides how each request is answered.
 public protocol RequestHandler: Sendable {
-    /// The request line is there, the rest of the head is still to be looked at: the time to have memory fetched that
-    /// an answer at hand will need (``Primitives/MemoryHint``). Called for every request, on libmicrohttpd's thread.
+    /// Called for every request when its request line is complete, before the rest of the head is parsed, on
+    /// libmicrohttpd's thread. A handler can use the call to prefetch memory that an answer at hand will need
+    /// (``Primitives/MemoryHint``).
     ///
     /// - Parameter target: the request target as it was sent; valid during the call only.
-    /// - Returns: anything; ``RawHead/expectation`` has it. 0 unless implemented.
+    /// - Returns: any value; ``RawHead/expectation`` carries it to ``readyResponse(to:)``. Default: 0.
     func expect(_ target: UnsafeRawBufferPointer) -> Int
 
-    /// The answer to a request, where it is at hand and nothing needs to be done for it: asked before ``receive(_:)``,
-    /// which is called when there is none, and saves all that is made for that. Only asked about GET and HEAD without a
-    /// body and without a defect, on libmicrohttpd's thread, which must not be kept waiting. To HEAD the same answer is
-    /// given as to GET; libmicrohttpd leaves out the body. ``ReadyResponse/none`` unless implemented.
+    /// Returns the answer to a request if it is at hand and needs no further work. The daemon asks for it before it
+    /// calls ``receive(_:)``. An answer here saves that call and all objects that are made for it. The daemon asks only
+    /// about GET and HEAD without a body and without a defect, on libmicrohttpd's thread, so the method must not block.
+    /// It returns the same answer to HEAD as to GET; libmicrohttpd leaves out the body. Default:
+    /// ``ReadyResponse/none``.
     ///
     /// - Parameter head: valid during the call only.
     func readyResponse(to head: borrowing RawHead) -> ReadyResponse
 
-    /// Called when the head of a request is complete and nothing of its body was read, on libmicrohttpd's thread, which
-    /// serves many other connections: it must not wait for anything.
+    /// Called when the head of a request is complete, before its body is read. The call comes on libmicrohttpd's
+    /// thread, which serves many other connections, so the method must not block.
     func receive(_ request: Request) -> Reception
 }
 
 extension RequestHandler {
-    /// 0: nothing is fetched.
+    /// Returns 0, and prefetches no memory.
     public func expect(_ target: UnsafeRawBufferPointer) -> Int { 0 }
 
-    /// Nothing is at hand.
+    /// Returns ``ReadyResponse/none``.
     public func readyResponse(to head: borrowing RawHead) -> ReadyResponse { .none }
 }
 
-/// What a ``RequestHandler`` has at hand.
+/// The answer that a ``RequestHandler`` has at hand.
 public enum ReadyResponse: Sendable {
     /// An answer whose body can be sent more than once: neither a file nor a stream.
     case response(Response)
-    /// Nothing yet, but what it takes is on its way from the disk, and is probably there when the thread has served the
-    /// other connections that have something for it: it is asked once more then. To ask the disk's threads costs as
-    /// much as to answer; a thread that has nothing else to do is back at once, though, and too early.
+    /// No answer yet, but its bytes are on their way from the disk. They are probably there once the thread has served
+    /// its other connections with events; the daemon asks once more then. The detour pays because asking the disk's
+    /// threads costs as much as answering. A thread without other work asks again at once, though, which is too early.
     case soon
-    /// Nothing; ``RequestHandler/receive(_:)`` is called.
+    /// No answer at hand; the daemon calls ``RequestHandler/receive(_:)``.
     case none
 }
 
-/// What a ``RequestHandler`` wants to be done with a request.
+/// The decision of a ``RequestHandler`` about a request.
 public enum Reception: Sendable {
-    /// Answer at once and close the connection after it, with the body unread. A client that sent
-    /// `Expect: 100-continue` gets this answer instead of the go-ahead. What a client sends all the same is thrown away
-    /// for a while (30 s, at most 5 s of them in silence), so that it comes to read the answer. For a small body,
-    /// ``accept(_:_:)`` with ``BodyPolicy/none`` is kinder: it keeps the connection.
+    /// Sends the answer at once and closes the connection after it, with the body unread. A client that sent `Expect:
+    /// 100-continue` gets this answer instead of the go-ahead. Bytes that the client sends all the same are discarded
+    /// for a while (30 s, at most 5 s of them in silence), so that it gets to read the answer. For a small body,
+    /// ``accept(_:_:)`` with ``BodyPolicy/none`` is better, because it keeps the connection.
     case refuse(Response)
 
-    /// Read the body as the policy says, then call the closure with the exchange, on libmicrohttpd's thread. It answers
-    /// there, by ``Exchange/respond(_:)``, or hands the exchange on and returns: then the connection is suspended until
-    /// somebody answers.
+    /// Reads the body according to the policy, then calls the closure with the exchange, on libmicrohttpd's thread. The
+    /// closure answers by ``Exchange/respond(_:)``, or hands the exchange on and returns. Then the connection is
+    /// suspended until the exchange is answered.
     case accept(BodyPolicy, @Sendable (Exchange) -> Void)
 }
 
-/// Where the body of a request goes. Whatever is not wanted is thrown away, up to
-/// ``Daemon/Configuration/discardLimit``; beyond it the connection is closed and nobody answers. When its
-/// `Content-Length` says so from the start, or it is over the limit and its client waits for the go-ahead, it is not
-/// read at all: the exchange starts at once, with the body ``ReceivedBody/tooLarge``, and the connection closes after
-/// the answer.
+/// The destination of a request's body.
+///
+/// Unwanted bytes are discarded, up to ``Daemon/Configuration/discardLimit``; beyond it the connection is closed
+/// without an answer. A body is not read at all if its `Content-Length` exceeds the policy's limit (without such a
+/// limit, for ``none``, the discard limit), and also exceeds the discard limit or belongs to a client that waits for
+/// the go-ahead. Then the exchange starts at once, with the body ``ReceivedBody/tooLarge``, and the connection closes
+/// after the answer.
 public enum BodyPolicy: Sendable {
-    /// The request has no use for a body.
+    /// The body is discarded.
     case none
-    /// Into memory, at most `limit` bytes: a larger body is ``ReceivedBody/tooLarge``.
+    /// The body is collected in memory, at most `limit` bytes: a larger body is ``ReceivedBody/tooLarge``.
     case memory(limit: Int)
-    /// To somebody who takes it piece by piece.
+    /// The body goes to a sink, piece by piece.
     case sink(any BodySink)
 }
 
-/// Takes the body of a request piece by piece, on libmicrohttpd's thread, and says whether it can take more: a client
-/// is not read from faster than its body goes away.
+/// Takes the body of a request piece by piece, on libmicrohttpd's thread. The sink reports whether it has room, and the
+/// daemon does not read from the client faster than the sink takes the body.
 public protocol BodySink: AnyObject, Sendable {
-    /// Takes the next bytes, which are valid during the call only; all of them, unless it says
-    /// ``Primitives/Backpressure/closed``: then the rest is thrown away, up to ``Daemon/Configuration/discardLimit``,
-    /// and the exchange starts, as after any body. (It would gain nothing by starting earlier: libmicrohttpd takes an
-    /// answer before the body or after it, never in between.) The first error ends the calls: it is the exchange's
-    /// ``ReceivedBody/failed(_:)``.
+    /// Takes the next bytes, which are valid during the call only. The sink takes all of them, unless it returns
+    /// ``Primitives/Backpressure/closed``. Then the rest of the body is discarded, up to
+    /// ``Daemon/Configuration/discardLimit``, and the exchange starts at the end of the body. (Starting earlier would
+    /// not help: libmicrohttpd takes an answer before the body or after it, never in between.) The first error ends the
+    /// calls: the exchange gets it as ``ReceivedBody/failed(_:)``.
     func write(_ bytes: UnsafeRawBufferPointer) throws -> Backpressure
 
-    /// Called after each write that said ``Primitives/Backpressure/full``, on the same thread: has `action` called
-    /// once, from any thread, as soon as there is room, or as soon as it is known that no more is wanted (the next
-    /// write says so); at once if that has happened already. Until then the connection is suspended, and neither the
-    /// next bytes nor the exchange come, even if the body was complete. An `action` that comes too late, after
-    /// ``abandon()``, does nothing.
+    /// Calls `action` once, from any thread, as soon as the sink has room or is known to want no more bytes (then the
+    /// next write returns ``Primitives/Backpressure/closed``); at once if that has happened already. The daemon calls
+    /// this method after each write that returned ``Primitives/Backpressure/full``, on the same thread. Until `action`
+    /// is called the connection is suspended: no further bytes come, and the exchange does not start even if the body
+    /// is complete. Calling `action` too late, after ``abandon()``, has no effect.
     ///
-    /// Default: calls it at once, for sinks that are never full.
+    /// Default: calls `action` at once, for sinks that are never full.
     func onRoom(_ action: @escaping @Sendable () -> Void)
 
-    /// The client went away before its body was complete, or was cut off, or the daemon stops: the exchange will never
-    /// start. Not called once it has. While the sink is full a client that has only closed its sending side counts as
-    /// gone, too.
+    /// Called when the exchange will never start, because the client went away before its body was complete, or was cut
+    /// off, or the daemon stops. Not called once the exchange has started. While the sink is full, a client that has
+    /// only closed its sending side counts as gone, too.
     func abandon()
 }
 
@@ -102,18 +106,18 @@ extension BodySink {
     }
 }
 
-/// What became of the body of a request.
+/// The outcome of receiving the body of a request.
 public enum ReceivedBody: Sendable {
-    /// Nobody asked for it: ``BodyPolicy/none``.
+    /// The body was not wanted: ``BodyPolicy/none``.
     case none
-    /// All of it, empty when there was none: ``BodyPolicy/memory(limit:)``.
+    /// The whole body, empty if the request has none: ``BodyPolicy/memory(limit:)``.
     case memory([UInt8])
-    /// The sink took that many bytes: all of it, unless it said ``Primitives/Backpressure/closed``.
+    /// The sink took that many bytes: the whole body, unless it returned ``Primitives/Backpressure/closed``.
     case sunk(byteCount: Int64)
-    /// It was, or said that it would be, longer than allowed.
+    /// The body, or its declared length, exceeds the limit.
     case tooLarge
     /// The bodies of all requests together take ``Daemon/Configuration/bodyMemoryLimit`` already.
     case noMemory
-    /// The sink threw this.
+    /// The sink threw this error.
     case failed(any Error)
 }
