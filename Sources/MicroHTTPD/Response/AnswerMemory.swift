@@ -1,11 +1,11 @@
 import Synchronization
 
-/// What the bodies of answers hold in memory on their way, together, beyond ``small`` each: against a limit that all of
-/// them share, because there may be as many answers as there are connections, and each waits for its client.
+/// The memory of all answers' bodies on their way to clients, beyond ``small`` bytes each, with a common limit. The
+/// common limit exists because there may be as many answers as connections, and each answer waits for its client.
 ///
-/// An answer that gets no ``Share`` goes out in smaller pieces, which is slower, and never fails.
+/// An answer that gets no ``Share`` goes out in smaller pieces, which is slower and never fails.
 final class AnswerMemory: Sendable {
-    /// Bytes taken of it, until this object goes.
+    /// Bytes taken from the memory, until this object is released.
     final class Share: Sendable {
         private let memory: AnswerMemory
         private let count: Int
@@ -20,23 +20,23 @@ final class AnswerMemory: Sendable {
         }
     }
 
-    /// What libmicrohttpd has in one piece of memory with a block, at most. With it a block still fits into one of the
-    /// sizes in which jemalloc gives out memory.
+    /// The largest number of bytes that libmicrohttpd allocates together with a block. Subtracting it makes the
+    /// allocation fit a size class of jemalloc.
     private static let overhead = 512
-    /// How many bytes of a body an answer has in memory without a share, at most.
+    /// The bytes of a body that an answer without a share has in memory, at most.
     static let small = (8 << 10) - overhead
-    /// How many bytes of a body are read and sent at once with a share: more is not faster.
+    /// The bytes of a body that are read and sent at once with a share; more is not faster.
     static let large = (64 << 10) - overhead
 
     private let limit: Int
     private let held = Atomic<Int>(0)
 
-    /// - Parameter limit: in bytes.
+    /// - Parameter limit: the limit of all answers together, in bytes.
     init(limit: Int) {
         self.limit = limit
     }
 
-    /// Takes bytes; `nil` when there are not so many left.
+    /// Takes `count` bytes; `nil` if fewer are left.
     func take(_ count: Int) -> Share? {
         guard held.add(count, ordering: .relaxed).newValue <= limit else {
             held.subtract(count, ordering: .relaxed)
@@ -45,7 +45,7 @@ final class AnswerMemory: Sendable {
         return Share(self, count)
     }
 
-    /// How many bytes of a body to send at once, and the share that they need.
+    /// The number of bytes to send at once, and the share for them.
     func block() -> (count: Int, share: Share?) {
         let share = take(Self.large)
         return (share == nil ? Self.small : Self.large, share)

@@ -1,24 +1,25 @@
 import Foundation
 
-/// A part of an open file that can be sent, by several answers at once. The file is closed with the last part of it.
+/// A part of an open file. Several answers may send it at once. The file is closed when the last part of it is
+/// released.
 public final class FileBody: Sendable {
-    /// Where the part starts in the file, in bytes.
+    /// The start of the part in the file, in bytes.
     public let offset: Int64
-    /// How many bytes the part has. An answer whose file turns out to be shorter breaks off.
+    /// The length of the part, in bytes. If the file turns out to be shorter, the answer breaks off.
     public let length: Int64
     private let descriptor: Int32
     /// Keeps the descriptor open.
     private let owner: any AnyObject & Sendable
 
-    /// Takes over an open descriptor, which is closed when the last body that uses it goes away. It is read by `pread`
-    /// only, so its position does not matter.
+    /// Takes over an open descriptor, which is closed when the last body that uses it is released. It is read by
+    /// `pread` only, so its position does not matter.
     public convenience init(descriptor: Int32, offset: Int64 = 0, length: Int64) {
         self.init(descriptor: descriptor, of: OpenFile(descriptor: descriptor), offset: offset, length: length)
     }
 
-    /// Uses an open descriptor of somebody else's, by `pread` only.
+    /// Uses an open descriptor that belongs to `owner`, by `pread` only.
     ///
-    /// - Parameter owner: keeps it open for as long as it lives.
+    /// - Parameter owner: keeps the descriptor open for as long as it lives.
     public init(descriptor: Int32, of owner: any AnyObject & Sendable, offset: Int64 = 0, length: Int64) {
         precondition(offset >= 0 && length >= 0, "a part of a file cannot start or end before it does")
         self.descriptor = descriptor
@@ -34,8 +35,8 @@ public final class FileBody: Sendable {
             descriptor: descriptor, of: owner, offset: offset + range.lowerBound, length: Int64(range.count))
     }
 
-    /// Reads at most `target.count` bytes from `position` of this part: how many, 0 at the end of the file, -1 when it
-    /// cannot be read.
+    /// Reads at most `target.count` bytes from `position` of this part. Returns their number, 0 at the end of the file,
+    /// or -1 if the file cannot be read.
     func read(into target: UnsafeMutableRawBufferPointer, at position: Int64) -> Int {
         while true {
             let count = pread(descriptor, target.baseAddress, target.count, off_t(offset + position))
@@ -44,7 +45,7 @@ public final class FileBody: Sendable {
     }
 }
 
-/// A descriptor that is closed when nobody needs it any more.
+/// A descriptor that is closed when its last user is released.
 private final class OpenFile: Sendable {
     let descriptor: Int32
 

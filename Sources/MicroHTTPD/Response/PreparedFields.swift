@@ -1,27 +1,30 @@
 import CMicroHTTPD
 import HTTPTypes
 
-/// Fields as libmicrohttpd is given them: checked, and laid out as one; see `cmhd_add_fields`. Who gives many answers
-/// that have most of their fields in common lays those out once, which spares each answer most of what its head costs.
+/// Fields in the form that libmicrohttpd gets: checked, and joined into one field; see `cmhd_add_fields`. A caller
+/// whose answers have most of their fields in common prepares the common fields once, which saves most of the cost of
+/// each answer's head.
 public struct PreparedFields: Sendable {
-    /// The first field's name and a zero; its value, the lines of the others, and a zero. Nothing without a field.
+    /// The first field's name and a zero; then its value, the lines of the further fields, and a zero. Empty without a
+    /// field.
     private var bytes: [UInt8] = []
-    /// How long the first name is, with the zero.
+    /// The length of the first name, including its zero.
     private var nameLength = 0
-    /// Where the line ends are, counted from the first value.
+    /// The positions of the line ends, counted from the first value.
     private var ends: [Int] = []
 
-    /// Those of these fields that may be sent (see ``Response/init(status:fields:body:)``), in their order, without
-    /// `Date` and `Connection`.
+    /// Keeps the fields that may be sent (see ``Response/init(status:fields:body:)``), in their order, without `Date`
+    /// and `Connection`.
     public init(_ fields: HTTPFields = [:]) {
         Response.forEachLine(of: fields) { name, value in
             if !UnsafeRawBufferPointer(name).equalsIgnoringCase("date") { append(name, value) }
         }
     }
 
-    /// Adds a field behind the others; one whose value is empty, or has control characters but tabs, is left out.
+    /// Adds a field after the existing fields. A field whose value is empty, or contains a control character other than
+    /// tab, is left out.
     ///
-    /// - Parameter name: a token, and none of those that are libmicrohttpd's business.
+    /// - Parameter name: a token, and not a field that libmicrohttpd sets itself.
     public mutating func append(_ name: StaticString, _ value: String) {
         let name = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
         assert(UnsafeRawBufferPointer(name).isToken, "a field's name is a token")
@@ -32,7 +35,7 @@ public struct PreparedFields: Sendable {
         }
     }
 
-    /// Adds all fields of others.
+    /// Adds all fields of `others`.
     public mutating func append(_ others: PreparedFields) {
         guard others.nameLength > 0 else { return }
         others.bytes.withUnsafeBufferPointer { bytes in
@@ -44,7 +47,7 @@ public struct PreparedFields: Sendable {
         }
     }
 
-    /// Without checking them.
+    /// Adds a field without checking it.
     mutating func append(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) {
         if nameLength == 0 {
             bytes.reserveCapacity(512)
@@ -65,7 +68,7 @@ public struct PreparedFields: Sendable {
         bytes.append(0)
     }
 
-    /// Gives them to libmicrohttpd's response object.
+    /// Gives the fields to libmicrohttpd's response object.
     func add(to handle: OpaquePointer) {
         if nameLength == 0 { return }
         bytes.withUnsafeBufferPointer { bytes in
@@ -76,7 +79,7 @@ public struct PreparedFields: Sendable {
         }
     }
 
-    /// What they are, one by one.
+    /// The fields, separated again.
     var fields: HTTPFields {
         guard nameLength > 0 else { return [:] }
         var fields = HTTPFields()

@@ -4,10 +4,10 @@ import Primitives
 
 /// A response made ready for one request.
 ///
-/// `@unchecked Sendable`: libmicrohttpd's response objects may be used from any thread, and whoever holds this value is
-/// the only one to queue or to discard it.
+/// `@unchecked Sendable` is safe because libmicrohttpd's response objects may be used from any thread, and only the
+/// holder of this value queues or discards it.
 struct PreparedResponse: @unchecked Sendable {
-    /// What to queue; `nil` when there was no memory for it.
+    /// The object to queue; `nil` if there was no memory for it.
     let handle: OpaquePointer?
     /// The status code.
     let status: UInt32
@@ -23,27 +23,29 @@ struct PreparedResponse: @unchecked Sendable {
         status = UInt32(response.status)
     }
 
-    /// To be called once, when it was queued or will never be.
+    /// Releases the handle. Call it once, after the handle was queued or when it will never be.
     func discard() {
         if isOwned, let handle { MHD_destroy_response(handle) }
     }
 }
 
 extension Response {
-    /// Files up to this size are read whole where ``AnswerMemory`` has room for them, which is faster than block by
-    /// block: libmicrohttpd sends them with the head in one call.
+    /// The size up to which a file is read whole if ``AnswerMemory`` has room for it. Reading it whole is faster than
+    /// block by block, because libmicrohttpd sends the file together with the head in one call.
     private static let wholeFile: Int64 = 256 << 10
 
-    /// What answers any request, of an answer that can be sent more than once.
+    /// Prepares a response that can be sent more than once, for any request.
     func prepared(closing: Bool) -> PreparedResponse {
         if closing { return owned(Self.makeShareable(body), closing: true) }
         return PreparedResponse(handle: shared, isOwned: false, response: self)
     }
 
-    /// What answers the request: libmicrohttpd's object for it, made if there is none to share.
+    /// Prepares the response to the request: shares libmicrohttpd's object for it, or makes a new object if none can be
+    /// shared.
     func prepared(for request: Request, on connection: Connection) -> PreparedResponse {
-        // libmicrohttpd takes chunks whose lines end with a bare LF, also within an extension, and nobody sees it. To
-        // others the body may end elsewhere: what follows it is nobody's request.
+        // libmicrohttpd accepts chunks whose lines end with a bare LF, also within a chunk extension, and its callbacks
+        // do not show it. Another server may see the end of such a body elsewhere. So the connection closes after a
+        // chunked request, and the bytes behind it are never taken for a request.
         let isClosing = request.isChunked || connection.core.isDraining.load(ordering: .relaxed)
         let isWithheld = request.isHead || status == 304 || status == 204
         switch body {
@@ -60,8 +62,8 @@ extension Response {
             stream.close()
             if status == 204 { return owned(Self.makeWithheld(0), closing: isClosing) }
             if let length { return owned(Self.makeWithheld(length), closing: isClosing) }
-            // Neither a length nor a chunked body may be announced, and libmicrohttpd leaves both out only of an answer
-            // that closes the connection.
+            // Neither a length nor a chunked body may be announced, and libmicrohttpd leaves out both only if the
+            // answer closes the connection.
             let handle = Self.makeWithheld(Int64(bitPattern: cmhd_size_unknown()))
             if let handle { cmhd_end_by_closing(handle) }
             return owned(handle, closing: isClosing)
@@ -77,7 +79,7 @@ extension Response {
 
     // MARK: Making libmicrohttpd's objects
 
-    /// For a body that can be sent more than once; `nil` for the others.
+    /// Makes an object for a body that can be sent more than once; `nil` for other bodies.
     static func makeShareable(_ body: Body) -> OpaquePointer? {
         switch body {
         case .empty: cmhd_empty_response()
@@ -88,7 +90,7 @@ extension Response {
         }
     }
 
-    /// libmicrohttpd may still be sending when the `Response` is gone, so its object holds the bytes itself.
+    /// The object retains the bytes itself, because libmicrohttpd may still be sending when the `Response` is released.
     private static func make(_ bytes: SharedBytes, _ range: Range<Int>) -> OpaquePointer? {
         let start = UnsafeMutableRawPointer(mutating: bytes.bytes.baseAddress.map { $0 + range.lowerBound })
         let owner = Unmanaged.passRetained(bytes)
@@ -98,7 +100,8 @@ extension Response {
         return handle
     }
 
-    /// A body of which only the length is sent. Asked for a byte of it, it breaks the connection off.
+    /// Makes an object for a body whose length is sent and whose bytes are not. If libmicrohttpd asks for a byte of it,
+    /// the connection breaks off.
     private static func makeWithheld(_ length: Int64) -> OpaquePointer? {
         MHD_create_response_from_callback(
             UInt64(bitPattern: length), 1, { _, _, _, _ in cmhd_end_with_error() }, nil, nil)
@@ -112,7 +115,8 @@ extension Response {
     }
 
     private static func makeWhole(_ file: FileBody, _ share: AnswerMemory.Share?) -> OpaquePointer? {
-        // The head goes out with the length that was promised, and then the client sees that it is broken.
+        // The head goes out with the promised length, and then the connection breaks off, so that the client sees an
+        // incomplete body.
         guard let whole = WholeFile(file, share) else { return makeWithheld(file.length) }
         let owner = Unmanaged.passRetained(whole)
         let handle = MHD_create_response_from_buffer_with_free_callback_cls(
@@ -142,7 +146,7 @@ extension Response {
     private static func make(
         _ stream: ResponseStream, _ length: Int64?, _ memory: AnswerMemory
     ) -> OpaquePointer? {
-        // For a body in chunks libmicrohttpd has memory of the connection's.
+        // For a chunked body libmicrohttpd uses the connection's memory.
         let (block, share) = length == nil ? (1, nil) : memory.block()
         let owner = Unmanaged.passRetained(StreamReader(stream, share))
         let handle = MHD_create_response_from_callback(
@@ -192,14 +196,14 @@ private final class WholeFile {
     let bytes: UnsafeMutableRawBufferPointer
     private let share: AnswerMemory.Share?
 
-    /// `nil` when the file is shorter than it should be, or cannot be read.
+    /// `nil` if the file is shorter than it should be, or cannot be read.
     init?(_ file: FileBody, _ share: AnswerMemory.Share?) {
         self.share = share
         bytes = .allocate(byteCount: Int(file.length), alignment: 16)
         var count = 0
         while count < bytes.count {
             let read = file.read(into: UnsafeMutableRawBufferPointer(rebasing: bytes[count...]), at: Int64(count))
-            // What was allocated goes with the object.
+            // The deinitializer frees the allocated bytes.
             if read <= 0 { return nil }
             count += read
         }

@@ -2,7 +2,7 @@ import CMicroHTTPD
 import HTTPTypes
 
 extension Response {
-    /// Gives libmicrohttpd's response object its fields.
+    /// Adds the fields to libmicrohttpd's response object.
     static func add(_ head: Head, to handle: OpaquePointer, closing: Bool) {
         switch head {
         case .fields(let fields): add(fields, to: handle, closing: closing)
@@ -13,13 +13,13 @@ extension Response {
     }
 
     private static func add(_ fields: HTTPFields, to handle: OpaquePointer, closing: Bool) {
-        // Connection comes first: added after some others, libmicrohttpd makes a double of it.
+        // Connection comes first, because libmicrohttpd duplicates it if it is added after some other fields.
         if closing || (fields.contains(.connection) && fields[values: .connection].contains(where: hasClose)) {
             _ = cmhd_add_field(handle, "Connection", "close")
         }
         var lines = PreparedFields()
         forEachLine(of: fields) { name, value in
-            // libmicrohttpd looks for these among what it is given, and adds its own when there are none.
+            // `Date` stays a field of its own, because libmicrohttpd looks for it and adds its own if it is missing.
             if UnsafeRawBufferPointer(name).equalsIgnoringCase("date") {
                 var date = PreparedFields()
                 date.append(name, value)
@@ -31,7 +31,8 @@ extension Response {
         lines.add(to: handle)
     }
 
-    /// Shows each field that may be sent as its caller gave it, in order; see ``init(status:fields:body:)``.
+    /// Passes each field that may be sent to `body`, as its caller gave it, in order; see
+    /// ``init(status:fields:body:)``.
     static func forEachLine(
         of fields: HTTPFields,
         _ body: (_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Void
@@ -51,7 +52,7 @@ extension Response {
 
     /// Whether libmicrohttpd, which frames the body and keeps the connection, writes the field itself.
     private static func isOfConnection(_ name: HTTPField.Name) -> Bool {
-        // By the length first: to compare texts costs more.
+        // The length comes first, because comparing texts costs more.
         switch name.canonicalName.utf8.count {
         case 10: name == .connection
         case 14: name == .contentLength

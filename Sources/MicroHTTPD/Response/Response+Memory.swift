@@ -3,7 +3,7 @@ import Foundation
 import Primitives
 
 extension Response {
-    /// What is read when a response is sent.
+    /// The memory that sending a response reads.
     public struct Memory: Sendable {
         private let response, object, fields, body: MemoryHint
 
@@ -15,15 +15,16 @@ extension Response {
                 case .empty, .file, .stream, .withheld: .init(start: nil, count: 0)
                 }
             self.response = MemoryHint(response, length: 64)
-            // libmicrohttpd's object; malloc often puts its list of fields behind it.
+            // libmicrohttpd's object; malloc often places its list of fields behind it.
             let handle = response.shared
             object = MemoryHint(handle.map { UnsafeRawPointer($0) }, length: 448)
             fields = handle.map(Self.longestField) ?? MemoryHint(nil, length: 0)
-            // What is longer is read ahead by the processor on its own.
+            // The processor reads further bytes ahead on its own.
             body = MemoryHint(bytes.baseAddress, length: min(bytes.count, 2048))
         }
 
-        /// Most fields are one for libmicrohttpd, see `cmhd_add_fields`: where its text is.
+        /// The memory of the longest field. `cmhd_add_fields` joins most fields into one, so the longest field has most
+        /// of the text.
         private static func longestField(of handle: OpaquePointer) -> MemoryHint {
             var longest = UnsafeRawBufferPointer(start: nil, count: 0)
             withUnsafeMutablePointer(to: &longest) { longest in
@@ -39,7 +40,7 @@ extension Response {
             return MemoryHint(longest.baseAddress, length: longest.count)
         }
 
-        /// Begins to fetch it.
+        /// Begins to fetch the memory into the processor's cache.
         public func prefetch() {
             response.prefetch()
             object.prefetch()
@@ -48,7 +49,7 @@ extension Response {
         }
     }
 
-    /// What is read when this is sent; little of a body that can be sent once. Asked for the first time, it may make
-    /// what libmicrohttpd needs.
+    /// The memory that sending this response reads. It includes little of a body that can be sent only once. The first
+    /// call may make the object that libmicrohttpd needs.
     public var memory: Memory { Memory(of: self) }
 }

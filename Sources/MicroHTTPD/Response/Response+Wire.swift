@@ -1,7 +1,7 @@
 import HTTPTypes
 import Primitives
 
-// Answers as bytes, for what libmicrohttpd cannot send.
+// Answers as bytes, for cases in which libmicrohttpd cannot send them.
 
 extension Response {
     /// The status line and the fields of a head, without its empty line.
@@ -18,7 +18,7 @@ extension Response {
         return bytes
     }
 
-    /// The whole answer, after which the connection closes; `nil` when its body is not in memory.
+    /// The whole answer, after which the connection closes; `nil` if its body is not in memory.
     func wireForm(toHead isHead: Bool) -> [UInt8]? {
         let content: UnsafeRawBufferPointer
         switch body {

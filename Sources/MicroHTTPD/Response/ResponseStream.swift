@@ -1,12 +1,12 @@
 import CMicroHTTPD
 import Primitives
 
-/// A body that is produced while it is sent, by somebody who can wait, on any thread.
+/// A body that is produced while it is sent, by a producer that can wait, on any thread.
 ///
-/// Writing never blocks. ``write(_:)-(SharedBytes)`` takes what it is given and says whether there is room for more; a
-/// producer that is told there is none asks ``onRoom(_:)`` to be called when there is. So at most the high-water mark
-/// and one more write are in memory, however slow the client; a producer that writes no more than ``room`` at a time
-/// stays within the mark. When the producer is slower than the client, the connection is suspended.
+/// Writing never blocks. ``write(_:)-(SharedBytes)`` takes all bytes it is given and returns whether there is room for
+/// more. A producer without room asks ``onRoom(_:)`` to call it when there is. So at most the high-water mark and one
+/// more write are in memory, however slow the client is; a producer that writes no more than ``room`` at a time stays
+/// within the mark. If the producer is slower than the client, the connection is suspended.
 ///
 /// ```
 /// func produce() {
@@ -21,8 +21,8 @@ import Primitives
 /// }
 /// ```
 ///
-/// Invariants: `state` is locked; callbacks and resumptions happen after the lock is released. `waiting` is there
-/// exactly while the connection is suspended for want of bytes, and whoever takes it resumes the connection.
+/// Invariants: `state` is locked; callbacks and resumptions happen after the lock is released. `waiting` is set exactly
+/// while the connection is suspended for want of bytes, and the thread that takes it resumes the connection.
 public final class ResponseStream: Sendable {
     private enum Phase {
         case open
@@ -35,10 +35,10 @@ public final class ResponseStream: Sendable {
         var phase = Phase.open
         var queue: BoundedQueue
         var connection: Connection?
-        /// Whether libmicrohttpd sends it in chunks. Of others it is only asked for more than there is where they are
-        /// shorter than was said, or end with the connection.
+        /// Whether libmicrohttpd sends the stream in chunks. From a stream that is not chunked libmicrohttpd asks for
+        /// bytes beyond the end only if the stream is shorter than declared, or ends with the connection.
         var isChunked = false
-        /// What the queue may hold beyond ``AnswerMemory/small``.
+        /// The share for the bytes that the queue may hold beyond ``AnswerMemory/small``.
         var share: AnswerMemory.Share?
         var waiting: Suspension?
         var closeActions: [@Sendable () -> Void] = []
@@ -49,9 +49,10 @@ public final class ResponseStream: Sendable {
 
     /// A stream to be given to one ``Response``.
     ///
-    /// - Parameter highWaterMark: how many bytes may wait before a write says ``Primitives/Backpressure/full``; at half
-    ///   of it there is room again. Before the stream is sent, and where ``Daemon/Configuration/answerMemoryLimit``
-    ///   leaves no room for more, 8 KiB at most. Default 256 KiB.
+    /// - Parameter highWaterMark: the number of waiting bytes at which a write returns
+    ///   ``Primitives/Backpressure/full``; at half of it there is room again. Before the stream is sent, and if
+    ///   ``Daemon/Configuration/answerMemoryLimit`` leaves no room for more, the mark is at most 8 KiB. Default 256
+    ///   KiB.
     public init(highWaterMark: Int = 256 * 1024) {
         self.highWaterMark = highWaterMark
         state = Locked(State(queue: BoundedQueue(highWaterMark: min(highWaterMark, AnswerMemory.small))))
@@ -65,7 +66,7 @@ public final class ResponseStream: Sendable {
         write(pieces: CollectionOfOne(bytes))
     }
 
-    /// Adds several pieces in one go, none of which is copied; the connection is woken once for all of them.
+    /// Adds several pieces at once without copying them. The connection is woken once for all of them.
     @discardableResult
     public func write(pieces: some Collection<SharedBytes> & Sendable) -> Backpressure {
         let (result, suspension): (Backpressure, Suspension?) = state.withLock { state in
@@ -90,8 +91,8 @@ public final class ResponseStream: Sendable {
         write(SharedBytes(bytes))
     }
 
-    /// Calls `action` once, as soon as there is room (at once when there is) or the stream is closed. It may be called
-    /// on libmicrohttpd's thread, which must not be kept waiting. Only the last action that was given is called.
+    /// Calls `action` once, as soon as there is room (at once if there is) or the stream is closed. The call may come
+    /// on libmicrohttpd's thread, so `action` must not block. Only the last given action is called.
     public func onRoom(_ action: @escaping @Sendable () -> Void) {
         let isReady = state.withLock { state in
             guard case .open = state.phase else { return true }
@@ -100,23 +101,23 @@ public final class ResponseStream: Sendable {
         if isReady { action() }
     }
 
-    /// The body is complete. With a declared length that was not reached the client sees a broken body; bytes beyond it
-    /// are not sent.
+    /// Ends a complete body. If a declared length was not reached, the client sees an incomplete body. Bytes beyond a
+    /// declared length are not sent.
     public func finish() {
         end(.finished)
     }
 
-    /// The body cannot be completed: what was written before is sent, for who can go on from there, and then the
-    /// connection is broken off, so that the client does not take the body for whole.
+    /// Ends a body that cannot be completed. The bytes written before are sent, because a client may be able to go on
+    /// from there. Then the connection breaks off, so that the client does not take the body for complete.
     public func fail() {
         end(.failed)
     }
 
-    /// Nobody is to get any more of it: what was not sent is let go of, and the connection is cut off at once. Unlike
-    /// ``finish()`` and ``fail()``, after which it may come, too, it does not wait for a client that takes nothing.
+    /// Drops the unsent bytes and cuts off the connection at once. May also follow ``finish()`` or ``fail()``; unlike
+    /// them, it does not wait for a client that does not read.
     public func abort() {
-        // Under the lock: until this stream is closed, its answer is the one that the connection is busy with; after
-        // that the connection may serve another.
+        // Under the lock: until this stream is closed, the connection is busy with its answer. After that the
+        // connection may serve another request.
         state.withLock { state in
             if case .closed = state.phase { return }
             state.connection?.giveUpSending()
@@ -124,8 +125,9 @@ public final class ResponseStream: Sendable {
         close()
     }
 
-    /// Calls `action` once, when the stream is over: everything was sent, or the client went away, or it did not want a
-    /// body; at once if that has happened already. On any thread, which must not be kept waiting.
+    /// Calls `action` once, when the stream is over: all bytes were sent, or the client went away, or the request
+    /// wanted no body; at once if that has happened already. The call may come on any thread, so `action` must not
+    /// block.
     public func onClose(_ action: @escaping @Sendable () -> Void) {
         let isClosed = state.withLock { state in
             if case .closed = state.phase { return true }
@@ -135,10 +137,10 @@ public final class ResponseStream: Sendable {
         if isClosed { action() }
     }
 
-    /// How many bytes can be written before the stream is full; at least 1.
+    /// The number of bytes that can be written before the stream is full; at least 1.
     public var room: Int { state.withLock { $0.queue.room } }
 
-    /// How many bytes were written and are not handed to libmicrohttpd yet.
+    /// The number of written bytes that libmicrohttpd does not have yet.
     public var bufferedCount: Int { state.withLock { $0.queue.count } }
 
     private func end(_ phase: Phase) {
@@ -152,9 +154,9 @@ public final class ResponseStream: Sendable {
 
     // MARK: For the connection
 
-    /// Tells the stream where it is going. A stream can be sent once.
+    /// Attaches the stream to the connection that sends it. A stream can be sent once.
     ///
-    /// - Parameter isChunked: whether libmicrohttpd sends it in chunks.
+    /// - Parameter isChunked: whether libmicrohttpd sends the stream in chunks.
     func attach(to connection: Connection, isChunked: Bool) {
         let extra = highWaterMark - AnswerMemory.small
         let share = extra > 0 ? connection.core.answerMemory.take(extra) : nil
@@ -170,8 +172,8 @@ public final class ResponseStream: Sendable {
         roomAction?()
     }
 
-    /// libmicrohttpd wants bytes, on the connection's thread: how many there are, or how it ends. 0, with the
-    /// connection suspended, when there are none yet.
+    /// Gives bytes to libmicrohttpd, on the connection's thread. Returns their number, or a code for the end of the
+    /// stream. Returns 0, with the connection suspended, if there are no bytes yet.
     func read(into target: UnsafeMutableRawBufferPointer) -> Int {
         enum Step {
             case bytes(Int, roomAction: (@Sendable () -> Void)?)
@@ -220,10 +222,10 @@ public final class ResponseStream: Sendable {
         return 0
     }
 
-    /// Nobody will read any more.
+    /// Closes the stream, because its bytes will not be read any more.
     func close() {
         var closeActions: [@Sendable () -> Void] = []
-        // The bytes are let go of after the lock is released.
+        // The bytes are freed after the lock is released.
         let (_, suspension, roomAction): (ChunkQueue, Suspension?, (@Sendable () -> Void)?) = state.withLock { state in
             if case .closed = state.phase { return (ChunkQueue(), nil, nil) }
             state.phase = .closed
