@@ -9,6 +9,19 @@ import Synchronization
 /// says how to treat its body and which function answers it. The answer may come at once, on libmicrohttpd's thread, or
 /// later from any thread. Until then the connection is suspended and costs only its memory.
 ///
+/// ```
+/// struct Greeting: RequestHandler {
+///     func receive(_ request: Request) -> Reception {
+///         .accept(.none) { $0.respond(Response(body: .bytes(SharedBytes("hello\n".utf8)))) }
+///     }
+/// }
+///
+/// let daemon = Daemon(handler: Greeting())
+/// try daemon.start()
+/// print("http://127.0.0.1:\(daemon.port)/")
+/// await daemon.stop(deadline: .seconds(5))
+/// ```
+///
 /// Stop a started daemon with ``stop(deadline:)``: it keeps running if it is only released.
 public final class Daemon: Sendable {
     private let configuration: Configuration
