@@ -1,13 +1,13 @@
-/// What a transaction did outside the index, so that it can be undone, and what is to be done once it is durable.
-/// Used by the writer's thread alone.
+/// The steps of a transaction outside the index: how to undo them, and the work that follows the commit. Used by the
+/// writer's thread alone.
 final class Journal {
     private var undos: [() -> Void] = []
     private var commits: [() -> Void] = []
     private var cleanups: [() -> Void] = []
-    /// What who watches is to be told once it is durable.
+    /// The events to send to the observer after the commit.
     private(set) var changes: [EntryChange] = []
 
-    /// How far the journal had come, to go back to.
+    /// A position in the journal, to go back to.
     struct Mark: Equatable {
         fileprivate var undos: Int
         fileprivate var commits: Int
@@ -15,24 +15,24 @@ final class Journal {
         fileprivate var changes: Int
     }
 
-    /// Says how to undo what was just done. Undone last first.
+    /// Records how to undo the last step. The steps are undone in reverse order.
     func onUndo(_ action: @escaping () -> Void) { undos.append(action) }
 
-    /// Says what others must know before the change is acknowledged.
+    /// Records an action that runs after the commit, before the change is acknowledged.
     func onCommit(_ action: @escaping () -> Void) { commits.append(action) }
 
-    /// Says what can be thrown away once the change is durable; after it was acknowledged.
+    /// Records a clean-up that runs after the change is durable and acknowledged.
     func afterwards(_ action: @escaping () -> Void) { cleanups.append(action) }
 
-    /// Says what who watches is to be told.
+    /// Records an event for the observer.
     func tell(_ change: EntryChange) { changes.append(change) }
 
-    /// Where the journal stands.
+    /// The current position.
     var mark: Mark {
         Mark(undos: undos.count, commits: commits.count, cleanups: cleanups.count, changes: changes.count)
     }
 
-    /// Undoes what was done since `mark`.
+    /// Undoes the steps since `mark`.
     func undo(to mark: Mark) {
         while undos.count > mark.undos { undos.removeLast()() }
         commits.removeSubrange(mark.commits...)
@@ -40,17 +40,17 @@ final class Journal {
         changes.removeSubrange(mark.changes...)
     }
 
-    /// Undoes everything.
+    /// Undoes all steps.
     func undoAll() { undo(to: Mark(undos: 0, commits: 0, cleanups: 0, changes: 0)) }
 
-    /// The transaction is durable.
+    /// Runs the commit actions. Call this when the transaction is durable.
     func committed() {
         undos = []
         for action in commits { action() }
         commits = []
     }
 
-    /// Everybody who waited was told.
+    /// Runs the clean-ups. Call this after every waiting caller was told.
     func cleanUp() {
         for action in cleanups { action() }
         cleanups = []

@@ -1,8 +1,8 @@
-/// What a transaction did to files that must be on the disk before its rows are: bodies first, then the directories
-/// that name them, and after both SQLite's log, with the commit. All of a group at once.
+/// The files of a transaction that must be on the disk before its rows. The order is: the bodies, then the directories
+/// that name them, then the log of SQLite with the commit. A group of operations shares these syncs.
 ///
-/// What a power cut leaves of a transaction that was not committed is what a kill leaves, see the table in
-/// `WriteContext+Bodies.swift`; an intent that was lost costs room until the scrub finds the body.
+/// A power cut leaves of an uncommitted transaction the same files as a kill; see the table in
+/// `WriteContext+Bodies.swift`. An intent that is lost costs room until the scrubber finds the body.
 struct UnsyncedBodies {
     private let sync: FileSync
     private let isWanted: Bool
@@ -11,7 +11,7 @@ struct UnsyncedBodies {
     private var files: [(body: BodyFile, path: String)] = []
     private var directories: Set<String> = []
     private var holdsSlots = false
-    /// Whether a body that a row still names may have its only name in `incoming/`.
+    /// Whether the only name of a body that a row still names may be in `incoming/`.
     private var holdsOld = false
 
     init(_ parts: CacheParts) {
@@ -21,35 +21,37 @@ struct UnsyncedBodies {
         slab = parts.slab
     }
 
-    /// A body is at that place now.
+    /// Notes that a body was placed at a path.
     mutating func placed(_ body: BodyFile?, at place: String) {
         guard isWanted else { return }
         if let body { files.append((body, place)) }
         named(place)
     }
 
-    /// A body is in a slot now.
+    /// Notes that a body was written into a slot.
     mutating func wroteSlot() { holdsSlots = isWanted }
 
-    /// A name that must last is in its directory now.
+    /// Notes that a directory has a new name that must survive a power cut.
     mutating func named(_ place: String) {
         guard isWanted, let slash = place.lastSlash else { return }
         directories.insert(String(place[..<slash]))
     }
 
-    /// A body that a row names got a name in `incoming/`, and may lose its own.
+    /// Notes that a body which a row names got a name in `incoming/` and may lose its own.
     mutating func keptOld() { holdsOld = isWanted }
 
-    /// Something will take the place of a body: the name that it has in `incoming/` must be on the disk by then.
+    /// Syncs `incoming/` before another file takes the place of a body, so that the second name of that body is on the
+    /// disk.
     mutating func willReplace() throws(DiskCacheError) {
         guard holdsOld else { return }
         try check(sync.directory(incoming), incoming)
         holdsOld = false
     }
 
-    /// Has the disk keep all of it.
+    /// Syncs all noted files and directories.
     mutating func finish() throws(DiskCacheError) {
-        // Asked again after a failure: what failed is written again, for the transaction is undone.
+        // The slab is synced again after a failure, unlike a ``BodyFile``: the failed transaction is undone, and its
+        // retry writes the slots again.
         if holdsSlots { try check(sync.file(slab.file), slab.path) }
         for (body, path) in files { try check(body.sync(by: sync.file), path) }
         for directory in directories { try check(sync.directory(directory), directory) }

@@ -1,42 +1,42 @@
-// Every crash point of what happens to files inside a transaction. P is a body's path, D what the index says its digest
-// is as of the last commit. `.old` is `incoming/<id>-<n>.old`. At the next start Recovery first removes what stands at
-// noted paths that no row names, with directories that are empty then, and after that looks at each `.old`.
+// All crash points of the changes to files inside a transaction. P is the path of a body. D is the digest of that body
+// in the index as of the last commit. `.old` is `incoming/<id>-<n>.old`. At the next start, Recovery first removes the
+// files at noted paths that no row names, and the directories that become empty by that. Then it handles each `.old`.
 //
-// | killed after | on disk | what the next start does |
+// | killed after | on disk | at the next start |
 // |---|---|---|
-// | *new body* intentNoted | nothing yet | nothing |
-// | bodyPlaced, beforeCommit | a body at P, no row | removes it (intent) |
-// | afterCommit | a body at P, its row | nothing |
-// | *replacing* oldBodyLinked | P and `.old`: one file with D | drops `.old` |
+// | *new body* intentNoted | no change yet | no action |
+// | bodyPlaced, beforeCommit | a body at P, no row | removes the body (intent) |
+// | afterCommit | a body at P, its row | no action |
+// | *replacing* oldBodyLinked | P and `.old`: the same file with D | drops `.old` |
 // | bodyPlaced, beforeCommit | P: new body, `.old`: D | renames `.old` back to P |
-// | afterCommit | P: new body with D (now the new digest), `.old`: the one before | drops `.old` |
+// | afterCommit | P: new body with D (now the new digest), `.old`: the old body | drops `.old` |
 // | *replacing, at another path Q* | as a new body at Q, and as removing P | |
-// | *removing* bodySetAside, beforeCommit | P: nothing, `.old`: D | renames `.old` back to P |
+// | *removing* bodySetAside, beforeCommit | P: no file, `.old`: D | renames `.old` back to P |
 // | afterCommit | no row, `.old` | drops `.old` |
 // | *removing, then a new body at P, in one transaction* beforeCommit | P: new body, `.old`: D | renames `.old` to P |
-// | afterCommit | P: new body with its row, `.old` without | drops `.old` |
-// | *making way for a directory at P* bodyTakenAway | P: nothing, `.old`: D | renames `.old` back to P |
-// | bodyMoved | P: nothing, `.old` and P~key: one file with D | removes P~key (intent), renames `.old` back to P |
-// | directoryMade, bodyPlaced, beforeCommit | P: a directory, perhaps with a new body | removes the new body and P~key (intents) and so the directory, renames `.old` back to P; should the directory stay, `.old` goes to a path chosen as for a new body, and the row says so |
+// | afterCommit | P: new body with its row, `.old` without a row | drops `.old` |
+// | *making way for a directory at P* bodyTakenAway | P: no file, `.old`: D | renames `.old` back to P |
+// | bodyMoved | P: no file, `.old` and P~key: the same file with D | removes P~key (intent), renames `.old` back to P |
+// | directoryMade, bodyPlaced, beforeCommit | P: a directory, perhaps with a new body | removes the new body and P~key (intents) and so the directory, renames `.old` back to P; if the directory stays, `.old` moves to a path chosen as for a new body, and the row gets that path |
 // | afterCommit | P~key with its row, `.old`: the same file | drops `.old` |
 //
-// A transaction that fails without a kill is undone by the journal, in the opposite order.
+// If a transaction fails without a kill, the journal undoes its steps in reverse order.
 //
-// A power cut leaves the same, if what was acknowledged shall survive one: see UnsyncedBodies.
+// With `Durability.power`, a power cut leaves the same files as a kill; see UnsyncedBodies.
 
 import Foundation
 import Primitives
 
 extension WriteContext {
-    /// Takes the body at `path` away from its entry; it is gone once the transaction is durable.
+    /// Takes the body at `path` away from its entry. The file is removed once the transaction is durable.
     func setAside(_ path: String, id: Int64) throws {
         try parts.index.checkPlace()
         let (bodies, place) = (parts.bodies, parts.bodies.absolute(path))
-        // The body was taken away before, to make way for a directory.
+        // The body was moved before, to make way for a directory.
         if FileSystem.status(of: place)?.isDirectory == true { return }
         let old = bodies.newOldPath(id: id)
         let code = bodies.movingIn { FileSystem.rename(place, to: old) }
-        // Somebody removed the file, or what was above it: that is what was wanted.
+        // The file, or a directory above it, was removed from outside. The body is gone, as intended.
         if code == ENOENT || code == ENOTDIR { return }
         guard code == 0 else { throw DiskCacheError.system("rename", place, code) }
         unsynced.keptOld()
@@ -48,14 +48,15 @@ extension WriteContext {
         try reach(.bodySetAside)
     }
 
-    /// Puts a received body at its place: at the path that the layout gives it or, where another entry's body or a
-    /// directory is in the way, beside it.
+    /// Moves a received body to the path that the layout gives it. If the body of another entry or a directory is in
+    /// the way, the body goes to a path beside it.
     ///
-    /// - Parameter replaced: the row of the same key, whose place may be taken over.
+    /// - Parameter replaced: the row of the same key. The new body may take over its path.
     func place(
         _ body: BodyFile, part: String, id: Int64, key: CacheKey, url: String?, replacing replaced: EntryRow?
     ) throws -> (path: String, identity: FileIdentity) {
-        // In a directory that has become another's, a place that is free in our index may hold a body of theirs.
+        // If another cache has taken over the directory, a path that is free in this index may hold a body of that
+        // cache.
         try parts.index.checkPlace()
         for path in PathCandidates(layout: parts.configuration.layout, key: key, url: url) {
             let owner = try index.row(forPath: path)
@@ -77,11 +78,11 @@ extension WriteContext {
     /// Gives the body that is about to be replaced a second name.
     private func linkOld(_ path: String, id: Int64) throws {
         let place = parts.bodies.absolute(path)
-        // The body has gone, and others have been put below its place since: they are none of ours to take away.
+        // The body is gone, and a directory stands at its path. The files in that directory belong to other entries.
         if FileSystem.status(of: place)?.isDirectory == true { return }
         let old = parts.bodies.newOldPath(id: id)
         var code = parts.bodies.movingIn { FileSystem.link(place, to: old) }
-        // A file system without hard links: for a moment the body is under its other name only.
+        // The file system has no hard links. For a moment the body has only its other name.
         if code == EPERM || code == EOPNOTSUPP || code == EMLINK { code = FileSystem.rename(place, to: old) }
         if code == ENOENT || code == ENOTDIR { return }
         guard code == 0 else { throw DiskCacheError.system("link", place, code) }
@@ -91,11 +92,11 @@ extension WriteContext {
         try reach(.oldBodyLinked)
     }
 
-    /// Renames a received body to its place, makes the directories above it and clears its way. `false` when a
+    /// Renames a received body to its path. Makes the directories above it, and clears the path. Returns `false` when a
     /// directory that is in use stands there.
     private func move(_ part: String, to path: String, place: String, of id: Int64) throws -> Bool {
         try unsynced.willReplace()
-        // Most of the time everything is there; only then is it worth looking why not.
+        // The first rename mostly succeeds. The causes of a failure are looked at only afterwards.
         for attempt in 0..<3 {
             let code = FileSystem.rename(part, to: place)
             switch code {
@@ -115,7 +116,7 @@ extension WriteContext {
         return false
     }
 
-    /// Makes the directories above a body; a body that stands where one of them must be goes out of its way.
+    /// Makes the directories above a body. A body that stands in place of such a directory is moved away.
     private func makeDirectories(above path: String, of id: Int64) throws {
         var position = path.utf8.startIndex
         while let slash = path.utf8[position...].firstIndex(of: UInt8(ascii: "/")) {
@@ -137,16 +138,15 @@ extension WriteContext {
         }
     }
 
-    /// Moves the body at `path` to a name beside it, because a directory is needed there for the body of the entry
-    /// `id`.
+    /// Moves the body at `path` to a path beside it, because the body of the entry `id` needs a directory there.
     private func takeAway(_ path: String, for id: Int64) throws {
         let place = parts.bodies.absolute(path)
         guard let row = try index.row(forPath: path), let key = CacheKey(row.entry.key) else {
-            // Nobody's: what was left behind when an index was set aside.
+            // No row names the file: it was left behind when an index was set aside.
             FileSystem.unlink(place)
             return
         }
-        // The body that is being replaced, of another URL with the same MD5.
+        // The body in the way is the body that is being replaced. Its URL is another one with the same MD5.
         if row.id == id { return try setAside(path, id: id) }
         let old = parts.bodies.newOldPath(id: row.id)
         let code = parts.bodies.movingIn { FileSystem.rename(place, to: old) }
@@ -181,27 +181,28 @@ extension WriteContext {
 }
 
 extension BodyStore {
-    /// Undoes a ``WriteContext/setAside(_:id:)``: renames an `.old` back to where it was.
+    /// Undoes a ``WriteContext/setAside(_:id:)``: renames an `.old` back to its path.
     static func putBack(_ old: String, to place: String) {
         var code = FileSystem.rename(old, to: place)
         if code == ENOENT, let slash = place.lastSlash {
             try? FileSystem.makeDirectories(String(place[..<slash]))
             code = FileSystem.rename(old, to: place)
         }
-        // Between two names of one file a rename does nothing. What could not be put back stays for the next start.
+        // A rename between two names of the same file has no effect, so the name is removed here. An `.old` that could
+        // not be renamed stays for the next start.
         if code == 0 { FileSystem.unlink(old) }
     }
 }
 
-/// Where a body may go, in the order in which it is tried.
+/// The paths that a body may get, in the order in which they are tried.
 struct PathCandidates: Sequence, IteratorProtocol {
     private let first: String
     private let second: String?
     private let stem: String
     private var number = 0
 
-    /// The place that the layout gives a body; in the readable layout then the one for when a directory is there; then
-    /// `~1`, `~2`, … behind it.
+    /// The path of the layout; in the readable layout, then the path for the case that a directory stands there; then
+    /// that path with `~1`, `~2`, … behind it.
     init(layout: Layout, key: CacheKey, url: String?) {
         first = layout.path(for: key, url: url)
         let alternative = layout == .readable ? ReadablePath.alternative(for: first, key: key) : first
@@ -209,7 +210,7 @@ struct PathCandidates: Sequence, IteratorProtocol {
         stem = alternative
     }
 
-    /// The places for a body that has to leave `path`.
+    /// The paths for a body that must leave `path`.
     init(besides path: String, key: CacheKey) {
         let alternative = ReadablePath.alternative(for: path, key: key)
         first = alternative == path ? alternative + "~1" : alternative
@@ -222,7 +223,7 @@ struct PathCandidates: Sequence, IteratorProtocol {
         switch number {
         case 0: return first
         case 1 where second != nil: return second
-        // Nothing comes near this many texts of one MD5.
+        // The number of texts with the same MD5 never comes near this limit.
         case ..<1000: return "\(stem)~\(second == nil ? number : number - 1)"
         default: return nil
         }

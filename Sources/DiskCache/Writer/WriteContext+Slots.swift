@@ -1,15 +1,15 @@
-// Every crash point of what happens to slots inside a transaction. A slot that a row names is never written: whenever
-// the process is killed, the rows and the table `extents` of the last commit name bodies that are as they were.
+// All crash points of the changes to slots inside a transaction. A slot that a row names is never written. So a kill at
+// any time leaves the bodies intact that the rows and the table `extents` of the last commit name.
 //
-// | killed after | on disk | what the next start does |
+// | killed after | on disk | at the next start |
 // |---|---|---|
-// | slotWritten, beforeCommit | a record in a slot that is free | nothing: it is written over |
-// | afterCommit | the record, the row that names its slot, and the slot as used; what was replaced is in a free one | nothing |
+// | slotWritten, beforeCommit | a record in a free slot | no action: the slot is overwritten later |
+// | afterCommit | the record, the row that names its slot, and the slot as used; the replaced record is in a free slot | no action |
 
 import Primitives
 
 extension WriteContext {
-    /// Puts the body of an entry into a slot of its own.
+    /// Writes the body of an entry into a new slot.
     func keep(_ body: SharedBytes, of entry: Entry) throws -> Slot {
         let record = SlabRecord(of: entry, at: now)
         let slot = take(for: record.bytes.count + body.count)
@@ -19,7 +19,7 @@ extension WriteContext {
         return slot
     }
 
-    /// Has the record of a body say again what the index says, in another slot.
+    /// Rewrites the record of a body, in another slot, so that it agrees with the index again.
     func rewrite(_ row: EntryRow, _ body: SharedBytes) throws {
         guard let old = row.slot else { return }
         let slot = try keep(body, of: row.entry)
@@ -28,7 +28,8 @@ extension WriteContext {
         journal.onCommit { [slotTable = parts.slotTable] in slotTable.remove(ExactText(row.entry.key).hashValue) }
     }
 
-    /// The slot of an entry that is changed while its body stays: another, when what its record says is another now.
+    /// The slot for an entry that changes while its body stays. If the record changes too, the body is copied to a new
+    /// slot.
     func slot(of entry: Entry, as old: EntryRow) throws -> Slot? {
         guard let slot = old.slot, !SlabRecord.isSame(of: entry, old.entry),
             let body = try parts.slab.body(of: entry, in: slot)
@@ -38,14 +39,14 @@ extension WriteContext {
         return new
     }
 
-    /// Gives up a slot; another may have it once this is durable.
+    /// Gives up a slot. Another body may take it once the transaction is durable.
     func free(_ slot: Slot) {
         if slots.free(slot) { journal.onUndo { [slots] in slots.keep(slot) } }
     }
 
-    /// Puts a body into another slot of the same size.
+    /// Copies a body to another slot of the same size.
     ///
-    /// - Parameter content: what is in its slot.
+    /// - Parameter content: all bytes of the current slot.
     func move(_ row: EntryRow, _ content: SharedBytes) throws {
         guard let old = row.slot else { return }
         let slot = take(for: old.slotClass.size)

@@ -1,9 +1,9 @@
 import GRDB
 import Primitives
 
-/// What an operation works with on the writer's thread: the index, the files, and the journal that ties them together.
+/// The tools of an operation on the writer's thread: the index, the files, and the journal that ties them together.
 ///
-/// It lives as long as one transaction and never leaves the thread.
+/// A context lives for a single transaction and never leaves the thread.
 final class WriteContext {
     let parts: CacheParts
     let index: IndexWriter
@@ -12,7 +12,7 @@ final class WriteContext {
     var totals: Totals
     let slots: SlabMap
     let eviction: Eviction
-    /// One instant for the whole transaction.
+    /// The time of the transaction; all its operations see the same instant.
     let now: Timestamp
 
     init(_ parts: CacheParts, db: Database, totals: Totals, slots: SlabMap, eviction: Eviction) {
@@ -25,10 +25,11 @@ final class WriteContext {
         now = parts.clock.now()
     }
 
-    /// A point at which a test may stop everything.
+    /// Calls the crash hook, by which a test may stop the writer at this point.
     func reach(_ point: CrashPoint) throws { try parts.crashHook(point) }
 
-    /// Tells everybody who keeps something of an entry that it is another, or gone.
+    /// Drops all copies of an entry that changed or went, once the transaction is committed: in the memory tier, in the
+    /// slot table, and the marks of responses.
     func invalidate(_ key: String) {
         journal.onCommit { [parts] in
             parts.memory.remove(key)
@@ -39,11 +40,11 @@ final class WriteContext {
 
     // MARK: - Entries
 
-    /// Removes an entry: its row, and its body from its place.
+    /// Removes an entry: its row, and its body from its path or slot.
     ///
     /// - Parameters:
-    ///   - cause: as what it counts.
-    ///   - verb: how that is told to who watches; `nil`: not by itself, see ``BulkRemoval``.
+    ///   - cause: the cause under which the removal is counted.
+    ///   - verb: the event for the observer. `nil`: no event of its own; see ``BulkRemoval``.
     func remove(
         _ row: EntryRow, because cause: RemovalCause = .purged, as verb: EntryChange.Verb? = .removed
     ) throws {
@@ -56,23 +57,23 @@ final class WriteContext {
         if let verb { tell(verb, row.entry) }
     }
 
-    /// Has who watches told, once this is durable, what became of an entry.
+    /// Sends the observer an event about an entry, once the transaction is durable.
     func tell(_ verb: EntryChange.Verb, _ entry: Entry) {
         if parts.isWatched { journal.tell(EntryChange(verb, entry)) }
     }
 
-    /// The same of what is known already; `nil`: there is nothing to tell.
+    /// Sends the observer an event that is complete already. `nil`: there is no event.
     func tell(_ change: EntryChange?) {
         if let change, parts.isWatched { journal.tell(change) }
     }
 
-    /// Removes some of what entries take above the limit; how many of them.
+    /// Removes some entries when all entries together exceed the limit. Returns the number of removed entries.
     func evictExcess() throws -> Int {
         let excess = totals.diskBytes - parts.budget.limit
         return try eviction.step(self, toFree: excess, because: .limit, sparesNewest: false).entries
     }
 
-    /// Writes what changed of an entry whose body stays.
+    /// Writes the changed metadata of an entry whose body stays.
     func change(_ old: EntryRow, to entry: Entry) throws -> Entry {
         try checkTags(of: entry)
         var row = old
@@ -86,20 +87,20 @@ final class WriteContext {
         return entry
     }
 
-    /// Callers add tags, so somebody could go on adding them for ever.
+    /// Throws when the entry has too many tags. Callers add tags, so without a limit the number could grow for ever.
     func checkTags(of entry: Entry) throws {
         guard entry.tags.count <= Entry.tagLimit else { throw DiskCacheError.tooManyTags(limit: Entry.tagLimit) }
     }
 
-    // MARK: - What was done to entries
+    // MARK: - Hits, last accesses and slides
 
-    /// Writes down some of the slides that were marked; whether that was the last of them.
+    /// Writes at most `limit` of the marked slides to the index. Returns whether none is left.
     func flushMarkedSlides(limit: Int) throws -> Bool {
         try flushAccess(limit: .marked(limit))
         return !parts.access.hasMarkedSlides
     }
 
-    /// Writes down a slide by which an entry is fresh that has expired as the index has it; whether there was one.
+    /// Writes the slide of an entry to the index, if the entry is fresh only by that slide. Returns whether it did.
     func flushSlide(of entry: Entry) throws -> Bool {
         let slid = entry.applying(parts.access.pending(entry.key))
         guard !entry.isFresh(at: now), slid.isFresh(at: now) else { return false }
@@ -107,12 +108,12 @@ final class WriteContext {
         return true
     }
 
-    /// Writes down hits, last accesses and slides: so many of them, or those of one key.
+    /// Writes pending hits, last accesses and slides to the index: up to `limit`, or only those of `key`.
     func flushAccess(limit: AccessLog.FlushLimit = .all, only key: String? = nil) throws {
         var flush = parts.access.beginFlush(limit: limit, only: key)
         if flush.items.isEmpty { return }
-        // Rows stand in the order in which they were first published. So those that share a page come together, and the
-        // file is read and written in one direction.
+        // Rows are stored in the order of their first publish. So the sort brings entries of the same page together,
+        // and the file is read and written in a single direction.
         flush.items.sort { $0.access.version < $1.access.version }
         journal.onUndo { [access = parts.access, flush] in access.cancelFlush(flush) }
         var hits: [ExactText: Int64] = [:]
@@ -120,10 +121,11 @@ final class WriteContext {
             if let count = try index.apply(access, toKey: key) { hits[ExactText(key)] = count }
         }
         parts.access.wrote(flush, hits: hits)
-        // The memory tier first: until it knows, the log still tells.
+        // The memory tier is updated before the log drops the flush. Until then, readers get the pending access from
+        // the log.
         journal.onCommit { [memory = parts.memory, slotTable = parts.slotTable, log = parts.access, flush] in
             for (key, access) in flush.items {
-                // Whoever read the row before this knows nothing of the slide, once the log has forgotten it.
+                // A reader that read the row before the commit does not know the slide once the log has dropped it.
                 if access.slide != nil { slotTable.remove(ExactText(key).hashValue) }
                 guard let count = hits[ExactText(key)] else { continue }
                 memory.update(key) { $0.entry = $0.entry.applying(access.written(hits: count)) }

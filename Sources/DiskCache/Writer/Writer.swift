@@ -3,18 +3,19 @@ import Foundation
 import GRDB
 import Primitives
 
-/// The one thread that changes what is on disk: every statement that writes, every checkpoint, and everything that
-/// happens to published files.
+/// The only thread that changes the index and the published files. It runs every statement that writes, every
+/// checkpoint, and every change of a published file.
 ///
 /// Invariants:
-/// - `queue` is guarded by its lock; everything else that changes is touched by the thread alone.
-/// - All that waits, up to ``groupLimit`` operations with ``groupBodyBytes`` of bodies, shares a transaction. One that
-///   fails takes nothing of the others with it: if it has changed something, all is undone and runs again, each in a
-///   savepoint. When the transaction itself fails, all of it is undone and each operation runs again in a transaction
-///   of its own. So an operation may run more than once and must have no effect outside its ``WriteContext``.
+/// - `queue` is guarded by its lock. All other state that changes is used by the thread alone.
+/// - All waiting operations share a transaction, up to ``groupLimit`` operations with ``groupBodyBytes`` of bodies. A
+///   failed operation does not affect the rest. If it has changed data, the transaction is undone and all its
+///   operations run again, each in a savepoint. If the transaction itself fails, it is undone and each operation runs
+///   again in a transaction of its own. So an operation may run more than once and must have no effect outside its
+///   ``WriteContext``.
 /// - Completions run on this thread after the commit and must not wait for it.
 final class Writer: Sendable {
-    /// Something to do in a transaction. `finish` gets `nil` once it is durable.
+    /// The work for a transaction. `finish` gets `nil` once the work is durable, or the error.
     private struct Operation: Sendable {
         var work: @Sendable (WriteContext) throws -> Void
         var finish: @Sendable (DiskCacheError?) -> Void
@@ -24,13 +25,13 @@ final class Writer: Sendable {
 
     private struct Queue {
         var operations: [Operation] = []
-        /// When hits and slides are written down, if there are any.
+        /// The time at which pending hits and slides are written to the index. `nil`: no flush is due.
         var flushDeadline: DispatchTime?
         var isClosed = false
         /// Whether the thread waits on `wake`, or is about to.
         var isSleeping = false
 
-        /// How many operations share the next transaction.
+        /// The number of operations that share the next transaction.
         var groupCount: Int {
             var bytes: Int64 = 0
             let group = operations.prefix(groupLimit)
@@ -38,26 +39,26 @@ final class Writer: Sendable {
                 bytes += operation.bodyBytes
                 return bytes > groupBodyBytes
             }
-            // One is never too long alone.
+            // A single operation may exceed the limit.
             return end.map { max($0, 1) } ?? group.count
         }
     }
 
-    /// The most operations in one transaction.
+    /// The most operations in a transaction.
     private static let groupLimit = 256
-    /// The most bytes of bodies that one transaction puts into the slab.
+    /// The most bytes of bodies that a transaction writes into the slab.
     private static let groupBodyBytes: Int64 = 8 << 20
-    /// How long hits and slides may stay in memory.
+    /// The longest time that hits and slides stay in memory only.
     private static let flushInterval: DispatchTimeInterval = .milliseconds(800)
 
     private let parts: CacheParts
     private let queue = Locked(Queue())
     private let wake = DispatchSemaphore(value: 0)
     private let ended = DispatchGroup()
-    /// The thread, while there is one.
+    /// The thread; `nil` before its start and after its end.
     private let thread = Locked<pthread_t?>(nil)
 
-    /// Starts the thread, which uses `loop` from then on.
+    /// Starts the thread. Only that thread uses `loop` from then on.
     init(_ parts: CacheParts, loop: WriterLoop) {
         self.parts = parts
         ended.enter()
@@ -65,7 +66,7 @@ final class Writer: Sendable {
             ThreadName.set("larder-writer")
             self.thread.withLock { $0 = pthread_self() }
             run(loop)
-            // Its number may become another thread's.
+            // The system may give the same thread number to another thread.
             self.thread.withLock { $0 = nil }
             ended.leave()
         }
@@ -73,12 +74,12 @@ final class Writer: Sendable {
         thread.start()
     }
 
-    /// Runs `work` in a transaction, then calls `completion` on this thread: after the commit, with what `work`
-    /// returned, or with what went wrong. Once closed it calls it at once, on the caller's thread.
+    /// Runs `work` in a transaction, then calls `completion` on the writer's thread: after the commit with the result
+    /// of `work`, or with the error. After ``close()`` it calls `completion` at once, on the caller's thread.
     ///
     /// - Parameters:
-    ///   - makesRoom: whether the work removes something, so that on a full disk it may have the ballast.
-    ///   - bodyBytes: the length of the body that the work puts into the slab, in bytes.
+    ///   - makesRoom: whether the work removes entries, so that it may use the ballast when the disk is full.
+    ///   - bodyBytes: the length of the body that the work writes into the slab, in bytes.
     func submit<Value: Sendable>(
         makesRoom: Bool = false, bodyBytes: Int64 = 0,
         _ work: @escaping @Sendable (WriteContext) throws -> Value,
@@ -103,7 +104,8 @@ final class Writer: Sendable {
         if mustWake { wake.signal() }
     }
 
-    /// ``submit(makesRoom:bodyBytes:_:completion:)``, and waits for the outcome. Never from the writer's own thread.
+    /// ``submit(makesRoom:bodyBytes:_:completion:)``, and waits for the outcome. Must not be called from the writer's
+    /// own thread.
     func perform<Value: Sendable>(
         makesRoom: Bool = false,
         _ work: @escaping @Sendable (WriteContext) throws -> Value
@@ -119,9 +121,9 @@ final class Writer: Sendable {
         return try (box.take() ?? .failure(.closed)).get()
     }
 
-    /// Something was noted in the access log that is to be written down soon.
+    /// Schedules a flush of the access log.
     ///
-    /// - Parameter atOnce: in the next transaction: more has been noted than one flush takes.
+    /// - Parameter atOnce: whether to flush in the next transaction, because more is pending than a flush takes.
     func flushSoon(atOnce: Bool = false) {
         let mustWake = queue.withLock { queue in
             if queue.isClosed || (queue.flushDeadline != nil && !atOnce) { return false }
@@ -132,14 +134,14 @@ final class Writer: Sendable {
         if mustWake { wake.signal() }
     }
 
-    /// Finishes what waits, writes everything down, closes the index, and waits until all that is done.
+    /// Finishes the waiting operations, writes hits and slides, and closes the index. Returns when all of that is done.
     func close() {
         checkMayWait()
         stop()
         ended.wait()
     }
 
-    /// The thread would wait for itself, for ever, and everybody else for it.
+    /// Traps on the writer's own thread. The thread would wait for itself for ever, and all other threads for it.
     private func checkMayWait() {
         precondition(
             thread.withLock { $0 } != pthread_self(),
@@ -167,10 +169,10 @@ final class Writer: Sendable {
                     work: { try $0.flushAccess(limit: isLast ? .all : .periodic) },
                     finish: { [self] error in
                         guard error != nil || !parts.access.isEmpty else { return }
-                        // Slides are kept whatever they take, so they must not pile up.
+                        // Slides are kept even in large numbers, so they must not pile up.
                         flushSoon(atOnce: error == nil && parts.access.hasMoreSlides(than: .periodic))
                     })
-                // First, so that an update in the same transaction has the last word.
+                // The flush comes first, so that an update in the same transaction overrides it.
                 jobs.insert(flush, at: 0)
             }
             if !jobs.isEmpty { loop.run(jobs) }
@@ -182,7 +184,8 @@ final class Writer: Sendable {
         for operation in takeRest() { operation.finish(.closed) }
     }
 
-    /// The next operations; whether it is time for hits and slides; whether these are the last.
+    /// Returns the next operations, whether hits and slides are due, and whether the writer stops after this group.
+    /// Without `maySleep` it returns at once.
     private func next(orSleep maySleep: Bool) -> (operations: [Operation], mustFlush: Bool, isLast: Bool) {
         while true {
             let (found, deadline) = queue.withLock { queue in
@@ -204,7 +207,7 @@ final class Writer: Sendable {
                     defer { queue.isSleeping = false }
                     return !queue.isSleeping
                 }
-                // Somebody signalled just after the time was up: take the signal, it is for this round.
+                // A signal came just after the timeout. The loop takes it here, because it belongs to this round.
                 if wasWoken { wake.wait() }
             }
         }
@@ -218,7 +221,7 @@ final class Writer: Sendable {
     }
 }
 
-/// A place for one value that is set and taken on different threads.
+/// Holds a single value that is set and taken on different threads.
 final class ResultBox<Value: Sendable>: Sendable {
     private let value: Locked<Value?>
 

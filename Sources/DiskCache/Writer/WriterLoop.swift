@@ -1,17 +1,17 @@
 import GRDB
 import Primitives
 
-/// How the writer's thread runs a group of operations: one transaction, its journal, and what follows the commit.
-/// Touched by that thread alone.
+/// Runs a group of operations on the writer's thread: a transaction, its journal, and the work after the commit. Used
+/// by that thread alone.
 ///
-/// `@unchecked Sendable` because it is made on the thread that starts the writer, handed to the writer's thread once,
-/// and used only there.
+/// `@unchecked Sendable` is safe because the loop is made on the thread that starts the writer, handed to the writer's
+/// thread once, and used only there.
 final class WriterLoop: @unchecked Sendable {
-    /// Something to do in a transaction. `finish` gets `nil` once it is durable.
+    /// The work for a transaction. `finish` gets `nil` once the work is durable, or the error.
     struct Job {
         var work: (WriteContext) throws -> Void
         var finish: (DiskCacheError?) -> Void
-        /// Whether it removes something, and may have the ballast for it.
+        /// Whether the work removes entries, so that it may use the ballast.
         var makesRoom = false
     }
 
@@ -21,12 +21,12 @@ final class WriterLoop: @unchecked Sendable {
     private let eviction: Eviction
     private let shrinking: IndexShrinking
     private let compaction: SlabCompaction
-    /// A test stopped everything; see ``CrashPoint``.
+    /// Whether a test has stopped the writer; see ``CrashPoint``.
     private(set) var isCrashed = false
-    /// Whether the last transaction failed because the index is not at its place any more.
+    /// Whether the last transaction failed because the files of the cache were removed or replaced.
     private var isIndexLost = false
 
-    /// A loop that knows what the index says now.
+    /// Makes a loop, and reads the totals and the used slots from the index.
     init(_ parts: CacheParts) throws(DiskCacheError) {
         self.parts = parts
         eviction = Eviction(parts.configuration)
@@ -48,8 +48,8 @@ final class WriterLoop: @unchecked Sendable {
         parts.totals.withLock { $0 = totals.snapshot }
     }
 
-    /// Runs the jobs in one transaction or, if that fails, each in its own; and one that found the disk full once more,
-    /// unless this is its last try, when there is room to be had.
+    /// Runs the jobs in a single transaction. If that fails, runs each job in a transaction of its own. A job that
+    /// found the disk full runs once more if room can be found, unless this is its last try.
     func run(_ jobs: [Job], isLastTry: Bool = false) {
         var failures = [DiskCacheError?](repeating: nil, count: jobs.count)
         do {
@@ -63,7 +63,7 @@ final class WriterLoop: @unchecked Sendable {
             for range in slots.takeEmptied() { parts.slab.erase(range) }
             parts.index.keepLogShort()
             parts.bodies.ballast.restore()
-            // Now that files are gone and the log is short.
+            // Room is measured again here, because files were removed and the log was shortened after the commit.
             if parts.budget.roomAtCommit < Self.scarceRoom { measureRoom() }
         } catch is SimulatedCrash {
             isCrashed = true
@@ -73,7 +73,7 @@ final class WriterLoop: @unchecked Sendable {
             if failure == .noSpace, jobs.count == 1, !isLastTry, findRoom(for: jobs[0]) {
                 return run(jobs, isLastTry: true)
             }
-            // An index that is gone, or locked by somebody else: trying once more for each job would help nobody.
+            // When the index is gone, or another process has locked it, a further try for each job would fail as well.
             if jobs.count == 1 || failure.isBusy || isIndexLost {
                 for job in jobs { job.finish(failure) }
             } else {
@@ -82,8 +82,8 @@ final class WriterLoop: @unchecked Sendable {
         }
     }
 
-    /// Looks for room that a job can have on a full disk; whether there was any. The index's log has some to give back.
-    /// And removing something needs room first, too, for that log: only for that there is the ballast.
+    /// Finds room for a job on a full disk, and returns whether it found any. The log of the index may give some back.
+    /// A removal also needs room at first, because the log grows; only removals may use the ballast.
     private func findRoom(for job: Job) -> Bool {
         let (index, ballast) = (parts.index, parts.bodies.ballast)
         let canEmptyLog = index.canEmptyLog(with: ballast.length)
@@ -95,11 +95,12 @@ final class WriterLoop: @unchecked Sendable {
         return isLogEmptied
     }
 
-    /// Runs the jobs and commits. What one of them throws is its failure; what this throws is everybody's, and all of
-    /// it was undone.
+    /// Runs the jobs and commits. The error of a job fails that job alone. An error of this method fails all jobs, and
+    /// all their steps were undone.
     ///
-    /// Jobs seldom fail after they have changed something, and a savepoint for each would have SQLite keep a copy of
-    /// every page that it touches. So they are tried without, and once more with savepoints when that was wrong.
+    /// Jobs seldom fail after a change. With a savepoint for each job, SQLite would keep a copy of every page that the
+    /// job changes. So the jobs run without savepoints at first, and again with savepoints if a job fails after a
+    /// change.
     private func transaction(_ jobs: [Job], _ failures: inout [DiskCacheError?]) throws -> WriteContext {
         do {
             return try transaction(jobs, &failures, hasSavepoints: false)
@@ -108,13 +109,13 @@ final class WriterLoop: @unchecked Sendable {
         }
     }
 
-    /// A job failed that had changed something already.
+    /// Thrown when a job fails after it has changed data.
     private struct SavepointNeeded: Error {}
 
     private func transaction(
         _ jobs: [Job], _ failures: inout [DiskCacheError?], hasSavepoints: Bool
     ) throws -> WriteContext {
-        // Unless one of the jobs says otherwise: others wait for it.
+        // The thread does not yield, because callers wait for this transaction. A job may call ``Processor/share()``.
         Processor.keep()
         return try parts.index.writing.writeWithoutTransaction { db in
             try db.beginTransaction(.immediate)
@@ -130,8 +131,8 @@ final class WriterLoop: @unchecked Sendable {
                 try context.totals.save(db)
                 try slots.save(db)
                 freePages = try IndexShrinking.freePages(db)
-                // What is acknowledged must be there after a restart. Last, to leave a removal little time to slip
-                // through.
+                // Acknowledged entries must still be there after a restart. The check comes last, so that the directory
+                // is unlikely to be removed between the check and the commit.
                 try parts.index.checkPlace()
                 try db.commit()
             } catch {
@@ -155,7 +156,7 @@ final class WriterLoop: @unchecked Sendable {
         }
     }
 
-    /// Runs one job, and undoes it if it fails. Throws when the whole transaction is lost.
+    /// Runs a job, and undoes it if it fails. Throws when the whole transaction is lost.
     private func run(
         _ job: Job, in context: WriteContext, isAlone: Bool, hasSavepoint: Bool
     ) throws -> DiskCacheError? {
@@ -172,9 +173,9 @@ final class WriterLoop: @unchecked Sendable {
         } catch let crash as SimulatedCrash {
             throw crash
         } catch {
-            // A full disk or an I/O error may have rolled everything back already.
+            // A full disk or an I/O error may have rolled back the transaction already.
             guard db.isInsideTransaction else { throw error }
-            // On a full disk each job is better off alone.
+            // On a full disk, each job has a better chance in a transaction of its own.
             if DiskCacheError(error) == .noSpace { throw error }
             if hasSavepoint {
                 try db.execute(sql: "ROLLBACK TO job; RELEASE job")
@@ -189,8 +190,8 @@ final class WriterLoop: @unchecked Sendable {
         return nil
     }
 
-    /// What made a transaction fail. When the index is not at its place any more then that did, whatever else there is
-    /// to say of files that are missing; it is logged once.
+    /// Determines the cause of a failed transaction. When the files of the cache are not in place, that is the cause,
+    /// even if the missing files led to another error. It is logged once.
     private func notice(_ error: any Error) -> DiskCacheError {
         do throws(DiskCacheError) {
             try parts.index.checkPlace()
@@ -199,16 +200,16 @@ final class WriterLoop: @unchecked Sendable {
             isIndexLost = true
             return error
         }
-        // It may have been put back.
+        // The files may have been put back.
         isIndexLost = false
         let failure = parts.index.notice(error)
-        // SQLite knows no quotas, and its shared memory no full disk: to it either is an I/O error.
+        // SQLite reports an I/O error for an exceeded quota, and for a full disk while it grows its shared memory.
         return failure.isIndexIO && !FileSystem.hasRoom(in: parts.bodies.incoming) ? .noSpace : failure
     }
 
     // MARK: - Head-room
 
-    /// With less, room is measured when it was made, too.
+    /// Below so many bytes, the free room is measured again after files were removed.
     private static let scarceRoom: Int64 = 64 << 20
 
     private func measureRoom() {
@@ -217,10 +218,10 @@ final class WriterLoop: @unchecked Sendable {
             reusable: shrinking.freePages * 4096 + slots.slackBytes)
     }
 
-    /// Whether there is something to do when nobody wants anything.
+    /// Whether the thread has work to do while no operation waits.
     var hasUpkeep: Bool { bytesToEvict > 0 || wantsCompaction || wantsShrinking }
 
-    /// Does some of it.
+    /// Does a small step of each kind of upkeep.
     func upkeep() {
         let bytes = bytesToEvict
         if bytes > 0 { evictSome(bytes) }
@@ -228,17 +229,17 @@ final class WriterLoop: @unchecked Sendable {
         if wantsShrinking { shrinkSome() }
     }
 
-    /// How many bytes should go before anybody needs them, because so little room is left.
+    /// The bytes to free ahead of need, because little room is left. 0 or less: none.
     private var bytesToEvict: Int64 { isCrashed ? 0 : eviction.wanted(parts.budget.fullness) }
 
-    /// Makes some room, in one small step.
+    /// Frees some room in a small step.
     private func evictSome(_ bytes: Int64) {
         let (eviction, fullness) = (eviction, parts.budget.fullness)
         var freed = Eviction.Freed()
         run([
             Job(
                 work: { context in freed = try eviction.stepAhead(context, toFree: bytes, fullness) },
-                // What was not committed made no room: it is no use to try again at once.
+                // An uncommitted step freed no room, so an immediate retry is pointless.
                 finish: { error in if error != nil { freed = Eviction.Freed() } }, makesRoom: true)
         ])
         eviction.stepEnded(freed, fullness, used: parts.budget.fullness.used)
@@ -247,7 +248,7 @@ final class WriterLoop: @unchecked Sendable {
     /// Whether free slots take more room than the next bodies need.
     private var wantsCompaction: Bool { !isCrashed && compaction.isWanted(slots, room: parts.budget.roomAtCommit) }
 
-    /// Gives some of it back.
+    /// Gives some of the free slots back to the file system.
     private func compactSome() {
         guard compaction.begins(slots) else { return }
         run([
@@ -261,7 +262,7 @@ final class WriterLoop: @unchecked Sendable {
     /// Whether the index has more free pages than the next entries need.
     private var wantsShrinking: Bool { !isCrashed && shrinking.isWanted(room: parts.budget.roomAtCommit) }
 
-    /// Gives some of them back, and cuts the file once that was enough.
+    /// Gives some free pages back. The checkpoint cuts the file once enough of them are gone.
     private func shrinkSome() {
         run([
             Job(
