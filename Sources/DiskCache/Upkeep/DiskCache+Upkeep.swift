@@ -1,12 +1,12 @@
 import Primitives
 
 extension DiskCache {
-    /// Periodic upkeep; the owner calls it at the start and every minute. Removes what has expired for good, looks at
-    /// some bodies and directories for rot and leftovers. Everything in the background; `completion` comes when it is
-    /// done.
+    /// Does the periodic upkeep in the background. The owner calls it at the start and every minute. It removes entries
+    /// that have expired and are of no more use, checks some bodies for damage, and looks in some directories for
+    /// leftover files. `completion` is called when all of that is done.
     public func maintain(completion: @escaping @Sendable () -> Void) {
         let log = parts.log
-        // What a burst has left; the next one takes its own.
+        // Frees the write buffers that a burst has left. The next burst allocates its own.
         parts.bodies.writeBuffers.trim()
         let wholeTree = parts.index.startedEmpty && !parts.treeWasSearched.withLock { $0 }
         sweepExpired { [scrubber, parts] result in

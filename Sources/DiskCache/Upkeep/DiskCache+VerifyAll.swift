@@ -3,12 +3,12 @@ import GRDB
 import Primitives
 
 extension DiskCache {
-    /// Holds every body against the index, and the index against itself. Changes nothing. Blocks for as long as reading
-    /// everything takes; for a cache that nobody else uses meanwhile.
+    /// Checks every body against the index, and the index against itself. Changes no data. Blocks for as long as
+    /// reading all bodies takes. No other thread or process may use the cache meanwhile.
     ///
-    /// - Parameter report: gets what is wrong.
-    /// - Returns: how many bodies were read.
-    /// - Throws: what keeps it from looking: ``DiskCacheError/fileSystem(operation:path:errno:)``,
+    /// - Parameter report: gets each finding.
+    /// - Returns: the number of entries that were checked.
+    /// - Throws: the error that prevents the check: ``DiskCacheError/fileSystem(operation:path:errno:)``,
     ///   ``DiskCacheError/index(code:message:)``.
     public func verifyAll(_ report: (VerificationFinding) -> Void) throws(DiskCacheError) -> Int {
         for problem in try parts.index.list({ try String.fetchAll($0, sql: "PRAGMA integrity_check(20)") })
@@ -48,7 +48,7 @@ extension DiskCache {
         return checked
     }
 
-    /// Holds the slots that rows name against those that the index says are used.
+    /// Compares the slots that rows name with the slots that the table `extents` marks as used.
     private func verify(
         _ slots: Set<Slot>, _ report: (VerificationFinding) -> Void
     ) throws(DiskCacheError) {

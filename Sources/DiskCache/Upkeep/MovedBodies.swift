@@ -1,13 +1,14 @@
 import GRDB
 import Primitives
 
-/// What the step to format 3 of the index leaves to do: bodies were rows of a table `bodies`, and go into the slab.
-/// Once, at the first start; what was moved when the process is killed need not be moved again.
+/// Finishes the step to format 3 of the index: older indexes kept bodies as rows of a table `bodies`, and this step
+/// moves them to the slab. It runs once, at the first start. After a kill, the next start goes on with the bodies that
+/// are left.
 enum MovedBodies {
-    /// How many are moved in one transaction.
+    /// The most bodies that a transaction moves.
     private static let stepLimit = 64
 
-    /// Moves all that are there. Runs before the writer's thread does.
+    /// Moves all bodies of the table. Runs before the writer's thread starts.
     static func run(_ parts: CacheParts, _ loop: WriterLoop) throws(DiskCacheError) {
         let count = "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = 'bodies'"
         guard try parts.index.list({ try Int.fetchOne($0, sql: count) }) != 0 else { return }
@@ -30,7 +31,7 @@ enum MovedBodies {
         }
     }
 
-    /// Moves some; how many rows that took. Removes the table when it is empty.
+    /// Moves some bodies, and returns how many rows that took. Drops the table when it is empty.
     private static func step(_ context: WriteContext) throws -> Int {
         let db = context.index.db
         let query = try db.cachedStatement(sql: "SELECT id, body FROM bodies ORDER BY id LIMIT ?")
@@ -42,14 +43,15 @@ enum MovedBodies {
             return 0
         }
         for (id, body) in found {
-            // What does not agree stays without a slot: nobody is given it, and the scrub removes its entry.
+            // A body that does not match its row gets no slot. So no reader gets it, and the scrubber removes its
+            // entry.
             guard let row = try context.index.row(forID: id), row.path == nil, row.slot == nil,
                 digest(of: body) == row.entry.digest
             else { continue }
             try context.index.setSlot(of: id, try context.keep(body, of: row.entry))
         }
         try db.execute(sql: "DELETE FROM bodies WHERE id <= ?", arguments: [last.id])
-        // So that all of it takes no more room on disk than a few bodies do.
+        // Gives free pages back at once, so that the move needs no more extra disk space than a few bodies.
         try IndexShrinking.step(db)
         return found.count
     }

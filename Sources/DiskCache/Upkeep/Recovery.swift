@@ -1,11 +1,11 @@
 import Foundation
 import Primitives
 
-/// What is done at each start about a process that was killed: see the table in `Writer/WriteContext+Bodies.swift`.
+/// Repairs at each start the state that a killed process left; see the table in `Writer/WriteContext+Bodies.swift`.
 ///
-/// Everything it does may be done again, should it be killed itself.
+/// Recovery itself may be killed, because each of its steps may be repeated.
 enum Recovery {
-    /// Brings files and index together. Runs before the writer's thread does.
+    /// Makes the files agree with the index. Runs before the writer's thread starts.
     static func run(_ parts: CacheParts, _ loop: WriterLoop) throws(DiskCacheError) {
         let names = try FileSystem.names(in: parts.bodies.incoming)
         var olds: [Old] = []
@@ -32,7 +32,7 @@ enum Recovery {
                 ["directory": .text(bodies.directory), "bodies": .number(olds.count), "paths": .number(intents.count)]))
     }
 
-    /// `incoming/<id>-<n>.old`.
+    /// The name `incoming/<id>-<n>.old`.
     private struct Old {
         var name: String
         var id: Int64
@@ -44,7 +44,8 @@ enum Recovery {
         }
     }
 
-    /// Removes a body that was placed, or was to be placed, and never committed; and the directories made for it.
+    /// Removes a body that was placed, or was to be placed, but never committed. Also removes the directories made for
+    /// it.
     private static func removeUnlessKnown(_ path: String, _ context: WriteContext) throws {
         guard isInside(path), try context.index.row(forPath: path) == nil else { return }
         let place = context.parts.bodies.absolute(path)
@@ -52,14 +53,14 @@ enum Recovery {
         context.parts.bodies.removeEmptyDirectories(above: path)
     }
 
-    /// Puts a body back that was taken away from an entry which, as the index says, still has it.
+    /// Puts back a body that was taken away from an entry, if the entry still has that body according to the index.
     private static func putBackIfMissed(_ old: Old, _ context: WriteContext) throws {
         let bodies = context.parts.bodies
         let oldPath = bodies.incoming + "/" + old.name
         guard let row = try context.index.row(forID: old.id), let path = row.path, let key = CacheKey(row.entry.key),
             let oldStatus = FileSystem.status(of: oldPath), oldStatus.isRegular
         else {
-            // Nobody misses it; or it is a directory, which somebody had put where the body was.
+            // No entry needs the file. Or it is a directory, because a directory stood at the path of the body.
             FileSystem.remove(oldPath)
             return
         }
@@ -77,7 +78,8 @@ enum Recovery {
             try setFile(of: row, path, context)
             return
         }
-        // Its place has become a directory that is in use. By a second name, for the row is not committed yet.
+        // The path has become a directory that is in use. The body gets a second name, because the row is not committed
+        // yet.
         for candidate in PathCandidates(besides: path, key: key) where try context.index.row(forPath: candidate) == nil
         {
             let target = bodies.absolute(candidate)
@@ -104,9 +106,9 @@ enum Recovery {
         return try BodyFile(file, length: row.entry.contentLength, path: path).digest() == row.entry.digest
     }
 
-    /// Whether a noted path is one that this program can have written: nothing else is removed on its word.
+    /// Whether Larder can have written a noted path. Recovery removes no other path.
     private static func isInside(_ path: String) -> Bool {
-        // By bytes: a slash with an accent behind it is another `Character`.
+        // Splits by bytes, because a slash with a combining accent is a different `Character`.
         let components = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
             .map { String(Substring($0)) }
         return !components.contains { ["", ".", ".."].contains($0) } && BodyTree.isRoot(components[0])

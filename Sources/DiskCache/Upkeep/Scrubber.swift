@@ -2,32 +2,33 @@ import Dispatch
 import GRDB
 import Primitives
 
-/// Looks for silent rot and for bodies without rows, a little at a time, round after round.
+/// Looks for silent damage and for bodies without rows. It checks a small part at a time, round after round.
 final class Scrubber: Sendable {
     private struct Progress: Sendable {
-        /// The last row of this round that was looked at.
+        /// The id of the last row that this round has checked.
         var lastID: Int64 = 0
-        /// What is left of the tree in this round; `nil`: it was not begun.
+        /// The rest of the tree in this round. `nil`: the round has not begun.
         var tree: BodyTree?
     }
 
-    /// How much one step looks at, at most.
+    /// The most work of a step.
     struct Pace: Equatable {
-        /// How many rows, and how many directories.
+        /// The number of rows, and the number of directories.
         var rows: Int
-        /// How many bytes of bodies, but for the last body.
+        /// The number of body bytes. The last body may exceed it.
         var bytes: Int64
 
-        /// So much that a pass over all entries ends within a day, when there is a step a minute: half a day's steps
-        /// for the rows, half for the bytes. What is small is looked at more often; and no step takes more than 10,000
-        /// rows or 256 MiB (about 4 MiB/s), so that a pass over more than 7 million entries or 180 GiB takes longer.
+        /// Sets the pace so that a pass over all entries ends within a day when a step runs every minute: half a day of
+        /// steps for the rows, half a day for the bytes. A small cache is checked more often. No step takes more than
+        /// 10,000 rows or 256 MiB (about 4 MiB/s), so a pass over more than 7 million entries or 180 GiB takes longer
+        /// than a day.
         init(for totals: CacheTotals) {
             rows = Int(min(max(totals.entries / 720 + 1, 200), 10_000))
             bytes = min(max(totals.bodyBytes / 720 + 1, 16 << 20), 256 << 20)
         }
     }
 
-    /// How many rows are in memory at a time.
+    /// The most rows in memory at a time.
     private static let rowsAtOnce = 200
 
     private let parts: CacheParts
@@ -42,10 +43,10 @@ final class Scrubber: Sendable {
         self.verifier = verifier
     }
 
-    /// Looks at the next few bodies and directories, in the background.
+    /// Checks the next few bodies and directories, in the background.
     ///
-    /// - Parameter wholeTree: whether every directory is looked at, because the index is new and knows nothing of
-    ///   what is there.
+    /// - Parameter wholeTree: whether to look at every directory, because the index is new and does not know the files
+    ///   that are there.
     func step(wholeTree: Bool, completion: @escaping @Sendable (Result<Void, DiskCacheError>) -> Void) {
         queue.async { [self] in
             do throws(DiskCacheError) {
@@ -70,7 +71,7 @@ final class Scrubber: Sendable {
             for row in found where bytes < pace.bytes {
                 rows += 1
                 bytes += row.entry.contentLength
-                // Before the check: one body that cannot be checked must not keep the others from it.
+                // Set before the check, because a body that cannot be checked must not block the rest.
                 progress.withLock { $0.lastID = row.id }
                 _ = try verifier.check(row.entry.key, evenIfUntouched: true)
             }
@@ -104,8 +105,8 @@ final class Scrubber: Sendable {
         progress.withLock { $0.tree = rest }
     }
 
-    /// Removes those of the files that are nobody's body. What was published since the tree was read is somebody's by
-    /// the time the writer looks. Returns how many were removed.
+    /// Removes the files that are no body of an entry, and returns their number. A file published since the tree was
+    /// read has its row by the time the writer looks.
     private func removeOrphans(_ paths: [String]) throws(DiskCacheError) -> Int {
         let known = try parts.reader.knownPaths(paths)
         let strangers = paths.filter { !known.contains(ExactText($0)) }

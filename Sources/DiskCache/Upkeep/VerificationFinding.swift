@@ -1,25 +1,26 @@
-/// Something that ``DiskCache/verifyAll(_:)`` found wrong.
+/// A fault that ``DiskCache/verifyAll(_:)`` found.
 public enum VerificationFinding: Hashable, Sendable {
-    /// An entry's body is not there.
+    /// The body of an entry is missing.
     case missing(key: String, path: String?)
-    /// An entry's body is not the one that was stored.
+    /// The body of an entry is not the body that was stored.
     case corrupt(key: String, path: String?)
-    /// A file where bodies are that is no entry's.
+    /// A file in a directory of bodies belongs to no entry.
     case orphan(path: String)
-    /// Tags in the index that are no entry's.
+    /// Tags in the index belong to no entry.
     case orphanInIndex(count: Int)
-    /// Slots of the slab that are used, but no entry's.
+    /// Slots of the slab are marked as used, but belong to no entry.
     case orphanSlots(count: Int)
-    /// Something unfinished in `incoming/`.
+    /// An unfinished file is left in `incoming/`.
     case leftover(path: String)
     /// A total is not the sum of the entries.
     case wrongTotal(name: String, stated: Int64, counted: Int64)
-    /// SQLite finds its own file inconsistent.
+    /// The index is inconsistent: the check of SQLite fails, two entries name the same slot, or the slot of an entry is
+    /// not marked as used.
     case damagedIndex(reason: String)
 }
 
 extension VerificationFinding: CustomStringConvertible {
-    /// One line for an operator.
+    /// A line for an operator.
     public var description: String {
         switch self {
         case .missing(let key, let path): "missing body of \(key) (\(path ?? "in the slab"))"

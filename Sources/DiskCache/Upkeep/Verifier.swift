@@ -2,17 +2,17 @@ import Dispatch
 import Foundation
 import Primitives
 
-/// Finds out whether bodies are what they should be, by reading them; one at a time, on a queue of its own.
+/// Verifies bodies by reading them, a single body at a time, on its own queue.
 ///
-/// What it finds wrong it removes, but only on the writer's thread and after another look: what it read may have been
-/// replaced meanwhile, and a reader that saw a row and a file of two different moments has noticed nothing but that.
+/// The verifier removes damaged entries, but only on the writer's thread and after a second look. The first look may
+/// have seen the row and the file of two different moments, because the body was replaced in between.
 final class Verifier: Sendable {
     typealias Completion = @Sendable (Result<StoredEntry?, DiskCacheError>) -> Void
 
     private let parts: CacheParts
     private let writer: Writer
     private let queue = DispatchQueue(label: "larder.diskcache.verify", qos: .utility)
-    /// Who waits for which key: one verification answers all who came while it ran.
+    /// The waiting completions by key. A verification answers all callers that came while it ran.
     private let waiting = Locked<[ExactText: [Completion]]>([:])
 
     init(_ parts: CacheParts, writer: Writer) {
@@ -20,7 +20,7 @@ final class Verifier: Sendable {
         self.writer = writer
     }
 
-    /// Verifies the entry of that key; `completion` gets it, or `nil` when there is none (any more).
+    /// Verifies the entry of a key. `completion` gets the entry, or `nil` when there is none (any more).
     func verify(_ key: String, completion: @escaping Completion) {
         let isFirst = waiting.withLock { waiting in
             waiting[ExactText(key), default: []].append(completion)
@@ -41,10 +41,10 @@ final class Verifier: Sendable {
 
     /// Verifies an entry on the calling thread, which waits.
     ///
-    /// - Parameter evenIfUntouched: whether a file is read although it looks as it did when it was published.
+    /// - Parameter evenIfUntouched: whether to read the file even though it looks as it did when it was published.
     func check(_ key: String, evenIfUntouched: Bool) throws(DiskCacheError) -> StoredEntry? {
         var suspect: Suspect?
-        // Each round that does not end here saw the entry being replaced.
+        // Each round that does not return has seen the entry being replaced.
         for _ in 0..<16 {
             let judged = suspect
             let finding = try writer.perform { [parts] context in
@@ -69,7 +69,7 @@ final class Verifier: Sendable {
                 do throws(DiskCacheError) {
                     found.isGood = isWhole ? try found.file.digest() == found.row.entry.digest : false
                 } catch  where error.isMissingFile {
-                    // The disk cannot read it: it is as good as gone.
+                    // The disk cannot read the file, so the body is lost.
                     found.isGood = false
                 }
                 suspect = found
@@ -81,7 +81,7 @@ final class Verifier: Sendable {
 
     // MARK: - On the writer's thread
 
-    /// A file that has to be read, and what was found.
+    /// A file that must be read, with the result of reading it.
     private struct Suspect: Sendable {
         var row: EntryRow
         var path: String
@@ -93,10 +93,10 @@ final class Verifier: Sendable {
     private enum Finding: Sendable {
         case absent
         case intact(Entry, StoredBody)
-        /// It was removed.
+        /// The entry was removed.
         case damaged(Entry)
         case suspect(Suspect)
-        /// Another body has taken the place of the one that was read.
+        /// The body that was read has been replaced.
         case changed
     }
 
@@ -137,12 +137,12 @@ final class Verifier: Sendable {
         return .intact(current(row, parts), .file(file))
     }
 
-    /// The entry with what is not written down yet. No flush can come between: it would run on this thread.
+    /// The entry with its pending hits and slides. A flush cannot interfere, because it would run on this thread.
     private static func current(_ row: EntryRow, _ parts: CacheParts) -> Entry {
         row.entry.applying(parts.access.pending(row.entry.key))
     }
 
-    /// Opens a body; `nil` when it has gone.
+    /// Opens the file of a body. `nil` when the file is gone.
     private static func open(
         _ row: EntryRow, _ path: String, _ parts: CacheParts
     ) throws(DiskCacheError) -> (BodyFile, FileStatus)? {
