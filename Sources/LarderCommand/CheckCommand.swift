@@ -2,7 +2,7 @@ import ArgumentParser
 import Larder
 import LarderClient
 
-/// `larder check`: whether the server that is configured here is ready, for the health checks of containers.
+/// `larder check`: asks the server of this configuration whether it is ready, for the health checks of containers.
 struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check", abstract: "Ask the server on this machine whether it is ready.",
@@ -12,7 +12,7 @@ struct CheckCommand: AsyncParsableCommand {
             Exit status: 0 ready, 1 not.
             """)
 
-    /// Less than what health checks wait for: they say "killed", and not why.
+    /// Less than the timeout of health checks, which would only report "killed" and no reason.
     private static let patience: Duration = .seconds(4)
 
     @Option(.host) var host: String?
@@ -33,9 +33,9 @@ struct CheckCommand: AsyncParsableCommand {
 }
 
 extension ReadinessProbe {
-    /// The probe of the server that such a configuration makes, as it is asked from the machine that it runs on.
+    /// The probe of a configuration's server, for use on the same machine.
     ///
-    /// - Throws: `ValidationError` when the configuration does not say where that is, or it speaks TLS there.
+    /// - Throws: `ValidationError` when the configuration does not state the port, or the server speaks TLS on it.
     fileprivate init(of configuration: Configuration, patience: Duration) throws {
         guard configuration.adminPort != nil || configuration.tlsCertificate == nil else {
             throw ValidationError("the server speaks TLS: give it an --admin-port, which is plain HTTP, and ask there")
@@ -44,7 +44,7 @@ extension ReadinessProbe {
         guard port != 0 else {
             throw ValidationError("port 0 is any that was free: say which it was, with --port or --admin-port")
         }
-        // What listens on all addresses listens on loopback.
+        // A server that listens on all addresses also listens on loopback.
         var configuration = configuration
         switch configuration.host {
         case "0.0.0.0": configuration.host = "127.0.0.1"

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Larder
 
-/// The executable: the server and what an operator does beside it, and the commands that speak to a server.
+/// The executable: the server, the commands for its operator, and the commands that call a server.
 @main
 struct LarderCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -3,13 +3,13 @@ import Larder
 import Logging
 import Primitives
 
-/// Log lines on standard error: for people on a terminal, else one JSON object a line.
+/// Writes log lines to standard error: text on a terminal, else a JSON object per line.
 struct LogOutput: LogHandler {
     var logLevel: Logger.Level
     var metadata: Logger.Metadata = [:]
     private let format: Configuration.LogFormat
 
-    /// Makes every logger of the process write like this, and returns the server's own.
+    /// Makes all loggers of the process write through this handler, and returns the server's logger.
     static func start(_ configuration: Configuration) -> Logger {
         let format = configuration.logFormat ?? (isatty(STDERR_FILENO) == 1 ? .text : .json)
         let level = configuration.logLevel
@@ -58,7 +58,7 @@ struct LogOutput: LogHandler {
 }
 
 extension JSON {
-    /// A value of a line: numbers and truth values as such when they are given as these, anything else as text.
+    /// A metadata value as JSON: numbers and truth values keep their type, all other values become text.
     fileprivate init(_ value: Logger.MetadataValue) {
         switch value {
         case .string(let text): self = .string(text)

@@ -1,18 +1,18 @@
 import Primitives
 
-/// Texts in a log line, and on a terminal, for people. What comes from elsewhere can neither forge a line nor another
-/// value, nor tell a terminal what to do.
+/// Escapes text for a log line or a terminal. Text from outside can neither forge a line or a value, nor control a
+/// terminal.
 enum LogText {
-    /// Words as they are, but for what does not show: that is written as in a Swift string, and so is a backslash.
+    /// Escapes invisible characters and backslashes as in a Swift string.
     static func words(_ text: String) -> String { escaped(text, and: []) }
 
-    /// A value: in quotes when it could be taken for more than one.
+    /// Escapes a value, and quotes the value if a reader could take it for several values.
     static func value(_ text: String) -> String {
         let isPlain = !text.isEmpty && !text.unicodeScalars.contains { $0 == "\"" || $0 == "=" || isSpace($0) }
         return isPlain ? escaped(text, and: []) : "\"" + escaped(text, and: ["\""]) + "\""
     }
 
-    /// JSON in one line: what does not show is escaped, which is only in strings, and so it stays the same JSON.
+    /// Escapes invisible characters in JSON. Such characters occur only in strings, so the JSON keeps its meaning.
     static func json(_ json: JSON) -> String {
         var result = String.UnicodeScalarView()
         for scalar in json.text.unicodeScalars {
@@ -28,7 +28,7 @@ enum LogText {
         return String(result)
     }
 
-    /// By scalars: a carriage return and the line feed after it are one character.
+    /// The loop runs over scalars, because a carriage return and a line feed form a single `Character`.
     private static func escaped(_ text: String, and others: Set<Unicode.Scalar>) -> String {
         var result = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
@@ -45,7 +45,7 @@ enum LogText {
         return String(result)
     }
 
-    /// Control characters, and those that end a line or change the direction of what follows.
+    /// Whether a scalar is a control character, ends a line, or changes the direction of the text behind it.
     private static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator: true

@@ -1,13 +1,14 @@
 import LarderClient
 import Primitives
 
-/// Asks `/readyz` of a server, once and without a token.
+/// Requests `/readyz` from a server, once and without a token.
 struct ReadinessProbe: Sendable {
     let server: ServerAddress
-    /// How long it waits for the whole of the answer.
+    /// The longest wait for the whole response.
     let patience: Duration
 
-    /// Returns why the server is not ready, in a few words that are the server's own in part; `nil` when it is.
+    /// Returns the reason why the server is not ready, partly in the server's own words; `nil` when the server is
+    /// ready.
     func run() async -> String? {
         await withTaskGroup(of: String?.self) { group in
             group.addTask { await ask() }

@@ -29,10 +29,10 @@ struct ServeCommand: AsyncParsableCommand {
             throw ExitCode.validationFailure
         }
         try ProcessLimits.prepare()
-        // It would end the process, in the middle of its answers.
+        // By default, SIGHUP ends the process in the middle of its answers.
         signal(SIGHUP, SIG_IGN)
         let logger = LogOutput.start(configuration)
-        // The value may be a secret of other software.
+        // The value is not logged, because it may be a secret of other software.
         for name in Configuration.unknownVariables(in: ProcessInfo.processInfo.environment) {
             logger.warning(
                 "a variable of the environment is no option and is ignored; \"larder serve --help\" lists them all",
@@ -52,13 +52,16 @@ struct ServeCommand: AsyncParsableCommand {
     }
 }
 
-/// What a server wants of its process.
+/// Prepares the process for a server.
 private enum ProcessLimits {
-    /// Ignores SIGPIPE (a reader of the log that went away is no reason to end), SIGXFSZ (nor is a file that may not
-    /// grow: writing to it fails, and that is an answer), SIGUSR1 (which would end it before somebody listens to it)
-    /// and SIGUSR2 (which other servers know: it would end this one in the middle of its answers). And raises the soft
-    /// limit of open files to the hard one: each download takes a socket and a file, each client a socket. What bursts
-    /// leave of free memory goes back without being asked for. Throws ``FileLimitError`` where that limit is too low.
+    /// Ignores four signals, which by default end the process, and raises the soft limit of open files to the hard
+    /// limit, because each download takes a socket and a file, and each client a socket. Also lets the allocator return
+    /// the free memory that bursts leave. Throws ``FileLimitError`` when the limit of open files is too low.
+    ///
+    /// - SIGPIPE: the server goes on when the reader of the log goes away.
+    /// - SIGXFSZ: a write beyond the file size limit fails, and the failure becomes an error answer.
+    /// - SIGUSR1: the signal may arrive before ``Server`` handles it.
+    /// - SIGUSR2: other servers use this signal, so an operator may send it here.
     static func prepare() throws {
         FreeMemory.giveBackSoon()
         signal(SIGPIPE, SIG_IGN)
@@ -74,11 +77,11 @@ private enum ProcessLimits {
     }
 }
 
-/// Why a server cannot start that may open only a few files: libraries that it is built on do not say that they lack
-/// one, but wait for ever.
+/// The process may open too few files for a server. The start must fail then, because some libraries report no error
+/// for a missing descriptor but wait for ever.
 struct FileLimitError: Error, CustomStringConvertible {
-    /// What is open before the first client comes, the index's files first of all, and what each thread has that
-    /// serves; with room for a few clients.
+    /// The number of files and sockets that are open before the first client connects, mainly the index's files and the
+    /// descriptors of each serving thread, with room for a few clients.
     static let least = 80 + 4 * Daemon.Configuration().threads
 
     let description =
@@ -86,7 +89,7 @@ struct FileLimitError: Error, CustomStringConvertible {
         + "limit (ulimit -n, LimitNOFILE=)"
 }
 
-/// Why the server did not start, in words that say what to do.
+/// The reason why the server did not start, and advice for the operator.
 struct StartError: Error, CustomStringConvertible {
     let description: String
 

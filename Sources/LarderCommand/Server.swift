@@ -6,7 +6,7 @@ import MicroHTTPD
 import Primitives
 import ServiceLifecycle
 
-/// The server: opened by `init`, served by ``run()``, drained when it is told to stop.
+/// The server: `init` opens the cache, ``run()`` serves, and drains after a signal to stop.
 final class Server: Service {
     private let service: LarderService
     private let tokens: TokenStore?
@@ -17,7 +17,8 @@ final class Server: Service {
     /// Opens the cache.
     init(configuration: Configuration, logger: Logger) throws {
         self.logger = logger
-        // Before anything that a mistake in it would leave behind.
+        // Tokens and certificates are read before the cache is opened, because an error in them must leave no open
+        // cache behind.
         tokens = try configuration.tokensFile.map { path in try TokenStore(file: path) }
         let files = TLSFiles(of: configuration)
         let credentials = try files.map { files in try files.read() }
@@ -28,7 +29,8 @@ final class Server: Service {
         if let credentials { checkDates(of: credentials) }
     }
 
-    /// Begins to listen, by when all signals are waited for: whoever reads that it listens may send one.
+    /// Handles signals first and then starts to listen, because a process that reads the log line "listening" may send
+    /// a signal at once.
     func run() async throws {
         let trims = DispatchSource.makeSignalSource(signal: SIGUSR1, queue: .global())
         trims.setEventHandler { [service, logger] in
@@ -56,7 +58,7 @@ final class Server: Service {
 
     private func listen() throws {
         let configuration = service.configuration
-        // First: callers are served by a server that is whole.
+        // The port for probes opens first. Callers are served only by a complete server.
         do {
             try api.startAdmin()
         } catch {
@@ -79,7 +81,7 @@ final class Server: Service {
         }
     }
 
-    /// What an operator changes while the server runs.
+    /// Reads the tokens and certificates anew, which an operator may change while the server runs.
     private func reload() {
         guard tokens != nil || tls != nil else {
             logger.notice(
@@ -100,7 +102,7 @@ final class Server: Service {
         }
     }
 
-    /// New connections get what the files hold now; those that are open go on with what they have.
+    /// Reads the TLS files anew. New connections get the new certificate; open connections keep the old one.
     private func reloadTLS() {
         guard let tls else { return }
         do {
@@ -113,8 +115,8 @@ final class Server: Service {
         }
     }
 
-    /// A certificate whose time has not come, or is over, is shown all the same: it is clients who refuse it, and some
-    /// do not look.
+    /// Warns about a certificate that is expired or not valid yet. The server uses it all the same, because clients
+    /// refuse such a certificate, and some clients do not check.
     private func checkDates(of credentials: TLSCredentials) {
         let now = SystemClock().now()
         if now > credentials.notAfter {
@@ -131,19 +133,19 @@ final class Server: Service {
         ]
     }
 
-    /// `/readyz` says 503 at once; new requests are served for the drain delay; those in flight may finish.
+    /// Makes `/readyz` answer 503 at once, serves new requests for the drain delay, and lets requests in flight finish.
     private func drain() async {
         let configuration = service.configuration
         api.beginDraining()
         logger.info("draining", metadata: ["delay": .seconds(configuration.drainDelay)])
-        // A new task, because this one counts as cancelled by now and would not wait.
+        // A new task, because the current task counts as cancelled and would not sleep.
         await Task { try? await Task.sleep(for: configuration.drainDelay) }.value
         await api.stop(deadline: configuration.drainTimeout)
         await blocking { [service] in service.close() }
         logger.info("stopped")
     }
 
-    /// Runs what blocks on a thread of its own.
+    /// Runs blocking work on its own thread.
     private func blocking(_ work: @escaping @Sendable () -> Void) async {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread {
@@ -154,7 +156,7 @@ final class Server: Service {
     }
 }
 
-/// Why the port for probes and metrics could not be listened on.
+/// The reason why the port for probes and metrics cannot be opened.
 struct AdminPortError: Error, CustomStringConvertible {
     let description: String
 

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Larder
 
-/// The flags of ``Setting/all``. The texts come from that table; this only gives each a place on the command line.
+/// The command-line flags of ``Setting/all``. That table has the texts; this type only declares the flags.
 struct SettingOptions: ParsableArguments {
     @Option(
         name: .customLong("config"), help: ArgumentHelp("A YAML file with any of these options.", valueName: "file"))
@@ -42,9 +42,9 @@ struct SettingOptions: ParsableArguments {
     @Option(.logLevel) var logLevel: String?
     @Option(.logFormat) var logFormat: String?
 
-    /// The configuration that these flags, the environment and the file make.
+    /// The configuration from these flags, the environment and the file.
     ///
-    /// - Throws: the status of a usage error, after saying on standard error what is wrong.
+    /// - Throws: the status of a usage error, after a message on standard error.
     func resolve() throws(ExitCode) -> Configuration {
         try Configuration.resolve(flags: flags, file: config)
     }
@@ -75,10 +75,11 @@ struct SettingOptions: ParsableArguments {
 }
 
 extension Configuration {
-    /// What flags, the environment and a file make; the file is that of `LARDER_CONFIG` when `file` is `nil`.
+    /// Resolves a configuration from flags, the environment and a file; when `file` is `nil`, from the file of
+    /// `LARDER_CONFIG`.
     ///
-    /// - Throws: the status of a usage error, after one line on standard error. (ArgumentParser's own error would add
-    ///   the usage, which says nothing about a value or a file.)
+    /// - Throws: the status of a usage error, after a single line on standard error. (ArgumentParser's own error would
+    ///   add the usage, which does not help with a wrong value or file.)
     static func resolve(flags: [String: [String]], file: String? = nil) throws(ExitCode) -> Configuration {
         let environment = ProcessInfo.processInfo.environment
         do {
@@ -91,7 +92,7 @@ extension Configuration {
 }
 
 extension Option {
-    /// A flag with one value.
+    /// Creates a flag with a single value.
     init(_ setting: Setting) where Value == String? {
         self.init(name: .customLong(setting.name), help: setting.argumentHelp)
     }

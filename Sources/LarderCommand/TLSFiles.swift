@@ -2,21 +2,21 @@ import Foundation
 import Larder
 import MicroHTTPD
 
-/// The files of TLS that the options name: read at the start, and anew on SIGHUP.
+/// The TLS files of the options, read at the start and again on SIGHUP.
 struct TLSFiles: Sendable {
     private let certificate: String
     private let key: String
     private let clientAuthority: String?
 
-    /// Why they cannot be used, in words that name the option and the file.
+    /// The reason why the files are unusable. The message names the option and the file.
     struct Invalid: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// More than any of them has.
+    /// More bytes than any valid file has.
     private static let sizeLimit = 1 << 20
 
-    /// Those of a configuration that was checked; `nil` when it is to be served without TLS.
+    /// The files of a configuration that ``Configuration/checkTLS()`` accepted; `nil` without TLS.
     init?(of configuration: Configuration) {
         guard let certificate = configuration.tlsCertificate, let key = configuration.tlsKey else { return nil }
         self.certificate = certificate
@@ -24,7 +24,7 @@ struct TLSFiles: Sendable {
         clientAuthority = configuration.tlsClientAuthority
     }
 
-    /// What they hold now. Throws ``Invalid``.
+    /// Reads the current contents of the files. Throws ``Invalid``.
     func read() throws(Invalid) -> TLSCredentials {
         let certificateBytes = try Self.bytes(of: certificate, Setting.tlsCertificate)
         let keyBytes = try Self.bytes(of: key, Setting.tlsKey)

@@ -3,13 +3,13 @@ import DiskCache
 import Foundation
 import Larder
 
-/// `larder token`: makes, lists and removes tokens.
+/// `larder token`: creates, lists and removes tokens.
 struct TokenCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "token", abstract: "Make, list and remove the tokens that a server asks for.",
         subcommands: [Create.self, List.self, Remove.self])
 
-    /// Where the tokens are.
+    /// The file of the tokens.
     struct File: ParsableArguments {
         @Option(
             name: .customLong(Setting.tokensFile.name),

@@ -3,7 +3,7 @@ import DiskCache
 import Foundation
 import Larder
 
-/// `larder verify`: every body against the index, while no server runs.
+/// `larder verify`: checks every body against the index, while no server runs.
 struct VerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify", abstract: "Check every body against the index.",
@@ -48,7 +48,7 @@ struct VerifyCommand: ParsableCommand {
             var configuration = DiskCache.Configuration()
             configuration.namespace = namespace
             configuration.generation = place.generation
-            // Nothing may be evicted or set aside by somebody who only looks.
+            // A check must not evict entries or set the index aside.
             configuration.diskLimit = 1 << 60
             configuration.diskReserve = .bytes(0)
             configuration.setsAsideUnreadableIndex = false
@@ -56,7 +56,7 @@ struct VerifyCommand: ParsableCommand {
             do {
                 cache = try DiskCache(in: directory, configuration: configuration)
             } catch {
-                // What may not be read is no finding: nothing is known of it.
+                // A file without read access is no finding, because its content is unknown.
                 if error.isAccess { throw error }
                 findings += 1
                 print("\(namespace): \(error)")
@@ -74,7 +74,7 @@ struct VerifyCommand: ParsableCommand {
 }
 
 extension DiskCacheError {
-    /// Whether the file system refused access, and not what is in a file.
+    /// Whether the file system refused access. Other errors concern the content of a file.
     fileprivate var isAccess: Bool {
         switch self {
         case .fileSystem: true

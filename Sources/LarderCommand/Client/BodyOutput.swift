@@ -1,20 +1,21 @@
 import Foundation
 import LarderClient
 
-/// Where a body goes: standard output, or a file that is there whole or not at all.
+/// The destination of a body: standard output or a file. A file appears only when it is complete.
 ///
-/// A file is written under another name beside it, which is given to it at the end. What is there and is no file, as a
-/// pipe, is written to as it is. A terminal is shown text only, unless standard output was asked for by its name.
+/// The body is written to a temporary file in the same directory, which is renamed at the end. An existing path that is
+/// no regular file, such as a pipe, is written directly. A terminal receives only text, unless the user named standard
+/// output with `-`.
 final class BodyOutput {
     private let path: String?
     private let descriptor: Int32
-    /// The name that it is written under; `nil` when it is written to directly.
+    /// The path of the temporary file; `nil` when the body is written directly.
     private var temporary: String?
-    /// What looks through all that is written; `nil` when it goes out as it is.
+    /// Checks all bytes for a terminal; `nil` when the bytes are written as they are.
     private var text: TerminalText?
 
-    /// - Parameter path: the file; `-` for standard output; `nil` for that, too, but when it is a terminal it is
-    ///   shown text only. Throws ``CommandFailure``.
+    /// - Parameter path: the file; `-`: standard output; `nil`: standard output, but only text if it is a terminal.
+    ///   Throws ``CommandFailure``.
     init(_ path: String?) throws(CommandFailure) {
         if path == nil, Console.output.isTerminal { text = TerminalText() }
         guard let path, path != "-" else {
@@ -29,11 +30,12 @@ final class BodyOutput {
         if isThere, status.st_mode & S_IFMT != S_IFREG {
             descriptor = open(target, O_WRONLY | O_CLOEXEC)
         } else {
-            // In a container every process has the number that one which was killed had.
+            // A random name, because processes in different containers have the same number, also a process that was
+            // killed before.
             let name = "\(target).larder-\(String(UInt64.random(in: .min ... .max), radix: 36))"
             temporary = name
-            // What takes the place of a file may be read by those who may read that, and at no time by others. Who runs
-            // it does not get its owner's rights, whatever was so of the file.
+            // The new file has the permissions of the file that it replaces, and never wider ones. Set-user-ID and
+            // set-group-ID bits are not copied, so that no user runs the new content with the owner's rights.
             descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, isThere ? 0o600 : 0o666)
             if isThere, descriptor >= 0 { fchmod(descriptor, status.st_mode & 0o777) }
         }
@@ -43,7 +45,7 @@ final class BodyOutput {
         }
     }
 
-    /// Without ``finish()`` there is no file.
+    /// Removes the temporary file if ``finish()`` was not called.
     deinit {
         if let temporary { unlink(temporary) }
         if descriptor > STDERR_FILENO { close(descriptor) }
@@ -55,7 +57,7 @@ final class BodyOutput {
         try Console.write(shown ?? bytes, to: descriptor, name: path ?? Console.output.name)
     }
 
-    /// All of it is there. Throws ``CommandFailure``.
+    /// Publishes the complete file. Throws ``CommandFailure``.
     func finish() throws(CommandFailure) {
         try text?.finish()
         guard let temporary, let path else { return }
@@ -67,14 +69,14 @@ final class BodyOutput {
 }
 
 extension APIClient {
-    /// Writes the body of an entry to where it goes. Throws ``ClientError`` and ``CommandFailure``.
+    /// Writes the body of an entry to a file or standard output. Throws ``ClientError`` and ``CommandFailure``.
     ///
     /// - Parameters:
-    ///   - allowsStale: whether an expired one is good enough.
-    ///   - path: as ``BodyOutput/init(_:)`` takes it.
+    ///   - allowsStale: whether an expired entry is accepted.
+    ///   - path: the destination, as for ``BodyOutput/init(_:)``.
     func save(_ key: String, allowsStale: Bool = false, to path: String?) async throws {
         let call = APICall(["entries", key, "content"], query: [("stale", allowsStale ? "true" : nil)])
-        // Who interrupts it does not find half a file.
+        // An interrupt must not leave half a file.
         try await Interrupt.cancels { [self] in
             try await withResponse(to: call) { response in
                 try await response.checkStatus()

@@ -5,14 +5,14 @@ import Larder
 import LarderClient
 import Primitives
 
-/// What every command that speaks to a server understands.
+/// The options of all commands that call a server.
 struct ClientOptions: ParsableArguments {
-    /// The variable that says where the server is.
+    /// The environment variable with the server's address.
     static let serverVariable = "LARDER_SERVER"
-    /// The variable that has the token: on a command line it could be seen by everybody on the machine.
+    /// The environment variable with the token. A token on a command line would be visible to all users of the machine.
     static let tokenVariable = "LARDER_TOKEN"
     static let authorityVariable = "LARDER_CA_FILE"
-    /// Where `larder serve` listens by itself.
+    /// The default address of `larder serve`.
     static let defaultServer = "http://\(Setting.host.defaultText):\(Setting.port.defaultText)"
 
     @Option(
@@ -36,11 +36,12 @@ struct ClientOptions: ParsableArguments {
     @Flag(name: .long, help: "Print JSON, a line for each thing.")
     var json = false
 
-    /// Runs `work` with a client of the server; what that throws becomes a word on standard error and an exit status.
+    /// Runs `work` with a client for the server. Reports an error of `work` on standard error, and throws its exit
+    /// status.
     ///
     /// - Parameters:
-    ///   - silenceLimit: how long the server may be silent; `nil` for the client's own limit.
-    ///   - anyNamespace: whether `*` is a namespace, which the command then understands itself.
+    ///   - silenceLimit: the longest silence of the server; `nil`: the client's default.
+    ///   - anyNamespace: whether the command accepts `*` as the namespace and handles it itself.
     func perform(
         silenceLimit: Duration? = nil, anyNamespace: Bool = false, _ work: (APIClient) async throws -> Void
     ) async throws {
@@ -78,7 +79,7 @@ struct ClientOptions: ParsableArguments {
         return APIClient(configuration)
     }
 
-    /// Says on standard error what went wrong, and returns what the command ends with.
+    /// Prints an error on standard error, and returns the exit status of the command.
     func report(_ error: any Error) -> ExitCode {
         if let code = error as? ExitCode { return code }
         let (status, words, problem): (ExitStatus, String, JSON?) =
@@ -88,7 +89,7 @@ struct ClientOptions: ParsableArguments {
             case let error as ClientError: (ExitStatus(error), error.description, error.problem?.json)
             default: (.failed, "\(error)", nil)
             }
-        // Where nobody listens there is nothing to be done about it.
+        // A failure to print the message is ignored, because there is no way to report it.
         if json {
             try? Console.error.print(json: problem ?? ["detail": .string(words)])
         } else {

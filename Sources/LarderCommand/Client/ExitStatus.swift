@@ -1,7 +1,7 @@
 import ArgumentParser
 import LarderClient
 
-/// What the commands that speak to a server end with; 0 is a good end. Where `sysexits.h` has a number, it is that.
+/// The exit statuses of the commands that call a server; 0 is success. Numbers of `sysexits.h` are used where they fit.
 enum ExitStatus: Int32, CaseIterable {
     case failed = 1
     case notHeld = 4
@@ -13,7 +13,7 @@ enum ExitStatus: Int32, CaseIterable {
     case notAllowed = 77
     case interrupted = 130
 
-    /// For the help.
+    /// The meaning, for the help.
     var meaning: String {
         switch self {
         case .failed: "it failed: the server or the origin says why; of several URLs one failed"
@@ -28,15 +28,15 @@ enum ExitStatus: Int32, CaseIterable {
         }
     }
 
-    /// The whole table, a line each.
+    /// The table of all statuses, a line for each.
     static var help: String {
         (["0 done"] + allCases.map { "\($0.rawValue) \($0.meaning)" }).joined(separator: "\n")
     }
 
-    /// To be thrown: ends the command without another word.
+    /// An error that ends the command with this status, without a further message.
     var code: ExitCode { ExitCode(rawValue) }
 
-    /// What a call came to that has no good end.
+    /// The status for a failed call.
     init(_ error: ClientError) {
         switch error {
         case .unreachable, .broken: self = .unavailable
@@ -47,7 +47,7 @@ enum ExitStatus: Int32, CaseIterable {
             switch problem.status {
             case 400, 415, 422: self = .usage
             case 401: self = .notAllowed
-            // What points at the URL is about the origin.
+            // A 403 with a pointer is about the URL: the origin may not be contacted.
             case 403 where problem.pointer == nil: self = .notAllowed
             case 404: self = .notHeld
             case 429, 503: self = .tryLater
@@ -57,7 +57,7 @@ enum ExitStatus: Int32, CaseIterable {
     }
 }
 
-/// Why a command has no good end, when no server is to blame.
+/// The reason why a command failed on the client's side.
 struct CommandFailure: Error, CustomStringConvertible {
     let status: ExitStatus
     let description: String

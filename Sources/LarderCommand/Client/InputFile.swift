@@ -1,13 +1,13 @@
 import Foundation
 
-/// What a command reads: a file, or standard input under the name `-`.
+/// The input of a command: a file, or standard input for the name `-`.
 final class InputFile {
     let descriptor: Int32
-    /// How many bytes there are from here on; `nil` when that is not known, as of a pipe.
+    /// The number of bytes from the current position to the end; `nil` when unknown, as for a pipe.
     let length: Int64?
     private let name: String
 
-    /// Opens it. Throws ``CommandFailure``.
+    /// Opens the file. Throws ``CommandFailure``.
     init(_ path: String) throws(CommandFailure) {
         name = path == "-" ? "standard input" : path
         descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
@@ -24,7 +24,7 @@ final class InputFile {
         if descriptor > STDERR_FILENO { close(descriptor) }
     }
 
-    /// Reads all of it. Throws ``CommandFailure``.
+    /// Reads the whole input. Throws ``CommandFailure``.
     func read() throws(CommandFailure) -> [UInt8] {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 64 << 10)

@@ -1,13 +1,13 @@
 import Foundation
 
-/// SIGINT, as a terminal sends it for Ctrl-C.
+/// Handles SIGINT, which a terminal sends for Ctrl-C.
 enum Interrupt {
-    /// Runs `work` and returns what it does. The first SIGINT cancels it, and it may end in order; the second
-    /// ends the process. Throws what `work` throws.
+    /// Runs `work` and returns its result. The first SIGINT cancels `work`, which may then end in order. The second
+    /// SIGINT ends the process. Throws the errors of `work`.
     static func cancels<Value: Sendable>(
         _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
-        // It would end the process before somebody listens to it.
+        // The default action would end the process before the source below handles the signal.
         signal(SIGINT, SIG_IGN)
         let task = Task { try await work() }
         let source = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())

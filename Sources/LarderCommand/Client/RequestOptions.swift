@@ -1,7 +1,7 @@
 import ArgumentParser
 import LarderClient
 
-/// How what is downloaded is to be kept: what `larder download` and `larder warm` both understand.
+/// The options of `larder download` and `larder warm` for the entries that they download.
 struct RequestOptions: ParsableArguments {
     @Option(
         name: .long,
@@ -29,7 +29,7 @@ struct RequestOptions: ParsableArguments {
     @Flag(name: .long, help: "Keep it when room is needed.")
     var pinned = false
 
-    /// The same for the client.
+    /// The options in the form of the client library.
     var options: DownloadOptions {
         var options = DownloadOptions()
         options.ttl = ttl
@@ -45,11 +45,11 @@ struct RequestOptions: ParsableArguments {
 }
 
 extension Seconds: ExpressibleByArgument {
-    /// `nil` for what is no duration.
+    /// `nil` when the text is no duration.
     public init?(argument: String) { self.init(argument) }
 }
 
-/// `Name: value`.
+/// A header field: `Name: value`.
 struct HeaderArgument: ExpressibleByArgument {
     let name: String
     let value: String
@@ -62,7 +62,7 @@ struct HeaderArgument: ExpressibleByArgument {
     }
 }
 
-/// `name=value`.
+/// A parameter: `name=value`.
 struct ParameterArgument: ExpressibleByArgument {
     let name: String
     let value: String

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Larder
 
-/// `larder manual`: prints the manual page, for whoever installs it.
+/// `larder manual`: prints the manual page, for the package that installs it.
 struct ManualCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "manual", abstract: "Print the manual page: larder manual | man -l -", shouldDisplay: false)

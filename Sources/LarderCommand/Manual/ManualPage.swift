@@ -1,14 +1,14 @@
 import Primitives
 
-/// The manual page of a command and its subcommands, in the language of man(7), made of the same words as their help:
-/// of what `--experimental-dump-help` prints.
+/// The manual page of a command and its subcommands, in the language of man(7). The page uses the texts of the help,
+/// from the JSON of `--experimental-dump-help`.
 struct ManualPage {
     private let root: JSON
     private let version: String
 
     /// - Parameters:
-    ///   - dump: the JSON that ArgumentParser makes of a command.
-    ///   - version: for the foot of the page.
+    ///   - dump: ArgumentParser's JSON for the command.
+    ///   - version: the version in the foot of the page.
     ///
     /// Throws ``Primitives/JSON/SyntaxError``.
     init(dump: String, version: String) throws(JSON.SyntaxError) {
@@ -16,7 +16,7 @@ struct ManualPage {
         self.version = version
     }
 
-    /// The page.
+    /// The text of the page.
     var text: String {
         let name = root["commandName"]?.stringValue ?? ""
         var lines = [
@@ -38,7 +38,7 @@ struct ManualPage {
     private func section(_ command: JSON, path: String) -> [String] {
         let name = "\(path) \(command["commandName"]?.stringValue ?? "")"
         let subcommands = Self.subcommands(of: command)
-        // What only has subcommands does nothing by itself.
+        // A command with subcommands has no action of its own, so only its subcommands get sections.
         guard subcommands.isEmpty else { return subcommands.flatMap { section($0, path: name) } }
         let positionals = Self.shown(of: command).filter { $0["kind"] == "positional" }.map { argument -> String in
             let value = "\\fI\(Self.escaped(argument["valueName"]?.stringValue ?? ""))\\fR"
@@ -54,7 +54,8 @@ struct ManualPage {
         return lines + arguments(of: command, isRoot: false)
     }
 
-    /// Each with its words below it. Every command has `--help`, and says its version: the root's are enough.
+    /// The options of a command, each with its help text. `--help` and `--version` appear only in the root, because
+    /// every command has them.
     private func arguments(of command: JSON, isRoot: Bool) -> [String] {
         Self.shown(of: command).flatMap { argument -> [String] in
             let value = "\\fI\(Self.escaped(argument["valueName"]?.stringValue ?? ""))\\fR"
@@ -76,14 +77,14 @@ struct ManualPage {
         (command["arguments"]?.arrayValue ?? []).filter { $0["shouldDisplay"] == true }
     }
 
-    /// Without the help that ArgumentParser adds to the root.
+    /// The subcommands, without the `help` command that ArgumentParser adds to the root.
     private static func subcommands(of command: JSON) -> [JSON] {
         (command["subcommands"]?.arrayValue ?? []).filter {
             $0["shouldDisplay"] == true && $0["commandName"] != "help"
         }
     }
 
-    /// A line that has others below it stays a line of its own.
+    /// Splits a text into paragraphs. A single line break within a paragraph is kept.
     private static func paragraphs(_ text: String) -> [String] {
         text.split(separator: "\n\n").enumerated().flatMap { (index, paragraph) -> [String] in
             let lines = paragraph.split(separator: "\n").map { escaped(String($0)) }
@@ -91,7 +92,7 @@ struct ManualPage {
         }
     }
 
-    /// Text as it is to be read: no control line, and hyphens that can be copied.
+    /// Escapes a text for man(7): a line does not become a request, and hyphens can be copied.
     private static func escaped(_ text: String) -> String {
         let plain = text.replacing("\\", with: "\\e").replacing("-", with: "\\-").replacing("\n", with: " ")
         return plain.hasPrefix(".") || plain.hasPrefix("'") ? "\\&" + plain : plain

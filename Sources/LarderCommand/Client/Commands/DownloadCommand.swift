@@ -60,7 +60,7 @@ struct DownloadCommand: AsyncParsableCommand {
         return report
     }
 
-    /// Asks for it, and draws how far it is for who looks on.
+    /// Downloads the URL, and shows the progress on a terminal.
     private func download(_ request: DownloadOptions, _ client: APIClient) async throws -> DownloadAnswer {
         let canonical = try? CanonicalURL(url).string
         let draws = Console.error.canRedraw && !options.json && !background && params.isEmpty

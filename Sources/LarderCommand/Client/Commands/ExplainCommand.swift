@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import LarderClient
 
-/// `larder explain`: what a URL is to the cache.
+/// `larder explain`: shows the cache's view of a URL.
 struct ExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain", abstract: "Say what a URL is to the cache, and whether it would be a hit.",
@@ -29,7 +29,7 @@ struct ExplainCommand: AsyncParsableCommand {
 }
 
 extension Explanation {
-    /// A line for each thing that there is to say.
+    /// The explanation, a line for each fact.
     func report(now: Date) -> Report {
         var report = Report()
         report.add("url", url)

@@ -1,7 +1,7 @@
 import ArgumentParser
 import LarderClient
 
-/// `larder get`: the body of what is held.
+/// `larder get`: prints the body of an entry.
 struct GetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "get", abstract: "Print the body of what is held.",

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import LarderClient
 
-/// `larder ls`: what is held.
+/// `larder ls`: lists entries.
 struct ListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ls", abstract: "List what is held.",
@@ -16,7 +16,7 @@ struct ListCommand: AsyncParsableCommand {
     @OptionGroup(title: "Which") var which: SelectionOptions
     @Option(name: .long, help: ArgumentHelp("Of this URL, in any spelling.", valueName: "url"))
     var url: String?
-    // The order may begin with a dash.
+    // The value may begin with a dash.
     @Option(
         name: .long, parsing: .unconditional,
         help: ArgumentHelp(

@@ -2,7 +2,7 @@ import ArgumentParser
 import LarderClient
 import Primitives
 
-/// `larder rm`: removes what is held.
+/// `larder rm`: removes entries.
 struct RemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rm", abstract: "Remove what is held.",
@@ -52,7 +52,7 @@ struct RemoveCommand: AsyncParsableCommand {
         }
     }
 
-    /// How many entries that were; none is no error here.
+    /// Removes the entries of a key or URL, and returns their number. A missing entry is no error here.
     private func remove(_ reference: EntryReference, _ client: APIClient) async throws -> Int64 {
         switch reference {
         case .url(let url):

@@ -1,7 +1,7 @@
 import ArgumentParser
 import LarderClient
 
-/// Which entries are meant: those that all of these hold for.
+/// The options that select entries: an entry must match all that are given.
 struct SelectionOptions: ParsableArguments {
     @Option(name: .long, help: ArgumentHelp("Whose URL, or own key, begins with this.", valueName: "text"))
     var prefix: String?
@@ -17,7 +17,7 @@ struct SelectionOptions: ParsableArguments {
         completion: .list(["download", "json", "data", "response"]))
     var kind: String?
 
-    /// The same for the client.
+    /// The selection in the form of the client library.
     var selection: EntrySelection {
         var selection = EntrySelection()
         selection.prefix = prefix

@@ -2,7 +2,7 @@ import ArgumentParser
 import LarderClient
 import Primitives
 
-/// `larder stats`: the server's counters.
+/// `larder stats`: prints the server's counters.
 struct StatsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stats", abstract: "Print the server's counters.",
@@ -18,7 +18,7 @@ struct StatsCommand: AsyncParsableCommand {
         }
     }
 
-    /// A line for each counter, in the server's order; those within others have both names.
+    /// A line for each counter, in the server's order. The name of a nested counter includes the name of its group.
     static func report(_ json: JSON) -> Report {
         var report = Report()
         func add(_ json: JSON, _ prefix: String) {

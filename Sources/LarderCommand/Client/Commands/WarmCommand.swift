@@ -1,7 +1,7 @@
 import ArgumentParser
 import LarderClient
 
-/// `larder warm`: has many URLs kept.
+/// `larder warm`: downloads and keeps a list of URLs.
 struct WarmCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "warm", abstract: "Have the URLs of a list downloaded and kept.",

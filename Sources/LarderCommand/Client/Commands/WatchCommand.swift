@@ -1,9 +1,9 @@
 import ArgumentParser
 import LarderClient
 
-/// `larder watch`: what happens in a cache, as it happens.
+/// `larder watch`: prints the events of a cache as they happen.
 struct WatchCommand: AsyncParsableCommand {
-    /// Three times as long as the server waits before it shows that it is still there.
+    /// Three times the interval of the server's heartbeats.
     private static let silenceLimit: Duration = .seconds(45)
 
     static let configuration = CommandConfiguration(

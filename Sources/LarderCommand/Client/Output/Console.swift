@@ -1,8 +1,8 @@
 import Foundation
 import Primitives
 
-/// Standard output or standard error of a command, written at once: whoever reads it through a pipe sees each line when
-/// it comes.
+/// Standard output or standard error of a command, without a buffer, so that a program that reads it through a pipe
+/// gets each line at once.
 struct Console: Sendable {
     static let output = Console(descriptor: STDOUT_FILENO, name: "standard output")
     static let error = Console(descriptor: STDERR_FILENO, name: "standard error")
@@ -10,15 +10,15 @@ struct Console: Sendable {
     let descriptor: Int32
     let name: String
 
-    /// Whether a person looks at it.
+    /// Whether the descriptor is a terminal.
     var isTerminal: Bool { isatty(descriptor) == 1 }
 
-    /// Whether what was drawn can be drawn over.
+    /// Whether drawn lines can be redrawn.
     var canRedraw: Bool {
         isTerminal && ProcessInfo.processInfo.environment["TERM"].map { $0 != "dumb" && !$0.isEmpty } ?? false
     }
 
-    /// How many characters a line has; 80 when the terminal does not say.
+    /// The number of columns of the terminal; 80 when the terminal does not report it.
     var columns: Int {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
@@ -30,7 +30,8 @@ struct Console: Sendable {
         try write(Array((line + "\n").utf8))
     }
 
-    /// Writes JSON as a line; to a terminal with escapes for what would speak to it. Throws ``CommandFailure``.
+    /// Writes JSON as a line. For a terminal, escapes characters that would control the terminal. Throws
+    /// ``CommandFailure``.
     func print(json: JSON) throws(CommandFailure) {
         try print(isTerminal ? LogText.json(json) : json.text)
     }
@@ -40,7 +41,8 @@ struct Console: Sendable {
         try Self.write(bytes, to: descriptor, name: name)
     }
 
-    /// Writes all of the bytes to an open descriptor; `name` is what an error calls it.
+    /// Writes all of the bytes to an open descriptor. `name` is the descriptor's name in an error. Throws
+    /// ``CommandFailure``.
     static func write(_ bytes: [UInt8], to descriptor: Int32, name: String) throws(CommandFailure) {
         var rest = bytes[...]
         while !rest.isEmpty {

@@ -2,7 +2,7 @@ import Foundation
 import LarderClient
 
 extension HeldEntry {
-    /// One line of a list, for a program.
+    /// The cells of a list for a program.
     func cells(now: Date) -> [Cell] { [Cell(key)] + facts(now: now) + [Cell(url ?? "")] }
 
     /// The titles of ``shownCells(now:width:)``.
@@ -10,20 +10,21 @@ extension HeldEntry {
         ["URL", "KIND", "STATE", "EXPIRES", "SIZE"] + (width < widthWithKeys ? [] : ["KEY"])
     }
 
-    /// One line of a list, for a person at a terminal of so many columns: the URL first, for data under a caller's own
-    /// key that key. On a wide terminal the key comes last.
+    /// The cells of a list for a person at a terminal with `width` columns. The first cell is the URL, or the key of
+    /// data under a key that the caller chose. On a wide terminal the key comes last.
     func shownCells(now: Date, width: Int) -> [Cell] {
         [Cell(url ?? key)] + facts(now: now) + (width < Self.widthWithKeys ? [] : [Cell(key)])
     }
 
-    /// Where there are fewer columns, a key would take too much of a URL. Every command takes the URL in its place.
+    /// The least width with a column for keys, because on a narrower terminal a key would leave too little room for a
+    /// URL. Every command accepts the URL in place of the key.
     private static let widthWithKeys = 120
 
     private func facts(now: Date) -> [Cell] {
         [Cell(kind), Cell(state), Cell(instant: expiryDate, now: now), Cell(bytes: contentLength)]
     }
 
-    /// What there is to say about it.
+    /// Adds the properties of the entry to a report.
     func add(to report: inout Report, now: Date) {
         if let url { report.add("url", url) }
         report.add("key", key)

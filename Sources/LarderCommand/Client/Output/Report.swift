@@ -1,11 +1,11 @@
 import Foundation
 
-/// A value as a program reads it, and as a person does.
+/// A value in two forms, for a program and for a person.
 struct Cell: Hashable, Sendable {
     let plain: String
     let words: String
 
-    /// The same for both.
+    /// The same text in both forms.
     init(_ text: String) {
         self.init(plain: text, words: text)
     }
@@ -20,16 +20,16 @@ struct Cell: Hashable, Sendable {
         self.init(plain: String(bytes), words: Words.bytes(bytes))
     }
 
-    /// An instant of the API.
+    /// A time in the API's form (RFC 3339).
     init(instant: String, now: Date) {
         self.init(plain: instant, words: Words.instant(instant, now: now))
     }
 
-    /// What may be shown: nothing in it ends the line or speaks to a terminal.
+    /// The text for output, with escapes for line ends and for characters that control a terminal.
     func text(forTerminal: Bool) -> String { LogText.words(forTerminal ? words : plain) }
 }
 
-/// What is printed of one thing, a line for each of its parts: in columns on a terminal, else with a tab between.
+/// The properties of a single item, a line for each: in columns on a terminal, else separated by a tab.
 struct Report: Sendable {
     private var rows: [(name: String, value: Cell)] = []
 
@@ -47,35 +47,35 @@ struct Report: Sendable {
         }
     }
 
-    /// Prints it on standard output.
+    /// Prints the report on standard output.
     func print() throws(CommandFailure) {
         for line in lines(forTerminal: Console.output.isTerminal) { try Console.output.print(line) }
     }
 }
 
-/// Several things, a line each: in columns on a terminal, under titles if it has any; else with tabs between and no
-/// titles. On a terminal its lines are not wider than that.
+/// A table, with a line for each item: in columns under optional titles on a terminal, else separated by tabs and
+/// without titles. On a terminal, no line is wider than the terminal.
 struct Table: Sendable {
     private let titles: [String]?
     private var rows: [[Cell]] = []
 
-    /// - Parameter titles: of the columns; `nil` for none.
+    /// - Parameter titles: the titles of the columns; `nil`: none.
     init(titles: [String]?) {
         self.titles = titles
     }
 
-    /// Adds a row, with as many cells as every other.
+    /// Adds a row, with as many cells as every other row.
     mutating func add(_ cells: [Cell]) { rows.append(cells) }
 
-    /// What stands between two columns.
+    /// The text between two columns.
     private static let gap = "  "
-    /// The first column is not shortened to fewer columns of the terminal.
+    /// The least width of the first cell after shortening, in columns of the terminal.
     private static let leastWidth = 12
 
-    /// The lines; none, and no titles, when there are no rows.
+    /// The lines; empty, and without titles, when there are no rows.
     ///
-    /// - Parameter width: the columns of the terminal: the first cell of each row is shortened so that all others fit
-    ///   beside it, and where there is no room even so, the end of a line is left out. `nil`, the default: any number.
+    /// - Parameter width: the columns of the terminal. The first cell of each row is shortened so that the other cells
+    ///   fit beside it. If there is still no room, the end of the line is cut off. `nil`, the default: any width.
     func lines(forTerminal: Bool, width: Int? = nil) -> [String] {
         var texts = rows.map { row in row.map { $0.text(forTerminal: forTerminal) } }
         guard forTerminal, !texts.isEmpty else { return texts.map { $0.joined(separator: "\t") } }
@@ -93,7 +93,7 @@ struct Table: Sendable {
         }
     }
 
-    /// Prints it on standard output.
+    /// Prints the table on standard output.
     func print() throws(CommandFailure) {
         let console = Console.output
         for line in lines(forTerminal: console.isTerminal, width: console.columns) { try console.print(line) }

@@ -1,10 +1,10 @@
 extension String {
-    /// How many columns of a terminal the text takes: 2 for each wide character, such as Chinese ones and emoji
-    /// (UAX #11, UTS #51), 0 for marks that stand on the character before.
+    /// The number of columns that the text takes on a terminal: 2 for each wide character, such as Chinese characters
+    /// and emoji (UAX #11, UTS #51), and 0 for marks that combine with the character before them.
     var columns: Int { reduce(0) { $0 + $1.columns } }
 
-    /// The text with dots in place of its middle where it takes more than so many columns: the beginning of a URL tells
-    /// its host, and the end one resource from another.
+    /// The text, with dots in place of its middle when it takes more than `limit` columns. The middle is cut, because
+    /// the beginning of a URL names the host, and the end distinguishes the resources.
     func shortened(toColumns limit: Int) -> String {
         guard columns > limit else { return self }
         let dots = "..."
@@ -14,7 +14,7 @@ extension String {
         return prefix(columns: kept - kept / 2) + dots + end
     }
 
-    /// As many of the first characters as fit into so many columns.
+    /// The first characters that fit into `limit` columns.
     func prefix(columns limit: Int) -> String {
         var left = limit
         return String(
@@ -26,7 +26,7 @@ extension String {
 }
 
 extension Character {
-    /// A character is as wide as the scalar that it begins with; a sign that is made an emoji is wide.
+    /// The width of the character's first scalar; a symbol with an emoji variation selector is wide.
     fileprivate var columns: Int {
         guard let first = unicodeScalars.first else { return 0 }
         switch first.properties.generalCategory {

@@ -1,18 +1,17 @@
-/// Lets through to a terminal what is text, and nothing that tells the terminal what to do: UTF-8 without control
-/// characters but tab, CR and LF, and without those that change the direction of what follows. A pure state machine:
-/// pieces in, pieces out.
+/// Passes only plain text to a terminal: UTF-8 without control characters other than tab, CR and LF, and without
+/// characters that change the direction of text. A pure state machine: pieces in, pieces out.
 struct TerminalText {
-    /// Why the rest is not shown.
+    /// The error for a body that is no plain text.
     private static let failure = CommandFailure(
         .usage,
         "the body is no plain text, and is not printed to a terminal: use --output FILE, or --output - to print it "
             + "all the same")
 
-    /// The beginning of a character whose end has not come.
+    /// The bytes of an incomplete character.
     private var rest: [UInt8] = []
 
-    /// Takes the next bytes and returns those that may be written now, whole characters. Throws ``CommandFailure`` when
-    /// one of them is no text; then none of them may be written.
+    /// Consumes the next bytes and returns the complete characters. Throws ``CommandFailure`` when a character is no
+    /// plain text; then no byte of the piece may be written.
     mutating func take(_ bytes: [UInt8]) throws(CommandFailure) -> [UInt8] {
         var whole = rest + bytes
         let openCount = Self.openCount(of: whole)
@@ -24,16 +23,16 @@ struct TerminalText {
         return whole
     }
 
-    /// Nothing more comes. Throws ``CommandFailure`` when a character has no end.
+    /// Ends the text. Throws ``CommandFailure`` when the last character is incomplete.
     func finish() throws(CommandFailure) {
         guard rest.isEmpty else { throw Self.failure }
     }
 
-    /// How many bytes at the end are the beginning of a character, and not all of it.
+    /// The number of bytes at the end that form an incomplete character.
     private static func openCount(of bytes: [UInt8]) -> Int {
         for (count, byte) in zip(1..., bytes.suffix(3).reversed()) {
-            // Ones in front (RFC 3629 §3): none in ASCII, one in a byte that goes on with a character, and in one that
-            // begins it as many as it has bytes.
+            // The number of leading 1 bits (RFC 3629 §3): 0 in ASCII, 1 in a continuation byte, and in the first byte
+            // of a character the number of its bytes.
             let ones = (~byte).leadingZeroBitCount
             if ones != 1 { return ones > count && ones <= 4 ? count : 0 }
         }

@@ -1,7 +1,7 @@
 import Foundation
 import Primitives
 
-/// Numbers as people read them.
+/// Formats numbers for people.
 enum Words {
     /// `512 B`, `1.5 KiB`, `12.0 MiB`, `345 GiB`.
     static func bytes(_ count: Double) -> String {
@@ -17,11 +17,11 @@ enum Words {
 
     static func bytes(_ count: Int64) -> String { bytes(Double(count)) }
 
-    /// `12 %`, of what is between 0 and 1; 100 only of what is whole.
+    /// A fraction from 0 to 1 as `12 %`, rounded down, so that only 1 is `100 %`.
     static func percent(_ fraction: Double) -> String { "\(Int(min(max(fraction, 0), 1) * 100)) %" }
 
-    /// `42 s`, `1 min 3 s`, `2 h`, `3 d 4 h`: the two largest units of which there are any, or as many as `parts` says.
-    /// Less than a second is `0 s`, and so is a negative time.
+    /// `42 s`, `1 min 3 s`, `2 h`, `3 d 4 h`: the largest units that are not zero, at most `parts` of them. `0 s` for
+    /// less than a second and for a negative duration.
     static func duration(_ duration: Duration, parts: Int = 2) -> String {
         var rest = max(duration.milliseconds, 0) / 1000
         var words: [String] = []
@@ -33,11 +33,11 @@ enum Words {
         return words.isEmpty ? "0 s" : words.prefix(parts).joined(separator: " ")
     }
 
-    /// When that is, seen from now: `in 59 min`, `3 h ago`; the text itself when it is no instant of the API.
+    /// The time relative to `now`: `in 59 min`, `3 h ago`; the text itself when it is no time in the API's form.
     static func instant(_ rfc3339: String, now: Date) -> String {
         let formatter = ISO8601DateFormatter()
         formatter.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
-        // Digits of a second without end would trap in the formatter; the API writes three.
+        // The formatter traps on a fraction of a second with very many digits; the API writes three digits.
         guard rfc3339.utf8.count <= 35, let date = formatter.date(from: rfc3339) else { return rfc3339 }
         let distance = date.timeIntervalSince(now)
         let text = duration(.clamping(seconds: abs(distance)), parts: 1)

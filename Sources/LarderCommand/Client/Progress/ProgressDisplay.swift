@@ -1,5 +1,5 @@
-/// Lines at the bottom of a terminal that are drawn over again and again. What they say is of no use to anybody but who
-/// looks at it, so where it cannot be written it is lost.
+/// Lines at the bottom of a terminal that are redrawn repeatedly. Errors of writing are ignored, because only a person
+/// at the terminal needs these lines.
 struct ProgressDisplay {
     private let console: Console
     private var lineCount = 0
@@ -8,18 +8,18 @@ struct ProgressDisplay {
         self.console = console
     }
 
-    /// Draws the lines that `makeLines` gives for the terminal's width.
+    /// Draws the lines that `makeLines` returns for the terminal's width.
     mutating func draw(_ makeLines: (Int) -> [String]) {
         replace(with: makeLines(console.columns))
     }
 
-    /// Prints a line that stays, above those that are drawn next.
+    /// Prints a permanent line above the drawn lines.
     mutating func say(_ line: String) {
         clear()
         try? console.print(line)
     }
 
-    /// Takes what was drawn away.
+    /// Removes the drawn lines.
     mutating func clear() {
         if lineCount > 0 { replace(with: []) }
     }
@@ -29,8 +29,9 @@ struct ProgressDisplay {
         lineCount = lines.count
     }
 
-    /// What draws `lines` where the last `count` lines are, and leaves the cursor below them (ECMA-48: up; each line
-    /// erases what was behind it, and the last all that was below).
+    /// The text that draws `lines` over the last `count` lines, and leaves the cursor below them. By the control
+    /// functions of ECMA-48, the cursor moves up, each line erases the rest of its row, and the last line erases all
+    /// rows below.
     static func frame(_ lines: [String], over count: Int) -> String {
         (count > 0 ? "\r\u{1b}[\(count)A" : "") + lines.map { $0 + "\u{1b}[K\n" }.joined() + "\u{1b}[J"
     }

@@ -1,18 +1,18 @@
-/// A line that says how far something is: words, a bar, more words. What does not fit into the terminal's width is left
-/// out, from the end of the line; so it never wraps, and can be drawn over.
+/// A line with a title, a progress bar and details. The line drops details that do not fit into the terminal's width,
+/// from the end. So it never wraps, and can be redrawn.
 struct ProgressLine: Equatable {
-    /// In front of the bar.
+    /// The text before the bar.
     var title: String
-    /// From 0 to 1; `nil` when it is not known, and there is no bar.
+    /// From 0 to 1; `nil` when unknown, and then there is no bar.
     var fraction: Double?
-    /// Behind the bar, the most important first.
+    /// The texts behind the bar, the most important first.
     var details: [String]
 
     private static let gap = "  "
     private static let shortestBar = 10
     private static let longestBar = 40
 
-    /// The line for a terminal with so many columns; at least one column stays empty.
+    /// The line for a terminal with `width` columns; at least the last column stays empty.
     func text(width: Int) -> String {
         let limit = max(0, width - 1)
         var details = details
@@ -27,7 +27,7 @@ struct ProgressLine: Equatable {
         return String(line.prefix(limit))
     }
 
-    /// `[====>     ]`: with its brackets as long as that.
+    /// `[====>     ]`, with `length` characters including the brackets.
     static func bar(_ fraction: Double, length: Int) -> String {
         let cells = max(0, length - 2)
         let full = Int((min(max(fraction, 0), 1) * Double(cells)).rounded(.down))
@@ -42,7 +42,8 @@ struct ProgressLine: Equatable {
 }
 
 extension String {
-    /// Its end, with dots in front, when it is longer than so many characters.
+    /// The text, cut to its last `limit` characters if it is longer. Three dots then replace the first three of these
+    /// characters, unless `limit` is 3 or less.
     func shortened(to limit: Int) -> String {
         count <= limit ? self : limit <= 3 ? String(suffix(limit)) : "..." + suffix(limit - 3)
     }

@@ -1,11 +1,11 @@
 import LarderClient
 
-/// Looks at what runs a few times a second, until its task is cancelled.
+/// Polls the running downloads four times a second, until the task is cancelled.
 enum ProgressPoll {
     private static let interval: Duration = .milliseconds(250)
 
-    /// Gives `show` what runs in the client's namespace; nothing when that cannot be had, as with a token that is not
-    /// for reading.
+    /// Calls `show` with the running downloads of the client's namespace; with an empty list when the server does not
+    /// return them, as for a token without the right to read.
     static func run(_ client: APIClient, _ show: ([RunningDownload]) async -> Void) async {
         while true {
             do {

@@ -1,14 +1,14 @@
 import LarderClient
 import Primitives
 
-/// How far a run of `larder warm` is.
+/// The progress of a run of `larder warm`.
 struct WarmProgress {
     var tally: WarmTally
     var elapsed: Duration
-    /// Those of its downloads that run.
+    /// The running downloads of the list's URLs.
     var running: [RunningDownload]
 
-    /// The lines to be drawn: one for the whole, and one for the largest of those that run.
+    /// The lines to draw: the whole run, and the largest running download.
     func lines(width: Int) -> [String] {
         var lines = [whole.text(width: width)]
         if let largest = running.max(by: { $0.size < $1.size }) { lines.append(largest.progress(width: width)) }
@@ -26,7 +26,8 @@ struct WarmProgress {
             details: details.filter { !$0.isEmpty })
     }
 
-    /// How long it takes if all that is left is asked for, and goes on as it went; `nil` while that cannot be said.
+    /// The estimated time to the end, if the origins are contacted for all remaining URLs at the same pace; `nil` when
+    /// there is no basis for an estimate.
     private var left: Duration? {
         guard tally.asked > 0, tally.ended < tally.total else { return nil }
         return .seconds(elapsed.inSeconds * Double(tally.total - tally.ended) / Double(tally.asked))
@@ -34,10 +35,10 @@ struct WarmProgress {
 }
 
 extension RunningDownload {
-    /// What is known of how large it is.
+    /// The largest known size of the download, in bytes.
     fileprivate var size: Int64 { max(totalBytes ?? 0, receivedBytes) }
 
-    /// How far it is, as one line.
+    /// The progress as a line.
     func progress(width: Int) -> String {
         let fraction = totalBytes.map { $0 == 0 ? 1 : Double(receivedBytes) / Double($0) }
         var amount = Words.bytes(receivedBytes)

@@ -1,19 +1,19 @@
 import LarderClient
 import Primitives
 
-/// One run of `larder warm`: what is said while it goes on, and at its end.
+/// A run of `larder warm`, with its output during the run and at the end.
 actor WarmSession {
     private let client: APIClient
     private let list: WarmList
     private let options: DownloadOptions
     private let printsJSON: Bool
     private let start = ContinuousClock.now
-    /// The list's URLs in their canonical form, by which those of its downloads that run are known.
+    /// The canonical URLs of the list, to recognise its running downloads.
     private let urls: Set<String>
     private let isDrawing: Bool
     private var tally: WarmTally
     private var display = ProgressDisplay(.error)
-    /// Why nothing more can be said.
+    /// The first error of standard output.
     private var outputFailure: CommandFailure?
 
     init(_ list: WarmList, options: DownloadOptions, client: APIClient, printsJSON: Bool) {
@@ -27,7 +27,8 @@ actor WarmSession {
         urls = isDrawing ? Set(list.items.compactMap { try? CanonicalURL($0.url).string }) : []
     }
 
-    /// Runs to its end, or to SIGINT. Throws what ends the command with something else than 0, after the summary.
+    /// Runs to the end or to SIGINT, and prints the summary. Then throws the error or the exit status, unless all URLs
+    /// succeeded.
     func run() async throws {
         for mistake in list.mistakes { say(of: "line \(mistake.line)", mistake.reason) }
         var failure: (any Error)?

@@ -2,7 +2,7 @@ import LarderClient
 import Primitives
 
 extension WarmTally {
-    /// `12 downloaded, 3 already fresh, 1 failed`; empty when nothing has ended.
+    /// `12 downloaded, 3 already fresh, 1 failed`; empty when no URL has ended.
     var counts: String {
         var words = Outcome.allCases.compactMap { outcome in
             outcomes[outcome].map { "\($0) \(outcome == .cached ? "already fresh" : outcome.rawValue)" }
@@ -19,7 +19,7 @@ extension WarmTally {
         return subject + (words.isEmpty ? "" : ": " + words) + "; \(Words.bytes(bytes)) in \(Words.duration(elapsed))"
     }
 
-    /// The same for a program: `{"summary": {…}}`.
+    /// The summary as JSON: `{"summary": {…}}`.
     func summaryJSON(elapsed: Duration) -> JSON {
         var members: [JSON.Member] = [.init("total", .number(total))]
         for outcome in Outcome.allCases { members.append(.init(outcome.rawValue, .number(outcomes[outcome] ?? 0))) }
