@@ -33,7 +33,7 @@ struct EventBacklog {
     }
 
     /// Takes the first events: at most ``pieceLimit``, and at most a quarter of the backlog's byte limit, so that
-    /// listeners still find all of them in a window with the same byte limit.
+    /// listeners still find all of them in a window with the same byte limit. A larger event is taken alone.
     mutating func take() -> [Event] {
         var (count, taken) = (0, 0)
         for event in events.prefix(Self.pieceLimit) {

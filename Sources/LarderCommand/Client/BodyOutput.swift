@@ -30,8 +30,8 @@ final class BodyOutput {
         if isThere, status.st_mode & S_IFMT != S_IFREG {
             descriptor = open(target, O_WRONLY | O_CLOEXEC)
         } else {
-            // A random name, because processes in different containers have the same number, also a process that was
-            // killed before.
+            // A random name and not the process number: in a container, a new process gets the number of a process that
+            // was killed, and a temporary file of that process may be left.
             let name = "\(target).larder-\(String(UInt64.random(in: .min ... .max), radix: 36))"
             temporary = name
             // The new file has the permissions of the file that it replaces, and never wider ones. Set-user-ID and

@@ -1,6 +1,6 @@
 import LarderClient
 
-/// Polls the running downloads four times a second, until the task is cancelled.
+/// Polls the running downloads at most four times a second, until the task is cancelled.
 enum ProgressPoll {
     private static let interval: Duration = .milliseconds(250)
 
