@@ -2,34 +2,33 @@ import Foundation
 import GRDBSQLite
 import Primitives
 
-/// SQLite's way to the file system, but for one thing: it reads only what the kernel has in memory. A connection over
-/// it never waits for a disk; its statement ends with ``notCached`` instead.
+/// An SQLite VFS that reads only data that the kernel has in memory. A connection over it never waits for a disk: a
+/// statement that would have to wait ends with ``notCached`` instead.
 ///
-/// It is the default VFS with another `xRead`. That asks through a descriptor of its own, which stands in the name that
-/// the connection is opened with (``name(of:database:log:)``), because SQLite's are nobody else's business. Whoever
-/// opened it keeps it open for longer than any connection to the same file: closing one of a file's descriptors drops
-/// all locks that the process holds on that file.
+/// It is the default VFS with another `xRead`. That `xRead` uses a file descriptor of its own, which is passed in the
+/// name that opens the connection (``name(of:database:log:)``), because SQLite's own descriptors are private. The owner
+/// of the descriptor keeps it open for longer than any connection to the same file, because closing a descriptor of a
+/// file drops all locks that the process holds on that file.
 ///
 /// See <https://sqlite.org/vfs.html> and <https://man7.org/linux/man-pages/man2/preadv2.2.html>, `RWF_NOWAIT`.
 enum CachedFilesVFS {
-    /// What a statement ends with that needed something which is not in memory: an I/O error that SQLite has no name
-    /// for.
+    /// The result code of a statement that needs data which is not in memory: an I/O error without a name in SQLite.
     static let notCached = SQLITE_IOERR | (0xFE << 8)
 
-    /// How a connection over this VFS is opened; needs `SQLITE_OPEN_URI`.
+    /// Returns the name that opens a connection over this VFS; needs `SQLITE_OPEN_URI`.
     ///
     /// - Parameters:
     ///   - path: of the database file.
-    ///   - database: a descriptor of it.
+    ///   - database: a descriptor of the database file.
     ///   - log: a descriptor of its log.
     static func name(of path: String, database: Int32, log: Int32) -> String {
         _ = registration
         return name(of: path) + "?vfs=\(vfsName)&\(databaseParameter)=\(database)&\(logParameter)=\(log)"
     }
 
-    /// How a connection over the default VFS is opened.
+    /// Returns the name that opens a connection over the default VFS.
     static func name(of path: String) -> String {
-        // Whatever is in a path, it does not end the path: %2F%74%6D%70 is /tmp.
+        // Every byte is escaped, so that no character of the path can end it: %2F%74%6D%70 is /tmp.
         "file:" + path.utf8.map { "%" + [$0].hex }.joined()
     }
 
@@ -37,22 +36,22 @@ enum CachedFilesVFS {
     private static let databaseParameter = "larder-database"
     private static let logParameter = "larder-log"
 
-    /// What stands behind the default VFS's own part of an open file.
+    /// The data behind the default VFS's own part of an open file.
     private struct Tail {
-        /// Those of the default VFS, with our `xRead`.
+        /// The methods of the default VFS, with `xRead` replaced.
         var methods: sqlite3_io_methods
         var descriptor: Int32
     }
 
-    /// The default VFS; SQLite never frees it.
+    /// The default VFS. SQLite never frees it.
     ///
-    /// `nonisolated(unsafe)` is safe here: nobody changes it, and its functions may be called on any thread.
+    /// `nonisolated(unsafe)` is safe because the VFS is never changed, and its functions may be called on any thread.
     private nonisolated(unsafe) static let standard: UnsafeMutablePointer<sqlite3_vfs> = {
         ProcessVFS.use()
         return sqlite3_vfs_find(nil)!
     }()
 
-    /// Where the tail starts in an open file.
+    /// The offset of the tail in an open file.
     private static let tailOffset: Int = {
         let alignment = MemoryLayout<Tail>.alignment
         return (Int(standard.pointee.szOsFile) + alignment - 1) / alignment * alignment
@@ -63,7 +62,7 @@ enum CachedFilesVFS {
         let vfs = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
         vfs.initialize(to: standard.pointee)
         vfs.pointee.pNext = nil
-        // For good: SQLite keeps both pointers.
+        // Never freed, because SQLite keeps both pointers.
         vfs.pointee.zName = UnsafePointer(strdup(vfsName))
         vfs.pointee.szOsFile = Int32(tailOffset + MemoryLayout<Tail>.size)
         vfs.pointee.xOpen = { _, name, file, flags, outFlags in CachedFilesVFS.open(name, file, flags, outFlags) }
@@ -84,7 +83,7 @@ enum CachedFilesVFS {
         let tail = tail(of: file)
         tail.initialize(
             to: Tail(methods: methods.pointee, descriptor: Int32(sqlite3_uri_int64(name, parameter, -1))))
-        // Later ones can map the file, which would read behind our back.
+        // Versions above 2 can map the file, and SQLite would then read without this `xRead`.
         tail.pointee.methods.iVersion = min(tail.pointee.methods.iVersion, 2)
         tail.pointee.methods.xRead = { CachedFilesVFS.read($0, $1, $2, $3) }
         file.pointee.pMethods = UnsafePointer(tail.pointer(to: \.methods)!)
@@ -98,7 +97,7 @@ enum CachedFilesVFS {
         guard let file else { return SQLITE_IOERR }
         let target = UnsafeMutableRawBufferPointer(start: target, count: Int(count))
         let found = CachedFile.read(tail(of: file).pointee.descriptor, into: target, at: offset)
-        // With less it may be the end of the file, too: whoever may wait will see.
+        // A shorter read may also be the end of the file. A connection that may wait finds out.
         return found == Int(count) ? SQLITE_OK : notCached
     }
 

@@ -3,25 +3,25 @@ import GRDB
 import GRDBSQLite
 import Primitives
 
-/// A prepared statement whose values are bound, and which is run, by SQLite's own calls.
+/// A prepared statement that is bound and run with SQLite's own calls.
 ///
-/// For the few statements that each store runs: GRDB would box each of an entry's 34 values, and build the names of all
-/// columns to say that there is no row. GRDB still prepares the statement, keeps it and closes it.
+/// It serves the few statements that each store runs: GRDB would box each of the 36 values of an entry's row, and build
+/// the names of all columns only to report that there is no row. GRDB still prepares, caches and closes the statement.
 struct DirectStatement {
     private let statement: Statement
-    /// The number of the last value that was bound.
+    /// The number of the last bound value.
     private var bound: Int32 = 0
 
     private var handle: OpaquePointer { statement.sqliteStatement }
 
-    /// A statement that nobody else runs meanwhile.
+    /// Wraps a statement, which no other code may run at the same time.
     init(_ statement: Statement) {
         self.statement = statement
     }
 
     // MARK: - Values, one after the other
 
-    /// Binds the next value.
+    /// Binds the next value; `nil` as NULL.
     mutating func bind(_ value: Int64?) {
         bound += 1
         if let value {
@@ -34,10 +34,10 @@ struct DirectStatement {
     /// Binds the next value.
     mutating func bind(_ value: Int) { bind(Int64(value)) }
 
-    /// Binds the next value.
+    /// Binds the next value as 1 or 0.
     mutating func bind(_ value: Bool) { bind(value ? Int64(1) : 0) }
 
-    /// Binds the next value, which is copied.
+    /// Binds the next value, which SQLite copies; `nil` as NULL.
     mutating func bind(_ text: String?) {
         bound += 1
         guard var text else {
@@ -46,7 +46,7 @@ struct DirectStatement {
         }
         text.withUTF8 { bytes in
             bytes.withMemoryRebound(to: CChar.self) { bytes in
-                // An empty text may have no address, which would be NULL.
+                // An empty text may have no address, which SQLite would bind as NULL.
                 _ =
                     bytes.isEmpty
                     ? sqlite3_bind_text(handle, bound, "", 0, Self.copied)
@@ -55,7 +55,7 @@ struct DirectStatement {
         }
     }
 
-    /// Binds the next value, which is copied.
+    /// Binds the next value, which SQLite copies.
     mutating func bind(_ blob: [UInt8]) {
         bound += 1
         blob.withUnsafeBytes { bytes in
@@ -69,17 +69,17 @@ struct DirectStatement {
 
     // MARK: - Running
 
-    /// Runs the statement, which returns no rows, and forgets the values.
+    /// Runs the statement, which must return no rows, and clears the values.
     mutating func run() throws {
         if try step() { preconditionFailure("a statement that returns rows was run for none") }
     }
 
-    /// Whether the statement returns a row; forgets the values.
+    /// Runs the statement, clears the values, and returns whether there is a row.
     mutating func hasRow() throws -> Bool { try step() }
 
     private mutating func step() throws -> Bool {
         let code = sqlite3_step(handle)
-        // Read before the reset, which may say something else.
+        // The error is read before the reset, which may change it.
         let error = code == SQLITE_ROW || code == SQLITE_DONE ? nil : error(code)
         sqlite3_reset(handle)
         sqlite3_clear_bindings(handle)

@@ -1,31 +1,31 @@
 import GRDB
 import Primitives
 
-/// How SQLite is to find the rows of a query.
+/// The way in which SQLite should find the rows of a query.
 enum EntryPath: Equatable {
-    /// As it sees fit.
+    /// SQLite chooses.
     case any
-    /// By the index of that name, which has the order of the listing: each row is tried.
+    /// Follows the index with that name, which has the order of the listing, and tests each row.
     case inOrder(index: String)
-    /// By the index for one condition of the filter: what it finds is tried, and sorted.
+    /// Uses the index for a condition of the filter, then tests and sorts the rows that it finds.
     case by(EntryFilter.Condition)
 }
 
-/// Where the prefix of a filter is looked for.
+/// The columns in which the prefix of a filter is looked up.
 struct PrefixPlaces: OptionSet {
     let rawValue: Int
 
-    /// URLs as they are kept.
+    /// The stored URLs.
     static let urls = Self(rawValue: 1)
-    /// Callers' own keys.
+    /// The callers' own keys.
     static let keys = Self(rawValue: 2)
-    /// Canonical URLs of responses that were sent in another spelling.
+    /// The canonical URLs of responses that were requested in another spelling.
     static let otherSpellings = Self(rawValue: 4)
-    /// All of them.
+    /// All three columns.
     static let all: Self = [.urls, .keys, .otherSpellings]
 }
 
-/// A filter, and the rest of a `SELECT` over entries, as SQL.
+/// A filter, and the other clauses of a `SELECT` over entries, as SQL.
 struct EntryQuery {
     private let path: EntryPath
     private var tables = "entries"
@@ -35,11 +35,11 @@ struct EntryQuery {
     /// The values of the statement's parameters.
     private(set) var arguments = StatementArguments()
 
-    /// Entries that match `filter` at `now`.
+    /// Creates a query for the entries that match `filter` at `now`.
     ///
     /// - Parameters:
-    ///   - path: how SQLite is to find them.
-    ///   - places: where the filter's prefix is looked for; at least one.
+    ///   - path: the way in which SQLite should find them.
+    ///   - places: the columns in which the filter's prefix is looked up; at least one.
     init(_ filter: EntryFilter, now: Timestamp, path: EntryPath = .any, prefixIn places: PrefixPlaces = .all) {
         self.path = path
         if case .inOrder(let index) = path { tables = "entries INDEXED BY \(index)" }
@@ -71,25 +71,25 @@ struct EntryQuery {
         arguments += values
     }
 
-    /// Says in which order the rows come.
+    /// Sets the order of the rows.
     mutating func sort(by columns: String) {
         order = " ORDER BY " + columns
     }
 
-    /// The statement that selects `columns`.
+    /// Returns the statement that selects `columns`.
     func sql(_ columns: String) -> String {
         let condition = conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ")
         return "SELECT \(columns) FROM \(tables)\(condition)\(order)"
     }
 
-    /// A column as it is written in a condition or an order: a plus keeps SQLite from using an index of it, where
-    /// another one is to be used.
+    /// Returns a column as a condition or an order has to write it: with a plus when SQLite must not use an index of
+    /// this column, because the query uses another index.
     private func column(_ name: String, _ condition: EntryFilter.Condition?) -> String {
         guard case .by(let leading) = path, leading != condition else { return name }
         return "+" + name
     }
 
-    /// A column of the order.
+    /// Returns a column as the order has to write it.
     func orderColumn(_ name: String) -> String { column(name, nil) }
 
     private mutating func restrict(toTag tag: String) {
@@ -98,7 +98,7 @@ struct EntryQuery {
             tables = "tags JOIN entries ON entries.id = tags.id"
             restrict("tags.tag = ?", [tag])
         case .by(.tag):
-            // The left side of a cross join is gone through first.
+            // SQLite scans the left side of a cross join first.
             tables = "tags CROSS JOIN entries ON entries.id = tags.id"
             restrict("tags.tag = ?", [tag])
         case .by, .inOrder:
@@ -106,8 +106,8 @@ struct EntryQuery {
         }
     }
 
-    /// Restricts to URLs, and callers' keys, that begin with `prefix`: by comparing, which an index can answer and in
-    /// which no character has a meaning of its own.
+    /// Restricts the query to entries whose URL, or caller's own key, begins with `prefix`. It uses comparisons,
+    /// because an index can answer them and no character has a special meaning in them.
     private mutating func restrict(toPrefix prefix: String, in places: PrefixPlaces) {
         var alternatives: [String] = []
         var arguments = StatementArguments()
@@ -117,7 +117,7 @@ struct EntryQuery {
             arguments += values
         }
         if places.contains(.urls) { add("url") }
-        // The plus keeps SQLite from looking up the kind, which many may be of.
+        // The plus keeps SQLite from using the index of the kind, because many entries may be of that kind.
         if places.contains(.keys) { add("key", "+kind = \(Entry.Kind.data.code) AND ") }
         if places.contains(.otherSpellings) { add("canonicalURL") }
         restrict("(\(alternatives.joined(separator: " OR ")))", arguments)
@@ -134,8 +134,8 @@ struct EntryQuery {
         return ("\(column) >= ? AND \(column) < ?", [prefix, end])
     }
 
-    /// The first text, in the order of UTF-8 bytes, that comes after all that begin with `prefix`; `nil` when none
-    /// does.
+    /// Returns the first text, in the order of UTF-8 bytes, that follows every text with `prefix`; `nil` when there is
+    /// none.
     static func successor(ofPrefix prefix: String) -> String? {
         var scalars = Array(prefix.unicodeScalars)
         while let last = scalars.popLast() {

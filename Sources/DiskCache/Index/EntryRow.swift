@@ -2,39 +2,40 @@ import Foundation
 import GRDB
 import Primitives
 
-/// A row of `entries`: the entry, and what only the store knows about it.
+/// A row of `entries`: the entry, and the columns that only the store needs.
 struct EntryRow: Sendable {
-    /// Never used again after the entry is gone.
+    /// The number of the row. It is never used again after the entry is gone.
     var id: Int64
     var entry: Entry
-    /// What the entry counts against the disk limit.
+    /// The bytes that the entry counts against the disk limit.
     var cost: Int64
     /// The body's file, relative to the namespace's directory; `nil` when the body is in the slab.
     var path: String?
-    /// Where in the slab the body is; `nil` when it is in a file.
+    /// The body's slot in the slab; `nil` when the body is in a file.
     var slot: Slot?
-    /// Where the entry stands in the order of eviction; of no meaning while it is pinned.
+    /// The position of the entry in the order of eviction. It has no meaning while the entry is pinned.
     var place: QueuePlace
-    /// When it came to its queue: the lowest number is the oldest. Never given twice.
+    /// The sequence number of the entry's arrival in its queue. The lowest number is the oldest. No number is given
+    /// twice, but entries from before format 2 of the index have 0.
     var turn: Int64
-    /// What the file was when it was published or last hashed.
+    /// The identity of the file when it was published or last hashed.
     var identity: FileIdentity?
 
-    /// What a row of `entries` is fixed to cost on top of its body, in bytes; about what it takes in table and indexes.
+    /// The fixed cost in bytes of a row of `entries`, on top of its body: about its share of the table and the indexes.
     private static let rowCost: Int64 = 512
 
-    /// What an entry counts against the disk limit: a file in whole blocks of 4,096 bytes or a slot, and the row with
-    /// its texts.
+    /// Returns the cost of an entry against the disk limit: its file in whole blocks of 4,096 bytes, or its slot, and
+    /// the row with its texts.
     ///
-    /// - Parameter slot: where its body is; `nil`: in a file.
+    /// - Parameter slot: the slot of its body; `nil`: the body is in a file.
     static func cost(of entry: Entry, in slot: Slot?) -> Int64 {
-        // Key, URL and host stand in the row and in an index.
+        // Key, URL and host are stored in the row and again in an index.
         let repeated = entry.key.utf8.count + (entry.url?.utf8.count ?? 0) + (entry.record.host?.utf8.count ?? 0)
         let bodyCost = slot.map { Int64($0.slotClass.size) } ?? fileCost(entry.contentLength)
         return bodyCost + rowCost + entry.textLength + Int64(repeated)
     }
 
-    /// The same of an entry of which only the body's length and the URL are known yet.
+    /// Returns the same cost for an entry of which only the length of the body and the URL are known yet.
     static func cost(bodyLength: Int64, isFile: Bool, url: String?) -> Int64 {
         let bodyCost =
             isFile
@@ -44,7 +45,7 @@ struct EntryRow: Sendable {
 
     private static func fileCost(_ length: Int64) -> Int64 { (length + 4095) / 4096 * 4096 }
 
-    /// The columns that ``init(_:namespace:directory:)`` reads, in its order.
+    /// The columns that ``init(_:namespace:directory:)`` reads, in the order in which it reads them.
     static let columns = """
         entries.id, key, kind, url, host, params, status, contentType, contentLength, etag, lastModified, digest, \
         isJSON, downloadStart, downloadEnd, created, ttl, expiry, staleAllowance, pinned, hits, lastAccess, cost, \
@@ -52,7 +53,7 @@ struct EntryRow: Sendable {
         slot
         """
 
-    /// Reads a row that selected ``columns``.
+    /// Reads a row of a statement that selects ``columns``.
     init(_ row: StatementRow, namespace: String, directory: String) throws {
         guard let kind = Entry.Kind(code: row[2]) else {
             throw DiskCacheError.index(code: 11, message: "an entry of an unknown kind")
@@ -86,7 +87,7 @@ struct EntryRow: Sendable {
         }
     }
 
-    /// A row to be written.
+    /// Creates a row to be written.
     init(
         id: Int64, entry: Entry, cost: Int64, path: String?, slot: Slot?, identity: FileIdentity?, place: QueuePlace,
         turn: Int64
@@ -101,8 +102,8 @@ struct EntryRow: Sendable {
         self.identity = identity
     }
 
-    /// Whether the entry is of no more use once it has expired: nothing can make it fresh, and nobody may have it
-    /// stale.
+    /// Whether the entry is useless once it has expired: it has no validator, it may not be served stale, and it is not
+    /// pinned.
     var isSweepable: Bool {
         !entry.hasValidator && entry.staleAllowance <= .zero && !entry.pinned
     }
@@ -148,12 +149,12 @@ struct EntryRow: Sendable {
         statement.bind(record.kind == .response ? record.url.flatMap(ResponseURL.canonical) : nil)
     }
 
-    /// Tags as one JSON text, so that reading an entry needs no second look-up; `nil` without any.
+    /// Returns the tags as a JSON text, so that reading an entry needs no second look-up; `nil` for no tags.
     static func list(fromTags tags: [String]) -> String? {
         tags.isEmpty ? nil : JSON.array(tags.map(JSON.string)).text
     }
 
-    /// The tags of such a text.
+    /// Returns the tags in a text made by ``list(fromTags:)``.
     static func tags(fromList text: String?) -> [String] {
         guard let text, let array = try? JSON(parsing: text).arrayValue else { return [] }
         return array.compactMap(\.stringValue)

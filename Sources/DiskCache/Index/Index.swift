@@ -3,33 +3,34 @@ import GRDB
 import GRDBSQLite
 import Primitives
 
-/// The connections to `index.sqlite`: one that writes, used by the writer's thread alone, and some that only read.
-/// Those that look entries up are SQLite's own, and some of them never wait for the disk (``CachedFilesVFS``).
+/// The connections to `index.sqlite`: a connection that writes, used only by the writer's thread, and several that only
+/// read. The look-up connections use SQLite directly, and some of them never wait for the disk (``CachedFilesVFS``).
 ///
-/// Only the writing connection ever makes a checkpoint: before 3.51.3 SQLite can corrupt a WAL that two connections
-/// reset at once.
+/// Only the writing connection ever makes a checkpoint, because SQLite before 3.51.3 can corrupt a WAL that two
+/// connections reset at the same time.
 final class Index: Sendable {
     /// The connection that writes.
     let writing: DatabaseQueue
-    /// Look-ups that find what is in memory.
+    /// Look-ups in data that is in memory.
     private let cached: LookupPool
     /// Look-ups that wait for the disk.
     private let waiting: LookupPool
     private let listing: DatabaseQueue
-    /// What `cached` asks the kernel through; see there when they may be closed.
+    /// The descriptors through which `cached` asks the kernel; ``CachedFilesVFS`` says when they may be closed.
     private let descriptors: Locked<[FileDescriptor?]>
     private let path: String
-    /// The files that what is committed is in, and which they were when they were opened.
+    /// The open files that hold the committed data, each with its identity at the time of opening.
     private let files: [(path: String, number: FileNumber?)]
     private let log: @Sendable (DiskCacheNotice) -> Void
-    /// Whether a new index was begun: there was none, or it could not be read. It knows nothing of bodies that may be
-    /// there.
+    /// Whether a new index was begun, because there was none or it could not be read. A new index does not know the
+    /// bodies that may be in the directory.
     let startedEmpty: Bool
 
-    /// Opens the index, creates it, migrates it, or sets aside one that cannot be read.
+    /// Opens the index, creates it, migrates it, or sets an unreadable index aside.
     ///
-    /// - Parameter other: a file that is open and without which the index is of no use.
-    /// Throws ``DiskCacheError/newerFormat(found:supported:)`` and leaves such an index as it is.
+    /// - Parameter other: an open file without which the index is useless.
+    /// Throws ``DiskCacheError/newerFormat(found:supported:)`` for an index of a newer format, and does not change that
+    /// index.
     init(
         path: String, beside other: String, configuration: DiskCache.Configuration, clock: any WallClock,
         log: @escaping @Sendable (DiskCacheNotice) -> Void
@@ -47,10 +48,10 @@ final class Index: Sendable {
             throw DiskCacheError(error)
         }
         startedEmpty = isNew
-        // Made by now, both: opening it for writing reads it, and so opens the log.
+        // Both files exist by now: opening the index for writing reads it, and so opens the log.
         files = [path, path + "-wal", other].map { ($0, FileNumber(of: $0)) }
         listing = try mappingErrors { try Self.openForReading(path) }
-        // Without one of them nothing is known to be in memory.
+        // Without either descriptor no data counts as being in memory.
         let (database, log) = (Self.descriptor(of: path), Self.descriptor(of: path + "-wal"))
         descriptors = Locked([database, log])
         let name = CachedFilesVFS.name(of: path, database: database?.number ?? -1, log: log?.number ?? -1)
@@ -69,31 +70,32 @@ final class Index: Sendable {
         }
     }
 
-    /// Whether the files that are open are those that the next start would find. A `stat` call each; any thread.
+    /// Whether the next start would find the same files that are open now. The cost is a `stat` call for each file. Any
+    /// thread may ask.
     var isInPlace: Bool { missed == nil }
 
-    /// The first file that is open and that the next start would not find.
+    /// The path of the first open file that the next start would not find.
     private var missed: String? { files.first { FileNumber(of: $0.path) != $0.number }?.path }
 
-    /// Throws ``DiskCacheError/indexLost(path:)`` with the first file that is missed, unless ``isInPlace``.
+    /// Throws ``DiskCacheError/indexLost(path:)`` with the path of the first missing file, unless ``isInPlace``.
     func checkPlace() throws(DiskCacheError) {
         if let missed { throw .indexLost(path: missed) }
     }
 
     // MARK: - The log
 
-    /// Empties the log when it takes a good part of the room that is left: SQLite lets it grow to 16 MiB, which on a
-    /// small volume is all there is, and a log that is longer than what is left may never be emptied again. The
-    /// writer's thread.
+    /// Empties the log when it is longer than 256 KiB and than a quarter of the free space. SQLite lets the log grow to
+    /// 16 MiB, which on a small volume is all the space there is, and a log that is longer than the free space may
+    /// never be emptied again. Only the writer's thread calls this.
     func keepLogShort() {
         let length = logLength
         if length > Self.leastLogLimit, length > FileSystem.freeBytes(at: path) / 4, canEmptyLog() { emptyLog() }
     }
 
-    /// Whether there is a log, and room to write it into the database file: without, that would take all that is left
-    /// and the log would stay. The writer's thread, outside of a transaction.
+    /// Whether there is a log, and space to write it into the database file. Without that space the attempt would use
+    /// up the free space, and the log would stay. Only the writer's thread calls this, outside of a transaction.
     ///
-    /// - Parameter reserve: how many bytes there will be besides those that are free.
+    /// - Parameter reserve: the number of bytes that will become free in addition to the free space.
     func canEmptyLog(with reserve: Int64 = 0) -> Bool {
         let sql = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
         guard logLength > 0, let file = FileSystem.status(of: path)?.identity.size,
@@ -102,8 +104,8 @@ final class Index: Sendable {
         return needed - file <= FileSystem.freeBytes(at: path) + reserve
     }
 
-    /// Writes the log into the database file and gives its room back; whether it did, which readers may prevent. The
-    /// writer's thread, outside of a transaction.
+    /// Writes the log into the database file and truncates it. Returns whether that succeeded, which readers may
+    /// prevent. Only the writer's thread calls this, outside of a transaction.
     @discardableResult
     func emptyLog() -> Bool {
         (try? writing.writeWithoutTransaction { try $0.checkpoint(.truncate) }) != nil
@@ -111,20 +113,20 @@ final class Index: Sendable {
 
     private var logLength: Int64 { FileSystem.status(of: path + "-wal")?.identity.size ?? 0 }
 
-    /// A log that is no longer than this is left alone: emptying it takes longer than filling it.
+    /// The length in bytes up to which a log is left alone, because emptying it takes longer than filling it.
     private static let leastLogLimit: Int64 = 256 << 10
 
     // MARK: - Reading
 
-    /// When an entry was last handed out; `nil` when there is none.
+    /// Returns the time of the last access to any entry; `nil` when the index is empty.
     func latestAccess() throws(DiskCacheError) -> Timestamp? {
         let sql = "SELECT max(lastAccess) FROM entries"
         return try list { try Int64.fetchOne($0, sql: sql) }.map(Timestamp.init(milliseconds:))
     }
 
-    /// Looks something up. Any thread.
+    /// Runs a look-up. Any thread may call this.
     ///
-    /// - Parameter mayWait: whether to wait for the disk; otherwise it may be ``Lookup/onDisk``.
+    /// - Parameter mayWait: whether to wait for the disk; if not, the result may be ``Lookup/onDisk``.
     func lookUp<Value: Sendable>(
         mayWait: Bool, _ body: (LookupConnection) throws -> Value
     ) throws(DiskCacheError) -> Lookup<Value> {
@@ -137,20 +139,20 @@ final class Index: Sendable {
         }
     }
 
-    /// Reads something that takes longer, such as a page of a listing, on a connection that look-ups do not use.
+    /// Runs a longer read, such as a page of a listing, on a connection that look-ups do not use.
     func list<T>(_ body: (Database) throws -> T) throws(DiskCacheError) -> T {
         try noticingDamage { try listing.unsafeRead(body) }
     }
 
-    /// Empties the page caches of the connections that read, each as soon as nobody uses it.
+    /// Empties the page caches of the reading connections. Waits for each connection until it is not in use.
     func releaseReadersMemory() {
         listing.releaseMemory()
         waiting.releaseMemory()
         cached.releaseMemory()
     }
 
-    /// The error as one of this module. When it says that the index is damaged, a mark is left for the next start: then
-    /// the whole index is checked, which takes too long for every start.
+    /// Returns the error as an error of this module. When the error says that the index is damaged, this leaves a mark,
+    /// and the next start checks the whole index. Such a check takes too long for every start.
     func notice(_ error: any Error) -> DiskCacheError {
         let error = DiskCacheError(error)
         if error.isIndexDamage {
@@ -168,16 +170,17 @@ final class Index: Sendable {
         }
     }
 
-    /// Writes into the database file what readers let it of the log, and cuts the file to its pages; for the writer's
-    /// thread. It is done sooner or later anyway, so that a failure is none.
+    /// Writes as much of the log into the database file as readers allow, and cuts the file to its pages. Only the
+    /// writer's thread calls this. A failure is ignored, because a later checkpoint does the same work.
     func checkpoint() {
         try? writing.writeWithoutTransaction { _ = try $0.checkpoint(.passive) }
     }
 
-    /// Writes everything into the database file itself and closes all connections; the writer's thread calls it last.
+    /// Writes the log into the database file, if `checkpoint` is set, and closes all connections. The writer's thread
+    /// calls this last.
     ///
-    /// Another index that stands at the path by now is safe: before SQLite removes a log by its name it holds the inode
-    /// of the database file against what is at the path (`databaseIsUnmoved` in its `pager.c`).
+    /// Another index that has taken the path in the meantime is safe: before SQLite removes a log by its name it
+    /// compares the inode of the database file with the file at the path (`databaseIsUnmoved` in its `pager.c`).
     func close(checkpoint: Bool) {
         cached.close()
         waiting.close()
@@ -201,8 +204,9 @@ final class Index: Sendable {
         configuration.label = "larder.index.writer"
         configuration.busyMode = .timeout(5)
         configuration.prepareDatabase { db in
-            // These can be chosen only as long as nothing is in the file, and WAL mode writes there. Later they would
-            // only write. The page size first: the other one settles it. Nothing is written to what is not ours.
+            // Both settings take effect only in an empty file, and WAL mode writes to the file. Set on a file with
+            // content they would only cause a write. The page size comes first, because the other setting fixes it. A
+            // foreign database is never written to, because reading the format throws.
             if try Int.fetchOne(db, sql: "PRAGMA page_count") == 0 {
                 try db.execute(
                     sql: "PRAGMA page_size = \(chosen.indexPageSize); PRAGMA auto_vacuum = INCREMENTAL;")
@@ -228,7 +232,7 @@ final class Index: Sendable {
                 }
                 FileSystem.unlink(mark(path))
             }
-            // Preparing a statement reads the schema, and this one the first row of the largest table.
+            // Preparing a statement reads the schema, and running this one reads the first row of the largest table.
             _ = try Row.fetchOne(db, sql: "SELECT * FROM entries, counters LIMIT 1")
         }
         return queue
@@ -241,7 +245,7 @@ final class Index: Sendable {
         configuration.busyMode = .timeout(5)
         configuration.prepareDatabase { db in
             try db.execute(sql: "PRAGMA cache_size = -2048; PRAGMA temp_store = MEMORY;")
-            // Between so many of SQLite's instructions, which are a few rows.
+            // The handler runs every 200 of SQLite's instructions, which are a few rows.
             sqlite3_progress_handler(
                 db.sqliteConnection, 200,
                 { _ in
@@ -254,7 +258,8 @@ final class Index: Sendable {
 
     private static func isUnreadable(_ error: any Error) -> Bool { DiskCacheError(error).isIndexDamage }
 
-    /// Names the mark of an index that was found damaged while it was used.
+    /// Returns the path of the file that marks the index as damaged. An error while the index was in use creates the
+    /// file.
     private static func mark(_ path: String) -> String { path + ".damaged" }
 
     private static func setAside(

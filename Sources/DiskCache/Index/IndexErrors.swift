@@ -1,7 +1,7 @@
 import GRDB
 
 extension DiskCacheError {
-    /// What was thrown, as an error of this module.
+    /// Converts any error to an error of this module.
     init(_ error: any Error) {
         switch error {
         case let error as DiskCacheError: self = error
@@ -37,7 +37,7 @@ extension DiskCacheError {
     }
 }
 
-/// Runs `body` and turns what it throws into an error of this module.
+/// Runs `body` and converts its errors to errors of this module.
 func mappingErrors<T>(_ body: () throws -> T) throws(DiskCacheError) -> T {
     do {
         return try body()

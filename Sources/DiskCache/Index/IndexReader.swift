@@ -1,10 +1,10 @@
 import GRDB
 import Primitives
 
-/// What was found of what was looked for.
+/// The result of a look-up.
 enum Lookup<Value: Sendable>: Sendable {
     case found(Value)
-    /// It has to be read from the disk, which was not allowed.
+    /// The data must be read from the disk, and the caller did not allow that.
     case onDisk
 }
 
@@ -15,9 +15,9 @@ struct IndexReader {
     /// The namespace's directory.
     let directory: String
 
-    /// The entry of that key: one look-up.
+    /// Returns the entry of `key` in a single look-up.
     ///
-    /// - Parameter mayWait: whether to wait for the disk; otherwise it may be ``Lookup/onDisk``.
+    /// - Parameter mayWait: whether to wait for the disk; if not, the result may be ``Lookup/onDisk``.
     func row(forKey key: String, mayWait: Bool) throws(DiskCacheError) -> Lookup<EntryRow?> {
         try index.lookUp(mayWait: mayWait) { connection in
             var found: EntryRow?
@@ -26,13 +26,13 @@ struct IndexReader {
         }
     }
 
-    /// ``row(forKey:mayWait:)``, and waits.
+    /// Does the same as ``row(forKey:mayWait:)``, and waits for the disk.
     func row(forKey key: String) throws(DiskCacheError) -> EntryRow? {
         guard case .found(let row) = try row(forKey: key, mayWait: true) else { return nil }
         return row
     }
 
-    /// The responses whose keys begin with that MD5, at most `limit`.
+    /// Returns the responses whose keys begin with `md5`, at most `limit`.
     ///
     /// - Parameter mayWait: see ``row(forKey:mayWait:)``.
     func variants(ofMD5 md5: String, limit: Int, mayWait: Bool) throws(DiskCacheError) -> Lookup<[EntryRow]> {
@@ -46,12 +46,12 @@ struct IndexReader {
         }
     }
 
-    /// How many entries match.
+    /// Returns the number of entries that match.
     func count(_ query: EntryQuery) throws(DiskCacheError) -> Int {
         try index.list { db in try Int.fetchOne(db, sql: query.sql("COUNT(*)"), arguments: query.arguments) ?? 0 }
     }
 
-    /// How many entries match, at most `limit`.
+    /// Returns the number of entries that match, at most `limit`.
     func count(_ query: EntryQuery, upTo limit: Int) throws(DiskCacheError) -> Int {
         try index.list { db in
             let sql = "SELECT COUNT(*) FROM (\(query.sql("1")) LIMIT ?)"
@@ -59,7 +59,7 @@ struct IndexReader {
         }
     }
 
-    /// How many entries have that tag, at most `limit`.
+    /// Returns the number of entries with the tag, at most `limit`.
     func count(tag: String, upTo limit: Int) throws(DiskCacheError) -> Int {
         try index.list { db in
             let sql = "SELECT COUNT(*) FROM (SELECT 1 FROM tags WHERE tag = ? LIMIT ?)"
@@ -67,7 +67,7 @@ struct IndexReader {
         }
     }
 
-    /// Where the row is that comes after `count` others; `nil` when there are not so many.
+    /// Returns the position of the row that follows the first `count` rows; `nil` when there are not so many.
     func cursor(_ query: EntryQuery, column: String, after count: Int) throws(DiskCacheError) -> ListCursor? {
         try index.list { db in
             let sql = query.sql("\(column), entries.id") + " LIMIT 1 OFFSET ?"
@@ -77,17 +77,17 @@ struct IndexReader {
         }
     }
 
-    /// The rows that match, at most `limit`.
+    /// Returns the rows that match, at most `limit`.
     func rows(_ query: EntryQuery, limit: Int) throws(DiskCacheError) -> [EntryRow] {
         try index.list { db in
-            // Not a cached one: filters, orders and cursors make thousands of different statements.
+            // The statement is not cached, because filters, orders and cursors make thousands of different statements.
             let statement = try db.makeStatement(sql: query.sql(EntryRow.columns) + " LIMIT ?")
             let arguments = query.arguments + StatementArguments([limit])
             return try statement.all(arguments) { try entryRow($0) }
         }
     }
 
-    /// Of `paths`, those that are some entry's body.
+    /// Returns the elements of `paths` that are paths of entries' bodies.
     func knownPaths(_ paths: [String]) throws(DiskCacheError) -> Set<ExactText> {
         try index.list { db in
             let statement = try db.cachedStatement(sql: "SELECT 1 FROM entries WHERE path = ?")

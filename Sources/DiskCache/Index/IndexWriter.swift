@@ -1,7 +1,7 @@
 import GRDB
 import Primitives
 
-/// The statements that the writer's thread runs, inside its transaction. All are prepared once.
+/// The statements that the writer's thread runs inside its transaction. Each is prepared once.
 struct IndexWriter {
     let db: Database
     let namespace: String
@@ -18,33 +18,33 @@ struct IndexWriter {
 
     // MARK: - Looking up
 
-    /// The entry of that key.
+    /// Returns the entry of `key`.
     func row(forKey key: String) throws -> EntryRow? {
         var held = try statements.held
         held.bind(key)
-        // What is stored is new, most of the time.
+        // The shorter statement comes first, because most stores are of new keys.
         return try held.hasRow() ? row(where: "key = ?", [key]) : nil
     }
 
-    /// The entry of that number.
+    /// Returns the entry with the number `id`.
     func row(forID id: Int64) throws -> EntryRow? {
         try row(where: "entries.id = ?", [id])
     }
 
-    /// The entry whose body is at that path.
+    /// Returns the entry with its body at `path`.
     func row(forPath path: String) throws -> EntryRow? {
         try row(where: "path = ?", [path])
     }
 
-    /// Rows that `query` selects, at most `limit`. Purges, sweep and eviction make a few hundred different statements
-    /// at most, and repeat them.
+    /// Returns the rows that `query` selects, at most `limit`. The statement is cached: purges, sweep and eviction
+    /// repeat at most a few hundred different statements.
     func rows(_ query: EntryQuery, limit: Int) throws -> [EntryRow] {
         let statement = try db.cachedStatement(sql: query.sql(EntryRow.columns) + " LIMIT ?")
         let arguments = query.arguments + StatementArguments([limit])
         return try statement.all(arguments) { try entryRow($0) }
     }
 
-    /// Whether one of the entries under the keys from `first` to `last` is as `isWanted` says.
+    /// Returns whether `isWanted` is true of an entry with a key from `first` to `last`, both included.
     func holds(from first: String, to last: String, where isWanted: (HeldSummary) -> Bool) throws -> Bool {
         let cursor = try Row.fetchCursor(try db.cachedStatement(sql: Self.heldStatement), arguments: [first, last])
         while let row = try cursor.next() {
@@ -55,7 +55,7 @@ struct IndexWriter {
         return false
     }
 
-    /// See ``holds(from:to:where:)``.
+    /// The statement of ``holds(from:to:where:)``.
     static let heldStatement = "SELECT kind, expiry, tagList FROM entries WHERE key BETWEEN ? AND ?"
 
     private func row(where condition: String, _ arguments: StatementArguments) throws -> EntryRow? {
@@ -69,7 +69,7 @@ struct IndexWriter {
 
     // MARK: - Changing
 
-    /// Writes a row, in place of `old`, the row of the same key and number.
+    /// Writes a row. `old` is the row of the same key and number that it replaces; `nil`: there is none.
     func put(_ row: EntryRow, replacing old: EntryRow?) throws {
         if old == nil {
             var statement = try statements.insert
@@ -81,7 +81,7 @@ struct IndexWriter {
         try replaceTags(of: row.id, old?.entry.tags ?? [], with: row.entry.tags)
     }
 
-    /// Writes what a refresh or an update changed, and leaves the body alone.
+    /// Writes the changes of a refresh or an update, which leave the body alone.
     func change(_ row: EntryRow, from old: EntryRow) throws {
         try write(row)
         try replaceTags(of: row.id, old.entry.tags, with: row.entry.tags)
@@ -93,19 +93,20 @@ struct IndexWriter {
         try replaceTags(of: row.id, row.entry.tags, with: [])
     }
 
-    /// Says where a body is now, and how its file looks.
+    /// Writes the new path of a body and the identity of its file.
     func setFile(of id: Int64, path: String, identity: FileIdentity) throws {
         try execute(
             "UPDATE entries SET path = ?, inode = ?, modified = ?, changed = ? WHERE id = ?",
             [path, identity.inode, identity.modified, identity.changed, id])
     }
 
-    /// Says in which slot a body is now.
+    /// Writes the new slot of a body.
     func setSlot(of id: Int64, _ slot: Slot) throws {
         try execute("UPDATE entries SET slot = ? WHERE id = ?", [slot.code, id])
     }
 
-    /// Writes hits, last access and slide of an entry, if it is still the same version: then how many hits it has now.
+    /// Writes the hits, the last access and the slide of an entry. Returns the number of hits that the entry has now;
+    /// `nil`, without a change, when the entry has another version by now or is gone.
     func apply(_ access: PendingAccess, toKey key: String) throws -> Int64? {
         if let slide = access.slide {
             let statement = try db.cachedStatement(
@@ -133,7 +134,7 @@ struct IndexWriter {
 
     // MARK: - Order of eviction
 
-    /// What has been in a queue for longest, and its key.
+    /// Returns the entry that has been in a queue for the longest time, with its key and turn.
     func oldest(in queue: EvictionQueue) throws -> (entry: QueuedEntry<Int64>, key: String, turn: Int64)? {
         let statement = try db.cachedStatement(sql: Self.oldestStatement)
         return try statement.first([queue.rawValue]) { row in
@@ -145,7 +146,7 @@ struct IndexWriter {
         }
     }
 
-    /// Puts an entry at the young end of a queue.
+    /// Moves an entry to the young end of a queue.
     func move(_ id: Int64, to place: QueuePlace, turn: Int64) throws {
         try execute(
             "UPDATE entries SET queue = ?, frequency = ?, turn = ? WHERE id = ?",
@@ -177,16 +178,16 @@ struct IndexWriter {
 }
 
 extension Statement {
-    /// What `read` makes of the first row; `nil` when there is none.
+    /// Returns the result of `read` for the first row; `nil` when there is no row.
     func first<T>(_ arguments: StatementArguments, _ read: (StatementRow) throws -> T) throws -> T? {
         let cursor = try Row.fetchCursor(self, arguments: arguments)
-        // The row is only a view of the statement, which is reset when the cursor goes.
+        // The row is only a view of the statement, and the end of the cursor resets the statement.
         return try withExtendedLifetime(cursor) {
             try cursor.next() == nil ? nil : try read(StatementRow(statement: sqliteStatement))
         }
     }
 
-    /// What `read` makes of each row.
+    /// Returns the results of `read` for all rows.
     func all<T>(_ arguments: StatementArguments, _ read: (StatementRow) throws -> T) throws -> [T] {
         let cursor = try Row.fetchCursor(self, arguments: arguments)
         var all: [T] = []

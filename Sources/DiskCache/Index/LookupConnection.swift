@@ -2,14 +2,14 @@ import GRDB
 import GRDBSQLite
 import Primitives
 
-/// What is looked up all the time, each a statement that is prepared once.
+/// The frequent look-ups. Each is a statement that a connection prepares once.
 enum LookupQuery: Int, CaseIterable {
     /// An entry by its key.
     case entry
-    /// Responses by the keys that theirs are between, and how many at most.
+    /// The responses with keys between two texts, up to a limit.
     case responses
 
-    /// What it begins with are ``EntryRow/columns``.
+    /// The statement. Its first columns are ``EntryRow/columns``.
     fileprivate var sql: String {
         switch self {
         case .entry: "SELECT \(EntryRow.columns) FROM entries WHERE key = ?"
@@ -18,12 +18,12 @@ enum LookupQuery: Int, CaseIterable {
     }
 }
 
-/// One connection to the index that looks entries up: SQLite itself, for the way through GRDB costs more than the
-/// look-up. It only reads.
+/// A read-only connection to the index for look-ups. It uses SQLite directly, because GRDB costs more than the look-up
+/// itself.
 ///
-/// Any thread may use it; they wait for one another.
+/// Any thread may use the connection; threads wait for each other.
 final class LookupConnection: Sendable {
-    /// What was needed is not in memory, and this connection does not wait for the disk.
+    /// The look-up needs data that is not in memory, and this connection does not wait for the disk.
     struct NotCached: Error {}
 
     private struct State {
@@ -37,8 +37,8 @@ final class LookupConnection: Sendable {
     private let state = Locked(State())
 
     /// - Parameters:
-    ///   - name: of the database, as a URI (<https://sqlite.org/uri.html>).
-    ///   - cacheBytes: how much of it stays in memory, as long as nobody writes: then it is read again.
+    ///   - name: the database as a URI (<https://sqlite.org/uri.html>).
+    ///   - cacheBytes: the size of the page cache. The cache is valid until the next write, and is then read again.
     init(_ name: String, cacheBytes: Int) {
         self.name = name
         self.cacheBytes = cacheBytes
@@ -46,13 +46,13 @@ final class LookupConnection: Sendable {
 
     deinit { close() }
 
-    /// Opens the files, if that was not done yet. What is looked up later is looked up in them, whatever has become of
-    /// their names. Throws ``NotCached``: then the first look-up opens them.
+    /// Opens the files, if they are not open yet. Later look-ups use the same files, even if their names lead to other
+    /// files by then. Throws ``NotCached`` when that would need the disk; the first look-up then opens the files.
     func open() throws {
         try rows(.entry, [""]) { _ in }
     }
 
-    /// Calls `read` with each row. Throws ``NotCached``, `DatabaseError`, and what `read` throws.
+    /// Calls `read` with each row. Throws ``NotCached``, `DatabaseError`, and the errors of `read`.
     func rows(
         _ query: LookupQuery, _ texts: [String], limit: Int? = nil, _ read: (StatementRow) throws -> Void
     ) throws {
@@ -74,14 +74,14 @@ final class LookupConnection: Sendable {
         }
     }
 
-    /// Gives back what of the database it keeps in memory.
+    /// Frees the page cache.
     func releaseMemory() {
         state.withLock { state in
             if let database = state.database { sqlite3_db_release_memory(database) }
         }
     }
 
-    /// Closes it for good.
+    /// Closes the connection for good.
     func close() {
         state.withLock { state in
             state.isClosed = true
@@ -104,7 +104,7 @@ final class LookupConnection: Sendable {
     }
 
     private func open(_ state: inout State) throws {
-        // The lock takes the place of SQLite's mutexes.
+        // SQLite's own mutexes are off, because the lock of this object replaces them.
         let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI | SQLITE_OPEN_EXRESCODE
         var code = sqlite3_open_v2(name, &state.database, flags, nil)
         if code == SQLITE_OK {
@@ -129,7 +129,7 @@ final class LookupConnection: Sendable {
         var text = text
         text.withUTF8 { bytes in
             bytes.withMemoryRebound(to: CChar.self) { bytes in
-                // SQLite takes a copy: -1 is SQLITE_TRANSIENT, a cast that Swift does not import.
+                // SQLite copies the text: -1 is SQLITE_TRANSIENT, a cast that Swift does not import.
                 let takesCopy = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
                 _ = sqlite3_bind_text(statement, Int32(position), bytes.baseAddress, Int32(bytes.count), takesCopy)
             }
@@ -143,10 +143,11 @@ final class LookupConnection: Sendable {
     }
 }
 
-/// Some connections that look up, so that threads seldom wait for one another.
+/// Several look-up connections, so that threads seldom wait for each other.
 final class LookupPool: Sendable {
     private let connections: [LookupConnection]
-    /// Which of them nobody uses, and whose turn it is to be waited for when all are used.
+    /// The connections that are not in use, and the number of the last connection that a thread waited for. When all
+    /// are in use, threads wait for them in turn.
     private let idle: Locked<(free: [Int], turn: Int)>
 
     init(_ connections: [LookupConnection]) {
@@ -154,7 +155,7 @@ final class LookupPool: Sendable {
         idle = Locked((Array(connections.indices.reversed()), 0))
     }
 
-    /// What `body` makes of a connection. Throws what it throws.
+    /// Returns the result of `body` with a connection. Throws the errors of `body`.
     func withConnection<Value>(_ body: (LookupConnection) throws -> Value) rethrows -> Value {
         let (number, isFree) = idle.withLock { idle in
             if let number = idle.free.popLast() { return (number, true) }
@@ -165,19 +166,19 @@ final class LookupPool: Sendable {
         return try body(connections[number])
     }
 
-    /// Opens those that can be opened without waiting for what they may not wait for.
+    /// Opens all connections. A connection that would have to wait for the disk and may not is skipped.
     func open() throws {
         for connection in connections {
             do { try connection.open() } catch is LookupConnection.NotCached {}
         }
     }
 
-    /// Gives back what they keep in memory, each as soon as nobody uses it.
+    /// Frees the page caches. Waits for each connection until it is not in use.
     func releaseMemory() {
         for connection in connections { connection.releaseMemory() }
     }
 
-    /// Closes them for good.
+    /// Closes all connections for good.
     func close() {
         for connection in connections { connection.close() }
     }

@@ -1,18 +1,20 @@
 import GRDB
 import Primitives
 
-/// Finds the rows of one page of a listing, without looking at every entry where an index can serve.
+/// Finds the rows of a page of a listing, without testing every entry where an index helps.
 ///
 /// There are two ways:
-/// - To walk: follow the index that has the order of the listing, and try each row. A page is found soon when much of
-///   what there is matches, and at once when it is that index that the filter asks for, too.
-/// - To sort: look up what one condition of the filter matches, and sort it. That is little when little matches.
+/// - A *walk* follows the index that has the order of the listing, and tests each row. It finds a page soon when many
+///   entries match, and at once when the same index also answers the filter.
+/// - A *sort* looks up all entries that match one condition of the filter, and sorts them. It is cheap when few entries
+///   match.
 ///
-/// Of n entries, m of which match, a page of l rows takes about l * n / m rows to walk and m to sort: so from m = √(ln)
-/// on it walks, and neither takes more than about √(ln) rows. A walk that has tried some times as many found entries
-/// that are not mixed well, and gives up; then what matches is sorted all the same.
+/// Of n entries, m of which match, a page of l rows takes a walk about l * n / m rows, and a sort m rows. The search
+/// therefore walks from m = √(ln) on, and neither way takes more than about √(ln) rows. The numbers assume that
+/// matching entries are mixed evenly with the rest. A walk that has tested several times as many rows gives up, and the
+/// search sorts after all.
 ///
-/// Orders without an index always sort.
+/// Orders without an index always use a sort.
 struct PageSearch {
     let filter: EntryFilter
     let sort: EntrySort
@@ -21,18 +23,18 @@ struct PageSearch {
     let totals: CacheTotals
     let reader: IndexReader
 
-    /// A walk is given up after so many times the rows that it should take.
+    /// A walk gives up after this many times the expected number of rows.
     private static let patience = 4
 
-    /// How a page is found.
+    /// The way in which a page is found.
     enum Way: Equatable {
-        /// In the order of an index; given up after the row at `end`, if there is one.
+        /// Follows an index in its order, and gives up after the row at `end`; `nil`: does not give up.
         case walk(end: ListCursor?)
-        /// By one condition's index; `nil`: as SQLite sees fit.
+        /// Uses the index for one condition; `nil`: SQLite chooses.
         case sort(EntryFilter.Condition?)
     }
 
-    /// The first rows after ``position`` that match, at most `limit`.
+    /// Returns the first rows after ``position`` that match, at most `limit`.
     func rows(limit: Int) throws(DiskCacheError) -> [EntryRow] {
         let places = try prefixPlaces()
         switch try way(limit: limit, prefixIn: places) {
@@ -44,7 +46,7 @@ struct PageSearch {
         }
     }
 
-    /// How the first `limit` rows are best found.
+    /// Returns the best way to find the first `limit` rows.
     func way(limit: Int, prefixIn places: PrefixPlaces) throws(DiskCacheError) -> Way {
         let others = others(places)
         guard sort.order.index != nil else { return .sort(filter.conditions.first) }
@@ -56,14 +58,14 @@ struct PageSearch {
         return .walk(end: try walkEnd(after: rowsWorthSorting * Self.patience, places))
     }
 
-    /// The conditions that the index of the order knows nothing of.
+    /// Returns the conditions that the index of the order cannot answer.
     private func others(_ places: PrefixPlaces) -> [EntryFilter.Condition] {
         filter.conditions.filter { !isServed($0, prefixIn: places) }
     }
 
     // MARK: - Statements
 
-    /// Rows in the order of its index, up to `end`.
+    /// Returns the query for the rows in the order of the index, up to `end`.
     func walking(to end: ListCursor? = nil, prefixIn places: PrefixPlaces = .all) -> EntryQuery {
         var query = EntryQuery(filter, now: now, path: walkPath, prefixIn: places)
         begin(&query)
@@ -71,7 +73,7 @@ struct PageSearch {
         return query
     }
 
-    /// Rows that a condition leads to, sorted.
+    /// Returns the query for the rows that the index for `condition` finds, sorted.
     func sorting(_ condition: EntryFilter.Condition?, _ places: PrefixPlaces = .all) -> EntryQuery {
         var query = EntryQuery(filter, now: now, path: condition.map { .by($0) } ?? .any, prefixIn: places)
         begin(&query)
@@ -99,7 +101,7 @@ struct PageSearch {
 
     // MARK: - Choosing
 
-    /// Whether the index of the order finds what the condition means, in one piece.
+    /// Returns whether the matches of the condition are a contiguous range of the index of the order.
     private func isServed(_ condition: EntryFilter.Condition, prefixIn places: PrefixPlaces) -> Bool {
         switch (sort.order, condition) {
         case (.key, .key), (.expiryDate, .state): true
@@ -109,7 +111,9 @@ struct PageSearch {
         }
     }
 
-    /// How many entries the condition alone is true for, at most `limit`.
+    /// Returns an estimate of the number of entries that match the condition alone. `key`, `md5` and `url` count as 0,
+    /// because few entries match them. The number of a kind comes from the totals. The other conditions run queries
+    /// that stop counting at `limit`; a prefix adds up three of them.
     private func count(
         _ condition: EntryFilter.Condition, _ places: PrefixPlaces, upTo limit: Int
     ) throws(DiskCacheError) -> Int {
@@ -126,7 +130,8 @@ struct PageSearch {
         }
     }
 
-    /// Where the filter's prefix is to be found now. What is stored after that is none of this page.
+    /// Returns the columns in which an entry may have the filter's prefix now. An entry stored later is not a part of
+    /// this page.
     func prefixPlaces() throws(DiskCacheError) -> PrefixPlaces {
         guard filter.prefix?.isEmpty == false else { return .all }
         var places: PrefixPlaces = []
@@ -138,7 +143,8 @@ struct PageSearch {
         return places
     }
 
-    /// Keys that begin with the filter's prefix, of whatever kind: looking that up would take longer than it is worth.
+    /// Returns the query for the keys that begin with the filter's prefix, of entries of any kind. Looking up the kind
+    /// would take longer than it is worth.
     private var keysWithPrefix: EntryQuery {
         var query = EntryQuery(.all, now: now)
         query.restrict(column: "key", toPrefix: filter.prefix ?? "")
@@ -149,7 +155,7 @@ struct PageSearch {
         EntryQuery(filter.keeping([condition]), now: now, prefixIn: places)
     }
 
-    /// The row after so many that a walk would try; `nil` when there are not so many.
+    /// Returns the position of the row that follows the first `count` rows of a walk; `nil` when there are not so many.
     private func walkEnd(after count: Int, _ places: PrefixPlaces) throws(DiskCacheError) -> ListCursor? {
         let served = filter.conditions.filter { isServed($0, prefixIn: places) }
         var query = EntryQuery(filter.keeping(Set(served)), now: now, path: walkPath, prefixIn: places)
@@ -159,7 +165,7 @@ struct PageSearch {
 }
 
 extension EntrySort.Order {
-    /// The column of the index.
+    /// The column that the order sorts by.
     var column: String {
         switch self {
         case .key: "key"
@@ -171,7 +177,7 @@ extension EntrySort.Order {
         }
     }
 
-    /// The index that has this order; `nil` when none has.
+    /// The name of the index with this order; `nil` when there is none.
     var index: String? {
         switch self {
         case .key: "sqlite_autoindex_entries_1"

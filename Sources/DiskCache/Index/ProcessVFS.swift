@@ -3,60 +3,64 @@ import GRDBSQLite
 import Glibc
 import Primitives
 
-/// SQLite's way to the file system for a database that one process has to itself, as the lock of a cache's directory
-/// says that it has: `unix-excl`, which is part of SQLite on every Unix, but that writes to the log are gathered.
+/// An SQLite VFS for a database that a single process uses, as the lock of the cache's directory guarantees. It is
+/// `unix-excl`, which SQLite has on every Unix, except that it gathers the writes to the log.
 ///
-/// SQLite holds one lock on the file for as long as it is open, instead of asking the kernel for two at each look-up,
-/// and keeps the index of its log in memory of its own. Another process, `sqlite3` among them, finds the file locked.
+/// SQLite holds a single lock on the file for as long as it is open, instead of asking the kernel for two locks at each
+/// look-up, and keeps the index of its log in its own memory. Another process, such as `sqlite3`, finds the file
+/// locked.
 ///
-/// A transaction goes to the log page by page, each after a head of 24 bytes. The kernel has as much work with such a
-/// head as with a page; so all of them are written at once, at the latest with the last one of a commit, which says of
-/// itself that it is (<https://sqlite.org/fileformat2.html#walformat>). What is not committed nobody else looks for.
+/// A transaction goes to the log page by page, each page behind a header of 24 bytes. Writing such a header costs the
+/// kernel as much as writing a page. The VFS therefore writes headers and pages together, at the latest with the last
+/// page of a commit, which its header marks (<https://sqlite.org/fileformat2.html#walformat>). No other connection
+/// looks for data that is not committed.
 ///
-/// And the disk begins with the log at once, which nobody waits for: else a checkpoint would, and all who store with
-/// it.
+/// The disk starts to write the log early, while no thread waits for it. Otherwise a checkpoint would have to wait, and
+/// with it every store.
 ///
-/// A large commit and a checkpoint go from page to page for milliseconds, and offer their processor between two, where
-/// the thread shares it.
+/// A large commit and a checkpoint take milliseconds, page by page. Between two pages they offer the processor, on a
+/// thread that shares it.
 ///
 /// See <https://sqlite.org/vfs.html#standard_unix_vfses>.
 enum ProcessVFS {
     private static let standardName = "unix-excl"
     private static let name = "larder"
 
-    /// Makes it the default of all connections that are opened from now on.
+    /// Makes the VFS the default for all connections that are opened from now on.
     static func use() {
         _ = registration
     }
 
-    /// What stands behind the standard's own part of an open log.
+    /// The data behind the standard VFS's own part of an open log.
     private struct Tail {
-        /// Those of the standard VFS, with ours in the place of some.
+        /// The methods of the standard VFS, some of them replaced.
         var methods: sqlite3_io_methods
-        /// The standard's own.
+        /// The unchanged methods of the standard VFS.
         let standard: UnsafePointer<sqlite3_io_methods>
-        /// The file's name, which SQLite keeps for as long as it is open.
+        /// The file's name, which SQLite keeps for as long as the file is open.
         let name: UnsafePointer<CChar>
         var writes = GatheredWrites()
-        /// How many bytes were written since the disk was told to begin.
+        /// The number of bytes written since the disk was last told to begin.
         var waitingBytes = 0
-        /// Ours, to tell it by; -1 until then. SQLite has no lock on a log that would go with it.
+        /// A descriptor of the log for telling the disk to begin; -1 until it is needed. Closing it drops the process's
+        /// locks on the log, which is harmless because SQLite takes none.
         var descriptor: Int32 = -1
     }
 
-    /// The disk is told of so many bytes at a time.
+    /// The number of bytes after which the disk is told to begin.
     private static let writeBackBytes = 1 << 20
 
-    /// SQLite never frees it; `nil`: then the default stays what it was, slower, and as right. No Unix lacks it.
+    /// The VFS `unix-excl`, which SQLite never frees. `nil` leaves the default VFS unchanged, which is slower but as
+    /// correct. No Unix lacks it.
     ///
-    /// `nonisolated(unsafe)` is safe here: nobody changes it, and its functions may be called on any thread.
+    /// `nonisolated(unsafe)` is safe because the VFS is never changed, and its functions may be called on any thread.
     private nonisolated(unsafe) static let standard: UnsafeMutablePointer<sqlite3_vfs>? = {
-        // The first that is asked of SQLite in this process. Where it is not, memory is counted, and all is as right.
+        // This must be the first call of SQLite in the process. Otherwise SQLite counts its memory, which is harmless.
         _ = csqlite_count_no_memory()
         return sqlite3_vfs_find(standardName)
     }()
 
-    /// Where the tail starts in an open file.
+    /// The offset of the tail in an open file.
     private static let tailOffset: Int = {
         let alignment = MemoryLayout<Tail>.alignment
         return (Int(standard?.pointee.szOsFile ?? 0) + alignment - 1) / alignment * alignment
@@ -67,7 +71,7 @@ enum ProcessVFS {
         let vfs = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
         vfs.initialize(to: standard.pointee)
         vfs.pointee.pNext = nil
-        // For good: SQLite keeps both pointers.
+        // Never freed, because SQLite keeps both pointers.
         vfs.pointee.zName = UnsafePointer(strdup(name))
         vfs.pointee.szOsFile = Int32(tailOffset + MemoryLayout<Tail>.size)
         vfs.pointee.xOpen = { _, name, file, flags, outFlags in ProcessVFS.open(name, file, flags, outFlags) }
@@ -98,7 +102,8 @@ enum ProcessVFS {
     private static func read(
         _ file: UnsafeMutablePointer<sqlite3_file>?, _ target: UnsafeMutableRawPointer?, _ count: Int32, _ offset: Int64
     ) -> Int32 {
-        // Mostly a checkpoint, page by page. Who only reads serves somebody, and does so at once.
+        // On a connection that has written, most reads belong to a checkpoint, page by page. A connection that only
+        // reads serves a request, and does so at once.
         if let file, tail(of: file).pointee.writes.hasGathered { Processor.offer() }
         return flushed(file) { $0.xRead(file, target, count, offset) }
     }
@@ -131,7 +136,7 @@ enum ProcessVFS {
         return tail.pointee.writes.flush { standard.pointee.xWrite(file, $0.baseAddress, Int32($0.count), $1) }
     }
 
-    /// What the standard does when everything is written.
+    /// Writes the gathered bytes, then calls a method of the standard VFS.
     private static func flushed(
         _ file: UnsafeMutablePointer<sqlite3_file>?, _ body: (sqlite3_io_methods) -> Int32
     ) -> Int32 {
@@ -142,7 +147,7 @@ enum ProcessVFS {
 
     private static func close(_ file: UnsafeMutablePointer<sqlite3_file>?) -> Int32 {
         guard let file else { return SQLITE_IOERR }
-        // What is left was not committed.
+        // Bytes that are still gathered were not committed.
         let tail = tail(of: file)
         tail.pointee.writes.release()
         if tail.pointee.descriptor >= 0 { Glibc.close(tail.pointee.descriptor) }

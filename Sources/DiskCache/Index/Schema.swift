@@ -1,30 +1,34 @@
 import GRDB
 
-/// The tables of `index.sqlite`, and how one format becomes the next.
+/// The tables of `index.sqlite`, and the steps from each format to the next.
 ///
 /// | table | a row is |
 /// |---|---|
-/// | `entries` | all that is known about one entry but its body. `id` is the sequence number of its first publish and is never used again |
-/// | `extents` | which slots of one part of the slab are used (``SlabMap``) |
-/// | `tags` | that one entry has one tag |
-/// | `totals` | what there is of one kind, kept in the transactions that change it |
-/// | `counters` | `sequence`: the last number given to a publish or a turn; `smallBytes`: what is in the small queue |
+/// | `entries` | all data about an entry except its body |
+/// | `extents` | the used slots of one part of the slab (``SlabMap``) |
+/// | `tags` | a pair of an entry and a tag |
+/// | `totals` | the numbers of entries and bytes of one kind, updated by the transactions that change them |
+/// | `counters` | `sequence`: the last number of a publish or a turn; `smallBytes`: the bytes in the small queue |
 ///
-/// Every index costs each store about a tenth, so there is none without a query that is made again and again, and none
-/// for what a person asks now and then and one look at every row can answer (the orders of length and hits):
+/// `entries.id` is the sequence number of the entry's first publish and is never used again.
 ///
-/// | index | for |
-/// |---|---|
-/// | of `key` | look-ups; prefixes of callers' keys; the default order of listings, where the other filters are tried row by row |
-/// | `entriesByKind` | purges of a kind, and its pages when it is rare. Of kind and key it would serve all of them, and make stores a quarter slower: keys come in no order |
-/// | `entriesByURL` | a URL, prefixes, the order of URLs |
-/// | `entriesByCanonicalURL` | a URL and prefixes, of responses that were sent in another spelling: few, so it costs the others nothing |
-/// | `entriesByHost` | a host's purges and pages |
-/// | `entriesByExpiry` | purges and counts by state, eviction of what has expired, the order of expiry |
-/// | `entriesToEvict` | the queues of eviction, without what is pinned. New rows come at their end |
-/// | `entriesByAccess` | the order of access |
-/// | `entriesToSweep` | what the sweep of each minute removes, among all that has expired and stays |
-/// | `entriesByPath` | whose body a file is |
+/// Every index makes each store about a tenth slower. Each index therefore serves a query that is made again and again.
+/// There is none for a query that a person makes now and then and that a scan of all rows can answer (the orders of
+/// length and hits):
+///
+/// - of `key`: look-ups; prefixes of callers' keys; the default order of listings, where the other filters are tested
+///   row by row.
+/// - `entriesByKind`: purges of a kind, and its pages when the kind is rare. An index of kind and key would serve all
+///   pages of a kind, but make stores a quarter slower, because keys come in no order.
+/// - `entriesByURL`: a URL, prefixes, the order of URLs.
+/// - `entriesByCanonicalURL`: a URL and prefixes, of responses that were requested in another spelling. There are few
+///   of them, and other entries are not in the index, so it does not slow down their stores.
+/// - `entriesByHost`: a host's purges and pages.
+/// - `entriesByExpiry`: purges and counts by state, eviction of expired entries, the order of expiry.
+/// - `entriesToEvict`: the eviction queues, without pinned entries. New rows come at their end.
+/// - `entriesByAccess`: the order of access.
+/// - `entriesToSweep`: the entries that the sweep of each minute removes, among all expired entries that stay.
+/// - `entriesByPath`: the entry to which a body's file belongs.
 ///
 /// `PRAGMA user_version` is the format's number.
 enum Schema {
@@ -39,7 +43,7 @@ enum Schema {
         spellings,
     ]
 
-    /// The format that the index has, without a change to it; 0 is that of an empty database.
+    /// Returns the format of the index without changing it; 0 for an empty database.
     ///
     /// Throws ``DiskCacheError/newerFormat(found:supported:)``, and ``Unreadable`` when there are tables but no format.
     static func format(of db: Database) throws -> Int {
@@ -49,7 +53,7 @@ enum Schema {
         return found
     }
 
-    /// Brings the index to ``format``, in one transaction. Throws as ``format(of:)`` does.
+    /// Brings the index to ``format``, in a single transaction. Throws the same errors as ``format(of:)``.
     static func migrate(_ db: Database) throws {
         let found = try format(of: db)
         guard found < format else { return }
@@ -60,10 +64,11 @@ enum Schema {
         }
     }
 
-    /// The database is one, but not ours, or damaged.
+    /// The file is a database of another program, or damaged.
     struct Unreadable: Error {}
 
-    /// Changed without a new format until now, for none was released: an index of a build before may lack what is here.
+    /// This text was changed without a new format until now, because none was released. An index of an earlier build
+    /// may therefore lack some of it.
     private static let initialTables = """
         CREATE TABLE entries (
           id INTEGER PRIMARY KEY,
@@ -119,7 +124,8 @@ enum Schema {
         INSERT INTO counters VALUES ('sequence', 0);
         """
 
-    /// What was there before counts as what was asked for again, in the order in which it came.
+    /// Entries that exist already go to the main queue, as if they had been requested again, in the order of their
+    /// first publish.
     private static let queues = """
         ALTER TABLE entries ADD COLUMN queue INTEGER NOT NULL DEFAULT \(EvictionQueue.main.rawValue);
         ALTER TABLE entries ADD COLUMN frequency INTEGER NOT NULL DEFAULT 0;
@@ -131,7 +137,7 @@ enum Schema {
         INSERT INTO counters VALUES ('smallBytes', 0);
         """
 
-    /// The bodies that are in `bodies` go into the slab afterwards (``MovedBodies``).
+    /// The bodies in the table `bodies` move to the slab afterwards (``MovedBodies``).
     private static let slots = """
         ALTER TABLE entries ADD COLUMN slot INTEGER;
         CREATE TABLE extents (
@@ -142,7 +148,7 @@ enum Schema {
         );
         """
 
-    /// Responses that are there get their canonical URLs.
+    /// Adds the canonical URLs of the responses that exist already.
     private static let spellings: @Sendable (Database) throws -> Void = { db in
         try db.execute(
             sql: """
@@ -162,7 +168,7 @@ enum Schema {
 }
 
 extension Entry.Kind {
-    /// The number that stands for the kind in the index. Never changed.
+    /// The number of the kind in the index. It is never changed.
     var code: Int {
         switch self {
         case .download: 0
@@ -172,7 +178,7 @@ extension Entry.Kind {
         }
     }
 
-    /// The kind that a number stands for.
+    /// Creates the kind with a number; `nil` when no kind has it.
     init?(code: Int) {
         guard let kind = Self.allCases.first(where: { $0.code == code }) else { return nil }
         self = kind

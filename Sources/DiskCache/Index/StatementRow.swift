@@ -2,12 +2,12 @@ import GRDB
 import GRDBSQLite
 import Primitives
 
-/// The row that a statement stands at, column by column.
+/// The current row of a statement, read column by column.
 ///
-/// GRDB's `Row` turns each column into a value of any type, with several times the work: of a look-up that was the
-/// larger part.
+/// GRDB's `Row` converts each column to a value of any type, which takes several times the work. In a look-up that was
+/// the larger part.
 struct StatementRow {
-    /// A `sqlite3_stmt` whose last step brought a row.
+    /// A `sqlite3_stmt` whose last step returned a row.
     let statement: OpaquePointer
 
     /// A number; 0 for NULL.
@@ -19,20 +19,20 @@ struct StatementRow {
     /// Whether a number is not 0.
     subscript(column: Int) -> Bool { (self[column] as Int64) != 0 }
 
-    /// A number, or `nil` for NULL.
+    /// A number; `nil` for NULL.
     subscript(column: Int) -> Int64? { isNull(column) ? nil : sqlite3_column_int64(statement, Int32(column)) }
 
     /// A text; empty for NULL.
     subscript(column: Int) -> String { (self[column] as String?) ?? "" }
 
-    /// A text, or `nil` for NULL.
+    /// A text; `nil` for NULL.
     subscript(column: Int) -> String? {
         guard let bytes = sqlite3_column_text(statement, Int32(column)) else { return nil }
         let count = Int(sqlite3_column_bytes(statement, Int32(column)))
         return String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
     }
 
-    /// The bytes of a blob, as long as the statement stands here; `nil` for NULL.
+    /// The bytes of a blob, valid until the statement's next step; `nil` for NULL.
     func blob(_ column: Int) -> UnsafeRawBufferPointer? {
         guard !isNull(column) else { return nil }
         let bytes = sqlite3_column_blob(statement, Int32(column))
@@ -43,6 +43,6 @@ struct StatementRow {
 }
 
 extension StatementRow {
-    /// A copy of a blob, or `nil` for NULL.
+    /// A copy of a blob; `nil` for NULL.
     func sharedBytes(_ column: Int) -> SharedBytes? { blob(column).map { SharedBytes(copying: $0) } }
 }

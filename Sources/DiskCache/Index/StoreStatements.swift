@@ -1,7 +1,7 @@
 import GRDB
 
-/// The statements that each store runs, looked up once in a transaction and not once a row: the connection keeps what
-/// it has prepared by the whole text, which must be hashed to find it.
+/// The statements that each store runs. Each is looked up once in a transaction and not once for each row, because the
+/// connection finds a cached statement by its whole text, which it has to hash.
 final class StoreStatements {
     private let db: Database
     private var heldStatement, insertStatement, variantStatement, fullVariantsStatement: DirectStatement?
@@ -11,7 +11,7 @@ final class StoreStatements {
         self.db = db
     }
 
-    /// Whether there is an entry of a key.
+    /// Finds out whether a key has an entry.
     var held: DirectStatement {
         get throws { try prepared(&heldStatement, "SELECT 1 FROM entries WHERE key = ?") }
     }
@@ -21,12 +21,12 @@ final class StoreStatements {
         get throws { try prepared(&insertStatement, Self.insertion) }
     }
 
-    /// Whether there is an entry with a key between two.
+    /// Finds out whether there is an entry with a key between two texts.
     var variant: DirectStatement {
         get throws { try prepared(&variantStatement, "SELECT 1 FROM entries WHERE key > ? AND key < ? LIMIT 1") }
     }
 
-    /// Whether there are ``Entry/variantLimit`` responses or more with keys between two.
+    /// Finds out whether there are at least ``Entry/variantLimit`` responses with keys between two texts.
     var fullVariants: DirectStatement {
         get throws { try prepared(&fullVariantsStatement, Self.fullVariantsQuery) }
     }
@@ -34,12 +34,12 @@ final class StoreStatements {
     static let fullVariantsQuery =
         "SELECT 1 FROM entries WHERE \(ResponseKeys.condition()) LIMIT 1 OFFSET \(Entry.variantLimit - 1)"
 
-    /// Whether the fields of the responses with keys between two have more bytes than a limit together.
+    /// Finds out whether the fields of the responses with keys between two texts have more bytes in total than a limit.
     var longFields: DirectStatement {
         get throws { try prepared(&longFieldsStatement, Self.longFieldsQuery) }
     }
 
-    /// Of a text `length` counts the characters.
+    /// The cast makes `length` count bytes, because for a text it counts characters.
     static let longFieldsQuery = """
         SELECT 1 FROM (SELECT sum(length(CAST(fields AS BLOB))) AS bytes FROM entries WHERE \(ResponseKeys.condition())) \
         WHERE bytes > ?
@@ -52,7 +52,7 @@ final class StoreStatements {
         return new
     }
 
-    /// Sets a row of ``EntryRow/bind(to:)``, whether it is there or not.
+    /// Writes a row of ``EntryRow/bind(to:)``, or replaces the row with the same number.
     static let putStatement: String = {
         let updates = names.dropFirst(2).map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
         return "\(insertion) ON CONFLICT (id) DO UPDATE SET \(updates)"

@@ -1,22 +1,23 @@
 import GRDB
 import Primitives
 
-/// What there is, and the last number that was given out: the writer's own copy of the tables `totals` and `counters`.
+/// The numbers of entries and bytes, and the last sequence number: the writer's own copy of the tables `totals` and
+/// `counters`.
 ///
-/// It is changed beside each row and written at the end of the transaction, so nothing is ever counted.
+/// It changes along with each row and is written at the end of the transaction, so no entries ever have to be counted.
 struct Totals: Sendable {
-    /// What there is of one kind.
+    /// The numbers of a kind of entry.
     struct Kind: Sendable, Equatable {
         var entries: Int64 = 0
         var bodyBytes: Int64 = 0
         var diskBytes: Int64 = 0
-        /// The part of `diskBytes` that may not be evicted.
+        /// The part of `diskBytes` that must not be evicted.
         var pinnedBytes: Int64 = 0
     }
 
     private(set) var kinds: [Entry.Kind: Kind] = [:]
     private(set) var sequence: Int64
-    /// What may be evicted and is in the queue of what is new.
+    /// The bytes of the entries that may be evicted and are in ``EvictionQueue/small``.
     private(set) var smallBytes: Int64
     private var changed: Set<Entry.Kind> = []
     private var changedCounters: Set<Counter> = []
@@ -33,7 +34,7 @@ struct Totals: Sendable {
         }
         sequence = try counter(.sequence)
         smallBytes = try counter(.smallBytes)
-        // A number that was given to an entry is never given again, even if somebody touched the counter.
+        // The number of an existing entry is never used again, even if the counter was tampered with.
         sequence = max(sequence, try Int64.fetchOne(db, sql: "SELECT max(id) FROM entries") ?? 0)
         for row in try Row.fetchAll(db, sql: "SELECT kind, entries, bodyBytes, diskBytes, pinnedBytes FROM totals") {
             guard let kind = Entry.Kind(code: row[0]) else { continue }
@@ -41,20 +42,21 @@ struct Totals: Sendable {
         }
     }
 
-    /// What all entries count against the disk limit.
+    /// The bytes that all entries count against the disk limit.
     var diskBytes: Int64 { kinds.values.reduce(0) { $0 + $1.diskBytes } }
 
-    /// The part of it that may not be evicted.
+    /// The part of ``diskBytes`` that must not be evicted.
     var pinnedBytes: Int64 { kinds.values.reduce(0) { $0 + $1.pinnedBytes } }
 
-    /// What may be evicted.
+    /// The numbers for the eviction policy. Bytes of pinned entries are left out, but `entries` counts pinned entries,
+    /// too.
     var queues: QueueTotals {
         QueueTotals(
             entries: Int(kinds.values.reduce(0) { $0 + $1.entries }), bytes: diskBytes - pinnedBytes,
             smallBytes: smallBytes)
     }
 
-    /// The totals for everybody.
+    /// The totals for readers outside the writer's thread.
     var snapshot: CacheTotals {
         CacheTotals(
             entries: kinds.values.reduce(0) { $0 + $1.entries },
@@ -62,14 +64,14 @@ struct Totals: Sendable {
             diskBytes: diskBytes, entriesByKind: kinds.mapValues(\.entries))
     }
 
-    /// The number of the next publish.
+    /// Returns the number of the next publish or turn.
     mutating func nextSequence() -> Int64 {
         sequence += 1
         changedCounters.insert(.sequence)
         return sequence
     }
 
-    /// An entry has gone from one queue to another, or to its young end.
+    /// Records that an entry moved to another queue, or to the young end of its queue.
     mutating func moved(cost: Int64, from old: EvictionQueue, to new: EvictionQueue) {
         guard old != new else { return }
         smallBytes += new == .small ? cost : -cost
@@ -94,7 +96,7 @@ struct Totals: Sendable {
         kinds[row.entry.kind] = kind
     }
 
-    /// Writes what changed, in the transaction that changed it.
+    /// Writes the changed numbers, in the transaction that changed them.
     mutating func save(_ db: Database) throws {
         for kind in changed {
             let total = kinds[kind] ?? Kind()
