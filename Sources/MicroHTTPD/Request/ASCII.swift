@@ -1,9 +1,9 @@
-// Looking at bytes as ASCII, without making strings.
+// Reads bytes as ASCII, without making strings.
 
 import Primitives
 
 extension UnsafeRawBufferPointer {
-    /// Without spaces and tabs at both ends (OWS, RFC 9110 §5.6.3).
+    /// The bytes without spaces and tabs at both ends (OWS, RFC 9110 §5.6.3).
     var trimmed: UnsafeRawBufferPointer {
         var start = startIndex
         var end = endIndex
@@ -12,29 +12,29 @@ extension UnsafeRawBufferPointer {
         return UnsafeRawBufferPointer(rebasing: self[start..<end])
     }
 
-    /// Whether the bytes are a token, as methods and fields' names are (RFC 9110 §5.6.2).
+    /// Whether the bytes are a token, like methods and field names (RFC 9110 §5.6.2).
     var isToken: Bool {
         for byte in self where !byte.isTokenCharacter { return false }
         return !isEmpty
     }
 
-    /// Whether a field's value may have these bytes (RFC 9110 §5.5): no control characters but tabs. It always looks at
-    /// all of them, which the compiler turns into many at once.
+    /// Whether a field's value may contain these bytes (RFC 9110 §5.5): no control characters but tabs. The loop always
+    /// visits all bytes, so that the compiler can vectorise it.
     var isFieldContent: Bool {
         var controls: UInt8 = 0
         for byte in self { controls |= (byte < 0x20 && byte != 0x09) || byte == 0x7f ? 1 : 0 }
         return controls == 0
     }
 
-    /// Whether the bytes have neither white space nor control characters, as a request's target.
+    /// Whether the bytes contain neither white space nor control characters, like a request target.
     var isVisible: Bool {
         var others: UInt8 = 0
         for byte in self { others |= byte <= 0x20 || byte == 0x7f ? 1 : 0 }
         return others == 0
     }
 
-    /// Whether the bytes are a host with or without a port, as `Host` has them (RFC 9110 §7.2, RFC 3986 §3.2.2): also
-    /// nothing at all, which stands for a target without a host.
+    /// Whether the bytes are a host with or without a port, as in `Host` (RFC 9110 §7.2, RFC 3986 §3.2.2). Empty bytes
+    /// are valid, too: they stand for a target without a host.
     var isHostAndPort: Bool {
         var rest = self[...]
         if rest.first == UInt8(ascii: "[") {
@@ -50,7 +50,8 @@ extension UnsafeRawBufferPointer {
         return rest.isEmpty || (rest.first == UInt8(ascii: ":") && rest.dropFirst().allSatisfy(\.isDigit))
     }
 
-    /// The number that the bytes write in decimal digits; `nil` when they do not, or it does not fit.
+    /// The number that the bytes write in decimal digits; `nil` if they contain other characters or the number does not
+    /// fit.
     var decimal: Int64? {
         guard !isEmpty else { return nil }
         var number: Int64 = 0
@@ -64,12 +65,12 @@ extension UnsafeRawBufferPointer {
         return number
     }
 
-    /// Whether the bytes are those of `text`, which is written in lower case, in any case of letters.
+    /// Whether the bytes equal `text`, ignoring the case of ASCII letters. `text` is written in lower case.
     func equalsIgnoringCase(_ text: StaticString) -> Bool {
         equalsIgnoringCase(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    /// Whether the two are the same but for the case of ASCII letters.
+    /// Whether the bytes equal `other`, ignoring the case of ASCII letters.
     func equalsIgnoringCase(_ other: UnsafeRawBufferPointer) -> Bool {
         guard count == other.count else { return false }
         for index in indices where self[index].lowercased != other[index].lowercased { return false }
@@ -78,7 +79,7 @@ extension UnsafeRawBufferPointer {
 }
 
 extension UInt8 {
-    /// The lower-case letter for an upper-case one, anything else as it is.
+    /// The lower-case letter for an upper-case letter; any other byte is unchanged.
     var lowercased: UInt8 {
         self >= 0x41 && self <= 0x5a ? self | 0x20 : self
     }
@@ -86,7 +87,7 @@ extension UInt8 {
     /// Whether the byte is a decimal digit.
     var isDigit: Bool { self >= 0x30 && self <= 0x39 }
 
-    /// Whether the byte may stand in a host's name as it is (unreserved and sub-delims, RFC 3986 §2).
+    /// Whether the byte may stand unescaped in a host name (unreserved and sub-delims, RFC 3986 §2).
     var isHostCharacter: Bool {
         switch self {
         case 0x30...0x39, 0x41...0x5a, 0x61...0x7a: true

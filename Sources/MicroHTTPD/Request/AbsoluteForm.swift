@@ -1,7 +1,8 @@
 extension UnsafeRawBufferPointer {
-    /// The authority of a request target in absolute form, `http://host/path?query`, and what is left behind it; `nil`
-    /// for one in another form, or without an authority, or with anything in it but a host and a port. A server must
-    /// accept it (RFC 9112 §3.2.2, RFC 9110 §4.2). What is left may begin with `?`, or be empty.
+    /// The authority of a request target in absolute form, `http://host/path?query`, and the rest of the target after
+    /// it. `nil` for a target in another form, without an authority, or with an authority that is not just a host and a
+    /// port. A server must accept the absolute form (RFC 9112 §3.2.2, RFC 9110 §4.2). The rest may begin with `?`, or
+    /// be empty.
     var absoluteForm: (authority: UnsafeRawBufferPointer, rest: UnsafeRawBufferPointer)? {
         for scheme in ["http://", "https://"] as [StaticString] {
             let length = scheme.utf8CodeUnitCount

@@ -1,18 +1,19 @@
 import Foundation
 
-/// Follows the parts of a request's head through libmicrohttpd's memory, to find what it leaves out when it shows them.
+/// Follows the parts of a request's head through libmicrohttpd's memory, to find bytes that libmicrohttpd hides from
+/// its callbacks.
 ///
-/// libmicrohttpd 0.9.75 reads a head into one buffer, writes zeros over the separators and hands out pointers into it.
-/// So each part of a well-formed head starts right behind the one before: a gap tells of a NUL (where libmicrohttpd
-/// cuts a target or value), a bare LF as the end of a line, a folded line, a line without a name, or spaces in a row.
-/// Pointers are only compared, and never followed.
+/// libmicrohttpd 0.9.75 reads a head into one buffer, writes zeros over the separators and hands out pointers into the
+/// buffer. So each part of a well-formed head starts right behind the part before it. A gap indicates a NUL (at which
+/// libmicrohttpd cuts a target or value), a bare LF as the end of a line, a folded line, a line without a name, or
+/// several spaces in a row. Pointers are only compared, and never followed.
 ///
-/// Nothing promises that it stays so: ``LayoutProbe`` looks at how this libmicrohttpd does it.
+/// No documentation promises this layout, so ``LayoutProbe`` tests it with the loaded libmicrohttpd.
 struct HeadLayout {
     private let start: UnsafeRawPointer
-    /// Where the next line must start.
+    /// The address at which the next line must start.
     private var next: UnsafeRawPointer
-    /// Whether nothing was left out so far.
+    /// Whether there is no gap so far.
     private(set) var isGapless: Bool
 
     /// Starts with the request line. `targetCount` is the target's length before libmicrohttpd cut it up.
@@ -24,7 +25,7 @@ struct HeadLayout {
         next = version + versionCount + 2
     }
 
-    /// Goes on with a field line: its name, and its value with the white space behind it.
+    /// Continues with a field line: its name, and its value with trailing white space.
     mutating func append(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
         guard let nameStart = name.baseAddress, let valueStart = value.baseAddress, nameStart == next else {
             isGapless = false
@@ -42,11 +43,11 @@ struct HeadLayout {
 /// The parts of a request line as libmicrohttpd shows them.
 struct RequestLine {
     let method: UnsafePointer<CChar>
-    /// Cut at its `?`.
+    /// The target, cut at its `?`.
     let target: UnsafePointer<CChar>
     let version: UnsafePointer<CChar>
 
-    /// Of GET and HEAD, whether it is HEAD; `nil` for other methods.
+    /// `true` for HEAD, `false` for GET, `nil` for other methods.
     var isHead: Bool? {
         if strcmp(method, "GET") == 0 { return false }
         return strcmp(method, "HEAD") == 0 ? true : nil

@@ -1,11 +1,11 @@
 import CMicroHTTPD
 import Foundation
 
-/// Finds out whether the libmicrohttpd that is loaded lays heads out as ``HeadLayout`` expects, by having it read some.
+/// Finds out whether the loaded libmicrohttpd lays out heads as ``HeadLayout`` expects, by letting it read some heads.
 ///
-/// Where it does not, nothing can be said about what it leaves out, and requests are taken as they are shown.
+/// If it does not, hidden bytes cannot be detected, and requests are taken as libmicrohttpd shows them.
 final class LayoutProbe {
-    /// Looked at once in a process; it takes about a millisecond.
+    /// The result, computed once in a process; it takes about a millisecond.
     static let isLayoutKnown: Bool = {
         let whole = [
             "GET / HTTP/1.1\r\n\r\n",
@@ -24,8 +24,8 @@ final class LayoutProbe {
     private var targetCount = 0
     private var isGapless: Bool?
 
-    /// How a head looks after libmicrohttpd has read it, from a socket pair, on this thread; `nil` when it did not get
-    /// that far.
+    /// Whether a head has no gaps after libmicrohttpd has read it from a socket pair, on this thread; `nil` if the
+    /// probe did not get that far.
     private func isGapless(_ head: String) -> Bool? {
         var pair: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0, &pair) == 0 else {
@@ -39,7 +39,7 @@ final class LayoutProbe {
         }
         defer { MHD_stop_daemon(daemon) }
         var address = sockaddr(sa_family: sa_family_t(AF_UNIX), sa_data: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
-        // It closes the socket, now or with the daemon.
+        // libmicrohttpd closes the socket, either now or with the daemon.
         guard cmhd_add_connection(daemon, pair[1], &address, socklen_t(MemoryLayout<sockaddr>.size)) else { return nil }
         guard Array(head.utf8).withUnsafeBytes({ send(pair[0], $0.baseAddress, $0.count, 0) }) == head.utf8.count else {
             return nil
@@ -76,7 +76,7 @@ private func probeTarget(
     return nil
 }
 
-/// The head is complete: there is no more to see, so the connection is closed.
+/// Called when the head is complete. Closes the connection, because the rest of the request is of no interest.
 private func probeRequest(
     _ context: UnsafeMutableRawPointer?, _ handle: OpaquePointer?, _ target: UnsafePointer<CChar>?,
     _ method: UnsafePointer<CChar>?, _ version: UnsafePointer<CChar>?, _ upload: UnsafePointer<CChar>?,

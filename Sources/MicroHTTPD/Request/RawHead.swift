@@ -1,16 +1,16 @@
 import CMicroHTTPD
 import HTTPTypes
 
-/// The head of a request where it lies in libmicrohttpd's memory: nothing is copied, and nothing decoded. It is shown
-/// to ``RequestHandler/readyResponse(to:)``, and valid during that call only.
+/// The head of a request in libmicrohttpd's memory, neither copied nor decoded. ``RequestHandler/readyResponse(to:)``
+/// gets it, and it is valid during that call only.
 public struct RawHead: ~Copyable {
-    /// The request target, byte for byte as it was sent, in whatever form, its query included.
+    /// The request target, byte for byte as it was sent, in any form, including its query.
     public let target: UnsafeRawBufferPointer
-    /// What ``RequestHandler/expect(_:)`` said to the target.
+    /// The value that ``RequestHandler/expect(_:)`` returned for the target.
     public let expectation: Int
-    /// How many bytes the head has on the wire, its empty line included.
+    /// The length of the head on the wire, in bytes, including its empty line.
     public let length: Int
-    /// The method is GET or HEAD; whether it is HEAD.
+    /// Whether the method is HEAD; otherwise it is GET.
     public let isHead: Bool
     private let lines: UnsafeBufferPointer<RawFieldLine>
 
@@ -25,60 +25,60 @@ public struct RawHead: ~Copyable {
         self.lines = lines
     }
 
-    /// How many field lines there are.
+    /// The number of field lines.
     public var fieldCount: Int { lines.count }
 
-    /// A field line; its name is a token.
+    /// The field line at `index`; its name is a token.
     public subscript(field index: Int) -> RawField {
         RawField(name: lines[index].name, value: lines[index].value.trimmed)
     }
 }
 
-/// The name of a field, and its value without the white space around it, where they lie.
+/// The name of a field, and its value without the white space around it, both in place.
 public struct RawField {
     /// The name, as it was sent.
     public let name: UnsafeRawBufferPointer
     /// The value.
     public let value: UnsafeRawBufferPointer
 
-    /// A field at that place.
+    /// A field whose name and value lie in the given memory.
     public init(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
         self.name = name
         self.value = value
     }
 
-    /// Whether that is its name, which is written in lower case.
+    /// Whether the field has this name. `text` is written in lower case.
     public func isNamed(_ text: StaticString) -> Bool { name.equalsIgnoringCase(text) }
 
-    /// Whether that is its name, in whatever case.
+    /// Whether the field has this name, in any case of letters.
     public func isNamed(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes(name.equalsIgnoringCase) }
 
-    /// Whether that is its name, in whatever case.
+    /// Whether the field has this name, in any case of letters.
     public func isNamed(_ name: HTTPField.Name) -> Bool {
         var text = name.canonicalName
-        // The length tells most apart.
+        // The length excludes most fields.
         return text.utf8.count == self.name.count
             && text.withUTF8 { self.name.equalsIgnoringCase(UnsafeRawBufferPointer($0)) }
     }
 
-    /// Whether its name begins like that, which is written in lower case.
+    /// Whether the field's name begins with `text`, which is written in lower case.
     public func hasPrefix(_ text: StaticString) -> Bool {
         name.count >= text.utf8CodeUnitCount
             && UnsafeRawBufferPointer(rebasing: name[..<text.utf8CodeUnitCount]).equalsIgnoringCase(text)
     }
 
-    /// Whether that is its value, which is written in lower case, in whatever case.
+    /// Whether the field's value equals `text`, ignoring case. `text` is written in lower case.
     public func says(_ text: StaticString) -> Bool { value.equalsIgnoringCase(text) }
 }
 
-/// A field line as libmicrohttpd shows it: the name perhaps with white space behind it, the value, too.
+/// A field line as libmicrohttpd shows it: both the name and the value may have trailing white space.
 struct RawFieldLine {
     let name: UnsafeRawBufferPointer
     let value: UnsafeRawBufferPointer
 
-    /// Runs `body` with the lines of the request that is on a connection.
+    /// Calls `body` with the field lines of the connection's current request.
     ///
-    /// - Parameter limit: how many there may be; more are left out.
+    /// - Parameter limit: the largest number of lines; further lines are left out.
     static func withLines<Result>(
         of handle: OpaquePointer, limit: Int, _ body: (UnsafeBufferPointer<RawFieldLine>) -> Result
     ) -> Result {

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A client's IP address, as the kernel gave it: small, trivial to copy, and turned into text only when asked.
+/// A client's IP address, as the kernel gave it. It is small, trivial to copy, and converted to text only on demand.
 struct RemoteAddress: Hashable {
-    /// In network order, four bytes or sixteen.
+    /// The address in network order, four or sixteen bytes.
     private var bytes: (UInt64, UInt64) = (0, 0)
     private var family = AF_UNSPEC
 
@@ -23,7 +23,8 @@ struct RemoteAddress: Hashable {
         }
     }
 
-    /// An IPv4 client of a socket that serves both is `::ffff:a.b.c.d`.
+    /// Turns `::ffff:a.b.c.d`, the address of an IPv4 client of a socket that serves both versions, into an IPv4
+    /// address.
     private mutating func unmapIPv4() {
         let isMapped = withUnsafeBytes(of: bytes) { bytes in
             bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xff && bytes[11] == 0xff
@@ -46,7 +47,7 @@ struct RemoteAddress: Hashable {
         hasher.combine(family)
     }
 
-    /// `192.0.2.1` or `2001:db8::1`, without a port; empty when it is not known.
+    /// `192.0.2.1` or `2001:db8::1`, without a port; empty if the address is not known.
     var text: String {
         guard family != AF_UNSPEC else { return "" }
         return withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { text in

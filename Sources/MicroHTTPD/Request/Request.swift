@@ -2,20 +2,20 @@ import CMicroHTTPD
 import Foundation
 import HTTPTypes
 
-/// The head of one request, exactly as it was sent, copied out of libmicrohttpd's memory: it may be kept for as long as
-/// one likes, and used from any thread. Copying a `Request` copies a reference.
+/// The head of a request, exactly as it was sent, copied out of libmicrohttpd's memory. It may be kept for any time,
+/// and used from any thread. Copying a `Request` copies a reference.
 ///
-/// `@unchecked Sendable` is safe: nothing in the storage changes after `init`.
+/// `@unchecked Sendable` is safe because the storage does not change after `init`.
 public struct Request: @unchecked Sendable {
-    /// One allocation for the whole head, the bytes behind it.
+    /// One allocation for the whole head, with its bytes after the header.
     let head: ManagedBuffer<RequestHead, UInt8>
-    /// How many bytes at the beginning of the target are not shown; see ``droppingTargetPrefix(_:)``.
+    /// The number of bytes at the beginning of the target that are hidden; see ``droppingTargetPrefix(_:)``.
     private var prefixLength = 0
 
-    /// The same request with a target that lacks its first bytes: for a server whose paths begin with something that is
-    /// not the path's own. ``target``, ``path``, ``query`` and ``withTarget(_:)`` show the rest only.
+    /// The same request with a target that lacks its first bytes, for a server whose paths begin with a prefix of
+    /// another meaning. ``target``, ``path``, ``query`` and ``withTarget(_:)`` show only the rest.
     ///
-    /// - Parameter length: how many bytes of ``path`` to drop, at most all of them.
+    /// - Parameter length: the number of bytes of ``path`` to drop, at most all of them.
     public func droppingTargetPrefix(_ length: Int) -> Request {
         precondition(prefixLength + length <= head.header.path.count, "only bytes of the path can be dropped")
         var request = self
@@ -26,23 +26,24 @@ public struct Request: @unchecked Sendable {
     /// The method, as it was sent: any token, in any case.
     public var method: String { text(head.header.method) }
 
-    /// The request target, byte for byte as it was sent, its query included; bytes that are not UTF-8 are replaced
-    /// (``withTarget(_:)`` shows them). Of one in absolute form, `http://host/path?query`, only what follows the
-    /// authority (see ``host``). libmicrohttpd cuts a target at a NUL, which is a ``defect``.
+    /// The request target, byte for byte as it was sent, including its query. Bytes that are not UTF-8 are replaced
+    /// (``withTarget(_:)`` shows them). Of a target in absolute form, `http://host/path?query`, only the part after the
+    /// authority (see ``host``). libmicrohttpd cuts a target at a NUL; such a request has a ``defect``.
     public var target: String { text(targetRange) }
 
     /// The target up to its first `?`, not decoded in any way.
     public var path: String { text(head.header.path.dropFirst(prefixLength)) }
 
-    /// What follows the first `?`, not decoded in any way; empty when nothing does, `nil` without a `?`.
+    /// The part of the target after the first `?`, not decoded in any way; empty if the `?` is the last byte, `nil`
+    /// without a `?`.
     public var query: String? {
         let target = head.header.target
         let path = head.header.path
         return path.endIndex == target.endIndex ? nil : text(path.endIndex + 1..<target.endIndex)
     }
 
-    /// Host and port that the request is meant for: the authority of a target in absolute form, whatever `Host` says,
-    /// else the first `Host` (RFC 9112 §3.2.2). `nil` when there is neither.
+    /// The host and port that the request addresses: the authority of a target in absolute form, even if `Host`
+    /// differs, otherwise the first `Host` (RFC 9112 §3.2.2). `nil` if there is neither.
     public var host: String? {
         let authority = head.header.authority
         return authority.isEmpty ? field("Host") : text(authority)
@@ -55,8 +56,8 @@ public struct Request: @unchecked Sendable {
     /// IPv4.
     public var remoteAddress: String { head.header.remoteAddress.text }
 
-    /// How long the client says that its body is: the first `Content-Length`. `nil` without one, and when the body is
-    /// chunked.
+    /// The length of the body as the client declares it: the first `Content-Length`. `nil` without a `Content-Length`,
+    /// and if the body is chunked.
     public var declaredLength: Int64? {
         let length = head.header.check.declaredLength
         return length < 0 ? nil : length
@@ -68,18 +69,19 @@ public struct Request: @unchecked Sendable {
     /// Whether the body comes in chunks (RFC 9112 §7.1).
     var isChunked: Bool { hasBody && declaredLength == nil }
 
-    /// How many bytes the head had on the wire, its empty line included.
+    /// The length of the head on the wire, in bytes, including its empty line.
     public var headLength: Int { head.header.check.wireLength }
 
-    /// Why the request must be refused; `nil` when nothing is wrong with it. A handler that accepts it all the same
-    /// does so at its own risk.
+    /// The reason why the request must be refused; `nil` if it has no defect. A handler that accepts a request with a
+    /// defect does so at its own risk.
     public var defect: Defect? { head.header.check.defect }
 
-    /// Whether the method is `HEAD`: the answer has no body.
+    /// Whether the method is `HEAD`, so that the answer has no body.
     public var isHead: Bool { head.header.isHead }
 
-    /// Every field line whose name is a token, in the order in which they were sent, repeated ones on their own, values
-    /// trimmed. Built anew by each use, so keep it. Lines with other names are seen only by ``forEachFieldLine(_:)``.
+    /// All field lines with a token as their name, in the order in which they were sent, repeated lines separately,
+    /// values trimmed. The list is built anew at each use, so keep it. Only ``forEachFieldLine(_:)`` shows lines with
+    /// other names.
     public var fields: HTTPFields {
         var fields = HTTPFields()
         fields.reserveCapacity(head.header.fieldCount)
@@ -90,7 +92,7 @@ public struct Request: @unchecked Sendable {
         return fields
     }
 
-    /// Of ``fields``, those with one of these names. It builds nothing of the others.
+    /// The part of ``fields`` that has one of the given names. No values are built for other fields.
     public func fields(named names: [HTTPField.Name]) -> HTTPFields {
         var fields = HTTPFields()
         forEachFieldLine { field in
@@ -100,11 +102,11 @@ public struct Request: @unchecked Sendable {
         return fields
     }
 
-    /// The value of each line with that name, in order. It builds nothing of the others.
+    /// The value of each line with that name, in order. No values are built for other fields.
     public func values(_ name: HTTPField.Name) -> [String] { fields(named: [name]).map(\.value) }
 
-    /// The value of the first line with that name, in any case of letters; `nil` when there is none. It builds nothing
-    /// but the string.
+    /// The value of the first line with that name, in any case of letters; `nil` if there is none. Only the returned
+    /// string is built.
     public func field(_ name: String) -> String? {
         var name = name
         return name.withUTF8 { name in
@@ -118,16 +120,16 @@ public struct Request: @unchecked Sendable {
         }
     }
 
-    /// Shows every field line as it was sent, also those whose name is not a token, in order: the name with whatever
-    /// white space was before the colon, the value without white space around it. The bytes are valid during the call
-    /// only.
+    /// Passes every field line as it was sent to `body`, in order, including lines whose name is not a token. The name
+    /// includes white space before the colon; the value is without white space around it. The bytes are valid during
+    /// the call only.
     public func forEachFieldLine(_ body: (RawField) -> Void) {
         withLines { lines in
             while let line = lines.next() { body(line) }
         }
     }
 
-    /// Shows the bytes of the target, without making a string. They are valid during the call only.
+    /// Passes the bytes of the target to `body`, without making a string. They are valid during the call only.
     public func withTarget<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         let range = targetRange
         return try head.withUnsafeMutablePointerToElements { bytes in

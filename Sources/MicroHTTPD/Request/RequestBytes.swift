@@ -1,24 +1,24 @@
 import Foundation
 import Primitives
 
-/// Follows the bytes of a connection's requests as they come, before libmicrohttpd changes them: it writes zeros over
-/// the ends of lines, so that afterwards `NUL LF` looks like `CR LF`, and a line that begins with a NUL like an empty
-/// one.
+/// Follows the bytes of a connection's requests in the order of arrival, before libmicrohttpd changes them.
+/// libmicrohttpd writes zeros over the ends of lines, so afterwards `NUL LF` looks like `CR LF`, and a line that begins
+/// with a NUL looks empty.
 ///
-/// A head has no NUL, and before it there are only empty lines, each `CR LF` (RFC 9112 §2.2). Where a head ends is
-/// libmicrohttpd's to say: ``endHead(at:size:body:)``. How long a body is follows from the head, and where it ends in
-/// chunks from ``ChunkedFraming``. So the first byte of each head is known, also of pipelined requests, and nothing
-/// within a body is taken for a part of a head.
+/// A head has no NUL, and before it only empty lines may come, each `CR LF` (RFC 9112 §2.2). libmicrohttpd decides
+/// where a head ends: ``endHead(at:size:body:)``. The length of a body follows from the head, or for a chunked body
+/// from ``ChunkedFraming``. So the first byte of each head is known, also of pipelined requests, and no part of a body
+/// is taken for a head.
 ///
-/// libmicrohttpd 0.9.75 has the bytes of a head in one piece, together with the empty lines before it, at the start of
-/// the connection's memory: where it read the very first byte to.
+/// libmicrohttpd 0.9.75 keeps the bytes of a head contiguous, together with the empty lines before it, at the start of
+/// the connection's memory, which is the address of its very first read.
 ///
-/// Pure: no I/O, no clock. Pointers are only compared, but for those behind the head, which are read once. A class,
-/// because a struct inside ``Connection`` would be checked for exclusive access at each of its three calls a request.
+/// Pure: no I/O, no clock. Pointers are only compared, except that the bytes behind a head are read once. It is a class
+/// because a struct inside ``Connection`` would be checked for exclusive access at each of its three calls per request.
 final class RequestBytes {
-    /// What follows a head.
+    /// The body after a head.
     enum Body {
-        /// So many bytes; 0 without a body.
+        /// A body of that many bytes; 0 without a body.
         case length(Int64)
         case chunks
     }
@@ -26,7 +26,7 @@ final class RequestBytes {
     private enum Place {
         /// Before or within a head.
         case head
-        /// Within a body, with so many bytes to come.
+        /// Within a body, with that many bytes to come.
         case body(Int64)
         case chunks(ChunkedFraming)
         /// Behind the last request: the connection closes.
@@ -34,41 +34,42 @@ final class RequestBytes {
     }
 
     private var place = Place.head
-    /// How many bytes have come since the end of the last request, while ``place`` is `head`.
+    /// The number of bytes received since the end of the last request, while ``place`` is `head`.
     private(set) var headCount = 0
-    /// Which of these is the first that no head has: a NUL, or a line end that is not `CR LF` before the request line.
-    /// It may belong to the body of the request.
+    /// The offset, within the bytes that ``headCount`` counts, of the first byte that no head may contain: a NUL, or
+    /// before the request line a line end that is not `CR LF`. The byte may belong to the body of the request.
     private var firstBad: Int?
     private var isBeforeRequestLine = true
     private var isBehindCR = false
-    /// Where the connection's memory starts.
+    /// The start of the connection's memory.
     private var start: UnsafeRawPointer?
 
-    /// Whether so many bytes have come that are not a whole head.
+    /// Whether at least `count` bytes have arrived without making a whole head.
     func isInHead(ofAtLeast count: Int) -> Bool {
         guard headCount >= count, case .head = place else { return false }
         return true
     }
 
-    /// Whether the request that has begun is one for HEAD, as far as its first bytes tell: it may have empty lines
-    /// before.
+    /// Whether the incomplete request is a HEAD request, as far as its first bytes tell. False if empty lines come
+    /// before it.
     var isForHead: Bool {
         guard let start, headCount > 4, case .head = place else { return false }
         return memcmp(start, "HEAD", 4) == 0
     }
 
-    /// The next bytes have come, where libmicrohttpd has put them. What must be refused at once, if anything.
+    /// Follows the next bytes, at the address to which libmicrohttpd has read them. Returns a defect if the request
+    /// must be refused at once.
     func receive(_ bytes: UnsafeRawBufferPointer) -> Request.Defect? {
         if start == nil { start = bytes.baseAddress }
         return follow(bytes)
     }
 
-    /// The head is complete, and nothing behind it was read by anybody: what is wrong with its bytes, or with those of
-    /// the body that have come with it.
+    /// Ends a head, before libmicrohttpd has processed any byte behind it. Returns a defect of the head's bytes, or of
+    /// the part of the body that arrived with it.
     ///
     /// - Parameters:
-    ///   - method: where the request line starts.
-    ///   - size: how many bytes the head has, from there on.
+    ///   - method: the start of the request line.
+    ///   - size: the length of the head from there on, in bytes.
     func endHead(at method: UnsafeRawPointer, size: Int, body: Body) -> Request.Defect? {
         guard case .head = place, let start else { return .malformedHead }
         let end = method - start + size
@@ -104,7 +105,7 @@ final class RequestBytes {
             do {
                 var index = 0
                 while try framing.next(in: bytes, from: &index) != nil {}
-                // The connection closes after a body in chunks: see Response.prepared(for:on:).
+                // The connection closes after a chunked body: see Response.prepared(for:on:).
                 place = framing.isComplete ? .end : .chunks(framing)
             } catch {
                 place = .end
@@ -115,7 +116,7 @@ final class RequestBytes {
         return nil
     }
 
-    /// Looks for the first byte that no head has.
+    /// Looks for the first byte that no head may contain.
     private func look(at bytes: UnsafeRawBufferPointer) {
         var index = 0
         while isBeforeRequestLine, index < bytes.count {
@@ -137,8 +138,8 @@ final class RequestBytes {
 }
 
 extension ChunkedFraming.Rules {
-    /// Those of requests. libmicrohttpd 0.9.75 reads the framing again, and answers 500 when a line does not fit into
-    /// the memory of the connection.
+    /// The limits for requests. libmicrohttpd 0.9.75 parses the framing again, and answers 500 if a line does not fit
+    /// into the memory of the connection.
     static let ofRequests: ChunkedFraming.Rules = {
         var rules = ChunkedFraming.Rules(extensionLimit: 4096, trailerLimit: 8192)
         rules.excessLimit = 16 << 10
@@ -147,7 +148,7 @@ extension ChunkedFraming.Rules {
 }
 
 extension Request.Defect {
-    /// What a refused framing says of the request.
+    /// The defect for a framing that was refused.
     init(_ problem: ChunkedFraming.Problem) {
         self =
             switch problem {

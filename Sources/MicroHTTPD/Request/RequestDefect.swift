@@ -1,32 +1,32 @@
 extension Request {
-    /// Why a request must be refused, with ``Reception/refuse(_:)``: what follows it on its connection may not be what
-    /// it seems, or others could understand it differently.
+    /// The reason why a request must be refused, with ``Reception/refuse(_:)``: the bytes behind it on its connection
+    /// may not be the next request, or other servers could understand the request differently.
     public enum Defect: Hashable, Sendable {
-        /// With the bookkeeping it takes more than half of ``Daemon/Configuration/connectionMemory``, and there may be
-        /// no room left for the head of an answer. A refusal is sent all the same (RFC 6585 §5).
+        /// The head with its bookkeeping takes more than half of ``Daemon/Configuration/connectionMemory``, so there
+        /// may be no room left for the head of an answer. A refusal is sent all the same (RFC 6585 §5).
         case headTooLarge
-        /// The request target is longer than ``Daemon/Configuration/targetLimit``, or does not fit at all (RFC 9110
-        /// §15.5.15).
+        /// The request target is longer than ``Daemon/Configuration/targetLimit``, or does not fit into the memory at
+        /// all (RFC 9110 §15.5.15).
         case targetTooLong
-        /// The length of the body could be understood differently by others: several lengths, a length beside a
-        /// transfer coding, a coding other than `chunked` (RFC 9112 §6.3), or one in HTTP/1.0 (§6.1).
+        /// Other servers could understand the length of the body differently: several lengths, a length beside a
+        /// transfer coding, a coding other than `chunked` (RFC 9112 §6.3), or a coding in HTTP/1.0 (§6.1).
         case ambiguousLength
-        /// A `Content-Length` that is not a number, or not one that a file can have.
+        /// A `Content-Length` that is not a number, or exceeds the largest size of a file.
         case invalidLength
-        /// No `Host`, which HTTP/1.1 demands, several, or one that is not a host with or without a port (RFC 9112
-        /// §3.2).
+        /// No `Host` although HTTP/1.1 requires it, several, or a `Host` that is not a host with or without a port (RFC
+        /// 9112 §3.2).
         case host
-        /// Something in the head that its grammar does not allow (RFC 9112 §2 to §5): a NUL or another control
-        /// character, a bare CR or LF, a folded line, a space before a colon, a name that is not a token, spaces in a
-        /// row in the request line.
+        /// The head violates its grammar (RFC 9112 §2 to §5): a NUL or another control character, a bare CR or LF, a
+        /// folded line, a space before a colon, a name that is not a token, several spaces in a row in the request
+        /// line.
         case malformedHead
-        /// Something in the framing of a body in chunks that its grammar does not allow (RFC 9112 §7.1): a size that is
-        /// no number, a bare CR or LF, a control character.
+        /// The framing of a chunked body violates its grammar (RFC 9112 §7.1): a size that is not a number, a bare CR
+        /// or LF, a control character.
         case malformedChunks
-        /// A chunk of more bytes than a file can have.
+        /// A chunk exceeds the largest size of a file.
         case chunkTooLarge
-        /// Extensions of chunks of more than 4 KiB in a line, or in all of 16 KiB more than there is data. Nobody needs
-        /// them (RFC 9112 §7.1.1).
+        /// The chunk extensions exceed 4 KiB in a line, or all together exceed the data by 16 KiB. Legitimate clients
+        /// do not need them (RFC 9112 §7.1.1).
         case chunkExtensions
         /// A trailer section of more than 8 KiB.
         case trailersTooLarge
@@ -34,7 +34,7 @@ extension Request {
         /// Whether libmicrohttpd's memory may have no room left for the head of an answer.
         var leavesNoRoom: Bool { self == .headTooLarge || self == .targetTooLong }
 
-        /// The status code that says so.
+        /// The status code of the refusal.
         public var status: Int {
             switch self {
             case .headTooLarge, .trailersTooLarge: 431
@@ -44,7 +44,7 @@ extension Request {
             }
         }
 
-        /// What is wrong, and what to do about it, for the one who wrote the client.
+        /// The error and its remedy, in words for the author of the client.
         public var reason: String {
             switch self {
             case .headTooLarge: "the head of the request is too large; send fewer or shorter fields"

@@ -1,14 +1,14 @@
 import CMicroHTTPD
 import Foundation
 
-/// What is known of a request's head; the ranges are places in the bytes behind it.
+/// The parsed head of a request. Its ranges are positions in the bytes behind it.
 ///
-/// The bytes are the target, its authority, the method, the version, and then the field lines, each as the lengths of
-/// its name and value (two 32-bit numbers) and the two of them.
+/// The bytes are the target, its authority, the method, the version, and then the field lines. A field line consists of
+/// the lengths of its name and value (two 32-bit numbers), its name and its value.
 struct RequestHead {
     var target = 0..<0
     var path = 0..<0
-    /// Empty: the target is not in absolute form.
+    /// Empty if the target is not in absolute form.
     var authority = 0..<0
     var method = 0..<0
     var version = 0..<0
@@ -41,7 +41,7 @@ extension Request {
             var writer = HeadWriter(bytes: UnsafeMutableRawBufferPointer(start: bytes, count: capacity))
             let absolute = target.absoluteForm
             let shown = absolute?.rest ?? target
-            // With an authority and without a path it is the root that is meant.
+            // A target with an authority and without a path means the root.
             let isRoot = target.count > shown.count && shown.first != UInt8(ascii: "/")
             let slash = UnsafeRawBufferPointer(start: ("/" as StaticString).utf8Start, count: isRoot ? 1 : 0)
             let root = writer.append(slash)
@@ -73,7 +73,7 @@ private struct HeadWriter {
         return range
     }
 
-    /// Whether it fits.
+    /// Appends a field line. Returns false, without effect, if it does not fit.
     mutating func append(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) -> Bool {
         guard count + 8 + name.count + value.count <= bytes.count else { return false }
         bytes.storeBytes(of: UInt32(truncatingIfNeeded: name.count), toByteOffset: count, as: UInt32.self)
@@ -85,7 +85,7 @@ private struct HeadWriter {
     }
 }
 
-/// Reads back what ``HeadWriter`` wrote.
+/// Reads back the field lines that ``HeadWriter`` wrote.
 struct FieldLines {
     var rest: UnsafeRawBufferPointer
 
