@@ -1,8 +1,8 @@
-/// What the parameters of a route's pattern stand for in a target, in the order of the pattern.
+/// The values of a route's parameters in a target, in the order of the pattern.
 public struct PathParameters: Sendable {
     /// The names, without their colons.
     public let names: [Substring]
-    /// What each stands for, as it was sent.
+    /// The value of each parameter, as it was sent.
     public let values: [Substring]
 
     init(names: [Substring], values: [Substring]) {

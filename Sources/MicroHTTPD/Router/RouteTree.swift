@@ -1,7 +1,7 @@
-/// What a ``Router`` finds its routes by: a tree of the segments of their patterns, which knows routes by number only.
-/// It is apart because no look-up should cost what generic code does.
+/// The index of a ``Router``: a tree of the segments of its patterns, which refers to routes by number. It is separate
+/// from the router so that look-ups do not pay for generic code.
 struct RouteTree: Sendable {
-    /// What a look-up finds; see ``Router/Match``.
+    /// The result of a look-up; see ``Router/Match``.
     enum Match {
         case found(number: Int, parameters: PathParameters, rest: Substring?)
         case methodNotAllowed(allow: [String])
@@ -14,16 +14,16 @@ struct RouteTree: Sendable {
         var parameterNames: [Substring]
     }
 
-    /// A place in the tree.
+    /// A node of the tree.
     private struct Node {
-        /// Few enough to be looked through.
+        /// A list, because few literals follow a node.
         var literals: [(text: Substring, next: Int)] = []
         var parameter: Int?
         var rest: Int?
         var routes: [Route] = []
     }
 
-    /// What a pattern's variable parts stand for.
+    /// The values of a pattern's variable parts.
     private struct Captures {
         var values: [Substring] = []
         var rest: Substring?
@@ -31,7 +31,7 @@ struct RouteTree: Sendable {
 
     private var nodes = [Node()]
 
-    /// Declares a route; a method that the pattern has already is a programmer error.
+    /// Declares a route. A method that the pattern has already is a programmer error.
     mutating func add(_ method: String, _ pattern: RoutePattern, number: Int) {
         var place = 0
         for segment in pattern.segments { place = descend(from: place, by: segment) }
@@ -44,7 +44,7 @@ struct RouteTree: Sendable {
     /// See ``Router/match(method:target:)``.
     func match(method: String, target: Substring) -> Match {
         guard target.utf8.first == UInt8(ascii: "/") else { return .notFound }
-        // By bytes: a combining mark behind a slash would make one character of the two.
+        // Compared as bytes, because a slash and a following combining mark would be a single character.
         let path = target.utf8.dropFirst().prefix { $0 != UInt8(ascii: "?") }
         var captures = Captures()
         guard let place = find(path, of: target, from: 0, captures: &captures) else { return .notFound }
@@ -82,14 +82,14 @@ struct RouteTree: Sendable {
         return nodes.count - 1
     }
 
-    /// The place that what is left of the path leads to, with what the variable parts on the way stand for; `nil` is
-    /// left when the last segment was taken. A literal that leads nowhere gives way to a parameter, and that to the
-    /// rest.
+    /// Follows the rest of the path from `place`, and returns the node where it ends; `captures` gets the values of the
+    /// variable parts on the way. `path` is `nil` when the last segment was taken. A literal without a match gives way
+    /// to a parameter, and a parameter to the rest.
     private func find(
         _ path: Substring.UTF8View?, of target: Substring, from place: Int, captures: inout Captures
     ) -> Int? {
         guard let path else { return nodes[place].routes.isEmpty ? nil : place }
-        // Nothing but the rest can follow: it need not be taken apart.
+        // Only the rest can follow, so the path need not be split.
         let isOnlyRest = nodes[place].literals.isEmpty && nodes[place].parameter == nil
         if !isOnlyRest {
             let end = path.firstIndex(of: UInt8(ascii: "/"))
@@ -111,7 +111,7 @@ struct RouteTree: Sendable {
         return next
     }
 
-    /// Where a literal segment leads.
+    /// The node after a literal segment.
     private func literal(_ segment: Substring.UTF8View, at place: Int) -> Int? {
         nodes[place].literals.first { $0.text.utf8.elementsEqual(segment) }?.next
     }

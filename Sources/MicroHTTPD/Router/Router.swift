@@ -1,29 +1,38 @@
-/// Finds what belongs to a method and a target. A value: filled once, then read by any number of threads.
+/// Finds the value for a method and a target. A router is a value: it is filled once, then read by any number of
+/// threads.
 ///
-/// Patterns are paths in which a segment that starts with a colon, as in `/entries/:key/content`, stands for any one
-/// segment that is not empty. A last segment `*`, as in `/fetch/*`, stands for the rest of the target, its query
-/// included, if that is not empty. Literal segments win over parameters, and these over the rest. Paths are compared as
-/// they were sent: nothing is decoded, `//` has an empty segment in it, and a slash at the end makes another path.
+/// Patterns are paths. A segment that starts with a colon, as in `/entries/:key/content`, matches any segment that is
+/// not empty. A last segment `*`, as in `/fetch/*`, matches the rest of the target, including its query, unless the
+/// rest is empty. Literal segments take precedence over parameters, and parameters over the rest. Paths are compared as
+/// they were sent: they are not decoded, `//` contains an empty segment, and a slash at the end makes another path.
+///
+/// ```
+/// var router = Router<String>()
+/// router.add("GET", "/entries/:key", "entry")
+/// let match = router.match(method: "HEAD", target: "/entries/a?b")
+/// // .found("entry", …), with the parameter `key` = "a"
+/// ```
 public struct Router<Value: Sendable>: Sendable {
-    /// One declared route.
+    /// A declared route.
     public struct Route: Sendable {
-        /// The method; ``Router/anyMethod`` when it has none of its own.
+        /// The method; ``Router/anyMethod`` for a route of all methods.
         public let method: String
         /// The pattern as it was declared.
         public let pattern: String
-        /// What was declared for it.
+        /// The value that was declared for the route.
         public let value: Value
     }
 
-    /// What a look-up finds.
+    /// The result of a look-up.
     public enum Match: Sendable {
-        /// The route's value, the parameters by name, and what `*` stands for (`nil` without one), and the
-        /// pattern that matched. All of it as it stands in the text that was looked up: in a ``Request/target`` bytes
-        /// that are not UTF-8 are U+FFFD, and only ``Request/withTarget(_:)`` shows those.
+        /// The route's value, its parameters, the part that `*` matched (`nil` without a `*`), and the pattern that
+        /// matched. The texts are as in the target that was looked up: in a ``Request/target`` bytes that are not UTF-8
+        /// are U+FFFD, and only ``Request/withTarget(_:)`` shows the original bytes.
         case found(Value, parameters: PathParameters, rest: Substring?, pattern: String)
-        /// The path is known, but not with this method; `allow` are those that it has, sorted, as `Allow` lists them.
+        /// The path is known, but not with this method. `allow` lists the methods that it has, sorted, in the form of
+        /// `Allow`.
         case methodNotAllowed(allow: [String])
-        /// No pattern has this path.
+        /// No pattern matches this path.
         case notFound
     }
 
@@ -37,15 +46,15 @@ public struct Router<Value: Sendable>: Sendable {
 
     /// Declares a route. A method that the pattern has already, or a broken pattern, is a programmer error.
     ///
-    /// - Parameter method: as it is sent, in that case of letters; or ``anyMethod``, for all that the pattern has no
-    ///   other route for.
+    /// - Parameter method: the method as it is sent, in that case of letters; or ``anyMethod``, for all methods without
+    ///   a route of their own in this pattern.
     public mutating func add(_ method: String, _ pattern: String, _ value: Value) {
         let pattern = RoutePattern(pattern)
         tree.add(method, pattern, number: routes.count)
         routes.append(Route(method: method, pattern: pattern.text, value: value))
     }
 
-    /// Looks up a request's target. `HEAD` finds the route of `GET`, unless it has one of its own. A pattern with a
+    /// Looks up a request's target. `HEAD` finds the route of `GET`, unless it has a route of its own. A pattern with a
     /// route for ``anyMethod`` is never ``Match/methodNotAllowed(allow:)``.
     public func match(method: String, target: some StringProtocol) -> Match {
         switch tree.match(method: method, target: Substring(target)) {
@@ -58,8 +67,8 @@ public struct Router<Value: Sendable>: Sendable {
 }
 
 extension Router where Value == Never {
-    /// Declares a route for every method, unknown ones and lower-case ones included: `router.add(Router.anyMethod, …)`.
-    /// (A client may call a method that, too. It finds the same route.) `CONNECT` is among them: refuse it, because a
-    /// 2xx to it starts a tunnel and has no body (RFC 9110 §9.3.6).
+    /// Declares a route for every method, including unknown and lower-case methods: `router.add(Router.anyMethod, …)`.
+    /// (A client may send this text as its method, too. It finds the same route.) `CONNECT` is included: refuse it,
+    /// because a 2xx to it starts a tunnel and has no body (RFC 9110 §9.3.6).
     public static var anyMethod: String { "*" }
 }
