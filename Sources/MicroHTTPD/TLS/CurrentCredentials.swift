@@ -1,7 +1,7 @@
 import Primitives
 
-/// What the TLS of a daemon's next connection begins with. It is there before the daemon starts, so that a replacement
-/// that comes in between is not lost.
+/// The credentials of a daemon's next connection. The object exists before the daemon starts, so that a replacement
+/// before the start is not lost.
 final class CurrentCredentials: Sendable {
     private let current: Locked<TLSCredentials>
 

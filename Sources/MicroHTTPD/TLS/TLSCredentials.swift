@@ -1,17 +1,17 @@
 import CMicroHTTPD
 import Primitives
 
-/// What a daemon shows its clients over TLS, and what it asks of them: a certificate with its key, and the authorities
-/// that must have signed clients' own certificates. They never change; ``Daemon/use(_:)`` gives a daemon others.
+/// A daemon's certificate with its key, and the authorities that must have signed its clients' certificates.
+/// Credentials never change; ``Daemon/use(_:)`` gives a daemon new credentials.
 ///
-/// A connection holds those that it began with, because GnuTLS looks at them without keeping them alive.
+/// A connection retains the credentials that it began with, because GnuTLS reads them without keeping them alive.
 ///
-/// `@unchecked Sendable` is safe: once they are made GnuTLS only reads them, from any number of threads.
+/// `@unchecked Sendable` is safe because GnuTLS only reads complete credentials, from any number of threads.
 public final class TLSCredentials: @unchecked Sendable {
-    /// From when on the certificate is good. It is shown before then, too: clients refuse it, and the operator should
-    /// be told.
+    /// The time from which the certificate is valid. The daemon shows the certificate before then, too: clients refuse
+    /// it, and the operator should be told.
     public let notBefore: Timestamp
-    /// Until when the certificate is good; see ``notBefore``.
+    /// The time until which the certificate is valid; see ``notBefore``.
     public let notAfter: Timestamp
     /// The number that its authority gave the certificate, in lower-case hexadecimal.
     public let serialNumber: String
@@ -20,13 +20,14 @@ public final class TLSCredentials: @unchecked Sendable {
     /// GnuTLS's object.
     let handle: OpaquePointer
 
-    /// Reads credentials; everything is PEM. Throws ``TLSCredentialsError``.
+    /// Reads credentials; all texts are PEM. Throws ``TLSCredentialsError``.
     ///
     /// - Parameters:
-    ///   - certificate: the server's, and behind it those that lead to an authority that clients know.
-    ///   - key: the private key of the first of them, without a passphrase.
-    ///   - clientAuthorities: one of them must have signed, directly or not, the certificate that a client has to show;
-    ///     `nil`, the default: none is asked for.
+    ///   - certificate: the server's certificate, followed by the intermediate certificates up to an authority that
+    ///     clients know.
+    ///   - key: the private key of the first certificate, without a passphrase.
+    ///   - clientAuthorities: the authorities for clients. One of them must have signed, directly or not, the
+    ///     certificate that a client has to show. `nil`, the default: no client certificate is required.
     public init(
         certificate: [UInt8], key: [UInt8], clientAuthorities: [UInt8]? = nil
     ) throws(TLSCredentialsError) {
@@ -38,7 +39,7 @@ public final class TLSCredentials: @unchecked Sendable {
             let facts = try Self.facts(of: handle)
             notBefore = Timestamp(seconds: facts.not_before)
             notAfter = Timestamp(seconds: facts.not_after)
-            // A zero may be in front for the sign.
+            // The number may start with a zero byte for the sign.
             serialNumber = withUnsafeBytes(of: facts.serial) { bytes in
                 bytes.prefix(facts.serial_count).drop { $0 == 0 }.hex
             }
@@ -57,7 +58,7 @@ public final class TLSCredentials: @unchecked Sendable {
     private static func fill(
         _ handle: OpaquePointer, _ certificate: [UInt8], _ key: [UInt8], _ clientAuthorities: [UInt8]?
     ) throws(TLSCredentialsError) {
-        // One by one first, so that it can be said which of them is wrong.
+        // Each part is checked separately first, so that the error can name the broken part.
         try check(.certificate, cmhd_tls_check_certificates(certificate, certificate.count))
         try check(.key, cmhd_tls_check_key(key, key.count))
         let code = cmhd_tls_set_certificate(handle, certificate, certificate.count, key, key.count)
@@ -81,26 +82,26 @@ public final class TLSCredentials: @unchecked Sendable {
     }
 }
 
-/// Why credentials cannot be used.
+/// The reason why credentials cannot be used.
 public struct TLSCredentialsError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What is wrong.
+    /// The part of the credentials that is broken.
     public enum Part: Hashable, Sendable {
-        /// There is no certificate, or none that can be read.
+        /// There is no certificate, or it cannot be read.
         case certificate
-        /// There is no private key, or none that can be read without a passphrase.
+        /// There is no private key, or it cannot be read without a passphrase.
         case key
-        /// The key is not that of the certificate.
+        /// The key does not belong to the certificate.
         case pair
-        /// There are no certificates of authorities, or some that cannot be read.
+        /// There are no certificates of authorities, or some cannot be read.
         case clientAuthorities
     }
 
-    /// What is wrong.
+    /// The part of the credentials that is broken.
     public let part: Part
-    /// GnuTLS's own number for it.
+    /// GnuTLS's own number for the error.
     public let code: Int32
 
-    /// GnuTLS's own words for it.
+    /// GnuTLS's own words for the error.
     public var reason: String { gnutls_strerror(code).map { String(cString: $0) } ?? "unknown" }
 
     /// The part, the reason and the code.

@@ -1,55 +1,57 @@
 import CMicroHTTPD
 
-/// The TLS of one connection, as far as it is not libmicrohttpd's.
+/// The TLS of a connection, as far as libmicrohttpd does not handle it.
 ///
-/// libmicrohttpd makes the handshake, encrypts and decrypts. It says nothing to a client whose handshake fails, and
-/// resumes no session: each connection makes a whole handshake, in which its client's certificate is looked at.
+/// libmicrohttpd performs the handshake, encrypts and decrypts. It sends no alert to a client whose handshake fails,
+/// and resumes no session: each connection performs a whole handshake, in which its client's certificate is checked.
 ///
-/// It belongs to the connection's thread. GnuTLS's session ends before the connection is reported closed: after that
-/// only the credentials are left.
+/// A session belongs to the connection's thread. GnuTLS's session ends before the connection is reported closed: after
+/// that only the credentials are left.
 struct TLSSession {
-    /// What is spoken, as GnuTLS's priority strings say it: TLS 1.2 and 1.3, forward secrecy, ciphers that authenticate
-    /// what they encrypt, and of clients' certificates keys of 2048 bits of RSA or as good.
+    /// The protocol versions and algorithms, as a GnuTLS priority string: TLS 1.2 and 1.3, forward secrecy,
+    /// authenticated encryption, and for clients' certificates keys at least as strong as RSA with 2048 bits.
     ///
-    /// No tickets: nobody goes on by one whose certificate has expired, or whose authority is not good any more.
+    /// Session tickets are disabled, because a client could resume a session by a ticket after its certificate has
+    /// expired or its authority has lost its trust.
     static let priorities: StaticString = """
         NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-KX-ALL:+ECDHE-ECDSA:+ECDHE-RSA\
         :-CIPHER-ALL:+AES-128-GCM:+AES-256-GCM:+CHACHA20-POLY1305:-MAC-ALL:+AEAD\
         :%SERVER_PRECEDENCE:%NO_TICKETS:%PROFILE_MEDIUM
         """
 
-    /// Held for as long as GnuTLS may look at them.
+    /// Retained for as long as GnuTLS may read the credentials.
     private let credentials: TLSCredentials
     private let handle: OpaquePointer
 
-    /// The session of a connection that is about to make its handshake; `nil` without TLS.
+    /// The session of a connection before its handshake; `nil` without TLS.
     init?(of connection: OpaquePointer, credentials: TLSCredentials?) {
         guard let credentials, let handle = cmhd_tls_session(connection) else { return nil }
         self.credentials = credentials
         self.handle = handle
     }
 
-    /// Has the handshake made with the credentials. Should it not be possible, the handshake fails.
+    /// Sets the credentials for the handshake. If that fails, the handshake fails.
     func begin(on connection: Connection) {
-        // The connection outlives the handshake: it is let go of when it is reported closed.
+        // The connection outlives the handshake, because it is released only when it is reported closed.
         _ = cmhd_tls_use(
             handle, credentials.handle, credentials.asksClients, verifyClient,
             Unmanaged.passUnretained(connection).toOpaque())
     }
 
-    /// Sends bytes past libmicrohttpd; as ``Connection/sendWhole(_:)``, and on the connection's thread only.
+    /// Sends bytes past libmicrohttpd, like ``Connection/sendWhole(_:)``, on the connection's thread only.
     func send(_ bytes: [UInt8]) -> Bool {
         cmhd_tls_send(handle, bytes, bytes.count)
     }
 }
 
 extension StaticString {
-    /// As C takes it, with a zero at its end.
+    /// The text as a C string, with a zero at its end.
     var cString: UnsafePointer<CChar> { UnsafeRawPointer(utf8Start).assumingMemoryBound(to: CChar.self) }
 }
 
-/// A client has shown its certificate: 0 goes on with the handshake, anything else ends it, and the connection. What
-/// comes before the end of the handshake is no request yet, so nobody is served whose certificate was not looked at.
+/// Checks the certificate that a client has shown. 0 continues the handshake; any other value ends it, and the
+/// connection. Bytes before the end of the handshake are not a request, so no client is served before its certificate
+/// was checked.
 private func verifyClient(_ session: OpaquePointer?) -> Int32 {
     guard let session, let context = gnutls_session_get_ptr(session) else { return GNUTLS_E_CERTIFICATE_ERROR }
     return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 512) { reason in
