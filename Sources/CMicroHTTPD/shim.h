@@ -15,10 +15,10 @@
 
 #include "tls.h"
 
-/* Everything cmhd_start needs. It must outlive the daemon, which logs through it. */
+/* The arguments of cmhd_start. They must outlive the daemon, because it logs through them. */
 struct cmhd_options {
     size_t connection_memory;
-    /* What GnuTLS may use, as its priority strings say it; NULL without TLS. */
+    /* The allowed protocols and algorithms, as a GnuTLS priority string; NULL without TLS. */
     const char *tls_priorities;
     void *context;
     MHD_AccessHandlerCallback handler;
@@ -28,7 +28,7 @@ struct cmhd_options {
     void (*log)(void *context, const char *text);
 };
 
-/* Swift cannot take a va_list apart in a C callback. */
+/* Formats a log line here, because a C callback in Swift cannot read a va_list. */
 static inline void cmhd_log(void *options, const char *format, va_list arguments) {
     const struct cmhd_options *it = (const struct cmhd_options *)options;
     char text[1024];
@@ -36,16 +36,18 @@ static inline void cmhd_log(void *options, const char *format, va_list arguments
     it->log(it->context, text);
 }
 
-/* Nobody looks at libmicrohttpd's decoded path and arguments: requests are given as they were sent. */
+/* Leaves the text escaped, because libmicrohttpd's decoded path and arguments are not used: handlers get requests as
+   they were sent. */
 static inline size_t cmhd_keep_escapes(void *context, struct MHD_Connection *connection, char *text) {
     (void)context;
     (void)connection;
     return strlen(text);
 }
 
-/* The start function is variadic. There is one thread: see ServingThreads.swift. It does not listen: see Acceptor.swift.
-   Its own connection limit is out of reach, because 0.9.75 never unlocks a mutex when a thread finds it reached. It has no
-   time-out, because its own counts what is written to a socket, not what the client takes: see Watcher.swift. */
+/* Starts a daemon; a shim, because the start function is variadic. The daemon has one thread: see ServingThreads.swift.
+   It does not listen: see Acceptor.swift. The library's own connection limit is set out of reach, because a thread of
+   0.9.75 that finds it reached never unlocks a mutex. The library's own time-out is off, because it counts the bytes
+   written to a socket, not the bytes that the client takes: see Watcher.swift. */
 static inline struct MHD_Daemon *cmhd_start(struct cmhd_options *options) {
     const bool is_secure = options->tls_priorities != NULL;
     struct MHD_OptionItem tls[] = {
@@ -69,7 +71,8 @@ static inline struct MHD_Daemon *cmhd_start(struct cmhd_options *options) {
         MHD_OPTION_END);
 }
 
-/* A daemon without threads, sockets of its own or log, that reads heads when it is told to: see LayoutProbe.swift. */
+/* Starts a daemon without threads, sockets of its own or a log, which reads heads when cmhd_run is called: see
+   LayoutProbe.swift. */
 static inline struct MHD_Daemon *cmhd_start_probe(
     MHD_AccessHandlerCallback handler,
     void *(*target)(void *context, const char *target, struct MHD_Connection *connection), void *context) {
@@ -81,7 +84,8 @@ static inline struct MHD_Daemon *cmhd_start_probe(
 
 static inline void cmhd_run(struct MHD_Daemon *daemon) { MHD_run(daemon); }
 
-/* The functions below take or return enums, which Swift imports as closed ones, or are variadic. */
+/* The functions below need shims because they take or return enums, which Swift imports as closed enums, or are
+   variadic. */
 
 static inline bool cmhd_add_connection(
     struct MHD_Daemon *daemon, int descriptor, const struct sockaddr *address, socklen_t length) {
@@ -92,7 +96,7 @@ static inline int cmhd_descriptor(struct MHD_Connection *connection) {
     return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 }
 
-/* For the connection's own thread: whether it is suspended still, though it may have been asked to go on. */
+/* Whether the connection is still suspended, even if it was asked to resume. For the connection's own thread. */
 static inline bool cmhd_is_suspended(struct MHD_Connection *connection) {
     return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_SUSPENDED)->suspended == MHD_YES;
 }
@@ -105,12 +109,13 @@ static inline void *cmhd_socket_context(struct MHD_Connection *connection) {
     return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
 }
 
-/* Bytes of the request's head, its empty line included. */
+/* The length of the request's head in bytes, including its empty line. */
 static inline size_t cmhd_head_size(struct MHD_Connection *connection) {
     return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE)->header_size;
 }
 
-/* Everything that takes a record in the connection's memory: fields, and what the library makes of Cookie. */
+/* The number of records in the connection's memory: the fields, the cookies that the library parses from Cookie, and the
+   arguments that it finds in the target. */
 static inline int cmhd_record_count(struct MHD_Connection *connection) {
     return MHD_get_connection_values_n(
         connection, (enum MHD_ValueKind)(MHD_HEADER_KIND | MHD_COOKIE_KIND | MHD_GET_ARGUMENT_KIND), NULL, NULL);
@@ -125,7 +130,7 @@ static inline bool cmhd_is_start(enum MHD_ConnectionNotificationCode code) {
     return code == MHD_CONNECTION_NOTIFY_STARTED;
 }
 
-/* Whether the answer was sent whole. */
+/* Whether the answer was sent completely. */
 static inline bool cmhd_is_whole(enum MHD_RequestTerminationCode code) {
     return code == MHD_REQUEST_TERMINATED_COMPLETED_OK;
 }
@@ -145,10 +150,11 @@ static inline struct MHD_Response *cmhd_empty_response(void) {
     return MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
 }
 
-/* Several fields as one: `value` is that of the field `name`, and behind it the lines of the others, with two spaces for
-   each line end, which are at `ends`. libmicrohttpd refuses a value with line ends, so they are put where it has kept the
-   value. A field costs it a look at three places in memory for each time that it is sent, which for hits that are not in
-   the processor's caches is most of what they cost. */
+/* Adds several fields as one field: `value` is the value of the field `name`, followed by the lines of the further
+   fields, with two spaces in place of each line end, at the offsets `ends`. libmicrohttpd refuses a value with line
+   ends, so the line ends are written into libmicrohttpd's own copy of the value. Each field costs libmicrohttpd
+   accesses to three places in memory whenever it is sent, which is most of the cost of a hit that is not in the
+   processor's caches. */
 static inline void cmhd_add_fields(
     struct MHD_Response *response, const char *name, const char *value, const size_t *ends, size_t count) {
     if (MHD_add_response_header(response, name, value) != MHD_YES) return;
@@ -159,7 +165,8 @@ static inline void cmhd_add_fields(
     }
 }
 
-/* A body that only the end of the connection ends; without it a HEAD of unknown length leaves a stray chunk behind. */
+/* Makes the end of the connection end the body. Otherwise the answer to a HEAD of unknown length leaves a stray chunk
+   behind. */
 static inline void cmhd_end_by_closing(struct MHD_Response *response) {
     MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END);
 }
@@ -169,7 +176,7 @@ static inline ssize_t cmhd_end_of_stream(void) { return MHD_CONTENT_READER_END_O
 static inline ssize_t cmhd_end_with_error(void) { return MHD_CONTENT_READER_END_WITH_ERROR; }
 static inline uint64_t cmhd_size_unknown(void) { return MHD_SIZE_UNKNOWN; }
 
-/* Calls of the C library that Swift's module of it leaves out, because they are GNU's or Linux's own. */
+/* Functions of the C library that Swift's module for it omits, because they are specific to GNU or Linux. */
 
 extern int accept4(int descriptor, struct sockaddr *address, socklen_t *length, int flags);
 
@@ -177,22 +184,24 @@ static inline int cmhd_accept(int descriptor, struct sockaddr *address, socklen_
     return accept4(descriptor, address, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 
-/* What `recv` does, without its name, which is the executable's own: see ServingThread+Receiving.swift. */
+/* Receives like `recv`. It does not call `recv`, because the executable defines that name: see
+   ServingThread+Receiving.swift. */
 static inline ssize_t cmhd_receive(int descriptor, void *target, size_t count, int flags) {
     return recvfrom(descriptor, target, count, flags, NULL, NULL);
 }
 
-/* How far the other side is with what was sent to it: what it has acknowledged since the connection began (0 when the
-   kernel does not say; Linux does from 4.1 on), and what the socket holds for it still. False when the kernel says neither.
-   The struct of TCP_INFO ends too early in glibc's header, and the kernel's own header cannot be included beside that;
-   fields are only ever added at its end. */
+/* The progress of the other side with the bytes sent to it. `acknowledged` gets the bytes acknowledged since the
+   connection began (0 if the kernel does not tell; Linux does from 4.1 on), and `waiting` the bytes that the socket
+   still holds. Returns false if the kernel tells neither. glibc's struct for TCP_INFO ends too early, and the kernel's
+   own header cannot be included beside it. Fixed offsets are safe, because the kernel only adds fields at the end of
+   the struct. */
 static inline bool cmhd_send_progress(int descriptor, uint64_t *acknowledged, uint64_t *waiting) {
     const int tcp_info = 11;
     const size_t bytes_acked = 120;
     unsigned char info[128];
     socklen_t length = sizeof info;
     int queued = 0;
-    /* It is SIOCOUTQ. */
+    /* TIOCOUTQ is the same as SIOCOUTQ. */
     if (ioctl(descriptor, TIOCOUTQ, &queued) != 0 || queued < 0) return false;
     *waiting = (uint64_t)queued;
     *acknowledged = 0;
@@ -202,8 +211,8 @@ static inline bool cmhd_send_progress(int descriptor, uint64_t *acknowledged, ui
     return true;
 }
 
-/* How often the calling thread has waited since it began: for events, for a lock, for the disk. 1 is RUSAGE_THREAD, which
-   glibc shows to GNU C only. */
+/* How often the calling thread has waited since it began: for events, for a lock, for the disk. 1 is RUSAGE_THREAD,
+   which glibc declares for GNU C only. */
 static inline long cmhd_thread_waits(void) {
     struct rusage usage = {0};
     getrusage((__rusage_who_t)1, &usage);

@@ -11,11 +11,12 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-/* TLS is GnuTLS's, below libmicrohttpd, which hands out its sessions. Here is what takes GnuTLS's data types, enums and
-   macros, or memory that only GnuTLS frees. */
+/* GnuTLS implements TLS below libmicrohttpd, which gives access to its sessions. These shims wrap functions with
+   GnuTLS's data types, enums and macros, or with memory that only GnuTLS frees. */
 
-/* libmicrohttpd does not start without somebody to ask for certificates. Nobody is asked: each session is given
-   credentials of its own before its handshake (cmhd_tls_use). Where that failed, the handshake fails here. */
+/* Fails. libmicrohttpd does not start without a certificate callback, but does not need one: each session gets its own
+   credentials before its handshake (cmhd_tls_use). If that failed, GnuTLS calls this function, and the handshake fails
+   here. */
 static inline int cmhd_no_certificate(
     gnutls_session_t session, const gnutls_datum_t *names, int name_count, const gnutls_pk_algorithm_t *algorithms,
     int algorithm_count, gnutls_pcert_st **certificates, unsigned int *certificate_count, gnutls_privkey_t *key) {
@@ -30,17 +31,18 @@ static inline int cmhd_no_certificate(
     return -1;
 }
 
-/* NULL without TLS. To be asked for while the connection is served: the session ends before the connection is reported
-   closed. */
+/* The session of a connection; NULL without TLS. Call it while the connection is served, because the session ends
+   before the connection is reported closed. */
 static inline gnutls_session_t cmhd_tls_session(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
     return info ? (gnutls_session_t)info->tls_session : NULL;
 }
 
-/* Has a session, before its handshake, show the certificate of these credentials. Where a client is asked for one, too,
-   GnuTLS ends the handshake of one that has none; what a client shows is for `verify` to look at, with `context`.
-   libmicrohttpd's own HTTPS_MEM_TRUST asks for a certificate, and serves those who have none. */
+/* Gives a session its credentials before its handshake. With `asks_client`, GnuTLS ends the handshake of a client
+   without a certificate, and calls `verify` to check the certificate of a client; `verify` finds `context` as the
+   session's pointer. libmicrohttpd's own HTTPS_MEM_TRUST only asks for a certificate, and serves clients without one.
+   */
 static inline bool cmhd_tls_use(
     gnutls_session_t session, gnutls_certificate_credentials_t credentials, bool asks_client,
     int (*verify)(gnutls_session_t session), void *context) {
@@ -52,8 +54,8 @@ static inline bool cmhd_tls_use(
     return gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, credentials) == GNUTLS_E_SUCCESS;
 }
 
-/* Whether the certificate that a client has shown is good now, and for clients. Where it is not, the client is told so
-   (libmicrohttpd says nothing when a handshake fails), and `reason` gets GnuTLS's words. */
+/* Whether the certificate that a client has shown is valid now, and for clients. If it is not, the client gets an alert
+   (libmicrohttpd sends none if a handshake fails), and `reason` gets GnuTLS's words. */
 static inline bool cmhd_tls_verify_client(gnutls_session_t session, char *reason, size_t size) {
     gnutls_typed_vdata_st purpose = {GNUTLS_DT_KEY_PURPOSE_OID, (unsigned char *)GNUTLS_KP_TLS_WWW_CLIENT, 0};
     unsigned int status = 0;
@@ -75,7 +77,8 @@ static inline bool cmhd_tls_verify_client(gnutls_session_t session, char *reason
     return false;
 }
 
-/* Sends within TLS, past libmicrohttpd, on the connection's thread; false when that cannot be done at once. */
+/* Sends bytes within TLS, past libmicrohttpd, on the connection's thread. Returns false if GnuTLS cannot send all bytes
+   at once. */
 static inline bool cmhd_tls_send(gnutls_session_t session, const void *bytes, size_t count) {
     for (size_t sent = 0; sent < count;) {
         const ssize_t step = gnutls_record_send(session, (const char *)bytes + sent, count - sent);
@@ -88,13 +91,13 @@ static inline bool cmhd_tls_send(gnutls_session_t session, const void *bytes, si
 /* The socket of a session. */
 static inline int cmhd_tls_descriptor(gnutls_session_t session) { return gnutls_transport_get_int(session); }
 
-/* GnuTLS's own gnutls_record_recv, whose name is the executable's: see ServingThread+Receiving.swift. (void *)-1 is
-   RTLD_NEXT, which glibc shows to GNU C only. */
+/* GnuTLS's own gnutls_record_recv, looked up because the executable defines that name: see
+   ServingThread+Receiving.swift. (void *)-1 is RTLD_NEXT, which glibc declares for GNU C only. */
 static inline ssize_t (*cmhd_tls_receive(void))(gnutls_session_t session, void *target, size_t count) {
     return (ssize_t (*)(gnutls_session_t, void *, size_t))dlsym((void *)-1, "gnutls_record_recv");
 }
 
-/* Credentials with nothing in them; NULL when there is no memory. */
+/* Empty credentials; NULL if there is no memory. */
 static inline gnutls_certificate_credentials_t cmhd_tls_new(void) {
     gnutls_certificate_credentials_t credentials = NULL;
     return gnutls_certificate_allocate_credentials(&credentials) == GNUTLS_E_SUCCESS ? credentials : NULL;
@@ -105,7 +108,7 @@ static inline gnutls_datum_t cmhd_datum(const void *bytes, size_t count) {
     return datum;
 }
 
-/* Whether there are certificates in a PEM text: GnuTLS's code, 0 or less. */
+/* Checks that a PEM text contains certificates. Returns GnuTLS's code: 0, or less than 0 for an error. */
 static inline int cmhd_tls_check_certificates(const void *pem, size_t count) {
     const gnutls_datum_t datum = cmhd_datum(pem, count);
     gnutls_x509_crt_t *list = NULL;
@@ -117,7 +120,8 @@ static inline int cmhd_tls_check_certificates(const void *pem, size_t count) {
     return size > 0 ? GNUTLS_E_SUCCESS : GNUTLS_E_NO_CERTIFICATE_FOUND;
 }
 
-/* Whether there is a key in a PEM text that can be read without a passphrase: GnuTLS's code, 0 or less. */
+/* Checks that a PEM text contains a key that can be read without a passphrase. Returns GnuTLS's code: 0, or less than 0
+   for an error. */
 static inline int cmhd_tls_check_key(const void *pem, size_t count) {
     const gnutls_datum_t datum = cmhd_datum(pem, count);
     gnutls_x509_privkey_t key = NULL;
@@ -128,8 +132,8 @@ static inline int cmhd_tls_check_key(const void *pem, size_t count) {
     return code;
 }
 
-/* Puts a chain of certificates and the key of its first one into the credentials: GnuTLS's code, less than 0 for an
-   error, which a key of another certificate is. */
+/* Adds a chain of certificates, and the key of its first certificate, to the credentials. Returns GnuTLS's code, less
+   than 0 for an error, also if the key belongs to another certificate. */
 static inline int cmhd_tls_set_certificate(
     gnutls_certificate_credentials_t credentials, const void *chain, size_t chain_count, const void *key,
     size_t key_count) {
@@ -139,14 +143,15 @@ static inline int cmhd_tls_set_certificate(
         credentials, &chain_datum, &key_datum, GNUTLS_X509_FMT_PEM, NULL, 0);
 }
 
-/* Puts authorities for clients' certificates into the credentials: how many, or GnuTLS's code, less than 0. */
+/* Adds authorities for clients' certificates to the credentials. Returns their number, or GnuTLS's code, less than 0,
+   for an error. */
 static inline int cmhd_tls_set_authorities(
     gnutls_certificate_credentials_t credentials, const void *pem, size_t count) {
     const gnutls_datum_t datum = cmhd_datum(pem, count);
     return gnutls_certificate_set_x509_trust_mem(credentials, &datum, GNUTLS_X509_FMT_PEM);
 }
 
-/* What is worth knowing of the certificate in credentials; times in seconds since 1970. */
+/* The validity and the serial number of the certificate in credentials; times in seconds since 1970. */
 struct cmhd_certificate {
     int64_t not_before;
     int64_t not_after;
