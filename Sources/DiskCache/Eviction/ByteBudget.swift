@@ -1,36 +1,40 @@
 import Primitives
 
-/// How many bytes may be on disk, how many are, and how many are promised to bodies that are being received.
+/// The disk budget: the byte limit, the bytes that committed entries use, and the bytes that are promised to bodies in
+/// flight.
 ///
-/// Invariant: nothing is promised that would make `used + reserved` exceed the limit. (It may exceed it for the instant
-/// between a commit and the release of the promise that it fulfils, and when the limit has become smaller.) `used` is
-/// set by the writer after each commit; `reserved` belongs to the reservations.
+/// Invariant: no promise makes `used + reserved` exceed the limit. (The sum may exceed it for the instant between a
+/// commit and the release of the promise that the commit fulfils, and after the limit was lowered.) The writer sets
+/// `used` after each commit; the reservations own `reserved`.
 ///
-/// A body of unknown length may turn out never to fit. It gets free room as long as the head-room stays free. Beyond
-/// that it gets a part of the *share*, a fifth of the limit, that all bodies of unknown length have together: as much
-/// as it leaves to the others. One such body therefore gets a tenth of the limit, of two at once each a fifteenth, and
-/// a small body finds room beside many large ones.
+/// A body of unknown length may turn out never to fit. Such a body gets free room as long as the head-room stays free.
+/// Beyond that it gets a part of the *share*, a fifth of the limit, which belongs to all bodies of unknown length
+/// together. A body gets at most as much of the share as it leaves to the others. A single such body therefore gets a
+/// tenth of the limit, and two at once get a fifteenth each. A small body finds room beside many large bodies.
 ///
-/// Beside the limit there is the room that the file system has. It is measured for each promise, because others take of
-/// it too; where there is plenty, after each commit and ten times a second. And what is promised is taken from what was
-/// measured after the last commit, because it may not be written yet.
+/// The file system may have less room than the limit allows. Its room is measured for each promise, because other
+/// programs take from it, too. With plenty of room, measurements after each commit and ten times a second are enough.
+/// Promises since the last commit are subtracted from the room at that commit, because their bytes may not be written
+/// yet.
 final class ByteBudget: Sendable {
     private struct State {
         var limit: Int64
         var used: Int64 = 0
         var reserved: Int64 = 0
-        /// The part of `reserved` that is out of the share.
+        /// The part of `reserved` that was taken from the share.
         var shared: Int64 = 0
         var pinned: Int64 = 0
-        /// What the file system had left above the reserve after the last commit, without what was promised since.
+        /// The bytes that the file system had free above the reserve after the last commit, minus the promises since
+        /// then.
         var room = FreeSpace.unlimited
-        /// How many bytes on disk were free then to be used again.
+        /// The free bytes in index pages and slots at the last commit.
         var reusable: Int64 = 0
-        /// What the file system had left when it was last asked, and when that was.
+        /// The room at the last measurement, and the time of that measurement.
         var measured: (room: Int64, instant: ContinuousClock.Instant)?
 
-        /// What of `measured`, the room of this moment, is not promised. Others may have made room since the last
-        /// commit: then all promises are taken from the room of now, as if nothing of them were written yet.
+        /// The part of `measured`, the current room, that is not promised. Other programs may have freed space since
+        /// the last commit. In that case all promises are subtracted from the current room, as if none of their bytes
+        /// were written yet.
         func unpromised(of measured: Int64) -> Int64 {
             min(measured, max(room, measured - reserved))
         }
@@ -38,14 +42,14 @@ final class ByteBudget: Sendable {
         /// See ``Eviction/headRoom(ofLimit:pinned:)``.
         var headRoom: Int64 { Eviction.headRoom(ofLimit: limit, pinned: pinned) }
 
-        /// Whether the share has `bytes` more for a body that has `own` bytes of it.
+        /// Whether the share has `bytes` more for a body that already has `own` bytes of it.
         func hasShare(for bytes: Int64, beside own: Int64, measured: Int64) -> Bool {
-            // Where the file system allows less than the limit, the share is a part of that.
+            // If the file system allows less than the limit, the share is a part of that smaller capacity.
             let capacity = min(limit, used + reserved + max(0, unpromised(of: measured)))
             return own + bytes <= max(0, capacity - pinned) / ByteBudget.sharePart - (shared + bytes)
         }
 
-        /// Promises `bytes` when they fit with `margin` to spare.
+        /// Promises `bytes` if they fit with `margin` bytes to spare. Returns whether they fit.
         mutating func promise(_ bytes: Int64, margin: Int64, measured: Int64) -> Bool {
             let unpromised = unpromised(of: measured)
             guard used + reserved + bytes + margin <= limit, bytes + min(margin, Eviction.leastRoom) <= unpromised
@@ -56,7 +60,7 @@ final class ByteBudget: Sendable {
         }
     }
 
-    /// The share of bodies of unknown length: one of so many parts of the limit.
+    /// The share of bodies of unknown length is the limit divided by this number.
     private static let sharePart: Int64 = 5
 
     private let freeSpace: FreeSpace
@@ -67,31 +71,32 @@ final class ByteBudget: Sendable {
         state = Locked(State(limit: limit))
     }
 
-    /// The most bytes.
+    /// The most bytes that may be on disk.
     var limit: Int64 { state.withLock { $0.limit } }
 
-    /// Changes ``limit``. What is used or promised already may be more: it is nobody's loss at once.
+    /// Changes ``limit``. More bytes than that may be in use or promised already; this method takes none of them away.
     func setLimit(_ bytes: Int64) {
         state.withLock { $0.limit = bytes }
     }
 
-    /// What committed entries take.
+    /// The bytes that committed entries take.
     var used: Int64 { state.withLock { $0.used } }
 
-    /// What is promised to bodies in flight.
+    /// The bytes that are promised to bodies in flight.
     var reserved: Int64 { state.withLock { $0.reserved } }
 
-    /// What committed entries take, with what is promised to bodies in flight; and those of them that are pinned.
+    /// The bytes of committed entries and of promises to bodies in flight; and the bytes of the committed entries that
+    /// are pinned.
     var taken: (all: Int64, pinned: Int64) { state.withLock { ($0.used + $0.reserved, $0.pinned) } }
 
-    /// Room that is promised to a body.
+    /// The room that is promised to a body.
     struct Promise: Sendable {
         var bytes: Int64 = 0
-        /// The part of `bytes` that is out of the share of bodies of unknown length.
+        /// The part of `bytes` that was taken from the share of bodies of unknown length.
         var shared: Int64 = 0
     }
 
-    /// Promises `bytes` more to a body whose length is known; `nil` without room.
+    /// Promises `bytes` more to a body of known length; returns `nil` without room.
     func reserve(_ bytes: Int64) -> Promise? {
         let room = room
         return state.withLock { state in
@@ -99,9 +104,9 @@ final class ByteBudget: Sendable {
         }
     }
 
-    /// Promises `bytes` more to a body of unknown length; `nil` without room.
+    /// Promises `bytes` more to a body of unknown length; returns `nil` without room.
     ///
-    /// - Parameter own: what the body was promised before.
+    /// - Parameter own: the earlier promises to the body.
     func reserve(ofUnknownLength bytes: Int64, beside own: Promise) -> Promise? {
         let room = room
         return state.withLock { state in
@@ -114,16 +119,16 @@ final class ByteBudget: Sendable {
         }
     }
 
-    /// Whether a body of unknown length may have `bytes` more out of the share.
+    /// Whether a body of unknown length may take `bytes` more from the share.
     ///
-    /// - Parameter own: what the body was promised before.
+    /// - Parameter own: the earlier promises to the body.
     func hasShare(for bytes: Int64, beside own: Promise) -> Bool {
         let room = room
         return state.withLock { $0.hasShare(for: bytes, beside: own.shared, measured: room) }
     }
 
-    /// What eviction ahead of need goes by. The share takes of the head-room: entries go for that only when its body is
-    /// stored.
+    /// The state of the disk for eviction ahead of need. Promises from the share do not count here, although they may
+    /// use the head-room. Entries make way for them only when the body is stored.
     var fullness: Eviction.Fullness {
         state.withLock { state in
             Eviction.Fullness(
@@ -132,10 +137,10 @@ final class ByteBudget: Sendable {
         }
     }
 
-    /// Whether `bytes` more would fit if everything went that may go: all but what is pinned or promised.
+    /// Whether `bytes` more would fit if all unpinned entries went. Promised bytes stay.
     ///
-    /// - Parameter asPinned: whether they, too, will not go; otherwise they have to fit beside ``headRoom``, for which
-    ///   they would go at once.
+    /// - Parameter asPinned: whether the new bytes will be pinned. Otherwise they have to fit beside the head-room,
+    ///   because eviction would remove them at once to restore it.
     func couldHold(_ bytes: Int64, asPinned: Bool) -> Bool {
         let room = room
         return state.withLock { state in
@@ -154,8 +159,8 @@ final class ByteBudget: Sendable {
         }
     }
 
-    /// Says what committed entries take now, and those of them that are pinned, and how many bytes of free pages and
-    /// slots are on disk. What was promised to them is still counted too, until it is released.
+    /// Updates the budget after a commit: the bytes that committed entries take, the pinned part of them, and the bytes
+    /// of free pages and slots on disk. A promise for these entries counts as well until it is released.
     func commit(used: Int64, pinned: Int64, reusable: Int64) {
         let room = freeSpace.room(reusable: reusable)
         let now = ContinuousClock.now
@@ -164,11 +169,12 @@ final class ByteBudget: Sendable {
         }
     }
 
-    /// With more room than this it is not measured for each promise: nobody can fill it between two measurements.
+    /// With more room than this, the room is not measured for each promise, because it cannot fill up between two
+    /// measurements.
     private static let plentyOfRoom: Int64 = 2 << 30
     private static let measuringInterval = Duration.milliseconds(100)
 
-    /// What the file system has left above the reserve, now.
+    /// The bytes that the file system has free above the reserve, now.
     var room: Int64 {
         let (measured, reusable) = state.withLock { ($0.measured, $0.reusable) }
         let now = ContinuousClock.now
@@ -180,6 +186,6 @@ final class ByteBudget: Sendable {
         return room
     }
 
-    /// What it had left after the last commit, without what was promised since.
+    /// The bytes that the file system had free above the reserve after the last commit, minus the promises since then.
     var roomAtCommit: Int64 { state.withLock { $0.room } }
 }

@@ -1,20 +1,20 @@
 import GRDB
 
-/// The policy's queues on disk: columns of the entries' rows, in the order of an index. They take no memory, and a
-/// restart finds them as they were. A hit is counted when the access log is flushed, or when it matters.
+/// The policy's queues on disk: columns of the entries' rows, in the order of an index. The queues take no memory, and
+/// survive a restart. A hit counts when the access log is flushed, or earlier when the policy examines the entry.
 struct DiskQueues: EvictionQueues {
-    /// An entry's row.
+    /// The number of an entry's row.
     typealias ID = Int64
     typealias Failure = any Error
 
     private let context: WriteContext
-    /// An entry that came to its queue after this turn is not offered; `nil`: all are.
+    /// The pass does not offer entries that came to their queue after this turn; `nil`: it offers all entries.
     private let lastTurn: Int64?
-    /// How many entries were moved.
+    /// The number of entries that were moved.
     private(set) var moves = 0
 
-    /// - Parameter lastTurn: begins a single pass over the entries that were there at this turn: each is looked at once
-    ///   at the most, and keeps its hits. `nil`: no such pass.
+    /// - Parameter lastTurn: starts a single pass over the entries that were in the queues at this turn. The pass
+    ///   examines each entry at most once, and an entry keeps its hits. `nil`: no such pass.
     init(_ context: WriteContext, upTo lastTurn: Int64? = nil) {
         self.context = context
         self.lastTurn = lastTurn
@@ -26,7 +26,8 @@ struct DiskQueues: EvictionQueues {
         guard let (entry, key, turn) = try context.index.oldest(in: queue), turn <= lastTurn ?? .max else {
             return nil
         }
-        // What was handed out a moment ago is in use, whatever the index says yet.
+        // An entry with pending accesses was read a moment ago. They are written first, because the index does not
+        // count them yet.
         guard context.parts.access.isPending(key) else { return entry }
         try context.flushAccess(only: key)
         return try context.index.oldest(in: queue)?.entry

@@ -1,11 +1,11 @@
-/// How much of the file system is left to others: a part of all of it, or so many bytes.
+/// The part of the file system that is left to other programs.
 public enum DiskReserve: Hashable, Sendable {
-    /// So many hundredths of the file system.
+    /// A percentage of the size of the file system.
     case percent(Double)
-    /// So many bytes; 0: none.
+    /// A number of bytes; 0: no reserve.
     case bytes(Int64)
 
-    /// The fewest bytes that may be left of a file system of `size` bytes.
+    /// The bytes that must stay free on a file system of `size` bytes.
     func floor(ofSize size: Int64) -> Int64 {
         switch self {
         case .percent(let percent): Int64(Double(size) * percent / 100)
@@ -14,20 +14,21 @@ public enum DiskReserve: Hashable, Sendable {
     }
 }
 
-/// What is left of the file system above the reserve. It asks the file system each time, which counts blocks: what
-/// others write counts too, and what a sparse file or a shared block does not take does not.
+/// Measures the free space of the file system above the reserve. Asks the file system each time. The file system counts
+/// blocks, so data of other programs counts, and holes in sparse files and shared blocks do not.
 struct FreeSpace: Sendable {
     var reserve: DiskReserve
     /// A directory on the file system.
     var directory: String
 
-    /// More than any file system has, and few enough for every sum.
+    /// More bytes than any file system has, and few enough for sums without overflow.
     static let unlimited: Int64 = 1 << 60
 
-    /// How many bytes may be taken before fewer are free than the reserve; negative: so many too few are.
+    /// The number of bytes that may be written before less than the reserve is free. A negative number of bytes is
+    /// missing. Returns ``unlimited`` without a reserve, or when the file system cannot be asked.
     ///
-    /// - Parameter reusable: how many bytes of pages of the index and of slots are free: what comes takes them before
-    ///   files grow, or, slots of another size, they are given back.
+    /// - Parameter reusable: the free bytes in index pages and slots. New entries fill them before files grow; free
+    ///   slots of other sizes are given back.
     func room(reusable: Int64) -> Int64 {
         if reserve == .bytes(0) { return Self.unlimited }
         guard let space = FileSystem.space(at: directory) else { return Self.unlimited }

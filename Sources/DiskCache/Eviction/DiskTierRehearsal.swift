@@ -1,20 +1,20 @@
 import GRDB
 import Primitives
 
-/// The disk tier without bodies: rows of an index, and what the writer does to choose which go. For measuring the
-/// choices, with entries that cost what they are said to.
+/// The disk tier without bodies: the rows of an index, and the writer's eviction. Measures the eviction choices, with
+/// entries of a stated cost.
 package final class DiskTierRehearsal {
     private let parts: CacheParts
     private let eviction: Eviction
     private var totals: Totals
 
-    /// One request, for an entry that is put in unless it is held.
+    /// A request for an entry. The tier stores the entry unless it is held already.
     package struct Request {
         var key: String
         var cost: Int
         var pinned: Bool
 
-        /// A request.
+        /// Creates a request.
         package init(key: String, cost: Int, pinned: Bool = false) {
             self.key = key
             self.cost = cost
@@ -22,11 +22,11 @@ package final class DiskTierRehearsal {
         }
     }
 
-    /// An empty tier.
+    /// Creates an empty tier.
     ///
     /// - Parameters:
-    ///   - capacity: what all entries may cost together.
-    ///   - directory: for the index; must be empty.
+    ///   - capacity: the most that all entries may cost together.
+    ///   - directory: an empty directory for the index.
     package init(capacity: Int, directory: String) throws {
         var configuration = DiskCache.Configuration()
         configuration.diskLimit = Int64(capacity)
@@ -43,13 +43,13 @@ package final class DiskTierRehearsal {
         parts.index.close(checkpoint: false)
     }
 
-    /// The memory that the choices take.
+    /// The memory that the eviction policy takes.
     package var policyBytes: Int { eviction.memoryBytes }
 
-    /// How many entries there are.
+    /// The number of entries.
     package var count: Int { Int(totals.snapshot.entries) }
 
-    /// Asks for entries, in one transaction; which of them were held.
+    /// Makes the requests in one transaction. Returns for each of them whether its entry was held.
     package func ask(for requests: [Request]) throws -> [Bool] {
         var found: [Bool] = []
         totals = try parts.index.writing.writeWithoutTransaction { db in
@@ -66,12 +66,12 @@ package final class DiskTierRehearsal {
         return found
     }
 
-    /// Whether an entry is held. It counts for nothing.
+    /// Whether an entry is held. Does not count as a hit.
     package func holds(_ key: String) throws -> Bool {
         try parts.reader.row(forKey: key) != nil
     }
 
-    /// Finds an entry and notes a hit, or puts it in.
+    /// Finds an entry and notes a hit, or stores the entry. Returns whether it was held.
     private func ask(for request: Request, _ context: WriteContext) throws -> Bool {
         if let row = try context.index.row(forKey: request.key) {
             let hit = PendingAccess(version: row.entry.version, hits: 1, lastAccess: context.now)

@@ -1,52 +1,54 @@
-/// Decides what goes when room is needed: the rules alone, without locks and without the entries, which each tier keeps
-/// in ``EvictionQueues`` of its own (the memory tier in an array, the disk tier in the index).
+/// Decides which entries go when room is needed. A policy has only the rules: it has no locks and holds no entries.
+/// Each tier keeps its entries in its own ``EvictionQueues`` (the memory tier in an array, the disk tier in the index).
 ///
-/// A hit is no business of the policy: the tier counts it in the entry's ``QueuePlace/frequency``, and nothing moves.
+/// The policy does not see hits. The tier counts a hit in the entry's ``QueuePlace/frequency``, and the entry does not
+/// move.
 protocol EvictionPolicy: Sendable {
-    /// A policy that knows nothing yet.
+    /// Creates a policy without any knowledge of earlier entries.
     init()
 
-    /// Where an entry goes that was not held until now.
+    /// The place for an entry that was not held until now.
     ///
     /// - Parameters:
-    ///   - hash: of its key; the same for as long as the policy lives.
+    ///   - hash: the hash of its key; the same for as long as the policy lives.
     ///   - cost: its bytes.
-    ///   - totals: what there is without it.
+    ///   - totals: the totals of the queues without this entry.
     mutating func place(hash: Int, cost: Int64, among totals: QueueTotals) -> QueuePlace
 
-    /// Chooses what goes next, and leaves it to the caller to take it out of its queue; `nil` when there is nothing.
+    /// Chooses the next entry to go; `nil` when the queues are empty. The caller takes the entry out of its queue.
     ///
-    /// - Parameter sparesNewest: whether what came last, and was not known, stays however large it is: for room that
-    ///   nobody waits for.
+    /// - Parameter sparesNewest: whether the newest entry stays, however large it is, if it was not known before. For
+    ///   eviction ahead of need.
     mutating func victim<Queues: EvictionQueues>(
         of queues: inout Queues, sparesNewest: Bool
     ) throws(Queues.Failure) -> QueuedEntry<Queues.ID>?
 
-    /// Whether something that is not held was asked for a short time ago.
+    /// Whether an entry that is not held was requested a short time ago.
     func isKnown(hash: Int) -> Bool
 
-    /// Something that is not held was asked for, and is not to be held: it is as if it had come and gone.
+    /// Notes a request for an entry that is not held and will not be admitted, as if the entry had come and gone.
     mutating func pass(hash: Int, totals: QueueTotals)
 
-    /// An entry goes for another reason than eviction, and may be back soon: it was replaced by another version.
+    /// Notes that an entry goes for another reason than eviction and may be back soon, for example because it was
+    /// replaced by another version.
     mutating func remember(hash: Int, place: QueuePlace, totals: QueueTotals)
 }
 
-/// One of the queues. The numbers stand in the index and are never changed.
+/// The queues. The numbers are stored in the index and never change.
 enum EvictionQueue: UInt8, Sendable {
-    /// Where what is new waits to be asked for again.
+    /// Holds new entries until they are requested again.
     case small = 0
-    /// Where that is which was.
+    /// Holds entries that were requested again.
     case main = 1
 }
 
-/// Where an entry stands: what of it is kept beside its cost.
+/// The place of an entry: the part of the policy's state that is kept with the entry, beside its cost.
 struct QueuePlace: Equatable, Sendable {
-    /// Hits beyond this many are not counted.
+    /// The most hits that are counted.
     static let frequencyLimit: UInt8 = 3
 
     var queue: EvictionQueue
-    /// How often the entry was asked for since it came to this queue, or since it was last spared.
+    /// The number of hits since the entry came to this queue, at most ``frequencyLimit``. Each sparing takes one away.
     var frequency: UInt8 = 0
 
     /// Counts a hit.
@@ -57,15 +59,15 @@ struct QueuePlace: Equatable, Sendable {
 
 /// An entry as the policy sees it.
 struct QueuedEntry<ID: Sendable>: Sendable {
-    /// By which its owner knows it.
+    /// The tier's identifier of the entry.
     var id: ID
-    /// Of its key.
+    /// The hash of the entry's key.
     var hash: Int
     var cost: Int64
     var place: QueuePlace
 }
 
-/// How much may be evicted.
+/// The size of the queues, that is, of all entries that may be evicted.
 struct QueueTotals: Equatable, Sendable {
     var entries = 0
     var bytes: Int64 = 0
@@ -73,19 +75,19 @@ struct QueueTotals: Equatable, Sendable {
     var smallBytes: Int64 = 0
 }
 
-/// The queues that a tier keeps: first in, first out, and whatever is pinned is in none of them.
+/// The queues that a tier keeps, first in, first out. Pinned entries are in none of them.
 protocol EvictionQueues {
-    /// By which the tier knows an entry.
+    /// The tier's identifier of an entry.
     associatedtype ID: Sendable
-    /// What can go wrong: `Never` in memory.
+    /// The error that an operation throws: `Never` in memory.
     associatedtype Failure: Error
 
-    /// What is in them.
+    /// The number of entries and bytes in the queues.
     var totals: QueueTotals { get }
 
-    /// What has been in a queue for longest; `nil` when the queue is empty.
+    /// The entry that has been in a queue longest; `nil` when the queue is empty.
     mutating func oldest(in queue: EvictionQueue) throws(Failure) -> QueuedEntry<ID>?
 
-    /// Takes an entry out of its queue and puts it at the young end of that of `place`.
+    /// Takes an entry out of its queue and puts it at the young end of the queue of `place`.
     mutating func move(_ entry: QueuedEntry<ID>, to place: QueuePlace) throws(Failure)
 }

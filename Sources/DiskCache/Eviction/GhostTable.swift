@@ -1,44 +1,46 @@
 // Invariants of this file
 //
-// - A cell whose number is at least `first` stands for a hash that is remembered. There are `count` of them, and of the
-//   numbers from `first` up to `next` the bits of these are set, no others.
-// - The numbers from `first` up to `next` are no more than there are bits.
+// - A cell with a number of at least `first` stands for a remembered hash. There are `count` such cells. Among the bits
+//   of the numbers from `first` up to `next`, exactly the bits of these cells are set.
+// - The range from `first` up to `next` has no more numbers than there are bits.
 
-/// The hashes of the last entries that went, up to a limit that is given with each: that they went, not what they were.
+/// Remembers the hashes of the last evicted entries, up to a limit that each insertion states. The table knows only
+/// that they were evicted.
 ///
-/// Buckets of eight cells, a cache line each; a cell holds 32 bits of a hash and the number of its insertion. A full
-/// bucket forgets its oldest a little early, and two hashes may look alike (in a table of a million, one in four
-/// thousand): both only cost a worse choice.
+/// A bucket is a cache line of eight cells. A cell holds 32 bits of a hash and the number of its insertion. A full
+/// bucket forgets its oldest hash a little early, and two hashes may look alike (in a table of a million hashes, one in
+/// four thousand). Both only cause a worse choice.
 ///
-/// What is removed leaves its number behind, and does not push others out early; the bits tell which numbers count.
+/// A removed hash leaves its number unused and does not push out other hashes early. The bits tell which numbers are in
+/// use.
 ///
-/// It grows with what it holds: never more than 16 bytes for each hash that the limit allows, and 72 bytes.
+/// The table grows with its content: it takes at most 16 bytes for each hash that the limit allows, plus 72 bytes.
 struct GhostTable: Sendable {
     private static let bucketSize = 8
 
-    /// The mark in the low half, the number of the insertion in the high one.
+    /// The mark (half of a hash) in the low half, the number of the insertion in the high half.
     private var cells: [UInt64] = []
-    /// Which numbers are remembered: those of a number's remainder.
+    /// The insertion numbers that are remembered. The bit of a number is at the number modulo the count of bits.
     private var bits: [UInt64] = []
-    /// The lowest number that may be remembered, and the next one to be given; 0 is never.
+    /// The lowest number that may be remembered, and the next number to assign. The number 0 is never assigned.
     private var (first, next): (UInt32, UInt32) = (1, 1)
-    /// How many are remembered.
+    /// The number of remembered hashes.
     private(set) var count = 0
 
-    /// The memory that it takes.
+    /// The memory that the table takes.
     var memoryBytes: Int { (cells.count + bits.count) * MemoryLayout<UInt64>.stride }
 
-    /// Removes a hash, for what it stands for is back; whether it was there.
+    /// Removes a hash, because its entry is back. Returns whether the hash was there.
     mutating func remove(_ hash: Int) -> Bool {
         guard let index = find(Self.mark(hash)) else { return false }
         clear(index)
         return true
     }
 
-    /// Whether a hash is there.
+    /// Whether a hash is remembered.
     func contains(_ hash: Int) -> Bool { find(Self.mark(hash)) != nil }
 
-    /// Adds a hash, and forgets the oldest, so that no more than `limit` are left.
+    /// Adds a hash, and forgets the oldest hashes until no more than `limit` are left.
     mutating func insert(_ hash: Int, limit: Int) {
         guard limit > 0 else { return }
         let mark = Self.mark(hash)
@@ -52,7 +54,7 @@ struct GhostTable: Sendable {
 
     private mutating func put(_ mark: UInt32) {
         let bucket = bucket(of: mark)
-        // What is forgotten has lower numbers than what is not, and an empty cell has the lowest.
+        // Forgotten cells have lower numbers than remembered cells, and an empty cell has the lowest number.
         let target = bucket.min { cells[$0] >> 32 < cells[$1] >> 32 } ?? bucket.lowerBound
         if isRemembered(target) { clear(target) }
         cells[target] = UInt64(next) << 32 | UInt64(mark)
@@ -84,15 +86,15 @@ struct GhostTable: Sendable {
         first += 1
     }
 
-    /// Makes the table larger or smaller when it has to be, and numbers what is in it anew; that, too, when the numbers
-    /// have run out.
+    /// Resizes the table if it is too small or too large, and renumbers the remembered hashes. Also renumbers them when
+    /// the numbers run out.
     private mutating func fit(_ limit: Int) {
         let isTight = cells.count * 4 < (count + 1) * 5
         let isWide = cells.count > max(Self.bucketSize, limit * 15 / 8)
         guard isTight || isWide || next == .max || Int(next - first) >= bits.count * 64 else { return }
         var buckets = cells.count / Self.bucketSize
         if isTight || isWide {
-            // Not for the limit at once: it is filled as entries go, and may never be.
+            // Does not grow to the limit at once, because the table fills only as entries go, and may never be full.
             let target = isTight ? min(limit, max(count * 2, 32)) : limit
             buckets = max(1, target * 7 / 4 / Self.bucketSize)
         }

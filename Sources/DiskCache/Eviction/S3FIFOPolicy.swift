@@ -1,31 +1,32 @@
 // Invariants of this file
 //
-// - The policy holds no entry: all that it remembers are hashes of what has gone, at most one for each entry that there
-//   is, 16 bytes each at the most. Without them it decides worse, never wrongly.
-// - A choice spares no more than `moveLimit` entries, however often all of them were asked for. It seldom spares more
-//   than a few: each takes a hit away that was counted before.
+// - The policy holds no entries. It remembers only hashes of evicted entries: at most one for each existing entry, and
+//   at most 16 bytes each. Without the hashes it decides worse, never wrongly.
+// - A choice spares at most `moveLimit` entries, however often all of them were requested. It seldom spares more than a
+//   few, because each sparing uses up a hit that was counted before.
 
 /// S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi: "FIFO queues are all you need for cache eviction", SOSP '23), with the sizes
 /// of entries taken into account.
 ///
-/// What is new goes to a small queue, a tenth of all bytes. Its oldest entry goes on to the main queue when it was
-/// asked for meanwhile, else out: so a scan passes through that tenth and drives nobody else out. What is asked for
-/// again soon after it went out comes to the main queue at once. That queue's oldest is spared, once for each hit.
+/// New entries go to a small queue, a tenth of all bytes. Its oldest entry moves to the main queue if it was requested
+/// meanwhile, otherwise it is evicted. So a scan passes through that tenth and evicts no entries from the main queue.
+/// An entry that is requested again soon after its eviction goes to the main queue at once. The oldest entry of the
+/// main queue is spared once for each hit.
 ///
-/// A large entry must be asked for once more than others wherever that decides: it takes the room of many.
+/// A large entry needs a hit more than other entries at each of these decisions, because it takes the room of many.
 ///
-/// The numbers were chosen by replaying traces, as `scripts/bench eviction` does.
+/// The constants were chosen by replaying traces, as `scripts/bench eviction` does.
 struct S3FIFOPolicy: EvictionPolicy {
-    /// The small queue's part of all bytes: one of so many.
+    /// The small queue's part of all bytes is one divided by this number.
     private static let smallPart: Int64 = 10
-    /// An entry of more than so many times the mean cost is large.
+    /// An entry that costs more than this many times the mean is large.
     private static let largeFactor: Double = 4
-    /// The most entries that are spared in one choice.
+    /// The most entries that a choice spares.
     private static let moveLimit = 1000
 
     private var ghosts = GhostTable()
-    /// The most hashes that are remembered, however many entries there are. What is too much goes with the next that is
-    /// remembered, or at once when none is to be.
+    /// The most hashes that are remembered, independent of the number of entries. After a decrease, surplus hashes go
+    /// with the next insertion, or at once when the limit is 0.
     var ghostLimit: Int {
         didSet { if ghostLimit == 0, oldValue > 0 { ghosts = GhostTable() } }
     }
@@ -34,17 +35,17 @@ struct S3FIFOPolicy: EvictionPolicy {
         self.init(ghostLimit: .max)
     }
 
-    /// A policy that remembers at most `ghostLimit` of what has gone.
+    /// Creates a policy that remembers at most `ghostLimit` hashes of evicted entries.
     init(ghostLimit: Int) {
         self.ghostLimit = ghostLimit
     }
 
-    /// The memory that it takes.
+    /// The memory that the policy takes.
     var memoryBytes: Int { ghosts.memoryBytes }
 
     mutating func place(hash: Int, cost: Int64, among totals: QueueTotals) -> QueuePlace {
         guard ghosts.remove(hash) else { return QueuePlace(queue: .small) }
-        // To have been asked for again counts as a hit.
+        // The repeated request counts as a hit.
         return Self.spare(hits: 1, cost: cost, totals) != nil
             ? QueuePlace(queue: .main) : QueuePlace(queue: .small, frequency: 1)
     }
@@ -59,7 +60,7 @@ struct S3FIFOPolicy: EvictionPolicy {
             let order: (first: EvictionQueue, second: EvictionQueue) =
                 isSmallFull ? (.small, .main) : (.main, .small)
             var oldest = try queues.oldest(in: order.first)
-            // All that there is in the queue, though that is more than it is to hold.
+            // The entry is the only entry of the small queue, although it alone exceeds that queue's part.
             let isNewest = order.first == .small && oldest?.cost == totals.smallBytes
             if oldest == nil || (sparesNewest && isNewest) { oldest = try queues.oldest(in: order.second) }
             guard let entry = oldest else { return nil }
@@ -87,7 +88,7 @@ struct S3FIFOPolicy: EvictionPolicy {
         ghosts.insert(hash, limit: min(totals.entries, ghostLimit))
     }
 
-    /// What is left of an entry's hits when it is spared; `nil` when they are too few for that.
+    /// The hits that an entry has left after it is spared; `nil` when it has too few hits to be spared.
     private static func spare(hits: UInt8, cost: Int64, _ totals: QueueTotals) -> UInt8? {
         let isLarge = Double(cost) * Double(totals.entries) > largeFactor * Double(totals.bytes)
         return hits > (isLarge ? 1 : 0) ? hits - 1 : nil
