@@ -114,8 +114,8 @@ static inline size_t cmhd_head_size(struct MHD_Connection *connection) {
     return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE)->header_size;
 }
 
-/* The number of records in the connection's memory: the fields, the cookies that the library parses from Cookie, and the
-   arguments that it finds in the target. */
+/* The number of records in the connection's memory: the fields, the cookies that the library parses from Cookie, and
+   the arguments that it finds in the target. */
 static inline int cmhd_record_count(struct MHD_Connection *connection) {
     return MHD_get_connection_values_n(
         connection, (enum MHD_ValueKind)(MHD_HEADER_KIND | MHD_COOKIE_KIND | MHD_GET_ARGUMENT_KIND), NULL, NULL);
