@@ -1,28 +1,35 @@
-/// Where the origin client may connect to: what is globally routable, on a few ports, and what a rule lets through.
+/// Decides to which addresses the origin client may connect: to globally routable addresses on a few ports, and to
+/// addresses that a rule allows.
 ///
-/// It is asked with the address itself, after DNS and before connecting, for every new connection: so no spelling of a
-/// host, no redirect and no DNS answer gets around it. What names or numbers a host in its URL is asked before DNS.
+/// The client checks the address itself, after DNS and before connecting, for every new connection. No spelling of a
+/// host, no redirect and no DNS answer can therefore get around the policy. Rules about host names are checked before
+/// DNS, too.
 ///
-/// In this order: what a rule denies is refused; what a rule allows is let through, on any port unless the rule names
-/// one; what is left is refused when a rule denies everything; an address that is not globally routable is refused, and
-/// so is a port that is not among ``ports``. A cloud's metadata is only let through by a rule that is its very address,
-/// not by a range or a name that leads there. One that was narrowed lets through what it did before, as far as one of
-/// its rules names it.
+/// The checks have this order:
+/// 1. A deny rule, except `*`, refuses.
+/// 2. An allow rule allows, on any port unless the rule names a port.
+/// 3. The deny rule `*` refuses the rest.
+/// 4. An address that is not globally routable is refused, and so is a port outside ``ports``.
+///
+/// The metadata address of a cloud needs an allow rule for exactly this address; a range or a host name is not enough.
+/// A narrowed policy allows the same as before, but only where a rule of ``only`` matches.
 public struct AddressPolicy: Hashable, Sendable {
-    /// HTTP's and HTTPS's own: 80 and 443.
+    /// The ports of HTTP and HTTPS: 80 and 443.
     public static let defaultPorts: Set<UInt16> = [80, 443]
 
-    /// What is let through although it is not globally routable, or has another port.
+    /// The rules that allow addresses which are not globally routable, or have another port.
     public let allowed: [AddressRule]
-    /// What is refused whatever else lets it through; of a rule that denies everything: what nothing else lets through.
+    /// The rules that refuse, even where an allow rule matches. A rule that denies everything refuses only where no
+    /// allow rule matches.
     public let denied: [AddressRule]
-    /// The ports that may be asked where no rule says more.
+    /// The ports that are allowed when no allow rule matches.
     public let ports: Set<UInt16>
-    /// Nothing is asked but what one of these names; `nil`: there is no such rule.
+    /// The origins of a narrowed policy: at least one of these rules must match. `nil` when the policy was not
+    /// narrowed.
     public private(set) var only: [AddressRule]?
 
-    /// Lets through what is globally routable and has one of the ports, and what one of the rules names, but nothing
-    /// that is denied; no rules by default.
+    /// A policy that allows globally routable addresses on `ports`, and addresses that an allow rule matches, but no
+    /// address that is denied; no rules by default.
     public init(
         allowing allowed: [AddressRule] = [], denying denied: [AddressRule] = [],
         ports: Set<UInt16> = AddressPolicy.defaultPorts
@@ -32,32 +39,33 @@ public struct AddressPolicy: Hashable, Sendable {
         self.ports = ports
     }
 
-    /// The same policy for who may ask no others than these origins.
+    /// The same policy, restricted to the origins in `rules`.
     public func narrowed(to rules: [AddressRule]) -> AddressPolicy {
         var policy = self
         policy.only = rules
         return policy
     }
 
-    /// What a connection is for.
+    /// The purpose of a connection.
     public enum Use: Hashable, Sendable {
-        /// To ask for something; the port counts.
+        /// A connection for a request; the port counts.
         case request
-        /// FTP's data, on the port that the server named: where a rule allows, it counts as the port that was asked,
-        /// but ports below 1024, where other services listen, are refused.
+        /// An FTP data connection, on the port that the server named. For rules, the port of the control connection
+        /// counts as well. Ports below 1024, where other services listen, are refused.
         case data(controlPort: UInt16)
     }
 
-    /// Why a connection is refused, for example `127.0.0.1 is loopback (127.0.0.0/8)`; `nil` when it is allowed. It
-    /// names the host as it was asked for, so it says no more of where that leads than the rule does.
+    /// The reason why a connection is refused, for example `127.0.0.1 is loopback (127.0.0.0/8)`; `nil` when it is
+    /// allowed. The reason names the host as in the request, so it reveals no more about the host's address than the
+    /// rule does.
     ///
-    /// - Parameter host: the host of the URL that led here, as it is written there; an IPv6 address may have brackets.
+    /// - Parameter host: the host as written in the request's URL; an IPv6 address may have brackets.
     public func refusal(of address: IPAddress, port: UInt16, host: String, for use: Use = .request) -> String? {
         let name = AddressRule.comparable(host)
         if use != .request, port < 1024 { return "port \(port) is not for FTP's data" }
         var ports = [port]
         if case .data(let controlPort) = use { ports.append(controlPort) }
-        // One within another gets nowhere that the other may not go.
+        // The embedded IPv4 address is checked, too, so that an IPv6 address leads to no IPv4 address that is refused.
         let addresses = [address] + (address.embedded.map { [$0] } ?? [])
         func isMeant(_ address: IPAddress, by rule: AddressRule) -> Bool {
             rule.isFor(anyOf: ports) && rule.names(address, host: name)
@@ -71,7 +79,7 @@ public struct AddressPolicy: Hashable, Sendable {
             rule.target != .everything && addresses.contains { isMeant($0, by: rule) }
         }
         if let denying { return Self.words(name, deniedBy: denying) }
-        // Of an address within another it is enough that nothing is wrong with it.
+        // An embedded address without an allow rule must be globally routable.
         if isAllowed(address), addresses.dropFirst().allSatisfy({ isAllowed($0) || Self.trouble($0, name) == nil }) {
             return nil
         }
@@ -82,7 +90,7 @@ public struct AddressPolicy: Hashable, Sendable {
         return use == .request ? trouble(ofPort: port) : nil
     }
 
-    /// Why a URL's host is refused whatever its addresses are; `nil` when they decide.
+    /// The reason why the host of a URL is refused for every address; `nil` when its addresses decide.
     func refusal(ofHost host: String, port: UInt16) -> String? {
         let name = AddressRule.comparable(host)
         if let only, !only.contains(where: { $0.isFor(anyOf: [port]) && ($0.names(host: name) || $0.isRange) }) {
@@ -92,8 +100,8 @@ public struct AddressPolicy: Hashable, Sendable {
             .map { Self.words(name, deniedBy: $0) }
     }
 
-    /// Why a URL's host would be refused by whatever address it had; `nil` when there may be one that is let through.
-    /// An address that is refused for more than this is refused in the words of that.
+    /// The reason why the host of a URL is refused for every address that the host may have; `nil` when some address
+    /// may be allowed. ``refusal(of:port:host:for:)`` may give a different reason for a specific address.
     func refusal(ofAnyAddressOf host: String, port: UInt16) -> String? {
         if let refusal = refusal(ofHost: host, port: port) { return refusal }
         let name = AddressRule.comparable(host)

@@ -1,43 +1,43 @@
 import Primitives
 
-/// One address, one range, one host name or the names below it, on one port or all: what `--allow-origin` and
-/// `--deny-origin` take.
+/// A rule of `--allow-origin` and `--deny-origin`: an address, a range, a host name or the names below it, on one port
+/// or on all ports.
 ///
-/// `10.1.2.3`, `10.0.0.0/8`, `::1`, `fc00::/7`, `files.internal`, `*.example.com`, `*`, each with `:port` if need be;
-/// an IPv6 address or range that has a port stands in brackets: `[::1]:8080`, `[fc00::/7]:443`.
+/// Examples are `10.1.2.3`, `10.0.0.0/8`, `::1`, `fc00::/7`, `files.internal`, `*.example.com` and `*`, each with an
+/// optional `:port`. An IPv6 address or range with a port has brackets: `[::1]:8080`, `[fc00::/7]:443`.
 public struct AddressRule: Hashable, Sendable, CustomStringConvertible {
-    /// What a rule names.
+    /// The addresses or names that a rule matches.
     public enum Target: Hashable, Sendable {
-        /// The addresses of a range (a single address is a range of one), whatever host name led to them.
+        /// The addresses of a range, for every host name; a single address is a range of one.
         case range(AddressRange)
-        /// Whatever addresses this host name of a URL has: lower-case, without a dot at the end.
+        /// All addresses of this host name of a URL: lower-case, without a dot at the end.
         case host(String)
-        /// Every host name that ends in a dot and this one.
+        /// Every host name that ends in a dot and this name.
         case subdomains(of: String)
         /// Every address and name.
         case everything
     }
 
-    /// A text that is no rule.
+    /// The error for a text that is not a rule.
     public struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
         /// The text.
         public let rule: String
-        /// What is wrong with it.
+        /// The reason.
         public let reason: String
 
-        /// A sentence that names the rule and says what is expected.
+        /// A sentence that names the rule and the expected forms.
         public var description: String {
             "\"\(rule)\" is no origin rule: \(reason) (expected an address, a CIDR range or a host name, each with an "
                 + "optional :port, as in 10.0.0.0/8, [::1]:8080, files.internal, *.example.com)"
         }
     }
 
-    /// What it names.
+    /// The target of the rule.
     public let target: Target
-    /// The only port it is about; `nil` for all ports.
+    /// The only port that the rule matches; `nil` for all ports.
     public let port: UInt16?
 
-    /// Every address and name on every port: `*`.
+    /// The rule `*`: every address and name on every port.
     public static let everything = AddressRule(target: .everything)
 
     private init(target: Target) {
@@ -45,7 +45,7 @@ public struct AddressRule: Hashable, Sendable, CustomStringConvertible {
         port = nil
     }
 
-    /// Reads a rule; white space around it is ignored. Throws ``Malformed``.
+    /// Parses a rule; white space around it is ignored. Throws ``Malformed``.
     public init(_ text: String) throws(Malformed) {
         let text = text.trimmed
         func malformed(_ reason: String) -> Malformed { Malformed(rule: text, reason: reason) }
@@ -116,7 +116,8 @@ public struct AddressRule: Hashable, Sendable, CustomStringConvertible {
         return .host(host)
     }
 
-    /// The name as it is compared; `nil` when it is none, or is a number that some would read as an IPv4 address.
+    /// The name in its form for comparison; `nil` when it is not a host name, or is a number that some software reads
+    /// as an IPv4 address.
     private static func hostName(_ name: Substring) -> String? {
         let name = comparable(String(name))
         guard !name.isEmpty, name.utf8.count <= 253 else { return nil }
@@ -132,22 +133,22 @@ public struct AddressRule: Hashable, Sendable, CustomStringConvertible {
         return areLabels && !isNumeric ? name : nil
     }
 
-    /// A host name as it is compared: lower-case, and `example.com.` is `example.com`.
+    /// A host name in its form for comparison: lower-case, and `example.com.` becomes `example.com`.
     static func comparable(_ host: String) -> String {
         let host = host.lowercased()
         return host.hasSuffix(".") ? String(host.dropLast()) : host
     }
 
-    /// Whether it is about one of these ports.
+    /// Whether the rule applies to at least one of the ports.
     func isFor(anyOf ports: [UInt16]) -> Bool { port.map(ports.contains) ?? true }
 
-    /// Whether it means an address that a host, as it is compared, led to; the port is another question.
+    /// Whether the rule matches an address of a host, which is in its form for comparison. The port is not checked.
     func names(_ address: IPAddress, host: String) -> Bool {
         if case .range(let range) = target { return range.contains(address) }
         return names(host: host)
     }
 
-    /// Whether it means a host, as it is compared, whatever its addresses are.
+    /// Whether the rule matches a host, in its form for comparison, with all its addresses.
     func names(host: String) -> Bool {
         switch target {
         case .range: false
@@ -157,16 +158,16 @@ public struct AddressRule: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether it is about addresses, whatever host led to them.
+    /// Whether the rule matches addresses, for every host.
     var isRange: Bool { if case .range = target { true } else { false } }
 
-    /// Whether it is this address and no other.
+    /// Whether the rule matches exactly this address.
     func isOnly(_ address: IPAddress) -> Bool {
         if case .range(let range) = target { return range.prefixLength == address.bitCount && range.address == address }
         return false
     }
 
-    /// The rule as it can be written.
+    /// The rule as text, in the form that ``init(_:)`` parses.
     public var description: String {
         let name: String
         switch target {

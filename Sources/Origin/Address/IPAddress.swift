@@ -7,8 +7,8 @@ public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
     /// An IPv6 address, without a zone.
     case v6(UInt128)
 
-    /// An address in its usual form: four decimal numbers, or the forms of RFC 4291 §2.2 without brackets or zone.
-    /// `nil` for anything else, the short and octal spellings of IPv4 among it.
+    /// Parses an address in its usual form: four decimal numbers, or a form of RFC 4291 §2.2 without brackets or zone.
+    /// `nil` for any other text, including the short and octal spellings of IPv4.
     public init?(_ text: some StringProtocol) {
         let text = String(text)
         var v4 = in_addr()
@@ -22,7 +22,7 @@ public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The address of a socket. `nil` when it is of another family.
+    /// The address of a socket; `nil` when it belongs to another family.
     init?(_ address: UnsafePointer<sockaddr>) {
         let raw = UnsafeRawPointer(address)
         switch Int32(address.pointee.sa_family) {
@@ -41,7 +41,7 @@ public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The usual form: `192.0.2.1`, `2001:db8::1`.
+    /// The address in its usual form: `192.0.2.1`, `2001:db8::1`.
     public var description: String {
         var buffer = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
         switch self {
@@ -56,7 +56,7 @@ public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
         return buffer.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
     }
 
-    /// Whether it is one of this machine's own that no other machine reaches: 127.0.0.0/8, ::1.
+    /// Whether only this machine can reach the address: 127.0.0.0/8, ::1.
     public var isLoopback: Bool {
         switch self {
         case .v4(let number): number >> 24 == 127
@@ -64,8 +64,9 @@ public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The IPv4 address that an IPv6 one stands for, where a packet to the one comes out at the other: mapped and
-    /// compatible ones (RFC 4291 §2.5.5), NAT64 (RFC 6052 §2.1), 6to4 (RFC 3056 §2). `nil` for any other.
+    /// The IPv4 address in an IPv6 address, when packets to the IPv6 address can arrive at that IPv4 address: mapped
+    /// and compatible addresses (RFC 4291 §2.5.5), NAT64 (RFC 6052 §2.1), 6to4 (RFC 3056 §2). `nil` for any other
+    /// address.
     var embedded: IPAddress? {
         guard case .v6(let number) = self else { return nil }
         switch number >> 32 {
@@ -74,7 +75,7 @@ public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// 32 or 128.
+    /// The number of bits: 32 or 128.
     var bitCount: Int {
         switch self {
         case .v4: 32
@@ -83,15 +84,15 @@ public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// All addresses that share their first bits with one (RFC 4632 §3.1): `10.0.0.0/8`.
+/// A range of addresses with the same leading bits (RFC 4632 §3.1), such as `10.0.0.0/8`.
 public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
     /// The lowest address of the range.
     public let address: IPAddress
-    /// How many leading bits are the same in all of them.
+    /// The number of leading bits that all addresses of the range share.
     public let prefixLength: Int
 
     /// The range of the addresses that share the first `prefixLength` bits with `address`. `nil` when the address has
-    /// fewer bits, or has bits set after those.
+    /// fewer bits, or has bits set after the prefix.
     public init?(_ address: IPAddress, prefixLength: Int) {
         guard (0...address.bitCount).contains(prefixLength) else { return nil }
         self.address = address
@@ -99,16 +100,17 @@ public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
         guard Self.cut(address, to: prefixLength) == address else { return nil }
     }
 
-    /// Whether it is one of them. An IPv4 address is in no IPv6 range, and the other way round.
+    /// Whether the range contains the address. An IPv6 range contains no IPv4 address, and an IPv4 range no IPv6
+    /// address.
     public func contains(_ other: IPAddress) -> Bool {
         Self.cut(other, to: prefixLength) == address
     }
 
-    /// `10.0.0.0/8`.
+    /// The range as text: `10.0.0.0/8`.
     public var description: String { "\(address)/\(prefixLength)" }
 
     static func cut(_ address: IPAddress, to prefixLength: Int) -> IPAddress {
-        // Swift's smart shift by the whole width gives 0, as is wanted for a prefix of no bits.
+        // A prefix of no bits needs a shift by the whole width, and Swift's smart shift then gives 0.
         switch address {
         case .v4(let number): .v4(number & ~(UInt32.max >> prefixLength))
         case .v6(let number): .v6(number & ~(UInt128.max >> prefixLength))

@@ -1,33 +1,34 @@
 import Glibc
 import Primitives
 
-/// The addresses and ports that this process listens on. A client that fetches any URL must not be sent there, whatever
-/// rules let through: who asks the server to ask itself gets around whatever the server asks of others.
+/// The ports on which this process listens. The client never connects to them, regardless of address rules, because a
+/// request from the server to itself would bypass the checks that the server makes on its clients.
 public final class OwnSockets: Sendable {
     private let ports = Locked<Set<UInt16>>([])
 
-    /// None yet.
+    /// An empty set of sockets.
     public init() {}
 
-    /// A socket listens on a port from now on. On which of the machine's addresses is not asked: a port that is ours on
-    /// one and somebody else's on another is not worth a mistake.
+    /// Adds a port on which this process listens. The port counts for every address of this machine, even when another
+    /// process uses it on a different address, because a mistake here would be worse than a needless refusal.
     public func add(port: UInt16) {
         _ = ports.withLock { $0.insert(port) }
     }
 
-    /// Why a connection to an address and port is refused: it would come out here; `nil` when it would not.
+    /// The reason why a connection is refused because it would lead to this process; `nil` when it would not.
     func refusal(of address: IPAddress, port: UInt16) -> String? {
         ports.withLock { $0.contains(port) } && address.isOfThisMachine ? "it is this server" : nil
     }
 }
 
 extension IPAddress {
-    /// Whether packets to it stay on this machine: loopback, the unspecified address, and those of its interfaces.
+    /// Whether packets to the address stay on this machine: loopback, the unspecified address, and the addresses of its
+    /// interfaces.
     var isOfThisMachine: Bool {
         if let embedded, embedded.isOfThisMachine { return true }
         if isLoopback || self == .v4(0) || self == .v6(0) { return true }
         var list: UnsafeMutablePointer<ifaddrs>?
-        // Rather one refused too many.
+        // A needless refusal is better than a wrong permission.
         guard getifaddrs(&list) == 0 else { return true }
         defer { freeifaddrs(list) }
         var next = list

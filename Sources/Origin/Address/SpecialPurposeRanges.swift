@@ -1,12 +1,12 @@
-/// What is not globally routable, and why: the IANA IPv4 and IPv6 special-purpose address registries (RFC 6890), and
-/// what else leads a fetch to where only this machine, its network or its cloud can go.
+/// The addresses that are not globally routable, with the reasons: the IANA IPv4 and IPv6 special-purpose address
+/// registries (RFC 6890), and further ranges that lead to this machine, its network or its cloud.
 enum SpecialPurposeRanges {
     struct Entry: Sendable {
         let range: AddressRange
         let purpose: String
     }
 
-    /// The first range that an address is in, `nil` when it is globally routable.
+    /// The first entry that contains the address; `nil` when the address is globally routable.
     static func entry(for address: IPAddress) -> Entry? {
         switch address {
         case .v4: v4.first { $0.range.contains(address) }
@@ -14,15 +14,16 @@ enum SpecialPurposeRanges {
         }
     }
 
-    /// Where clouds tell a machine who it is, and its credentials with it. They are in ranges that operators let
-    /// through for other reasons: a cluster's own network, shared address space.
+    /// Whether a cloud answers requests to this address with the identity and the credentials of the machine. These
+    /// addresses lie in ranges that operators allow for other reasons, such as a cluster's own network or shared
+    /// address space.
     static func isMetadata(_ address: IPAddress) -> Bool { metadata.contains(address) }
 
     static let metadata: Set<IPAddress> = Set(
         [
-            // AWS, Azure, Google, Oracle, DigitalOcean and others; tasks and pods at AWS; their IPv6.
+            // AWS, Azure, Google, Oracle, DigitalOcean and others; tasks and pods at AWS; their IPv6 addresses.
             "169.254.169.254", "169.254.170.2", "169.254.170.23", "fd00:ec2::254", "fd00:ec2::23", "fd20:ce::254",
-            // Azure's platform, Alibaba, Oracle.
+            // Azure's platform, Alibaba and Oracle.
             "168.63.129.16", "100.100.100.200", "192.0.0.192",
         ].map { IPAddress($0)! })
 
@@ -69,7 +70,7 @@ enum SpecialPurposeRanges {
         entry("ff00::", 8, "multicast"),
     ]
 
-    /// RFC 4291 §2.4 and the IANA registry: global unicast has been assigned from here only.
+    /// The only range from which global unicast addresses have been assigned (RFC 4291 §2.4 and the IANA registry).
     private static let globalUnicast = AddressRange(IPAddress("2000::")!, prefixLength: 3)!
     private static let unassigned = entry("::", 0, "not assigned for global use")
 
