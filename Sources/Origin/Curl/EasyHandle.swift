@@ -3,14 +3,14 @@ import Glibc
 import HTTPTypes
 import Primitives
 
-/// One of libcurl's easy handles, with the options every transfer has; for one try at a time.
+/// An easy handle of libcurl with the options that every transfer has; serves a single try at a time.
 ///
-/// It is used again only by ``IdleHandles``: after a failed look-up, and after a transfer that shared its HTTP/2
-/// connection, 7.88 leaves a buffer on the handle, which then refuses options for ever after. Connections and look-ups
+/// Only ``IdleHandles`` reuses handles. After a failed look-up, and after a transfer that shared its HTTP/2 connection,
+/// libcurl 7.88 leaves a buffer on the handle, and the handle refuses options from then on. Connections and look-ups
 /// belong to the multi handle.
 ///
-/// Confined to one of the client's threads. The user data of its callbacks is not retained: whoever it is lives as long
-/// as the handle.
+/// Confined to a single thread of the client. The handle does not retain the user data of its callbacks; the owner of
+/// that data lives as long as the handle.
 final class EasyHandle {
     let pointer: UnsafeMutableRawPointer
     private let words: UnsafeMutablePointer<CChar>
@@ -31,7 +31,7 @@ final class EasyHandle {
         words.deallocate()
     }
 
-    /// Forgets what a plain request has set (``Transfer/isPlain``): the handle is as it was with its common options.
+    /// Resets the options of a plain request (``Transfer/isPlain``); the handle keeps only its common options.
     func forgetRequest() {
         words.pointee = 0
         for data in [CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_OPENSOCKETDATA, CURLOPT_PREREQDATA] {
@@ -45,7 +45,7 @@ final class EasyHandle {
         fieldLines = nil
     }
 
-    /// What libcurl says about the error, empty when it says nothing.
+    /// libcurl's description of the error; empty when it has none.
     var errorWords: String { String(cString: words) }
 
     func set(_ option: CURLoption, _ value: Int) {
@@ -56,7 +56,9 @@ final class EasyHandle {
         check(larder_curl_setopt_string(pointer, option, value), option)
     }
 
-    /// - Parameter value: a text that ends with a NUL, byte for byte.
+    /// Sets an option to a text.
+    ///
+    /// - Parameter value: the bytes of the text, with a NUL at the end.
     func set(_ option: CURLoption, bytes value: [CChar]) {
         value.withUnsafeBufferPointer { check(larder_curl_setopt_string(pointer, option, $0.baseAddress), option) }
     }
@@ -69,7 +71,8 @@ final class EasyHandle {
         check(larder_curl_setopt_pointer(pointer, option, value), option)
     }
 
-    /// What every transfer has: nothing but the configuration decides where it goes, no proxy, no file of the user's.
+    /// Sets the options of every transfer. Only the configuration decides where a transfer goes: no proxy and no file
+    /// of the user has an effect.
     func setCommonOptions(_ configuration: OriginClient.Configuration) {
         set(CURLOPT_ERRORBUFFER, pointer: words)
         set(CURLOPT_NOSIGNAL, 1)
@@ -84,37 +87,39 @@ final class EasyHandle {
         set(CURLOPT_PATH_AS_IS, 1)
         set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
         set(CURLOPT_HTTP09_ALLOWED, 0)
-        // See `ChunkedFraming`.
+        // `ChunkedFraming` reads the chunks.
         set(CURLOPT_HTTP_TRANSFER_DECODING, 0)
-        // Without it, ending a transfer whose look-up runs would block until the resolver gives up.
+        // Without this option, the end of a transfer blocks during a look-up until the resolver gives up.
         set(CURLOPT_QUICK_EXIT, 1)
         set(CURLOPT_BUFFERSIZE, 65_536)
         set(CURLOPT_TCP_KEEPALIVE, 1)
         set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
         set(CURLOPT_CONNECTTIMEOUT_MS, configuration.connectTimeout.forCurl)
-        // FTP's answers on the control connection; libcurl's default is two minutes.
+        // The limit for FTP replies on the control connection; libcurl's default is two minutes.
         set(CURLOPT_SERVER_RESPONSE_TIMEOUT, max(1, Int(configuration.stallTimeout.inSeconds.rounded(.up))))
         if let file = configuration.certificateAuthorityFile {
-            // Debian's directory of the system's authorities stays beside it, as libcurl's default CURLOPT_CAPATH.
+            // Debian's directory of the system's authorities still applies, as libcurl's default CURLOPT_CAPATH.
             set(CURLOPT_CAINFO, file)
         } else {
-            // Without the directory, which has no more than the file, libcurl keeps the parsed file for all transfers.
+            // The directory has no more authorities than the file. Without it, libcurl keeps the parsed file for all
+            // transfers.
             set(CURLOPT_CAPATH, nil)
         }
         for lookUp in configuration.lookUps { lookUps = curl_slist_append(lookUps, lookUp) }
         if let lookUps { check(larder_curl_setopt_slist(pointer, CURLOPT_RESOLVE, lookUps), CURLOPT_RESOLVE) }
     }
 
-    /// Sets the field lines of the request; once.
+    /// Sets the field lines of the request; may be called once.
     ///
-    /// - Parameter unaided: names of fields for which libcurl takes its own line, and what it would do about the field,
-    ///   from `fields` alone.
+    /// - Parameter unaided: names of fields for which libcurl must use only `fields`, and must neither add its own line
+    ///   nor act on its own.
     func setFields(_ fields: HTTPFields, unaided: [HTTPField.Name] = []) {
-        // Without a value the line is not sent. It is the first one that libcurl looks at, so it sees an empty field.
+        // A line without a value is not sent. libcurl looks at the first line of a name, so it sees an empty field.
         for name in unaided { fieldLines = curl_slist_append(fieldLines, "\(name.rawName):") }
         for field in fields {
             let line = field.withUnsafeBytesOfValue { value in
-                // libcurl's way of writing a field with an empty value; `Name:` would be taken as above.
+                // `Name;` is libcurl's syntax for a field with an empty value; `Name:` would remove the field, as
+                // above.
                 Array(field.name.rawName.utf8) + (value.isEmpty ? [0x3b] : [0x3a, 0x20] + value) + [0]
             }
             line.withUnsafeBytes {
@@ -124,14 +129,15 @@ final class EasyHandle {
         check(larder_curl_setopt_slist(pointer, CURLOPT_HTTPHEADER, fieldLines), CURLOPT_HTTPHEADER)
     }
 
-    /// A number that libcurl knows of the transfer; `nil` when it does not.
+    /// A number that libcurl reports about the transfer; `nil` when libcurl does not know it.
     func info(_ info: CURLINFO) -> Int64? {
         var value: curl_off_t = -1
         guard larder_curl_getinfo_off_t(pointer, info, &value) == CURLE_OK, value >= 0 else { return nil }
         return Int64(value)
     }
 
-    /// The cookies that the handle's engine knows, each a line in the format of Netscape's file, byte for byte.
+    /// The cookies in libcurl's cookie engine for this handle, each as a line in the Netscape file format, byte for
+    /// byte.
     var cookies: [[CChar]] {
         var list: UnsafeMutablePointer<curl_slist>?
         guard larder_curl_getinfo_slist(pointer, CURLINFO_COOKIELIST, &list) == CURLE_OK else { return [] }
@@ -142,13 +148,14 @@ final class EasyHandle {
     }
 
     private func check(_ code: CURLcode, _ option: CURLoption) {
-        // Every option here exists in the version that is required; what can fail is memory, or a text over 8 MB.
+        // The required libcurl version has every option used here, so a call fails only without memory, or for a text
+        // over 8 MB.
         precondition(
             code == CURLE_OK, "curl_easy_setopt \(option.rawValue): \(String(cString: curl_easy_strerror(code)))")
     }
 }
 
 extension Duration {
-    /// Milliseconds as libcurl's options take them, where 0 would mean "no limit" or "the default".
+    /// Milliseconds for libcurl's options, at least 1, because 0 would mean "no limit" or "the default".
     fileprivate var forCurl: Int { Int(Swift.min(Swift.max(milliseconds, 1), Int64(Int32.max))) }
 }

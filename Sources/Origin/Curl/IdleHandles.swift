@@ -1,22 +1,24 @@
 import CCurl
 
-/// Handles of transfers that ended well, for the next ones: a new one costs a dozen allocations and thirty options.
+/// Keeps the handles of successful transfers for later transfers, because a new handle costs a dozen allocations and
+/// thirty options.
 ///
-/// No handle is kept where libcurl would carry pointers of one transfer into the next
-/// (``LibcurlVersion/canReuseHandles``). Elsewhere only those are kept after which libcurl leaves nothing behind (see
-/// ``EasyHandle``): of plain requests (``Transfer/isPlain``) that were answered. All have the common options of one
-/// configuration. Confined to one of the client's threads.
+/// No handle is kept when libcurl would carry pointers of a transfer into the next
+/// (``LibcurlVersion/canReuseHandles``). Other versions of libcurl leave no state behind after plain requests
+/// (``Transfer/isPlain``) that got a response (see ``EasyHandle``), so only the handles of such requests are kept. All
+/// handles have the common options of the same configuration. Confined to a single thread of the client.
 struct IdleHandles {
     private let configuration: OriginClient.Configuration
     private var handles: [EasyHandle] = []
-    /// More than one origin may have at once, and few enough to be forgotten: each takes about 6 KiB.
+    /// The default of ``OriginClient/Configuration/maxTransfersPerHost``. The memory is small, because a handle takes
+    /// about 6 KiB.
     private static let limit = 128
 
     init(_ configuration: OriginClient.Configuration) {
         self.configuration = configuration
     }
 
-    /// A handle with the common options and nothing else.
+    /// Returns a handle with only the common options.
     mutating func take() -> EasyHandle {
         if let handle = handles.popLast() { return handle }
         let handle = EasyHandle()
@@ -24,7 +26,7 @@ struct IdleHandles {
         return handle
     }
 
-    /// Keeps a handle that libcurl has given back, after a plain request that was answered.
+    /// Keeps a handle that was removed from the multi handle, after a plain request that got a response.
     mutating func keep(_ handle: EasyHandle) {
         guard LibcurlVersion.canReuseHandles, handles.count < Self.limit else { return }
         handle.forgetRequest()

@@ -1,11 +1,11 @@
 import Primitives
 
-/// The URLs that came before, of requests whose target stands apart: these have one for each site, which need not be
-/// taken apart each time.
+/// Remembers parsed URLs of requests with a separate target. Such requests use the same URL for a whole site, so the
+/// URL need not be parsed each time.
 struct KnownURLs {
     private var urls = BoundedMemo<ExactText, OriginURL>(limit: ExactURL.knownSiteLimit)
 
-    /// The URL of a request. Throws ``OriginURL/Invalid``.
+    /// The parsed URL of a request. Throws ``OriginURL/Invalid``.
     mutating func url(of request: OriginRequest) throws(OriginURL.Invalid) -> OriginURL {
         let text = ExactText(request.url)
         if let url = urls[text] { return url }
@@ -16,6 +16,6 @@ struct KnownURLs {
         return url
     }
 
-    /// How many are remembered.
+    /// The number of remembered URLs.
     var count: Int { urls.count }
 }

@@ -1,17 +1,19 @@
 import CCurl
 
-/// What the libcurl that is linked does, by its version and features.
+/// The behaviour of the linked libcurl, by its version and features.
 enum LibcurlVersion {
     /// Whether an easy handle may carry a second transfer.
     ///
-    /// From 7.83.0 on, where libcurl keeps the fields of an answer (`curl_easy_header`), up to 8.1.0 a handle remembers
-    /// the last field of the answer before, which it has freed. A first field line that is folded is appended to it, so
-    /// that any origin could write into freed memory (curl issue 11101).
+    /// From 7.83.0 on, libcurl keeps the fields of a response (`curl_easy_header`). Up to 8.1.0, a handle then
+    /// remembers the last field of the previous response, although libcurl has freed it. libcurl appends a folded first
+    /// field line to that field, so any origin could write into freed memory (curl issue 11101).
     static let canReuseHandles: Bool = {
         let version = curl_version_info(CURLVERSION_FIRST).pointee.version_num
         return canReuseHandles(version: version, keepsFields: keepsFields)
     }()
 
+    /// Decides for a version of libcurl.
+    ///
     /// - Parameters:
     ///   - version: `0x075801` for 7.88.1.
     ///   - keepsFields: whether libcurl was built with `curl_easy_header`.

@@ -1,37 +1,37 @@
 import CCurl
 
-/// A URL in parts, split by libcurl's own parser: so what is checked is what will be fetched.
+/// A URL in parts. libcurl's own parser splits the URL, so that the client checks the same URL that libcurl fetches.
 struct OriginURL: Hashable {
-    /// The whole URL, ASCII host, without a fragment.
+    /// The whole URL, with an ASCII host and without a fragment.
     let text: String
-    /// Lower-case.
+    /// The scheme in lower case.
     let scheme: String
-    /// As in the URL, punycode, an IPv6 address in brackets.
+    /// The host as in the URL, in punycode; an IPv6 address has brackets.
     let host: String
-    /// The scheme's default when the URL has none.
+    /// The port; the default of the scheme when the URL has none.
     let port: UInt16
 
-    /// A text that is no URL, in words.
+    /// A text is not a URL; `reason` says why.
     struct Invalid: Error {
         let reason: String
     }
 
-    /// Reads an absolute URL; its path stays as it is. Throws ``Invalid``.
+    /// Parses an absolute URL and leaves its path unchanged. Throws ``Invalid``.
     init(_ text: String) throws(Invalid) {
         let parser = try Parser()
         try parser.set(CURLUPART_URL, text, CURLU_PATH_AS_IS)
         self = try parser.url()
     }
 
-    /// Resolves a `Location`, byte for byte as it came, against the URL that answered (RFC 9110 §10.2.2, RFC 3986
-    /// §5.2). As in browsers, spaces and bytes outside ASCII are escaped. Throws ``Invalid``.
+    /// Resolves the bytes of a `Location` against the URL of the response (RFC 9110 §10.2.2, RFC 3986 §5.2). As in
+    /// browsers, spaces and bytes outside ASCII are escaped. Throws ``Invalid``.
     init(location: [UInt8], of base: OriginURL) throws(Invalid) {
         let parser = try Parser()
         try parser.set(CURLUPART_URL, base.text, CURLU_PATH_AS_IS)
-        // An empty reference, and one that is a fragment, mean the base itself (RFC 3986 §5.2.2), query included;
-        // libcurl 7.88 refuses the first and drops the query for the second.
+        // An empty reference, and a reference that is only a fragment, mean the base itself with its query (RFC 3986
+        // §5.2.2). libcurl 7.88 refuses an empty reference and drops the query for a fragment.
         if let first = location.first, first != UInt8(ascii: "#") {
-            // A fragment is for the user, and a `?` in it is no query.
+            // A fragment is for the user, and a `?` in it does not begin a query.
             let reference = location.prefix { $0 != UInt8(ascii: "#") } + [0]
             try parser.set(CURLUPART_URL, Array(reference), CURLU_URLENCODE | CURLU_ALLOW_SPACE)
         }
@@ -45,16 +45,16 @@ struct OriginURL: Hashable {
         self.port = port
     }
 
-    /// What connections and limits belong to: scheme, host and port.
+    /// The scheme, host and port, to which connections and limits belong.
     var origin: String { "\(scheme)://\(AddressRule.comparable(host)):\(port)" }
 
-    /// The address that the host is; `nil` when it is a name.
+    /// The IP address in the host; `nil` when the host is a name.
     var address: IPAddress? {
         let name = AddressRule.comparable(host)
         return IPAddress(name.hasPrefix("[") ? name.dropFirst().dropLast() : name[...])
     }
 
-    /// Owns one handle of the parser.
+    /// Owns a handle of the parser.
     private struct Parser: ~Copyable {
         private let handle: OpaquePointer
 
@@ -71,9 +71,11 @@ struct OriginURL: Hashable {
             try set(part, Array(text.utf8) + [0], flags)
         }
 
-        /// - Parameter bytes: end with a NUL.
+        /// Sets a part.
+        ///
+        /// - Parameter bytes: the text of the part, with a NUL at the end.
         func set(_ part: CURLUPart, _ bytes: [UInt8], _ flags: Int32) throws(Invalid) {
-            // A scheme that libcurl does not know is parsed all the same, to be refused by its name.
+            // An unknown scheme is parsed, too, so that the client can refuse it by name.
             let flags = UInt32(flags | CURLU_DISALLOW_USER | CURLU_NON_SUPPORT_SCHEME)
             let code = bytes.withUnsafeBytes { bytes in
                 curl_url_set(handle, part, bytes.assumingMemoryBound(to: CChar.self).baseAddress, flags)
@@ -84,7 +86,7 @@ struct OriginURL: Hashable {
         func url() throws(Invalid) -> OriginURL {
             try Self.check(curl_url_set(handle, CURLUPART_FRAGMENT, nil, 0))
             let scheme = try get(CURLUPART_SCHEME) ?? ""
-            // Without `//` and a host there is nothing to connect to: `file:///etc/passwd` among others.
+            // A URL without `//` and a host, such as `file:///etc/passwd`, has no origin to connect to.
             let host = try get(CURLUPART_HOST, CURLU_PUNYCODE) ?? ""
             guard try get(CURLUPART_ZONEID) == nil else { throw Invalid(reason: "the host has a zone") }
             let port = try get(CURLUPART_PORT, CURLU_DEFAULT_PORT).flatMap { UInt16($0) } ?? 0
