@@ -1,20 +1,22 @@
-/// The transfers whose head has come since libcurl began to look at what there is. Confined to one of the client's
-/// threads.
+/// The transfers that got the head of their response since the last ``tellPause()``. Confined to a single thread of the
+/// client.
 final class AnsweredTransfers {
     private var transfers: [Transfer] = []
 
-    /// The head of its final answer has come.
+    /// Adds a transfer that got the head of its final response.
     func note(_ transfer: Transfer) {
         transfers.append(transfer)
     }
 
-    /// libcurl has looked at all that there is: transfers that are not over wait for more.
+    /// Tells the receivers of unfinished transfers that libcurl has read all available bytes. Delivers the heads that
+    /// were held back until now.
     ///
-    /// - Returns: those whose receivers refuse the head, which they see only now.
+    /// - Returns: the transfers that a receiver ended by refusing its head.
     func tellPause() -> [Transfer] {
         guard !transfers.isEmpty else { return [] }
         let waiting = transfers.filter { $0.phase == .receiving }
-        // They keep much alive; and what a receiver does may bring more.
+        // The list is cleared early, because transfers keep much memory alive, and because a receiver can cause further
+        // entries.
         transfers.removeAll(keepingCapacity: true)
         var refused: [Transfer] = []
         for transfer in waiting {

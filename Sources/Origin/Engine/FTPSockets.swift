@@ -1,26 +1,25 @@
 import CCurl
 import Glibc
 
-/// The sockets of FTP connections, those that wait to be used again among them. Confined to one of the client's
-/// threads.
+/// The sockets of FTP connections, including idle connections. Confined to a single thread of the client.
 ///
-/// When libcurl closes an idle control connection it says `QUIT` and waits for the answer. A server that does not give
-/// one must not hold up the end of the client: so their sockets are shut down first.
+/// When libcurl closes an idle control connection, it sends `QUIT` and waits for the reply. A server without a reply
+/// must not delay the end of the client, so the client shuts these sockets down first.
 final class FTPSockets {
     private var open: Set<curl_socket_t> = []
 
-    /// A socket that was opened; -1 is none.
+    /// Adds an opened socket; ignores -1.
     func insert(_ descriptor: curl_socket_t) {
         if descriptor >= 0 { open.insert(descriptor) }
     }
 
-    /// From now on nothing comes through any of them.
+    /// Shuts all sockets down, so that no more bytes pass through them.
     func interrupt() {
         for descriptor in open { shutdown(descriptor, Int32(SHUT_RDWR)) }
     }
 
-    /// Lets the sockets that the handle opens be closed through here. The connection keeps the pointer beyond the
-    /// transfer; this object lives until libcurl has closed all connections.
+    /// Makes the handle report the sockets that it closes. The connection keeps the pointer after the transfer; this
+    /// object lives until libcurl has closed all connections.
     func track(_ handle: EasyHandle) {
         handle.set(CURLOPT_CLOSESOCKETDATA, pointer: Unmanaged.passUnretained(self).toOpaque())
         larder_curl_setopt_closesocket(handle.pointer) { this, descriptor in

@@ -1,20 +1,20 @@
 import CCurl
 import Primitives
 
-/// How other threads reach a loop of the client: commands in order, and a wake-up for it.
+/// Passes commands from other threads to a loop of the client, in order, and wakes the loop.
 ///
-/// Invariants, all held by the one lock:
-/// - A command is either taken by the loop or refused; none is lost after `close`.
-/// - The multi handle is woken only while it is open: `close` forgets it before the loop frees it. The wake-up is one
-///   write to a socket that does not block, which is why it may happen under the lock.
+/// Invariants, protected by a single lock:
+/// - The loop takes a command, or ``append(_:)`` refuses it; no command is lost after `close`.
+/// - The multi handle is woken only while it is open, because `close` forgets it before the loop frees it. The wake-up
+///   is a write to a non-blocking socket, so it may happen under the lock.
 final class Inbox: Sendable {
     enum Command: Sendable {
         case start(OriginTransfer, OriginRequest, any OriginReceiver)
-        /// Its turn has come.
+        /// The transfer leaves the queue and runs.
         case run(UInt64)
         case cancel(UInt64)
         case cancelIfWaiting(UInt64)
-        /// What was held back may go on, or has broken.
+        /// The transfer continues a part that was held back, or fails because its upload failed.
         case wake(UInt64)
         case shutDown
     }
@@ -32,20 +32,20 @@ final class Inbox: Sendable {
         state = Locked(State(multi: UInt(bitPattern: multi)))
     }
 
-    /// How many transfers were left here and are not over.
+    /// The number of transfers that were started through this inbox and have not ended.
     var openTransfers: Int { state.withLock(\.openTransfers) }
 
-    /// A transfer is over.
+    /// Counts the end of a transfer.
     func noteEnd() {
         state.withLock { $0.openTransfers -= 1 }
     }
 
-    /// Leaves a command; `false` when nobody will take it any more.
+    /// Adds a command; returns `false` when the inbox is closed.
     @discardableResult
     func append(_ command: Command) -> Bool {
         state.withLock { state in
             guard let multi = state.multi else { return false }
-            // The loop takes all commands at once: one wake-up for all that wait is enough.
+            // The loop takes all commands at once, so the first command wakes it for all.
             if state.commands.isEmpty { curl_multi_wakeup(UnsafeMutableRawPointer(bitPattern: multi)) }
             state.commands.append(command)
             if case .start = command { state.openTransfers += 1 }
@@ -53,7 +53,7 @@ final class Inbox: Sendable {
         }
     }
 
-    /// All commands so far, in order.
+    /// Takes all waiting commands, in order.
     func takeAll() -> [Command] {
         state.withLock { state in
             defer { state.commands = [] }
@@ -61,7 +61,7 @@ final class Inbox: Sendable {
         }
     }
 
-    /// Takes the last commands; from now on there are no more.
+    /// Takes the last commands and closes the inbox.
     func close() -> [Command] {
         state.withLock { state in
             defer {

@@ -1,26 +1,30 @@
-/// The loop's clock, and the next time that it has to look at time limits. Confined to one of the client's threads.
+/// The loop's clock, and the next time at which the loop must check time limits. Confined to a single thread of the
+/// client.
 final class LoopTimer {
     typealias Instant = ContinuousClock.Instant
 
     private let clock: @Sendable () -> Instant
-    /// No time limit or pause ends before this; `nil` when there is none.
+    /// The earliest noted deadline; `nil` without deadlines. No time limit and no pause ends earlier.
     private(set) var next: Instant?
 
-    /// - Parameter clock: tells the time, which only goes forwards.
+    /// Creates a timer without deadlines.
+    ///
+    /// - Parameter clock: returns the current time, which never goes back.
     init(clock: @escaping @Sendable () -> Instant) {
         self.clock = clock
     }
 
-    /// The clock's time.
+    /// The current time.
     var now: Instant { clock() }
 
-    /// Something may have to be done at this time.
+    /// Notes a deadline; ignores `nil`.
     func note(_ deadline: Instant?) {
         guard let deadline else { return }
         next = next.map { min($0, deadline) } ?? deadline
     }
 
-    /// Whether what was noted has come; if so it is forgotten, and what is still ahead has to be noted again.
+    /// Whether the earliest deadline has passed. If so, all deadlines are forgotten, and the caller notes the remaining
+    /// deadlines again.
     func isDue(_ now: Instant) -> Bool {
         guard let next, next <= now else { return false }
         self.next = nil

@@ -1,11 +1,12 @@
 import CCurl
 
-/// The HTTP connections of one loop, found by their two ends: libcurl's callbacks tell no more of a connection that is
-/// used again.
+/// The HTTP connections of a loop, indexed by their two ends, because libcurl's callbacks report only the ends of a
+/// reused connection.
 ///
-/// A connection that was closed stays in here until another has the same ends. Confined to one of the client's threads.
+/// A closed connection stays in the table until another connection has the same ends, or the table is full. Confined to
+/// a single thread of the client.
 final class OriginConnections {
-    /// The two ends of a connection. A local port alone may be that of several, to different places.
+    /// The two ends of a connection. Several connections to different addresses can have the same local port.
     struct Ends: Hashable {
         let address: String
         let port: Int32
@@ -13,10 +14,10 @@ final class OriginConnections {
     }
 
     private var connections: [Ends: OriginConnection] = [:]
-    /// When there are so many, most are closed.
+    /// The number of connections from which on the table drops closed connections, which are then the majority.
     private static let limit = 4096
 
-    /// A connection was opened over one of these sockets; `nil` when it is closed already.
+    /// Adds the connection that was opened over one of these sockets; returns `nil` when it is closed already.
     func opened(_ descriptors: [curl_socket_t], _ ends: Ends, isSecure: Bool) -> OriginConnection? {
         if connections.count >= Self.limit { connections = connections.filter(\.value.isOpen) }
         let descriptor = descriptors.last { OriginConnection.localPort(of: $0) == ends.localPort }
@@ -25,6 +26,6 @@ final class OriginConnections {
         return connection
     }
 
-    /// The connection with these ends; `nil` when it is not known.
+    /// The connection with these ends; `nil` when the table has none.
     func connection(_ ends: Ends) -> OriginConnection? { connections[ends] }
 }

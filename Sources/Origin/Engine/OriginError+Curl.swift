@@ -1,11 +1,11 @@
 import CCurl
 
 extension OriginError {
-    /// What libcurl reported of a try; `words` is its error buffer, which may be empty.
+    /// The error for a try that libcurl ended; `words` is libcurl's error buffer, which may be empty.
     ///
     /// - Parameters:
-    ///   - phase: what the try waited for.
-    ///   - isInHead: whether the answer's head had not come to its end.
+    ///   - phase: the phase of the try.
+    ///   - isInHead: whether the head of the response was still incomplete.
     init(_ code: CURLcode, words: String, phase: Transfer.Phase, isInHead: Bool) {
         if let reason = Self.malformation(code, words: words, isInHead: isInHead && phase != .connecting) {
             self.init(.malformedResponse(reason), code: code)
@@ -16,22 +16,23 @@ extension OriginError {
         }
     }
 
-    /// What is wrong with an answer that libcurl did not take, in its words only where they are about that; `nil` when
-    /// nothing is.
+    /// The fault of a response that libcurl refused; `nil` when the response is not at fault. libcurl's words are used
+    /// only where they describe the fault.
     private static func malformation(_ code: CURLcode, words: String, isInHead: Bool) -> String? {
         switch code {
         case CURLE_WEIRD_SERVER_REPLY where !words.isEmpty: words
         // "Received HTTP/0.9 when not allowed"
         case CURLE_UNSUPPORTED_PROTOCOL where isInHead: "it does not begin with an HTTP status line"
-        // "Out of memory": its buffer for a line takes 100 KB.
+        // "Out of memory": libcurl's buffer for a line holds 100 KB.
         case CURLE_OUT_OF_MEMORY where isInHead: "a line of its head is too long"
         // "Too large response headers: 307203 > 307200"
         case CURLE_RECV_ERROR where words.hasPrefix("Too large response headers"): "its head is too long"
-        // "A libcurl function was given a bad argument": a folded line without a line before it.
+        // "A libcurl function was given a bad argument": the first line is folded.
         case CURLE_BAD_FUNCTION_ARGUMENT where isInHead: "a line of its head is no field"
-        // "Out of memory in chunked-encoding": its buffer for a line of trailers takes 4 KB.
+        // "Out of memory in chunked-encoding": libcurl's buffer for a trailer line holds 4 KB.
         case CURLE_RECV_ERROR where words.hasPrefix("Out of memory in chunked-encoding"): "a trailer is too long"
-        // "Reject response due to more than 5 content encodings": it does not look at content codings here.
+        // "Reject response due to more than 5 content encodings": libcurl does not decode content codings here, so the
+        // fault is a transfer coding.
         case CURLE_BAD_CONTENT_ENCODING: "it has a transfer coding other than chunked"
         default: nil
         }
@@ -39,7 +40,7 @@ extension OriginError {
 }
 
 extension OriginError {
-    /// Whether the same request may well succeed a moment later, given that nothing of an answer came.
+    /// Whether the same request may succeed a moment later, provided that no byte of a response arrived.
     var isWorthRetrying: Bool {
         switch kind {
         case .timedOut(.connecting): return true

@@ -1,7 +1,7 @@
 import HTTPTypes
 
 extension OriginRequest {
-    /// The URL, when it and the rest of the request can be sent. Throws what is wrong.
+    /// Checks whether the request can be sent, and returns its URL. Throws the first fault.
     func checkedURL(
         _ configuration: OriginClient.Configuration, known: inout KnownURLs
     ) throws(OriginError) -> OriginURL {
@@ -13,9 +13,9 @@ extension OriginRequest {
         }
         guard configuration.allows(url.scheme) else { throw OriginError(.schemeRefused(url.scheme)) }
         guard !url.host.isEmpty else { throw OriginError(.urlInvalid("it has no host")) }
-        // It makes a tunnel, not an answer (RFC 9110 §9.3.6).
+        // CONNECT creates a tunnel instead of a response (RFC 9110 §9.3.6).
         guard method != .connect else { throw OriginError(.requestInvalid("CONNECT is for proxies")) }
-        // libcurl would leave the body out (RFC 9110 §9.3.2: it has no meaning).
+        // libcurl would omit the body, which has no meaning (RFC 9110 §9.3.2).
         guard method != .head || body == nil else { throw OriginError(.requestInvalid("HEAD has no body")) }
         if let requestTarget, requestTarget != "*" {
             guard requestTarget.utf8.first == 0x2f, requestTarget.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) else {
@@ -26,9 +26,10 @@ extension OriginRequest {
         return url
     }
 
-    /// Whether the request can be made of this URL, a redirect's too. Throws what is wrong.
+    /// Checks whether the request can be sent to this URL, which can be the target of a redirect. Throws the first
+    /// fault.
     func check(for url: OriginURL, _ policy: AddressPolicy) throws(OriginError) {
-        // Before anybody is asked for its address.
+        // Rules about host names are checked before the DNS look-up.
         if let rule = policy.refusal(ofHost: url.host, port: url.port) {
             throw OriginError(.addressRefused(rule: rule))
         }
@@ -37,14 +38,15 @@ extension OriginRequest {
         }
     }
 
-    /// Whether redirects are followed: what a request that changes something means elsewhere is for the caller to say.
+    /// Whether the client follows redirects of this request. Only the caller can decide about a request that changes
+    /// data, because it may have another meaning at the new URL.
     var mayBeRedirected: Bool {
         followsRedirects && body == nil && (method == .get || method == .head)
     }
 }
 
 extension HTTPRequest.Method {
-    /// Whether sending it twice is the same as sending it once (RFC 9110 §9.2.2).
+    /// Whether sending the request twice has the same effect as sending it once (RFC 9110 §9.2.2).
     var isIdempotent: Bool {
         [.get, .head, .options, .trace, .put, .delete].contains(self)
     }

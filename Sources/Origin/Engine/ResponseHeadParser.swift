@@ -1,56 +1,61 @@
 import HTTPTypes
 import Primitives
 
-/// Reads the head of a response from the lines that libcurl hands over, and refuses what libcurl lets through although
-/// RFC 9110 and 9112 do not: what two readers may understand differently must not enter a cache.
+/// Parses the head of a response from the lines that libcurl delivers. The parser refuses heads that libcurl accepts
+/// although RFC 9110 and 9112 do not, because a response that two readers may understand differently must not enter a
+/// cache.
 ///
-/// A pure state machine: lines in, heads out. Where the RFCs let a client be lenient it is: a line may end in a bare LF
-/// (RFC 9112 §2.2), folded lines are joined with a space (§5.2), repeated equal lengths are one (RFC 9110 §8.6),
-/// control characters other than CR and NUL become spaces (§5.5).
+/// The parser is a pure state machine: it takes lines and returns heads. It is lenient where the RFCs allow it: a line
+/// may end in a bare LF (RFC 9112 §2.2), folded lines are joined with a space (§5.2), repeated equal lengths count once
+/// (RFC 9110 §8.6), and control characters other than CR and NUL become spaces (§5.5).
 struct ResponseHeadParser {
-    /// The head of one response, an interim one too.
+    /// The head of a response, which may be an interim response.
     struct Head: Equatable {
         var version: String
         var status: Int
         var fields: HTTPFields = [:]
         var contentLength: Int64?
-        /// Whether there is a transfer coding, which then is chunked.
+        /// Whether the response has a transfer coding, which is always chunked.
         var isChunked = false
 
         /// Whether the origin authenticates connections, not requests.
         var authenticatesConnection: Bool { fields.authenticateConnection }
 
-        /// RFC 9110 §6.4.1, for a response to GET.
+        /// Whether a response to GET with this status has a body (RFC 9110 §6.4.1).
         var allowsBody: Bool { status >= 200 && status != 204 && status != 304 }
     }
 
-    /// A head that is no HTTP, or ambiguous; in words.
+    /// The head is not valid HTTP, or is ambiguous; `reason` says why.
     struct Malformed: Error, Equatable {
         let reason: String
     }
 
     private enum State { case statusLine, fields, body }
 
-    /// How many fields a head may have. `HTTPFields` holds 65,534, and ends the process at the next; libcurl, which
-    /// counts bytes, lets 100,000 through.
+    /// The maximum number of fields. `HTTPFields` holds 65,534, and ends the process at the next; libcurl counts bytes
+    /// and accepts 100,000 fields.
     private static let fieldLimit = 5000
-    /// How many bytes of trailers are read past.
+    /// The maximum number of bytes in skipped trailers.
     private static let trailerLimit = 64 << 10
 
     private var state = State.statusLine
-    /// The head that is being read, only here: a second reference would have its fields copied for each line.
+    /// The current head. Only this property references it, because a second reference would copy the fields for each
+    /// line.
     private var head = Head(version: "", status: 0)
     private var trailerBytes = 0
     private var pending: (name: HTTPField.Name, value: [UInt8])?
     private let allowsHTTP2: Bool
 
-    /// - Parameter allowsHTTP2: whether the response can be one of HTTP/2, that is, came over TLS.
+    /// Creates a parser for the responses of a try.
+    ///
+    /// - Parameter allowsHTTP2: whether the response can be HTTP/2, which requires TLS.
     init(allowsHTTP2: Bool) {
         self.allowsHTTP2 = allowsHTTP2
     }
 
-    /// Takes the next line, with its line end, and returns the head that it completes. Lines after a final head are
-    /// trailers of HTTP/2, which are ignored (RFC 9110 §6.5); those of chunks are in the body. Throws ``Malformed``.
+    /// Parses the next line, with its line end, and returns the head when the line completes it. Lines after a final
+    /// head are HTTP/2 trailers, which are ignored (RFC 9110 §6.5); the trailers of a chunked body are in the body.
+    /// Throws ``Malformed``.
     mutating func consume(_ line: UnsafeRawBufferPointer) throws(Malformed) -> Head? {
         var line = line[...]
         if line.last == 0x0a { line.removeLast() }
@@ -78,14 +83,15 @@ struct ResponseHeadParser {
             }
             return nil
         case .body:
-            // libcurl counts heads, but not these.
+            // libcurl limits the size of heads, but not of these trailers.
             trailerBytes += line.count
             guard trailerBytes <= Self.trailerLimit else { throw Malformed(reason: "the trailers do not end") }
             return nil
         }
     }
 
-    /// RFC 9112 §4: `HTTP/1.1 200 OK`; HTTP/2 has none, and libcurl writes `HTTP/2 200` for it.
+    /// Parses a status line such as `HTTP/1.1 200 OK` (RFC 9112 §4). HTTP/2 has none; libcurl writes `HTTP/2 200` for
+    /// it.
     private func parseStatusLine(_ line: Slice<UnsafeRawBufferPointer>) throws(Malformed) -> Head {
         try check(line)
         let words = line.split(separator: 0x20, maxSplits: 2, omittingEmptySubsequences: false)
@@ -93,7 +99,7 @@ struct ResponseHeadParser {
         guard version == "HTTP/1.1" || version == "HTTP/1.0" || (version == "HTTP/2" && allowsHTTP2), words.count >= 2,
             words[1].count == 3, let status = Int(digits: words[1]), status >= 100
         else { throw Malformed(reason: "the status line is no HTTP") }
-        // Nothing was asked that 101 could answer (RFC 9110 §15.2.2).
+        // No request asks for another protocol, so 101 is not allowed (RFC 9110 §15.2.2).
         guard status != 101 else { throw Malformed(reason: "it switches protocols unasked") }
         var head = Head(version: String(version.dropFirst(5)), status: status)
         head.fields.reserveCapacity(16)
@@ -114,7 +120,7 @@ struct ResponseHeadParser {
         return (name, Array(trim(line[line.index(after: colon)...])))
     }
 
-    /// CR and NUL end a line, or a text, for some readers and not for others (RFC 9110 §5.5, RFC 9112 §2.2).
+    /// Refuses CR and NUL, because they end a line or a text only for some readers (RFC 9110 §5.5, RFC 9112 §2.2).
     private func check(_ line: Slice<UnsafeRawBufferPointer>) throws(Malformed) {
         guard !line.contains(where: { $0 == 0x0d || $0 == 0x00 || $0 == 0x0a }) else {
             throw Malformed(reason: "a line has a CR or NUL in it")
@@ -131,8 +137,8 @@ struct ResponseHeadParser {
         switch name {
         case .contentLength: try readLength(value)
         case .transferEncoding:
-            // No request has a TE, so there can be no other (RFC 9110 §10.1.4). libcurl would decode gzip, too, and
-            // take a stream that ends too early for complete.
+            // No request has a TE field, so no other coding is allowed (RFC 9110 §10.1.4). libcurl would decode gzip,
+            // too, and take a stream that ends too early for complete.
             guard !head.isChunked, String(decoding: value, as: UTF8.self).lowercased() == "chunked" else {
                 throw Malformed(reason: "it has a transfer coding other than chunked")
             }
@@ -141,7 +147,7 @@ struct ResponseHeadParser {
         }
     }
 
-    /// RFC 9110 §8.6: digits only; several that are the same are one.
+    /// Reads a `Content-Length`: digits only; several equal values count once (RFC 9110 §8.6).
     private mutating func readLength(_ value: [UInt8]) throws(Malformed) {
         for member in value.split(separator: 0x2c, omittingEmptySubsequences: false) {
             guard let length = Int64(digits: trim(member)) else {
@@ -156,11 +162,11 @@ struct ResponseHeadParser {
 
     private func checkFraming() throws(Malformed) {
         guard head.isChunked else { return }
-        // RFC 9112 §6.1: the framing is then taken for faulty.
+        // RFC 9112 §6.1 requires a client to treat this framing as faulty.
         guard head.version != "1.0" else {
             throw Malformed(reason: "it is HTTP/1.0 and has a transfer coding")
         }
-        // RFC 9112 §6.3: it "might indicate an attempt to perform request smuggling or response splitting".
+        // RFC 9112 §6.3: such a message "might indicate an attempt to perform request smuggling or response splitting".
         guard head.contentLength == nil else {
             throw Malformed(reason: "there are both Content-Length and Transfer-Encoding")
         }

@@ -2,17 +2,17 @@ import CCurl
 import HTTPTypes
 import Primitives
 
-/// The body of an answer: its framing, its content codings, and the limit of its length.
+/// The body of a response: its framing, its content codings, and the limit of its length.
 extension Transfer {
-    /// Where a piece of the body went.
+    /// The result of receiving a piece of the body.
     enum Reception {
         case taken
-        /// libcurl keeps the piece, and brings it again when it is told to go on.
+        /// libcurl keeps the piece, and delivers it again when it continues.
         case held
         case failed
     }
 
-    /// A piece of the body, with its chunk framing when there is one.
+    /// Receives a piece of the body, including its chunk framing.
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Reception {
         lastProgress = now
         if isFTP && answer == nil && !answerFTP() { return .failed }
@@ -27,7 +27,7 @@ extension Transfer {
             try take(bytes)
             return .taken
         } catch _ where redirection != nil {
-            // The head says where to go on; the body does not matter.
+            // The head gives the redirect, so the body does not matter.
         } catch let error as ChunkedFraming.Problem {
             failure = .malformedResponse(error.reason)
         } catch let error as ContentCodingError {
@@ -40,9 +40,10 @@ extension Transfer {
         return .failed
     }
 
-    /// The names of the codings to undo, in the order in which they were applied. A coding of the file itself stays.
+    /// The names of the codings to decode, in the order in which they were applied, without the coding of the file
+    /// itself.
     ///
-    /// The file has the name in the URL that the caller asked for, also where a redirect leads to another name.
+    /// The name of the file comes from the URL in the request, even when a redirect leads to another name.
     func codings(of fields: HTTPFields) -> [String] {
         guard request.decodesContent else { return [] }
         var names = ContentCoding.names(in: fields)
@@ -51,8 +52,8 @@ extension Transfer {
         return names
     }
 
-    /// Reads a piece of a body in chunks. A piece may have several chunks, and the receiver may pause between two of
-    /// them: libcurl then brings the whole piece again, and the part that was read is left out.
+    /// Reads a piece of a chunked body. A piece can contain several chunks, and the receiver can pause between two
+    /// chunks. libcurl then delivers the whole piece again, and this method skips the part that was read.
     private func readChunks(_ piece: UnsafeRawBufferPointer) throws -> Reception {
         var index = heldCount
         while let content = try chunks!.next(in: piece, from: &index) {
@@ -64,7 +65,7 @@ extension Transfer {
         connection?.count(index - heldCount)
         guard index < piece.count, !chunks!.isComplete else {
             heldCount = 0
-            // libcurl looks for the end of the last chunk by itself, and may see another.
+            // libcurl searches for the end of the last chunk itself, and may find a different end.
             if index < piece.count { closeAfterwards() }
             return .taken
         }
@@ -77,7 +78,8 @@ extension Transfer {
 
     private func take(_ content: UnsafeRawBufferPointer) throws {
         if redirection != nil {
-            // Reading a little lets the connection be used again; a long body costs more than a new connection.
+            // Reading a short body allows the connection to be reused; reading a long body costs more than a new
+            // connection.
             redirectBodyLeft -= content.count
             guard redirectBodyLeft >= 0 else { throw LongRedirect() }
             return
@@ -99,7 +101,7 @@ extension Transfer {
 }
 
 extension ChunkedFraming.Rules {
-    /// Those of answers. libcurl hands over the bytes as they came (`CURLOPT_HTTP_TRANSFER_DECODING`), and its own
-    /// reading only tells it when to stop.
+    /// The rules for responses. libcurl delivers the bytes unchanged (`CURLOPT_HTTP_TRANSFER_DECODING`); its own
+    /// reading of the chunks only decides when it stops.
     static let ofAnswers = ChunkedFraming.Rules(extensionLimit: 8 << 10, trailerLimit: 64 << 10)
 }

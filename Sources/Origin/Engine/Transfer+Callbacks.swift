@@ -1,9 +1,10 @@
 import CCurl
 
 extension Transfer {
-    /// Gives the handle, which has the common options, those of the current hop, and its callbacks this transfer.
+    /// Sets the options of the current hop on a handle that has the common options, and directs the handle's callbacks
+    /// to this transfer.
     ///
-    /// The user data is not retained: the loop keeps the transfer as long as its handle is in use.
+    /// The handle does not retain the user data; the loop keeps the transfer as long as its handle is in use.
     func configure(
         _ handle: EasyHandle, _ configuration: OriginClient.Configuration, connections: OriginConnections,
         ftpSockets: FTPSockets
@@ -12,8 +13,8 @@ extension Transfer {
         let this = Unmanaged.passUnretained(self).toOpaque()
         handle.set(CURLOPT_URL, url.text)
         if !isFTP { configureRequest(handle, configuration) }
-        // Many transfers that start together share one HTTP/2 connection instead of opening one each. Without TLS they
-        // would wait for the first one's answer to learn that they cannot.
+        // Many transfers that start together share a single HTTP/2 connection instead of opening one each. Without TLS
+        // they would wait for the first response, only to learn that they cannot share.
         if url.scheme == "https" { handle.set(CURLOPT_PIPEWAIT, 1) }
         if isFTP {
             handle.set(CURLOPT_FILETIME, 1)

@@ -1,18 +1,20 @@
 import CCurl
 import HTTPTypes
 
-/// Cookies within one chain of redirects: a server that sets a cookie and redirects expects it back (RFC 6265 §3).
+/// Cookies within a chain of redirects: a server that sets a cookie and redirects expects the cookie back (RFC 6265
+/// §3).
 ///
-/// libcurl's engine decides which cookie belongs to which path. Its cookies move from hop to hop with the transfer,
-/// and end with it: none is kept for another request. Only requests that may be redirected have the engine; their
-/// handles are never used again.
+/// libcurl's engine decides which cookie belongs to which path. The transfer carries the engine's cookies from hop to
+/// hop, and drops them at its end, so no other request gets them. Only requests that may be redirected have the engine;
+/// their handles are never reused.
 ///
-/// A cookie goes back to the origin that set it and to no other, which is stricter than RFC 6265 §8.5 and §8.6: there
-/// all ports of a host, and with `Domain` all hosts of a domain, share cookies.
+/// A cookie goes back only to the origin that set it. This is stricter than RFC 6265 §8.5 and §8.6, where all ports of
+/// a host, and with `Domain` all hosts of a domain, share cookies.
 extension Transfer {
-    /// Gives the handle of the current hop the cookies of the hops before, and the caller's own.
+    /// Gives the handle of the current hop the cookies of the earlier hops, and the cookie of the caller.
     ///
-    /// - Parameter fields: of the request; a `Cookie` among them goes to the engine, which would send a second one.
+    /// - Parameter fields: the fields of the request. Their `Cookie` moves to the engine, which would otherwise send a
+    ///   second `Cookie` field.
     func configureCookies(_ handle: EasyHandle, _ fields: inout HTTPFields) {
         // An empty file name turns the engine on.
         handle.set(CURLOPT_COOKIEFILE, "")
@@ -23,7 +25,7 @@ extension Transfer {
         }
     }
 
-    /// Takes over the cookies that are known after the current hop.
+    /// Saves the cookies that the engine has after the current hop.
     func keepCookies() {
         guard !isFTP, request.mayBeRedirected, let handle else { return }
         cookies[url.origin] = handle.cookies

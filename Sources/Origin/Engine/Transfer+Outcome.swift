@@ -2,33 +2,34 @@ import CCurl
 
 /// The end of a try.
 extension Transfer {
-    /// What a try came to.
+    /// The result of a try.
     enum Outcome {
-        /// Where to, byte for byte.
+        /// The response redirects to these bytes of a `Location`.
         case redirect([UInt8])
-        /// A connection that was there already was not good for the request: once more, on another.
+        /// The reused connection was unsuitable for the request; the request is sent again over another connection.
         case again
-        /// `isEarly`: no byte of an answer had come, and nothing happens twice when the request is sent again.
+        /// The try failed. `isEarly`: no byte of a response arrived, and the request can be sent again without a second
+        /// effect.
         case failed(OriginError, isEarly: Bool)
         case complete(OriginSummary)
     }
 
-    /// What libcurl's result means.
+    /// The result of the try, from libcurl's code and the findings of the callbacks.
     func outcome(of code: CURLcode) -> Outcome {
         let isRepeatable = request.method.isIdempotent && request.body?.isUntouched != false
         let isEarly = phase == .connecting || (phase == .waiting && isRepeatable)
         if isUncleanReuse { return .again }
-        // The bytes that came belong to no answer of this request: the tail of the answer before, as a rule.
+        // The received bytes are not a response to this request; usually they are the rest of the previous response.
         if isReuse, !isFTP, !hasHead, phase == .receiving || code == CURLE_UNSUPPORTED_PROTOCOL, isRepeatable {
             needsOwnConnection = true
             return .again
         }
         if let failure { return .failed(OriginError(failure), isEarly: false) }
-        // The head said where to go on; what became of the body does not matter.
+        // The head gives the redirect, so a failure of the body does not matter.
         if let redirection { return .redirect(redirection) }
         guard code != CURLE_OK else { return complete() }
         if isRefusedReuse, !needsOwnConnection {
-            // The name may have other addresses.
+            // The name may have other addresses, so the next try opens a connection.
             needsOwnConnection = true
             return .again
         }
@@ -42,7 +43,7 @@ extension Transfer {
     }
 
     private func complete() -> Outcome {
-        // An empty file brings no piece of a body.
+        // libcurl calls back with no piece of a body for an empty file.
         if isFTP && answer == nil && !answerFTP() {
             return .failed(OriginError(failure ?? .transfer), isEarly: false)
         }

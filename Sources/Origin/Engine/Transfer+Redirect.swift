@@ -1,10 +1,11 @@
 import HTTPTypes
 
 extension Transfer {
-    /// Goes to the next hop, whose URL it checks, and drops fields that are not for it.
+    /// Moves to the next hop: checks its URL, and drops the fields that are not meant for it.
     ///
-    /// Redirects are followed here and not by libcurl: so each hop's scheme and credentials are checked in our words,
-    /// the address rules by host name see the hop's own host, and the receiver gets the final answer only.
+    /// The client follows redirects itself instead of libcurl. It thereby checks the scheme and credentials of each hop
+    /// with its own errors, applies the address rules to the host name of each hop, and gives the receiver only the
+    /// final response.
     func follow(_ location: [UInt8], _ configuration: OriginClient.Configuration) throws(OriginError) {
         guard redirectCount < configuration.maxRedirects else {
             throw OriginError(.tooManyRedirects(limit: configuration.maxRedirects))
@@ -30,7 +31,7 @@ extension Transfer {
 }
 
 extension OriginError {
-    /// The same where it happened behind a redirect: who asked for another address is told how it came to this one.
+    /// The same error with a note that a redirect leads to the address, because the caller asked for a different URL.
     var afterRedirect: OriginError {
         guard case .addressRefused(let rule) = kind else { return self }
         return OriginError(.addressRefused(rule: "\(rule), where a redirect leads"))
@@ -44,7 +45,7 @@ extension OriginClient.Configuration {
 }
 
 extension Transfer {
-    /// Tells callers with credentials apart: equal for requests that say the same about who asks; `nil` for a request
+    /// Identifies a caller by its credentials: equal for requests with the same credentials; `nil` for a request
     /// without credentials.
     var caller: Int? {
         var hasher = Hasher()
@@ -63,7 +64,7 @@ extension Transfer {
 }
 
 extension HTTPField.Name {
-    /// Whether a field of that name says who asks, as its name tells.
+    /// Whether the name suggests that the field identifies the caller.
     fileprivate var mayHaveCredentials: Bool {
         self == .authorization || self == .cookie || self == .proxyAuthorization
             || ["auth", "token", "key", "secret", "session"].contains { canonicalName.contains($0) }
@@ -71,8 +72,8 @@ extension HTTPField.Name {
 }
 
 extension HTTPFields {
-    /// Only those that say nothing about who asks. A list of what is harmless: a field that nobody here knows, an API
-    /// key for instance, was meant for the first origin.
+    /// The fields that do not identify the caller. The list contains harmless fields, because an unknown field, such as
+    /// an API key, is meant only for the first origin.
     fileprivate var withoutIdentity: HTTPFields {
         var kept = HTTPFields()
         for field in self where Self.harmless.contains(field.name) { kept.append(field) }

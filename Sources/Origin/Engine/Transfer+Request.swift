@@ -2,26 +2,27 @@ import CCurl
 import HTTPTypes
 
 extension Transfer {
-    /// Whether its current hop sets no option but the URL, the target and the fields, over HTTP/1.1: after it the
-    /// handle is good for another request.
+    /// Whether the current hop, over HTTP/1.1, sets no options except the URL, the target and the fields. Its handle
+    /// can then serve another request.
     var isPlain: Bool {
         url.scheme == "http" && request.method == .get && request.body == nil && !needsOwnConnection
             && !request.mayBeRedirected
     }
 
-    /// The options of an HTTP request: its method, target, fields and body.
+    /// Sets the options of an HTTP request: its method, target, fields and body.
     func configureRequest(_ handle: EasyHandle, _ configuration: OriginClient.Configuration) {
         var fields = fields
-        // The framing of a body that is not there, or is another, would have the origin wait for bytes, or take the
-        // next request for them.
+        // The framing fields of a missing or different body would make the origin wait for bytes, or take the next
+        // request for the body.
         fields[.contentLength] = nil
         fields[.transferEncoding] = nil
         var unaided: [HTTPField.Name] = []
         if request.addsDefaultFields {
             handle.set(CURLOPT_USERAGENT, configuration.userAgent)
-            // As a field like any other: CURLOPT_ACCEPT_ENCODING would let libcurl decode (see `ContentDecoder`).
+            // The coding is a plain field, because CURLOPT_ACCEPT_ENCODING would make libcurl decode (see
+            // `ContentDecoder`).
             if request.decodesContent && fields[.acceptEncoding] == nil {
-                // A file that is compressed itself is asked for as it is.
+                // A file that is itself compressed is requested without codings.
                 let isCompressed = CompressedFile(urls: [request.url, url.text]).isCompressed
                 fields[.acceptEncoding] = isCompressed ? "identity" : ContentCoding.accepted
             }
@@ -37,13 +38,13 @@ extension Transfer {
         }
         if needsOwnConnection { handle.set(CURLOPT_FRESH_CONNECT, 1) }
         if request.isForOneConnection {
-            // A connection of HTTP/2 would be shared, and does not take such credentials (RFC 7540 §9.2).
+            // HTTP/2 connections are shared, and do not accept such credentials (RFC 7540 §9.2).
             handle.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
             closeAfterwards(handle)
         }
         if request.body != nil || !request.method.isIdempotent {
-            // When a connection that is used again turns out to be closed, libcurl sends the request once more by
-            // itself, also one that must not be, and of a body only the part that it had not read yet.
+            // When a reused connection turns out to be closed, libcurl itself sends the request again, even a request
+            // that must not be repeated, and only the part of a body that it had not read yet.
             handle.set(CURLOPT_FRESH_CONNECT, 1)
             closeAfterwards(handle)
         }
@@ -51,12 +52,12 @@ extension Transfer {
         handle.setFields(fields, unaided: unaided)
     }
 
-    /// The fields to leave alone are returned.
+    /// Sets the options of a body; returns the names of the fields that libcurl must leave alone.
     private func configure(
         _ body: OriginUpload, _ handle: EasyHandle, _ fields: inout HTTPFields
     ) -> [HTTPField.Name] {
         handle.set(CURLOPT_UPLOAD, 1)
-        // A stream of HTTP/2 that ends too early looks like one that ended.
+        // An HTTP/2 stream that breaks off looks like a complete stream.
         handle.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
         handle.set(CURLOPT_READDATA, pointer: Unmanaged.passUnretained(self).toOpaque())
         larder_curl_setopt_read(handle.pointer) { buffer, size, count, this in
@@ -67,8 +68,8 @@ extension Transfer {
         } else {
             fields[.transferEncoding] = "chunked"
         }
-        // libcurl would wait for 100, and send the request again by itself after 417; it would make chunks of what is
-        // in chunks already (see `OriginUpload`).
+        // libcurl would wait for 100 and repeat the request after 417. It would also put the chunks of `OriginUpload`
+        // into chunks again.
         return [.expect, .transferEncoding]
     }
 }

@@ -3,23 +3,23 @@ import Glibc
 import HTTPTypes
 import Primitives
 
-/// One transfer, from its first URL to its end: the hop it is at, and what libcurl's callbacks find out.
+/// A transfer from its first URL to its end: the current hop, and the findings of libcurl's callbacks.
 ///
-/// Confined to one of the client's threads; the callbacks run there, too, inside `curl_multi_perform`.
+/// Confined to a single thread of the client; the callbacks run on that thread, too, inside `curl_multi_perform`.
 final class Transfer {
     typealias Instant = LoopTimer.Instant
 
-    /// What the transfer waits for.
+    /// The phase of the current try.
     enum Phase {
-        /// Its turn, or the pause before the next try.
+        /// The transfer waits in the queue, or pauses before the next try.
         case idle
         case connecting
-        /// The request is being sent; nothing of the answer came.
+        /// The request is being sent; no byte of the response has arrived.
         case waiting
         case receiving
     }
 
-    /// The caller's end of it.
+    /// The caller's handle of the transfer.
     let control: OriginTransfer
     let request: OriginRequest
     let receiver: any OriginReceiver
@@ -29,67 +29,67 @@ final class Transfer {
     private let timer: LoopTimer
     private let answered: AnsweredTransfers
 
-    // The transfer as a whole.
+    // The state of the whole transfer.
     var url: OriginURL
     var fields: HTTPFields
-    /// The target of the current hop, when it is not the URL's.
+    /// The target of the current hop, when it differs from the target of the URL.
     var requestTarget: String?
     var redirectCount = 0
     var failedTries = 0
-    /// Whether it opens a connection of its own: one that was there is to where this request may not go.
+    /// Whether the transfer opens its own connection: because the request authenticates its connection, or because a
+    /// reused connection led to a refused address, or carried bytes that were not a response.
     var needsOwnConnection = false
-    /// What is left of the total time, as of `startedAt`.
+    /// The rest of the total time at `startedAt`.
     var timeLeft: Duration
-    /// When it got its turn; `nil` while it waits in the queue.
+    /// The time at which the transfer left the queue; `nil` while it waits.
     var startedAt: Instant?
-    /// Since when it has waited for its turn, when it has not started.
+    /// The time at which the transfer entered the queue.
     var queuedAt: Instant
-    /// When the pause before the next try ends.
+    /// The time at which the pause before the next try ends.
     var retryAt: Instant?
     var handle: EasyHandle?
     var ftpSockets: FTPSockets?
     var connections: OriginConnections?
-    /// The cookies that the hops so far have set, by their origin, as libcurl keeps them (see `Transfer+Cookies`).
+    /// The cookies of the earlier hops, by origin, in libcurl's format (see `Transfer+Cookies`).
     var cookies: [String: [[CChar]]] = [:]
     var byteCount: Int64 = 0
     private(set) var answer: OriginHead?
-    /// From the first byte of the answer's body on.
+    /// The decoding of the body, from the first byte of the body on.
     var decoding: ContentDecoding?
 
-    // The current try; `begin` resets it.
+    // The state of the current try; `begin` resets it.
     private(set) var phase = Phase.idle
     var lastProgress: Instant
-    /// Whether libcurl was told to pause, because a body is held back or more of the request's is awaited: who waits
-    /// for whom is then not for the origin to end.
+    /// Whether libcurl is paused, because the body is held back, or because bytes of the request's body are missing.
+    /// The stall limit does not apply meanwhile, because the origin does not cause the delay.
     var isHolding = false
     private var parser = ResponseHeadParser(allowsHTTP2: false)
-    /// The framing of the answer's body, when it comes in chunks.
+    /// The framing of a chunked response.
     var chunks: ChunkedFraming?
-    /// How many bytes of the piece that libcurl holds were read already.
+    /// The number of bytes already read from the piece that libcurl holds.
     var heldCount = 0
-    /// The head of an answer in chunks, until its first chunk has begun well or libcurl has read all there is: a
-    /// caller that has seen the head can no longer be told that the framing is wrong from the beginning.
+    /// The head of a chunked response, until its first chunk begins correctly or libcurl has read all available bytes.
+    /// A receiver that has the head can no longer be told that the framing is wrong from the beginning.
     private(set) var heldHead: OriginHead?
-    /// Where the answer that is being received redirects to, byte for byte.
+    /// The bytes of the `Location`, while a redirect is being received.
     private(set) var redirection: [UInt8]?
     var redirectBodyLeft = 0
-    /// The sockets that were opened since the try began, or since its request went out.
+    /// The sockets that were opened since the try began, or since its request was sent.
     private(set) var opened: [curl_socket_t] = []
-    /// The connection that carries the try; `nil` before it is known, and for FTP.
+    /// The connection of the try; `nil` before it is known, and for FTP.
     private(set) var connection: OriginConnection?
-    /// The other end of FTP's control connection.
+    /// The remote address of FTP's control connection.
     private var controlAddress: IPAddress?
     private(set) var refusal: String?
-    /// Whether the try went out over a connection that was there already.
+    /// Whether the try used an existing connection.
     private(set) var isReuse = false
-    /// Whether the refused address is that of a connection that was there already.
+    /// Whether the refused address belongs to an existing connection.
     private(set) var isRefusedReuse = false
-    /// Whether the connection that was to be used again may not carry the request (see
-    /// ``OriginConnection/carries(_:)``).
+    /// Whether an existing connection may not carry the request (see ``OriginConnection/carries(_:)``).
     private(set) var isUncleanReuse = false
-    /// Whether any line of an answer's head was one.
+    /// Whether the parser accepted at least one line of a head.
     private(set) var hasHead = false
-    /// What was found wrong in a callback, which then stopped libcurl.
+    /// The fault that a callback found before it stopped libcurl.
     var failure: OriginError.Kind?
 
     init(
@@ -104,7 +104,7 @@ final class Transfer {
         requestTarget = request.requestTarget
         policy = request.addressPolicy ?? configuration.addressPolicy
         ownSockets = configuration.ownSockets
-        // The origin would take later requests on the connection for requests of this caller.
+        // The origin would attribute later requests on the connection to this caller.
         needsOwnConnection = request.isForOneConnection
         timeLeft = configuration.totalTimeout
         stallTimeout = configuration.stallTimeout
@@ -118,7 +118,7 @@ final class Transfer {
     var now: Instant { timer.now }
     var isFTP: Bool { url.scheme == "ftp" }
 
-    /// A new try, or hop, begins.
+    /// Resets the state at the start of a try.
     func begin() {
         phase = .connecting
         lastProgress = timer.now
@@ -140,23 +140,23 @@ final class Transfer {
         failure = nil
     }
 
-    /// The try is over: what comes next is decided by whoever called this.
+    /// Ends the try; the caller of this method decides how the transfer continues.
     func pause() {
         phase = .idle
     }
 
-    // MARK: What libcurl calls
+    // MARK: Callbacks of libcurl
 
-    /// Before a connection is opened: the address policy, which is not asked for a connection that is used again.
+    /// Opens a socket if the address policy allows the address. libcurl does not call this for a reused connection.
     func openSocket(_ address: UnsafePointer<curl_sockaddr>) -> curl_socket_t {
         let target = larder_curl_address(address)!
         guard let ip = IPAddress(target) else {
             refusal = refusal ?? "its address is neither IPv4 nor IPv6"
             return CURL_SOCKET_BAD
         }
-        // sin_port and sin6_port are at the same place.
+        // sin_port and sin6_port have the same offset.
         let port = UInt16(bigEndian: UnsafeRawPointer(target).loadUnaligned(fromByteOffset: 2, as: UInt16.self))
-        // FTP asks on its first connection, and has its data come by the next.
+        // FTP's first connection is for control; its later connections are for data.
         let isData = isFTP && phase != .connecting
         let use: AddressPolicy.Use = isData ? .data(controlPort: url.port) : .request
         let reason =
@@ -174,19 +174,20 @@ final class Transfer {
         return descriptor
     }
 
-    /// The connection is there, new or used again, and the request goes out. From now on a refused address is that of
-    /// an FTP data connection.
+    /// Checks the connection, new or reused, before the request is sent. Later refusals of an address concern FTP data
+    /// connections.
     ///
-    /// Who opened a connection that is used again may have been allowed more than this request is.
+    /// The policy of the request is checked again, because a reused connection may have been opened under a more
+    /// permissive policy.
     ///
     /// - Parameters:
-    ///   - address: the connection's other end, as text.
-    ///   - localPort: of this end.
-    /// - Returns: whether the request may go out there.
+    ///   - address: the remote address of the connection, as text.
+    ///   - localPort: the local port of the connection.
+    /// - Returns: whether the request may be sent over the connection.
     func willSendRequest(to address: String, port: Int32, localPort: Int32) -> Bool {
         phase = .waiting
         lastProgress = timer.now
-        // The limit for a stall begins to count, and may end before anything that was noted.
+        // The stall limit starts now, and may end before every noted deadline.
         timer.note(lastProgress + stallTimeout)
         isReuse = opened.isEmpty
         if isFTP {
@@ -210,7 +211,7 @@ final class Transfer {
         return refusal == nil
     }
 
-    /// One line of a head, or of a trailer. `false` stops libcurl.
+    /// Receives a line of a head, or of a trailer. `false` stops libcurl.
     func receiveLine(_ line: UnsafeRawBufferPointer) -> Bool {
         lastProgress = timer.now
         guard !isFTP else { return true }
@@ -226,7 +227,7 @@ final class Transfer {
         }
     }
 
-    /// libcurl can send more of the request's body.
+    /// Gives libcurl the next bytes of the request's body; returns their number.
     func readUpload(into target: UnsafeMutableRawBufferPointer) -> Int {
         lastProgress = timer.now
         switch request.body?.read(into: target) {
@@ -238,8 +239,8 @@ final class Transfer {
         }
     }
 
-    /// Lets libcurl go on with what it was told to hold; who still has to wait is told to hold it again. The receiver
-    /// may be called from within. Returns what libcurl says.
+    /// Makes libcurl continue the parts that it holds. The callbacks hold a part again when it must still wait. The
+    /// receiver may be called from within. Returns libcurl's result.
     func goOn() -> CURLcode {
         guard isHolding, let handle else { return CURLE_OK }
         isHolding = false
@@ -255,7 +256,7 @@ final class Transfer {
         closeWhereUnclean(head)
         if head.isChunked { chunks = ChunkedFraming(.ofAnswers) }
         if head.status >= 300, let body = request.body {
-            // The origin does not want the rest, if there is any (RFC 9110 §10.1.1, RFC 9112 §9.5).
+            // The origin does not want the rest of the body (RFC 9110 §10.1.1, RFC 9112 §9.5).
             body.close()
             if isHolding { control.wake() }
         }
@@ -275,27 +276,29 @@ final class Transfer {
         return true
     }
 
-    /// Shows the receiver the head that was held back, if any. False stops the transfer, and ``failure`` says why.
+    /// Delivers the head that was held back, if there is one. `false` stops the transfer, and ``failure`` gives the
+    /// reason.
     func deliverHeldHead() -> Bool {
         guard let head = heldHead else { return true }
         heldHead = nil
         return deliver(head)
     }
 
-    /// Has libcurl close the connection behind an answer after which more may come, or that is not for the next caller.
+    /// Makes libcurl close the connection after the response, when more bytes may follow, or when the connection is
+    /// authenticated for this caller.
     private func closeWhereUnclean(_ head: ResponseHeadParser.Head) {
         if head.version == "2" {
             connection?.isMultiplexed = true
             return
         }
         let hasContent = head.allowsBody && request.method != .head && (head.isChunked || head.contentLength != 0)
-        // Many servers answer HEAD with the body of GET, which comes at some time. Over TLS the bytes of an
-        // unexpected body cannot be counted.
+        // Many servers answer HEAD with the body of GET, which arrives later. Over TLS the bytes of an unexpected body
+        // cannot be counted.
         let mayHaveMore = request.method == .head || (!hasContent && url.scheme == "https")
         if mayHaveMore || head.authenticatesConnection { closeAfterwards() }
     }
 
-    /// Has libcurl close the connection when the answer is complete.
+    /// Makes libcurl close the connection after the complete response.
     func closeAfterwards() {
         if let handle { closeAfterwards(handle) }
     }
@@ -317,7 +320,7 @@ final class Transfer {
             version: head.version)
     }
 
-    /// FTP has no head: what libcurl knows of the file stands for it.
+    /// Delivers a head made of libcurl's data about the file, because FTP has no head.
     func answerFTP() -> Bool {
         phase = .receiving
         let length = handle?.info(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)

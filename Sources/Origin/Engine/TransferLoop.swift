@@ -2,12 +2,12 @@ import CCurl
 import Glibc
 import Primitives
 
-/// One of the client's threads: a multi handle of libcurl's, the transfers that it was given, and their time limits.
+/// The work of a client thread: a multi handle of libcurl, the transfers of the thread, and their time limits.
 ///
-/// Invariant: whatever is in here belongs to this one thread, libcurl's handles included; other threads reach it
-/// through the inbox only. A transfer is in `transfers` from its start to the call of `originDidFinish`, and nowhere
-/// else without being there, but in `answered` till the end of a turn; its handle is in the multi handle exactly while
-/// it is in `active`.
+/// Invariant: all state here, including libcurl's handles, belongs to this thread; other threads reach it only through
+/// the inbox. A transfer is in `transfers` from its start to the call of `originDidFinish`. The other tables hold no
+/// further transfers, except that `answered` keeps a transfer until the end of a turn. The handle of a transfer is in
+/// the multi handle exactly while the transfer is in `active`.
 final class TransferLoop {
     private let configuration: OriginClient.Configuration
     private let inbox: Inbox
@@ -17,7 +17,7 @@ final class TransferLoop {
     private var urls = KnownURLs()
     private var idleHandles: IdleHandles
     private let places: TransferPlaces
-    /// Whether a place has become free since places were given to those who wait.
+    /// Whether a place has become free since waiting transfers last got places.
     private var hasFreedPlace = false
     private let timer: LoopTimer
     private let answered = AnsweredTransfers()
@@ -33,12 +33,12 @@ final class TransferLoop {
         timer = LoopTimer(clock: configuration.now)
         idleHandles = IdleHandles(configuration)
         self.places = places
-        // Connections that nobody uses stay open for the next transfer.
+        // Idle connections stay open for later transfers.
         let connections = (configuration.maxTransfers + configuration.threads - 1) / configuration.threads
         larder_curl_multi_setopt_long(multi, CURLMOPT_MAXCONNECTS, connections)
     }
 
-    /// Works until a command ends it; then every transfer is cancelled and libcurl's handles are freed.
+    /// Runs until a command ends the loop. Then cancels every transfer and frees libcurl's handles.
     func run() {
         setUpThread()
         var isRunning = true
@@ -52,7 +52,8 @@ final class TransferLoop {
             for transfer in answered.tellPause() {
                 finish(transfer, .failure(OriginError(transfer.failure ?? .transfer)))
             }
-            // What is over gives its place to the next: no reason to wait.
+            // The loop does not wait when a transfer ended or a place became free, because waiting transfers can start
+            // now.
             if isRunning && !didFinish && !hasFreedPlace { curl_multi_poll(multi, nil, 0, pollTime(), nil) }
         }
         end()
@@ -64,7 +65,7 @@ final class TransferLoop {
         switch command {
         case .start(let control, let request, let receiver): start(control, request, receiver)
         case .run(let id):
-            // It may be over by now; then it has given its place back.
+            // The transfer may have ended already; its place is then free again.
             if let transfer = transfers[id] { run(transfer) }
         case .cancel(let id):
             if let transfer = transfers[id] { finish(transfer, .failure(OriginError(.cancelled))) }
@@ -82,7 +83,7 @@ final class TransferLoop {
     private func start(_ control: OriginTransfer, _ request: OriginRequest, _ receiver: any OriginReceiver) {
         do throws(OriginError) {
             let url = try request.checkedURL(configuration, known: &urls)
-            // Before now there was nothing that a wake-up could have reached.
+            // A failure before this point woke no transfer, because the transfer did not exist yet.
             if let words = request.body?.failure { throw OriginError(.uploadBroken(words)) }
             let transfer = Transfer(
                 control: control, request: request, receiver: receiver, url: url, configuration: configuration,
@@ -101,10 +102,10 @@ final class TransferLoop {
             return finish(transfer, .failure(OriginError(.uploadBroken(words))))
         }
         let code = transfer.goOn()
-        // Its limit for a stall begins to count again.
+        // The stall limit starts again.
         timer.note(deadline(of: transfer))
         guard code != CURLE_OK else { return }
-        // The receiver threw.
+        // A callback failed, for example because the receiver threw an error.
         let outcome = transfer.outcome(of: code)
         release(transfer)
         goOn(transfer, outcome)
@@ -137,7 +138,7 @@ final class TransferLoop {
         timer.note(deadline(of: transfer))
     }
 
-    /// Takes what libcurl has done with; whether there was any.
+    /// Handles the transfers that libcurl has finished; returns whether there were any.
     private func finishDone() -> Bool {
         var done: [(Transfer, CURLcode)] = []
         var left: Int32 = 0
@@ -181,7 +182,8 @@ final class TransferLoop {
             return finish(transfer, .failure(error))
         }
         if transfer.url.origin == previous { return tryOnce(transfer) }
-        // Another host has limits of its own: the transfer waits for its turn again, and waiting does not count.
+        // Another host has its own limit, so the transfer waits in the queue again. The wait does not count as time of
+        // the transfer.
         if let startedAt = transfer.startedAt { transfer.timeLeft -= timer.now - startedAt }
         transfer.startedAt = nil
         leavePlace(transfer)
@@ -194,7 +196,8 @@ final class TransferLoop {
         timer.note(deadline(of: transfer))
     }
 
-    /// Takes the transfer's handle back from libcurl, which closes the connection unless the answer was read whole.
+    /// Takes the transfer's handle back from libcurl, which closes the connection unless the response was read
+    /// completely.
     private func release(_ transfer: Transfer) {
         transfer.pause()
         guard let handle = transfer.handle else { return }
@@ -219,7 +222,7 @@ final class TransferLoop {
 
     // MARK: Time
 
-    /// When something is to be done about the transfer if nothing happens; `nil`: never.
+    /// The time at which the loop must act on the transfer if no event comes earlier; `nil` for never.
     private func deadline(of transfer: Transfer) -> Transfer.Instant? {
         guard let startedAt = transfer.startedAt else {
             return configuration.queueTimeout.map { transfer.queuedAt + $0 }
@@ -228,15 +231,15 @@ final class TransferLoop {
         if let retryAt = transfer.retryAt { return min(retryAt, total) }
         switch transfer.phase {
         case .idle: return nil
-        // libcurl's own limit; what it does not limit is waiting for a connection that others share.
+        // libcurl has its own connect limit, but does not limit the wait for a shared connection.
         case .connecting: return total
         case .waiting, .receiving:
             return transfer.isHolding ? total : min(total, transfer.lastProgress + configuration.stallTimeout)
         }
     }
 
-    /// Looks at all transfers, but only when the earliest deadline that was noted has come. Progress moves deadlines
-    /// on without noting it: the look then finds nothing to do, and notes the new earliest.
+    /// Checks all transfers, but only when the earliest noted deadline has passed. Progress delays deadlines without
+    /// noting the change; the check then finds no expired transfer, and notes the new earliest deadline.
     private func checkDeadlines() {
         let now = timer.now
         guard timer.isDue(now) else { return }
@@ -263,7 +266,7 @@ final class TransferLoop {
         finish(transfer, .failure(OriginError(.timedOut(phase))))
     }
 
-    /// How long the thread may sleep, in milliseconds; libcurl's own timers end it earlier.
+    /// The longest time for which the thread may sleep, in milliseconds; libcurl's own timers can end it earlier.
     private func pollTime() -> Int32 {
         guard let next = timer.next else { return 60_000 }
         return Int32(clamping: (timer.now.duration(to: next).milliseconds + 1).clamped(to: 0...60_000))
@@ -272,16 +275,16 @@ final class TransferLoop {
     // MARK: The thread
 
     private func setUpThread() {
-        // CURLOPT_NOSIGNAL leaves SIGPIPE, which OpenSSL's writes raise, to the application.
+        // CURLOPT_NOSIGNAL leaves SIGPIPE, which OpenSSL raises on writes, to the application.
         var signals = sigset_t()
         sigemptyset(&signals)
         sigaddset(&signals, SIGPIPE)
         pthread_sigmask(SIG_BLOCK, &signals, nil)
-        // libcurl reads host names that are not ASCII in the locale's encoding.
+        // libcurl reads host names outside ASCII in the encoding of the locale.
         if let locale = Self.utf8Locale { uselocale(locale) }
     }
 
-    /// Never freed and never changed after it was made, which makes sharing the pointer safe.
+    /// `nonisolated(unsafe)` is safe because the locale is never changed and never freed.
     nonisolated(unsafe) private static let utf8Locale = newlocale(Int32(1) << LC_CTYPE, "C.UTF-8", nil)
 
     private func end() {

@@ -1,9 +1,10 @@
 import Primitives
 
-/// The places that all loops of a client share, and who waits for one: a ``TransferQueue`` under a lock.
+/// The places for running transfers that all loops of a client share, and the queue for them: a ``TransferQueue`` under
+/// a lock.
 ///
-/// Any loop may find that somebody's turn has come, for a place may become free in one loop while the next in line
-/// belongs to another: that one is told through its inbox. A transfer's number says whose it is.
+/// A place can become free in a loop while the next transfer belongs to another loop. Any loop therefore gives places
+/// to transfers, and informs another loop through its inbox. The number of a transfer identifies its loop.
 final class TransferPlaces: Sendable {
     private let queue: Locked<TransferQueue>
     private let inboxes: [Inbox]
@@ -13,20 +14,23 @@ final class TransferPlaces: Sendable {
         self.inboxes = inboxes
     }
 
-    /// How many transfers run, and how many wait for their turn.
+    /// The numbers of running and of waiting transfers.
     var counts: (running: Int, waiting: Int) { queue.withLock { ($0.runningCount, $0.waitingCount) } }
 
-    /// Puts a transfer at the end of its host's line; at its beginning when it had its turn before.
+    /// Adds a transfer at the end of its host's line.
+    ///
+    /// - Parameter first: whether the transfer goes to the front, because it had its turn before.
     func enqueue(_ transfer: UInt64, host: String, first: Bool) {
         queue.withLock { $0.enqueue(transfer, host: host, first: first) }
     }
 
-    /// Forgets a transfer, whether it runs or waits; nothing happens when it is not here.
+    /// Removes a running or waiting transfer; does nothing for an unknown transfer.
     func remove(_ transfer: UInt64) {
         queue.withLock { $0.remove(transfer) }
     }
 
-    /// Gives every free place to the next in line, and returns those of one loop; the others' loops are told.
+    /// Gives every free place to the next waiting transfer. Returns the transfers of the calling loop; informs the
+    /// loops of the other transfers.
     func giveTurns(in own: Inbox) -> [UInt64] {
         let running = queue.withLock { queue in
             var running: [UInt64] = []
@@ -36,7 +40,7 @@ final class TransferPlaces: Sendable {
         return running.filter { transfer in
             let inbox = inboxes[Int(transfer % UInt64(inboxes.count))]
             if inbox === own { return true }
-            // A loop that has ended holds no place.
+            // A loop that has ended holds no places.
             if !inbox.append(.run(transfer)) { remove(transfer) }
             return false
         }

@@ -1,14 +1,14 @@
-/// Who may run: at most so many transfers in all, and so many of one host. The others wait; those of one host in order
-/// of arrival, and the hosts take turns, so that a long line for one never holds up another.
+/// Decides which transfers may run: a limited number in total, and a limited number per host. The transfers of a host
+/// wait in the order of arrival. The hosts take turns, so that a long line for a host never delays another host.
 ///
-/// A plain value: it knows transfers by number and hosts by name, starts nothing and locks nothing. Every operation
-/// takes constant time, amortised.
+/// The type is a plain value. It knows transfers by number and hosts by name, starts no transfer and has no lock. Every
+/// operation takes constant amortised time.
 struct TransferQueue {
-    // Taken out of the table while it is changed, so that its array is not copied.
+    // A line is removed from the table while it changes, so that its array is not copied.
     private struct Line {
         var running = 0
         var waiting = FIFO()
-        /// Whether the host is in `turns`: it has somebody waiting and is under its limit.
+        /// Whether the host is in `turns`: it has a waiting transfer and is below its limit.
         var hasTurn = false
     }
 
@@ -20,18 +20,20 @@ struct TransferQueue {
     private var turns: [String] = []
     private var nextTurn = 0
 
-    /// Limits below 1 are 1.
+    /// A queue with these limits; a limit below 1 counts as 1.
     init(limit: Int, limitPerHost: Int) {
         self.limit = max(limit, 1)
         self.limitPerHost = max(limitPerHost, 1)
     }
 
-    /// How many run.
+    /// The number of running transfers.
     var runningCount: Int { runningTransfers.count }
-    /// How many wait.
+    /// The number of waiting transfers.
     var waitingCount: Int { hosts.count - runningTransfers.count }
 
-    /// Puts a transfer at the end of its host's line; at its beginning when it had its turn before.
+    /// Adds a transfer at the end of its host's line.
+    ///
+    /// - Parameter first: whether the transfer goes to the front, because it had its turn before.
     mutating func enqueue(_ transfer: UInt64, host: String, first: Bool = false) {
         precondition(hosts[transfer] == nil, "a transfer is in the queue twice")
         hosts[transfer] = host
@@ -41,7 +43,7 @@ struct TransferQueue {
         lines[host] = line
     }
 
-    /// The next transfer that may run, which counts as running from now on; `nil` when nobody may.
+    /// Returns the next transfer that may run, and counts it as running; `nil` when none may run.
     mutating func next() -> UInt64? {
         guard runningTransfers.count < limit else { return nil }
         while nextTurn < turns.count {
@@ -65,7 +67,7 @@ struct TransferQueue {
         return nil
     }
 
-    /// Forgets a transfer, whether it runs or waits; nothing happens when it is not here.
+    /// Removes a running or waiting transfer; does nothing for an unknown transfer.
     mutating func remove(_ transfer: UInt64) {
         guard let host = hosts.removeValue(forKey: transfer), var line = lines.removeValue(forKey: host) else { return }
         if runningTransfers.remove(transfer) != nil {
@@ -88,13 +90,14 @@ struct TransferQueue {
     }
 }
 
-/// A line of numbers. Those that left out of turn stay in the array, to be skipped, until they are half of it.
+/// A first-in, first-out line of numbers. A number that left out of turn stays in the array until such numbers are half
+/// of it; `popFirst` skips it.
 private struct FIFO {
     private var numbers: [UInt64] = []
     private var head = 0
     private var goneCount = 0
 
-    /// Whether nobody is left who has not gone.
+    /// Whether the line has no waiting number.
     var isEmpty: Bool { numbers.count - head == goneCount }
 
     mutating func append(_ number: UInt64) {
@@ -110,7 +113,7 @@ private struct FIFO {
         }
     }
 
-    /// The first who is still here.
+    /// Removes and returns the first number that still waits.
     mutating func popFirst(isHere: (UInt64) -> Bool) -> UInt64? {
         while head < numbers.count {
             let number = numbers[head]
@@ -125,7 +128,7 @@ private struct FIFO {
         return nil
     }
 
-    /// One left out of turn.
+    /// Counts a number that left out of turn.
     mutating func forgetOne(isHere: (UInt64) -> Bool) {
         goneCount += 1
         guard goneCount > 64, goneCount * 2 > numbers.count - head else { return }
