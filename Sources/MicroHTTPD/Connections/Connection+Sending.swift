@@ -1,7 +1,7 @@
 import CMicroHTTPD
 import Foundation
 
-// Progress of the client with its answer. Called from any thread.
+// The progress of the client with its answer. Any thread may call these methods.
 
 extension Connection {
     /// The client's progress with the bytes sent to it; `nil` if the kernel does not tell, or the socket is closed.

@@ -5,10 +5,10 @@ import Synchronization
 
 /// One client's TCP connection, for as long as libmicrohttpd serves it: its deadlines, and its current request.
 ///
-/// Invariants: the libmicrohttpd thread that serves the connection calls every method, except the methods marked "from
-/// anywhere". The variables without a lock therefore belong to that thread. The watcher's thread uses the atomics and
-/// the methods marked "from anywhere". `openDescriptor` is locked, because the kernel gives the number of a closed
-/// descriptor to the next connection.
+/// Invariants: the libmicrohttpd thread that serves the connection calls every method, except the methods below "From
+/// anywhere" and the methods whose comment allows any thread. The variables without a lock therefore belong to the
+/// serving thread. The watcher's thread uses the atomics and the excepted methods. `openDescriptor` is locked, because
+/// the kernel gives the number of a closed descriptor to the next connection.
 ///
 /// These invariants make `@unchecked Sendable` safe.
 final class Connection: @unchecked Sendable {
@@ -138,7 +138,8 @@ final class Connection: @unchecked Sendable {
         if let exchange {
             deadline.store(.max, ordering: .relaxed)
             isAwaited.store(false, ordering: .relaxed)
-            // A refused body is unread here as well, if the answer took a while.
+            // This runs after a suspension, too, for a request that was refused unread. The body of such a request
+            // stays incomplete.
             isBodyIncomplete = isBodyIncomplete && exchange.isRefusedUnread
             return exchange.proceed()
         }
@@ -181,7 +182,7 @@ final class Connection: @unchecked Sendable {
             }
         }
         let request = Request(line, target: target, fields: fields, check: check, remoteAddress: remoteAddress)
-        // A request with a defect has no known end.
+        // The end of a request with a defect is unknown.
         isBodyIncomplete = request.hasBody || request.defect != nil
         setBodyClock(request)
         switch core.handler.receive(request) {

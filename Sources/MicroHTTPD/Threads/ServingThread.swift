@@ -31,10 +31,10 @@ final class ServingThread {
     /// Reports a connection as hung up to libmicrohttpd in the next round, unless libmicrohttpd has closed its socket
     /// by then. Called when libmicrohttpd is about to end the connection.
     ///
-    /// When the body's reader ends a connection, 0.9.75 only marks it as closed. It closes the socket at the next event
-    /// of that connection. No action of the client causes such an event if the connection was suspended and has not
-    /// waited for its socket since: then the socket is not in the epoll set, and the connection would keep its place
-    /// until the inactivity limit.
+    /// When the body's reader ends a connection, libmicrohttpd 0.9.75 only marks the connection as closed, and closes
+    /// the socket at its next event. No action of the client causes such an event if the connection was suspended and
+    /// has not waited for its socket since: then the socket is not in the epoll set, and the connection would keep its
+    /// place until the inactivity limit.
     func lookAgain(at connection: OpaquePointer) { unfinished.insert(connection) }
 
     /// Adds a connection to the connections of this thread, until ``noteClose(of:descriptor:)``.
