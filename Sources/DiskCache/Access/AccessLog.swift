@@ -206,7 +206,7 @@ final class AccessLog: Sendable {
 
     // MARK: - For the writer
 
-    /// Takes the pending accesses, at most `limit` of them, or those of `key` alone.
+    /// Takes pending accesses: at most `limit`, or only the accesses of `key`.
     func beginFlush(limit: FlushLimit = .all, only key: String? = nil) -> Flush {
         var flush = Flush(number: flushesBegun.add(1, ordering: .relaxed).newValue)
         if let key {
@@ -222,8 +222,8 @@ final class AccessLog: Sendable {
                 let slid = shard.pending.slidKeys(limit: left.slides, onlyMarked: limit.onlyMarked)
                 left.slides -= shard.take(slid, for: &flush)
                 let hit = shard.pending.hitKeys(limit: left.hits)
-                // Entries that count in memory get at least half of the limit if there are so many. The remaining ones
-                // go on counting.
+                // Entries that count in memory get at least half of the limit if there are so many. The remaining
+                // entries go on counting.
                 let counted = shard.counters.oldest(max(left.hits / 2, left.hits - hit.count))
                 left.hits -= shard.take(counted, for: &flush)
                 left.hits -= shard.take(hit.prefix(left.hits), for: &flush)

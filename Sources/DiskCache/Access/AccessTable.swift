@@ -50,7 +50,7 @@ struct AccessTable {
         younger[key] ?? older[key] ?? slid[key] ?? marked[key]
     }
 
-    /// Adds an access that is later than the pending ones.
+    /// Adds an access that came after the key's pending access.
     mutating func add(_ access: PendingAccess, for key: ExactText) -> Forgotten {
         if access.slide == nil {
             if slideCount == 0 { return addHits(access, for: key) }
@@ -62,7 +62,7 @@ struct AccessTable {
         return insert(sum ?? access, for: key)
     }
 
-    /// Adds an access that is earlier than the pending ones.
+    /// Adds an access that came before the key's pending access.
     mutating func putBack(_ access: PendingAccess, for key: ExactText) -> Forgotten {
         var sum = access
         if let later = remove(key) { sum.merge(later) }
@@ -82,7 +82,7 @@ struct AccessTable {
         table.isEmpty ? nil : table.removeValue(forKey: key)
     }
 
-    /// The keys of entries with a slide, at most `limit`. Marked slides come first, or alone.
+    /// The keys of entries with a slide, at most `limit`. Marked slides come first. `onlyMarked` omits later slides.
     func slidKeys(limit: Int, onlyMarked: Bool) -> [ExactText] {
         let keys = Array(marked.keys.prefix(limit))
         return onlyMarked ? keys : keys + Array(slid.keys.prefix(limit - keys.count))

@@ -9,7 +9,7 @@ import Primitives
 ///
 /// A body of unknown length may turn out never to fit. Such a body gets free room as long as the head-room stays free.
 /// Beyond that it gets a part of the *share*, a fifth of the limit, which belongs to all bodies of unknown length
-/// together. A body gets at most as much of the share as it leaves to the others. A single such body therefore gets a
+/// together. A body gets at most as much of the share as it leaves free. A single such body therefore gets a
 /// tenth of the limit, and two at once get a fifteenth each. A small body finds room beside many large bodies.
 ///
 /// The file system may have less room than the limit allows. Its room is measured for each promise, because other
