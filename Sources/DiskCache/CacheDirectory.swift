@@ -1,23 +1,23 @@
 import Foundation
 import Primitives
 
-/// A cache directory that this process, and no other, works in.
+/// A cache directory that only this process uses.
 ///
-/// It is created with mode 0700 when it is missing, holds a `CACHEDIR.TAG` (so that backups skip it), a lock file, and
-/// one directory a namespace. The lock is an `flock`, of that file and of the directory itself: it goes with the
-/// process, however that ends, and nobody can remove it without the cache.
+/// The directory is created with mode 0700 when it is missing. It holds a `CACHEDIR.TAG` (so that backups skip it), a
+/// lock file, and a directory for each namespace. The lock is an `flock` on the lock file and on the directory itself.
+/// The lock ends with the process, however that ends, and no program can remove the lock without removing the cache.
 public final class CacheDirectory: Sendable {
     /// The absolute path, without a slash at its end.
     public let path: String
-    /// Where bodies of all namespaces wait to be written.
+    /// The buffers of bodies that wait to be written, for all namespaces.
     let writeBuffers = WriteBuffers()
     /// The lock file and the directory, both locked.
     private let locks: [FileDescriptor]
 
-    /// Creates the directory when it is missing, and takes its lock. It waits for that for a second.
+    /// Creates the directory when it is missing, and takes its lock. Waits up to a second for the lock.
     ///
-    /// Throws ``DiskCacheError/inUse(directory:)`` when another process (or another object of this one) has it, and
-    /// ``DiskCacheError/fileSystem(operation:path:errno:)``.
+    /// Throws ``DiskCacheError/inUse(directory:)`` when another process, or another object of this process, holds the
+    /// lock, and ``DiskCacheError/fileSystem(operation:path:errno:)``.
     public init(path: String) throws(DiskCacheError) {
         let absolute = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
         var trimmed = absolute[...]
@@ -39,44 +39,46 @@ public final class CacheDirectory: Sendable {
             }
             if code == 0 { continue }
             if code == EWOULDBLOCK { throw .inUse(directory: self.path) }
-            // NFS locks only what is open for writing, which a directory never is: there the file has to do.
+            // NFS locks only files that are open for writing, and a directory never is. There the lock of the file must
+            // suffice.
             if lock === directory, code == EBADF { continue }
             throw .fileSystem(operation: "flock", path: path, errno: code)
         }
     }
 
-    /// A process that was killed has the lock until the kernel has taken it apart; whoever starts the next one at once
-    /// waits for it.
+    /// A killed process holds the lock until the kernel has cleaned it up. A process that starts right after the kill
+    /// waits for that.
     private static let patience = Duration.seconds(1)
 
-    /// Gives the lock back before this object goes. Whoever works in the directory must be closed by then.
+    /// Releases the lock before this object is deallocated. All users of the directory must be closed by then.
     public func unlock() {
-        // Closing would not do at once: a child process that is just being started has a copy until it runs its
-        // program.
+        // Closing the files might not release the lock at once: a child process that is being started holds copies of
+        // them until it runs its program.
         for lock in locks { flock(lock.number, LOCK_UN) }
     }
 
-    /// The directories of namespaces that are here, sorted by namespace and generation.
+    /// The directories of the namespaces, sorted by namespace and generation.
     public func namespaceDirectories() throws(DiskCacheError) -> [NamespaceDirectory] {
         try Self.namespaceDirectories(in: path).sorted {
             ($0.namespace, $0.generation) < ($1.namespace, $1.generation)
         }
     }
 
-    /// Whether there is a cache in that directory: at least one namespace; there is none where there is no directory.
-    /// Changes nothing and takes no lock. Throws ``DiskCacheError/fileSystem(operation:path:errno:)`` when it cannot be
-    /// read.
+    /// Whether a directory holds a cache, which means at least one namespace. `false` when the directory does not
+    /// exist. Changes no file and takes no lock. Throws ``DiskCacheError/fileSystem(operation:path:errno:)`` when the
+    /// directory cannot be read.
     public static func isCache(at path: String) throws(DiskCacheError) -> Bool {
         try !namespaceDirectories(in: path).isEmpty
     }
 
-    /// Removes a namespace's directory with all that is in it, which nobody may have open. May take long.
+    /// Removes the directory of a namespace with all its files. No cache may have it open. This may take long.
     ///
-    /// - Parameter mayGoOn: asked before each file and directory; when not, the rest stays.
-    /// - Returns: whether it is gone.
+    /// - Parameter mayGoOn: called before each file and directory. When it returns `false`, the rest stays.
+    /// - Returns: whether the directory is gone.
     public func remove(_ place: NamespaceDirectory, while mayGoOn: () -> Bool = { true }) -> Bool {
         let directory = path(of: place)
-        // What it is known by goes last: a kill leaves something that the next one to look finds again.
+        // The index is removed last, because it marks the directory as a namespace. After a kill, the next look finds
+        // the rest.
         for name in (try? FileSystem.names(in: directory)) ?? [] where name != Self.marks[0] {
             guard FileSystem.remove("\(directory)/\(name)", while: mayGoOn) else { return false }
         }
@@ -84,16 +86,17 @@ public final class CacheDirectory: Sendable {
         return FileSystem.status(of: directory) == nil
     }
 
-    /// The absolute path of a namespace's directory.
+    /// The absolute path of the directory of a namespace.
     func path(of place: NamespaceDirectory) -> String { "\(path)/\(place.name)" }
 
-    /// Throws ``DiskCacheError/notACache(directory:)`` when what is in a namespace's directory is not Larder's, such as
-    /// where a whole disk was named as the cache directory: bodies are looked for there, and what nobody knows is
-    /// removed. One that is empty, or missing, is anybody's to take. Then what was claimed has its `CACHEDIR.TAG`.
+    /// Checks that Larder may use the directory of a namespace, and writes the `CACHEDIR.TAG` of the cache directory. A
+    /// directory that is missing or empty may be used. Throws ``DiskCacheError/notACache(directory:)`` when the
+    /// directory holds files of another program, for example because a whole disk was named as the cache directory. The
+    /// check is needed because the cache removes unknown files from the directories of bodies.
     func claim(_ place: NamespaceDirectory) throws(DiskCacheError) {
         let directory = path(of: place)
         if FileSystem.status(of: directory) != nil, !Self.isNamespace(at: directory) {
-            // What is made first, before anything is in it: see `BodyStore`; and what a file system has by itself.
+            // ``BodyStore`` makes `incoming` first, while it is still empty. A new file system contains `lost+found`.
             let isOurs = try FileSystem.names(in: directory).allSatisfy { ["incoming", "lost+found"].contains($0) }
             guard isOurs, try FileSystem.names(in: directory + "/incoming").isEmpty else {
                 throw .notACache(directory: directory)
@@ -102,7 +105,8 @@ public final class CacheDirectory: Sendable {
         try Self.writeTag(path + "/CACHEDIR.TAG")
     }
 
-    /// Directories that have the name of one and something that only a namespace has; others may be anybody's.
+    /// The directories with a valid name and with a file that only a namespace has. Other directories may belong to
+    /// other programs.
     private static func namespaceDirectories(in path: String) throws(DiskCacheError) -> [NamespaceDirectory] {
         try FileSystem.names(in: path).compactMap { name in
             isNamespace(at: "\(path)/\(name)") ? NamespaceDirectory(name: name) : nil
@@ -113,10 +117,10 @@ public final class CacheDirectory: Sendable {
         marks.contains { FileSystem.status(of: "\(directory)/\($0)") != nil }
     }
 
-    /// What only a namespace's directory has.
+    /// The files that only the directory of a namespace has.
     private static let marks = ["index.sqlite", "incoming/intents"]
 
-    /// Whether a text may name a namespace: 1 to 63 of `a` to `z`, `0` to `9` and `-`.
+    /// Whether a text is a valid name of a namespace: 1 to 63 of `a` to `z`, `0` to `9` and `-`.
     public static func isNamespace(_ name: String) -> Bool {
         (1...63).contains(name.utf8.count)
             && name.utf8.allSatisfy { byte in
@@ -124,7 +128,7 @@ public final class CacheDirectory: Sendable {
             }
     }
 
-    /// See <https://bford.info/cachedir/>.
+    /// Writes the tag; see <https://bford.info/cachedir/>.
     private static func writeTag(_ path: String) throws(DiskCacheError) {
         guard FileSystem.status(of: path) == nil else { return }
         let tag = """

@@ -1,4 +1,4 @@
-/// Whether a namespace is still open, and what it takes of the disk, for who does not keep it open by that.
+/// Tells whether a namespace is still open, and how much disk space it takes, without keeping it open.
 public struct CacheLife: Sendable {
     private weak let parts: CacheParts?
 
@@ -6,14 +6,14 @@ public struct CacheLife: Sendable {
         self.parts = parts
     }
 
-    /// Whether nobody uses it any more, and its files are closed.
+    /// Whether the namespace has no user any more, and its files are closed.
     public var isOver: Bool { parts == nil }
 
-    /// See ``DiskCache/takenDiskBytes``; `nil` when it is over.
+    /// See ``DiskCache/takenDiskBytes``; `nil` when ``isOver``.
     public var takenDiskBytes: Int64? { parts?.budget.taken.all }
 }
 
 extension DiskCache {
-    /// The life of this object and of all that works for it.
+    /// The life of this cache and of all objects that work for it.
     public var life: CacheLife { CacheLife(parts) }
 }

@@ -1,6 +1,6 @@
 import Primitives
 
-/// What the parts of one open namespace share. None of it knows the writer's thread.
+/// The objects that all parts of an open namespace share. None of them knows the writer's thread.
 final class CacheParts: Sendable {
     let configuration: DiskCache.Configuration
     let clock: any WallClock
@@ -8,23 +8,23 @@ final class CacheParts: Sendable {
     private let observer: (any EntryObserver)?
     let crashHook: @Sendable (CrashPoint) throws -> Void
     let sync: FileSync
-    /// Keeps the lock of the cache directory.
+    /// Holds the lock of the cache directory.
     let lock: CacheDirectory
     let bodies: BodyStore
     let index: Index
     let slab: Slab
-    /// Where bodies are in the slab.
+    /// The slots of small bodies.
     let slotTable: SlotTable
     let memory: MemoryTier<HeldEntry>
-    /// By the MD5 of the URL that responses are of.
+    /// Counts the changes of responses, by the MD5 of their URL.
     let responseChanges = ChangeCounters()
     let access = AccessLog()
     let accessClock: AccessClock
     let budget: ByteBudget
     let flights = FlightTable()
-    /// What there is, as of the last commit.
+    /// The totals as of the last commit.
     let totals = Locked(CacheTotals.none)
-    /// Counts entries that leave.
+    /// Counts the entries that are removed.
     let removals: RemovalMeter
     /// Whether the tree was searched for bodies that a lost index left behind.
     let treeWasSearched = Locked(false)
@@ -67,7 +67,7 @@ final class CacheParts: Sendable {
             freeSpace: FreeSpace(reserve: configuration.diskReserve, directory: bodies.directory))
     }
 
-    /// Where bodies are is worth a quarter of the memory limit, in which it counts.
+    /// The memory for the slot table: a quarter of the memory limit, of which it is a part.
     static func slotTableLimit(ofMemory limit: Int) -> Int { limit / 4 }
 
     /// The statements that read.
@@ -75,24 +75,24 @@ final class CacheParts: Sendable {
         IndexReader(index: index, namespace: configuration.namespace, directory: bodies.directory)
     }
 
-    /// Whether anybody would be told of a change.
+    /// Whether the observer is interested in changes.
     var isWatched: Bool { observer?.isInterested == true }
 
-    /// Tells who watches what was changed, on the writer's thread.
+    /// Sends the observer the changes, on the writer's thread.
     func tell(_ changes: [EntryChange]) {
         if !changes.isEmpty { observer?.entriesChanged(changes) }
     }
 
-    /// A body longer than this is not kept in the slab; negative: none is.
+    /// The longest body that goes into the slab, in bytes. Negative: no body does.
     var inlineLimit: Int64 {
         configuration.layout == .hashed && configuration.inlineLimit > 0 ? configuration.inlineLimit : -1
     }
 
-    /// A body in a file is read whole, and may go to the memory tier, up to this length.
+    /// The longest body in a file that is read whole and may enter the memory tier, in bytes.
     var wholeReadLimit: Int64 { min(1 << 20, Int64(memory.limit / 16)) }
 }
 
-/// What the memory tier holds of an entry.
+/// An entry in the memory tier.
 struct HeldEntry: Sendable {
     var entry: Entry
     let body: StoredBody

@@ -1,25 +1,25 @@
-/// The instants at which a process may be killed while it changes what is on disk, for tests: a hook that throws
-/// ``SimulatedCrash`` at one of them stops the writer there and then, with nothing undone and nothing committed.
+/// The points at which tests simulate a kill while files are being changed. A hook that throws ``SimulatedCrash`` at
+/// such a point stops the writer there, without an undo and without a commit.
 enum CrashPoint: String, CaseIterable, Sendable {
-    /// The path of a new body was noted; nothing was moved yet.
+    /// The path of a new body was noted. No file was moved yet.
     case intentNoted
-    /// The body that will be replaced has a second name in `incoming/`.
+    /// The body that is to be replaced has a second name in `incoming/`.
     case oldBodyLinked
-    /// The new body is at its place.
+    /// The new body is at its path.
     case bodyPlaced
-    /// A body that stands where a directory is needed was taken away.
+    /// A body that stood where a directory is needed was moved to `incoming/`.
     case bodyTakenAway
-    /// It has its new name.
+    /// That body has its new name.
     case bodyMoved
-    /// The directory is there in its place.
+    /// The directory was made in place of that body.
     case directoryMade
-    /// The body of an entry that goes is in `incoming/`.
+    /// The body of a removed entry is in `incoming/`.
     case bodySetAside
     /// A body is in its slot.
     case slotWritten
-    /// All of the group is done.
+    /// All operations of the transaction have run.
     case beforeCommit
-    /// All of the group is durable; what it replaced is still in `incoming/`.
+    /// The transaction is durable. The bodies that it replaced are still in `incoming/`.
     case afterCommit
 }
 

@@ -1,54 +1,57 @@
 import Primitives
 
-/// How bodies are kept.
+/// The configuration of a namespace.
 extension DiskCache {
-    /// What a namespace is opened with.
+    /// The options with which a namespace is opened.
     public struct Configuration: Sendable {
         /// The namespace, `[a-z0-9-]{1,63}`.
         public var namespace = "default"
-        /// Which of its directories; see ``NamespaceDirectory``.
+        /// The generation of its directory; see ``NamespaceDirectory``. Default: 0.
         public var generation = 0
-        /// How new bodies are kept; what is there already is read whatever layout it was written with.
+        /// The layout of new bodies. Bodies that exist already are read in any layout.
         public var layout = Layout.hashed
-        /// The longest body, in bytes, that is kept in the slab in the hashed layout; 0: every body is a file.
+        /// The longest body, in bytes, that goes into the slab in the hashed layout. 0: every body is a file. Default:
+        /// 16 KiB.
         public var inlineLimit: Int64 = 16 << 10
-        /// The size of the pages of a new index, in bytes; one that is there keeps its own. Others than the default are
-        /// for measuring: what entries cost on disk is counted for it.
+        /// The page size of a new index, in bytes. An existing index keeps its page size. Other sizes than the default
+        /// are for measurements only, because the cost of entries on disk is computed for the default.
         package var indexPageSize = 4096
-        /// How many descriptors, threads and bytes of memory it takes beside its entries.
+        /// The descriptors, threads and bytes of memory that the namespace takes beside its entries.
         public var footprint = Footprint.full
-        /// After how many pages the index's log is written into its file.
+        /// The number of pages after which the log of the index is written into its file.
         package var checkpointPages = 4000
-        /// The most bytes that entries may take on disk, with their rows, until
-        /// ``DiskCache/setDiskLimit(_:completion:)`` says otherwise. On top of it come the index's log, 4 MiB that are
-        /// kept for removing something when the disk is full, and what an extent has of free slots that nothing of
-        /// their size fills: less than 2 MiB for each size of slot that is in use. The log is begun anew once it has
-        /// 16 MiB, but neither within a transaction nor while somebody still reads from it: mostly it stays below
-        /// 32 MiB.
+        /// The most bytes that entries with their rows may take on disk, until ``DiskCache/setDiskLimit(_:)`` changes
+        /// it. Default: 10 GiB.
+        ///
+        /// The cache takes some disk space beyond this limit: the log of the index; up to 4 MiB that are kept for
+        /// removals on a full disk; and the free slots of extents that no new body of their size fills, which is less
+        /// than 2 MiB for each slot size in use. The log starts anew at 16 MiB, but neither within a transaction nor
+        /// while a reader still uses it. It mostly stays below 32 MiB.
         public var diskLimit: Int64 = 10 << 30
-        /// How much of the file system stays free, whatever ``diskLimit`` says: entries go when there is less, and what
-        /// would go below it is refused when nothing can go.
+        /// The part of the file system that stays free, regardless of ``diskLimit``. Entries are evicted when less is
+        /// free. A store that would go below it is refused when no entry can be evicted. Default: 5 percent.
         public var diskReserve = DiskReserve.percent(5)
-        /// What is waited for before anything is acknowledged.
+        /// The kind of failure that an acknowledged change survives.
         public var durability = Durability.process
-        /// The longest body, in bytes.
+        /// The longest body, in bytes. Default: 1 GiB.
         public var entryLimit: Int64 = 1 << 30
-        /// The most bytes that the memory tier may take, until ``DiskCache/setMemoryLimit(_:)`` says otherwise; 0 turns
-        /// it off.
+        /// The most bytes that the memory tier may take, until ``DiskCache/setMemoryLimit(_:)`` changes it. 0 turns the
+        /// memory tier off. Default: 256 MiB.
         public var memoryLimit: Int = 256 << 20
-        /// For how long an entry stays fresh when nobody says.
+        /// The time for which an entry stays fresh when the caller states no ttl. Default: 7 days.
         public var defaultTTL: Duration = .seconds(604_800)
-        /// Whether the media type and `Last-Modified` are all that an answer with an entry's body says beside its
-        /// digest, so that the record in the slab is enough to make one. It is asked when an entry is read from the
-        /// index, and must not wait. Default: all but responses.
+        /// Whether an answer with the body of an entry can be made of its record in the slab. That is so when the media
+        /// type, `Last-Modified` and the digest are all that the answer says about the body. It is called when an entry
+        /// is read from the index, and must not wait. Default: `true` for all kinds but responses.
         public var isAnsweredByRecord: @Sendable (Entry) -> Bool = { $0.kind != .response }
-        /// Whether an index that cannot be read is set aside and the cache starts empty; otherwise opening it throws.
+        /// Whether an unreadable index is set aside, so that the cache starts empty. Otherwise opening the cache
+        /// throws.
         public var setsAsideUnreadableIndex = true
 
-        /// Where the entries are, in a cache directory.
+        /// The directory of the entries, in a cache directory.
         var place: NamespaceDirectory { NamespaceDirectory(namespace: namespace, generation: generation) }
 
-        /// The defaults.
+        /// The default configuration.
         public init() {}
     }
 }

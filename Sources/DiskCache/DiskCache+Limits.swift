@@ -1,14 +1,15 @@
-/// What may be changed while a namespace is open.
+/// The limits that may be changed while a namespace is open.
 extension DiskCache {
     /// The most bytes that entries may take on disk now.
     public var diskLimit: Int64 { parts.budget.limit }
 
-    /// What entries take of ``diskLimit``, with what is promised to bodies that are being received; and, of what is
-    /// committed, what is pinned and never goes by itself.
+    /// The bytes that count against ``diskLimit``: `all` is the size of the committed entries and of the room promised
+    /// to bodies that are being received. `pinned` is the size of the committed entries that are pinned and never
+    /// evicted.
     public var takenDiskBytes: (all: Int64, pinned: Int64) { parts.budget.taken }
 
-    /// Changes ``diskLimit``. What is too much goes in the background, in small steps; what is pinned stays all the
-    /// same.
+    /// Changes ``diskLimit``. Entries beyond the limit are evicted in the background, in small steps. Pinned entries
+    /// stay all the same.
     public func setDiskLimit(_ bytes: Int64) {
         parts.budget.setLimit(bytes)
         evictExcess()
@@ -17,7 +18,7 @@ extension DiskCache {
     private func evictExcess() {
         guard parts.budget.used > parts.budget.limit else { return }
         writer.submit(makesRoom: true, { try $0.evictExcess() }) { [weak self] result in
-            // Not for ever: where nothing went, nothing may go, and the next store tries again.
+            // Stops when a step removed no entry, because then none may be evicted. The next store tries again.
             if case .success(let count) = result, count > 0 { self?.evictExcess() }
         }
     }
@@ -25,8 +26,8 @@ extension DiskCache {
     /// The most bytes that the memory tier may take.
     public var memoryLimit: Int { parts.memory.limit }
 
-    /// Changes ``memoryLimit``, and ``currentMemoryLimit`` to the same. What is too much is evicted, and nothing lost.
-    /// One thread calls it, the same that calls ``setCurrentMemoryLimit(_:)``.
+    /// Changes ``memoryLimit``, and sets ``currentMemoryLimit`` to the same value. Entries beyond the limit are evicted
+    /// from memory; they stay on disk. Only one thread may call this method and ``setCurrentMemoryLimit(_:)``.
     public func setMemoryLimit(_ bytes: Int) {
         let hasChanged = bytes != memoryLimit
         parts.memory.setLimit(bytes)
@@ -35,7 +36,8 @@ extension DiskCache {
         }
     }
 
-    /// Forgets what is in memory; all of it is on disk. What was kept at hand has ended when this returns.
+    /// Removes all entries from memory; they stay on disk. All answers kept at hand have ended when this method
+    /// returns.
     public func emptyMemory() {
         parts.memory.removeAll()
     }
@@ -43,23 +45,23 @@ extension DiskCache {
     /// The most bytes that the memory tier may take now: ``memoryLimit``, or less while memory is short.
     public var currentMemoryLimit: Int { parts.memory.currentLimit }
 
-    /// Changes how much the memory tier may hold for now, up to ``memoryLimit``, and evicts what is too much. Nothing
-    /// is lost: all of it is on disk. One thread calls it.
+    /// Changes the current limit of the memory tier, up to ``memoryLimit``. Entries beyond the limit are evicted from
+    /// memory; they stay on disk. Only one thread may call this method.
     public func setCurrentMemoryLimit(_ bytes: Int) {
         parts.memory.setCurrentLimit(bytes)
     }
 
-    /// Gives memory back until the memory tier holds at most `target` bytes. Nothing is lost: all of it is on disk.
+    /// Evicts entries from memory until the memory tier holds at most `target` bytes. The entries stay on disk.
     ///
-    /// - Returns: how many bytes have gone.
+    /// - Returns: the number of bytes given back.
     @discardableResult
     public func trimMemory(toBytes target: Int) -> Int {
         parts.memory.trim(toBytes: target)
     }
 
-    /// Has the index give back the memory of its page caches, the body store that of its buffers, and forgets where
-    /// small bodies are. Waits until
-    /// nobody uses a connection, and never for the writer from a completion.
+    /// Gives back the memory of the page caches of the index and of the write buffers, and empties the slot table.
+    /// Waits until the connections are not in use, and waits for the writer. So it must not be called from a
+    /// completion.
     public func releaseWorkingMemory() {
         parts.bodies.writeBuffers.trim()
         parts.slotTable.empty()

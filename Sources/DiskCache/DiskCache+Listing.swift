@@ -3,16 +3,17 @@ import GRDB
 import Primitives
 
 extension DiskCache {
-    /// One page of the entries that match.
+    /// Lists a page of the entries that match a filter.
     ///
-    /// Pages follow one another by value, not by position: in the order of ``EntrySort/key`` each entry that is there
-    /// all the time comes once and only once, whatever is added and removed meanwhile.
+    /// A page continues after the last value of the page before, not at a position. So in the order of
+    /// ``EntrySort/key``, each entry that exists all the time appears exactly once, even while other entries are added
+    /// and removed.
     ///
     /// - Parameters:
-    ///   - filter: which entries.
-    ///   - sort: in which order.
-    ///   - limit: the most entries of the page, at least 1. A page may have fewer and not be the last.
-    ///   - cursor: ``EntryPage/nextCursor`` of the page before, for the same filter and order; `nil`: the first page.
+    ///   - filter: the entries to list.
+    ///   - sort: the order.
+    ///   - limit: the most entries of the page, at least 1. A page may have fewer entries and not be the last.
+    ///   - cursor: ``EntryPage/nextCursor`` of the page before, for the same filter and order. `nil`: the first page.
     /// - Throws: ``DiskCacheError/invalidCursor``, ``DiskCacheError/index(code:message:)``, ``DiskCacheError/closed``.
     public func list(
         _ filter: EntryFilter = .all, sort: EntrySort = .key, limit: Int = 100, cursor: String? = nil
@@ -36,7 +37,8 @@ extension DiskCache {
         }
         var entries = settled ?? []
         if settled == nil {
-            // A listing may take longer than it is from one flush to the next: not all of it once more.
+            // A listing may take longer than the time between two flushes. So each entry is read again by itself,
+            // instead of the whole listing.
             for row in rows.prefix(limit) {
                 Processor.offer()
                 if let entry = try entry(for: row.entry.key) { entries.append(entry) }
@@ -46,15 +48,17 @@ extension DiskCache {
         if rows.count > limit {
             nextCursor = ListCursor(at: rows[limit - 1], sort: sort).text(filter: filter, sort: sort)
         }
-        // A slide that is not written down yet may have made a stale one fresh.
+        // A slide that is still pending may have made a stale entry fresh.
         let matching = filter.state.map { state in entries.filter { $0.isFresh(at: now) == (state == .fresh) } }
         return EntryPage(entries: matching ?? entries, nextCursor: nextCursor)
     }
 }
 
-/// Where a page ended: the last row's value in the order of the listing and, since values repeat, its number.
+/// The end of a page: the value of the last row in the order of the listing and, because values repeat, the id of that
+/// row.
 ///
-/// As text it is base64url of: 8 bytes that stand for the query, 8 of the number, one for the value's type, the value.
+/// As text, the cursor is the base64url of: 8 bytes that identify the query, 8 bytes of the id, a byte for the type of
+/// the value, and the value.
 struct ListCursor: Equatable {
     var value: DatabaseValue
     var id: Int64
@@ -108,7 +112,7 @@ struct ListCursor: Equatable {
             .replacing("=", with: "")
     }
 
-    /// The first bytes of a digest over everything that makes the query.
+    /// The first 8 bytes of a digest over the filter and the order.
     private static func queryMark(_ filter: EntryFilter, _ sort: EntrySort) -> [UInt8] {
         let parts: [String?] = [
             filter.key, filter.md5, filter.url, filter.prefix, filter.host, filter.tag, filter.state?.rawValue,

@@ -1,12 +1,12 @@
 import Primitives
 
-/// A small body on its way past the memory tier, with what an answer says of it.
+/// A small body that is sent without entering the memory tier, with the metadata that an answer needs.
 public struct PassingBody: Sendable {
-    /// Holds the body among other bytes.
+    /// The bytes that contain the body.
     public let bytes: SharedBytes
-    /// Where the body is in them.
+    /// The range of the body in ``bytes``.
     public let range: Range<Int>
-    /// The beginning of the body's SHA-256, 16 bytes.
+    /// The first 16 bytes of the SHA-256 of the body.
     public let digestPrefix: [UInt8]
     /// See ``Entry/contentType``.
     public let contentType: String?
@@ -16,28 +16,29 @@ public struct PassingBody: Sendable {
     public let expiryDate: Timestamp
 }
 
-/// What ``DiskCache/passing(_:at:mayWait:)`` finds.
+/// The result of ``DiskCache/passing(_:at:mayWait:)``.
 public enum PassingResult: Sendable {
-    /// It, and the hit is recorded.
+    /// The body. The hit is recorded.
     case body(PassingBody)
-    /// It cannot be done, for whatever reason: ``DiskCache/load(_:expectingURL:mayWait:)`` can.
+    /// The body cannot be read this way. Use ``DiskCache/load(_:expectingURL:mayWait:)`` instead.
     case none
-    /// It is known where to read, but the disk has to be waited for, and the caller may not: ask again on
+    /// The slot is known, but the disk must be read and the caller may not wait. Call again on
     /// ``DiskCache/onDiskThread(_:)``. The kernel has begun to read.
     case onDisk
 }
 
 extension DiskCache {
-    /// A small body that is fresh, read from where it lies by one read and no look-up in the index: when it is not in
-    /// the memory tier, which is full, and as long as it is known where it lies, which
-    /// ``load(_:expectingURL:mayWait:)`` finds out. The hit is recorded.
+    /// Reads a small, fresh body from its slot with a single read and without the index, and records the hit.
     ///
-    /// What is asked for a second time before long comes into the memory tier, too. That needs the index, and this
+    /// It works only while the memory tier is full and does not hold the entry, and while the slot is known.
+    /// ``load(_:expectingURL:mayWait:)`` records the slot.
+    ///
+    /// An entry that is requested again after a short time also enters the memory tier. That needs the index, and this
     /// answer does not wait for it.
     ///
     /// - Parameters:
-    ///   - key: of the entry.
-    ///   - now: decides what is fresh.
+    ///   - key: the key of the entry.
+    ///   - now: the time that decides whether the entry is fresh.
     ///   - mayWait: whether this thread may wait for the disk.
     public func passing(_ key: String, at now: Timestamp, mayWait: Bool = false) -> PassingResult {
         let hash = ExactText(key).hashValue
@@ -59,10 +60,10 @@ extension DiskCache {
             return (body, record.version)
         }
         guard let (body, version) = found else {
-            // Its end may be on another page than its beginning.
+            // Only a part of the slot was in memory. The rest of the record may be on a page that is not.
             return !mayWait && count < slot.slotClass.size ? .onDisk : .none
         }
-        // What was read may have been written meanwhile by something that is not committed.
+        // The slot may have been freed since the look-up, and written again by a transaction that is not committed.
         guard parts.slotTable.isCurrent(ticket, for: hash) else { return .none }
         parts.memory.hasPassed(key, remembered: way == .past)
         if way == .pastAndIn { admit(key) }
@@ -70,8 +71,8 @@ extension DiskCache {
         return .body(body)
     }
 
-    /// Has something come into the memory tier, if nothing is in the way of that: else whoever asks next will find out
-    /// what it is. It is no hit, and nobody waits for it.
+    /// Brings an entry into the memory tier: at once if that needs no disk, otherwise on a disk thread unless all are
+    /// busy. It does not count as a hit. An error is ignored, because the next request for the entry meets it again.
     private func admit(_ key: String) {
         guard case .onDisk? = try? bring(key, mayWait: false) else { return }
         diskThreads.runUnlessBusy { [weak self] in _ = try? self?.bring(key, mayWait: true) }

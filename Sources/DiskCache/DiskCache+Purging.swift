@@ -1,12 +1,12 @@
 import Primitives
 
 extension DiskCache {
-    /// Removes the entry of that key. What is being received under it will not be kept.
+    /// Removes the entry of a key. A body from an origin that is being received under that key is not kept.
     ///
     /// - Parameters:
-    ///   - condition: sees the entry, or that there is none, at the instant of its removal; when it returns `false`
-    ///     nothing is removed. It must not wait.
-    ///   - completion: gets whether there was an entry, once it is gone for good; or
+    ///   - condition: gets the entry, or `nil` when there is none, at the instant of the removal. When it returns
+    ///     `false`, no entry is removed. It must not wait.
+    ///   - completion: gets whether there was an entry, once the removal is durable; or
     ///     ``DiskCacheError/conditionFailed``.
     public func remove(
         _ key: String, condition: (@Sendable (Entry?) -> Bool)? = nil,
@@ -17,7 +17,7 @@ extension DiskCache {
             { context in
                 let row = try context.index.row(forKey: key)
                 if let condition, !condition(row?.entry) { throw DiskCacheError.conditionFailed }
-                // By a key alone there is nothing to doubt.
+                // A filter by key alone leaves no doubts, so the result is empty.
                 _ = context.parts.flights.purge(PurgeScope.scopes(of: [EntryFilter(key: key)]))
                 guard let row else { return false }
                 try context.remove(row)
@@ -33,14 +33,14 @@ extension DiskCache {
         }.get()
     }
 
-    /// Removes every entry that matches and was published before now. What matches and is being received will not be
-    /// kept.
+    /// Removes every entry that matches the filter and was published before now. Matching bodies from an origin that
+    /// are being received are not kept.
     ///
-    /// It goes in steps, between which others write. `completion` gets the number of entries, once all of them are gone
-    /// for good; after an error some may be gone.
+    /// The removal runs in steps, between which other operations run. `completion` gets the number of removed entries,
+    /// once all removals are durable. After an error, some entries may be gone.
     ///
-    /// - Parameter condition: must hold when the removal begins, or nothing is removed and `completion` gets
-    ///   ``DiskCacheError/conditionFailed``. Where nothing matches it does not count. `nil`: none.
+    /// - Parameter condition: must hold when the removal begins. Otherwise no entry is removed, and `completion` gets
+    ///   ``DiskCacheError/conditionFailed``. It is ignored when no entry matches. `nil`: no condition.
     public func remove(
         matching filter: EntryFilter, condition: RemovalCondition? = nil,
         completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void
@@ -48,13 +48,13 @@ extension DiskCache {
         purge([filter], sparing: nil, condition: condition, limit: Self.stepLimit, completion)
     }
 
-    /// Removes every entry that matches any of `filters`, as ``remove(matching:condition:completion:)`` does for one:
-    /// for all of them at the same instant. Without filters nothing is removed.
+    /// Removes every entry that matches any of `filters`, as ``remove(matching:condition:completion:)`` does for a
+    /// single filter. All filters apply at the same instant. Without filters, no entry is removed.
     ///
     /// - Parameters:
-    ///   - filters: of which some match what is to be removed.
-    ///   - reservation: what is being received there will be kept all the same: an answer is not to be kept from
-    ///     being stored by what it itself makes invalid.
+    ///   - filters: the filters. An entry is removed when a filter matches it.
+    ///   - reservation: a reservation that the purge spares, because a response must not be dropped by the invalidation
+    ///     that it causes itself.
     ///   - completion: see ``remove(matching:condition:completion:)``.
     public func remove(
         matching filters: [EntryFilter], sparing reservation: Reservation? = nil,
@@ -80,36 +80,38 @@ extension DiskCache {
         }.get()
     }
 
-    /// How many entries match.
+    /// The number of entries that match.
     public func count(matching filter: EntryFilter) throws(DiskCacheError) -> Int {
         try parts.reader.count(EntryQuery(filter, now: parts.clock.now()))
     }
 
-    /// Removes what is of no more use: expired, with nothing to revalidate it by, no stale allowance, and not pinned.
-    /// ``maintain(completion:)`` does it too. `completion` gets the number of entries.
+    /// Removes the entries that are of no more use: expired, not pinned, without a validator for a revalidation, and
+    /// without a stale allowance. ``maintain(completion:)`` calls it, too. `completion` gets the number of removed
+    /// entries.
     public func sweepExpired(completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void) {
         sweep(removed: 0, limit: Self.stepLimit, completion)
     }
 
     // MARK: - Steps
 
-    /// The most entries that go in one transaction, which others wait behind. On a full disk it is fewer: as many as
-    /// there is room to log. A commit of more keeps its processor for longer, and hits from theirs.
+    /// The most entries that a transaction removes, because other operations wait behind it. On a full disk it is
+    /// fewer: as many as the log has room for. Longer commits would hold a processor for longer and delay hits.
     private static let stepLimit = 100
 
-    /// For each entry that a transaction may remove it may write down so many slides: 4,000.
+    /// The most slides that a transaction writes for each entry that it may remove: 4,000 in all.
     private static let slidesPerRemoval = 40
 
-    /// A purge under way. It removes what had been published when it began; the marks of the flights see to the rest.
+    /// A purge in progress. It removes the entries that were published before it began. The marks of the flights cover
+    /// the bodies that are published later.
     private struct Purge: Sendable {
         var filters: [EntryFilter]
         var now: Timestamp
         var lastVersion: Int64
 
-        /// How it is told of.
+        /// How the observer is told about the removals.
         var telling: BulkRemoval { BulkRemoval(.removed, by: filters.count == 1 ? filters[0] : nil) }
 
-        /// Removes at most `limit` entries, after so many others; how many.
+        /// Removes at most `limit` entries, and returns their number. `count` is the number of entries removed before.
         func step(_ context: WriteContext, after count: Int, limit: Int) throws -> Int {
             var removed = 0
             for filter in filters where removed < limit {
@@ -122,14 +124,14 @@ extension DiskCache {
         }
     }
 
-    /// Begins a purge, and goes on until it is done.
+    /// Begins a purge, and continues until it is done.
     private func purge(
         _ filters: [EntryFilter], sparing spared: Int?, condition: RemovalCondition?, limit: Int,
         _ completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void
     ) {
         let begin: @Sendable (WriteContext, Timestamp) throws -> (Purge, Int) = { context, now in
             try context.check(condition, filters, now: now)
-            // By the same instant as the rows: what is removed here must not be published again.
+            // Uses the same instant as the rows, so that no flight publishes an entry again that is removed here.
             try context.purgeFlights(filters, sparing: spared, now: now)
             let purge = Purge(filters: filters, now: now, lastVersion: context.totals.sequence)
             return (purge, try purge.step(context, after: 0, limit: limit))
@@ -153,11 +155,14 @@ extension DiskCache {
         }
     }
 
-    /// Runs `work` in a transaction by whose time all slides are written down that were noted before the first one of
-    /// this, and shows it the time of that: what had expired by then has expired. There may be any number of slides,
-    /// and others do not wait behind all of them.
+    /// Runs `work` in a transaction after writing all slides that were pending at the first transaction. Slides decide
+    /// which entries have expired. There may be any number of them, so they are written in several transactions,
+    /// between which other operations run. `work` gets the time of the first transaction: an entry that had expired by
+    /// then counts as expired.
     ///
-    /// - Parameter limit: how many entries `work` is to remove.
+    /// - Parameters:
+    ///   - limit: the number of entries that `work` is to remove.
+    ///   - start: the time of the first transaction. `nil`: this is the first.
     private func submitAfterSlides<Value: Sendable>(
         limit: Int, since start: Timestamp? = nil,
         _ work: @escaping @Sendable (WriteContext, _ start: Timestamp) throws -> Value,
@@ -168,7 +173,7 @@ extension DiskCache {
             { context -> (start: Timestamp, value: Value?) in
                 if start == nil { context.parts.access.markSlides() }
                 let start = start ?? context.now
-                // Less on a full disk, too.
+                // On a full disk `limit` is smaller, and so is this number.
                 guard try context.flushMarkedSlides(limit: Self.slidesPerRemoval * limit) else { return (start, nil) }
                 return (start, try work(context, start))
             },
@@ -212,18 +217,18 @@ extension DiskCache {
             })
     }
 
-    /// What is expired and of no more use.
+    /// Selects the entries that have expired and are of no more use.
     static func sweepQuery(now: Timestamp) -> EntryQuery {
         var query = EntryQuery(.all, now: now)
         query.restrict("sweepable = 1 AND expiry <= ?", [now.milliseconds])
         return query
     }
 
-    /// A step that was to remove `limit` entries has ended: then there is more to do, with a limit for it, or nothing.
+    /// Continues after a step that was to remove `limit` entries. Calls `more` with a new limit, or ends the removal.
     ///
     /// - Parameters:
-    ///   - removed: how many went before this step.
-    ///   - telling: how all of it is told of; `nil`: nothing has gone.
+    ///   - removed: the number of entries removed before this step.
+    ///   - telling: how the observer is told about the removals. `nil`: no entry was removed.
     private func stepEnded(
         _ result: Result<Int, DiskCacheError>, removed: Int, limit: Int, _ telling: BulkRemoval?,
         _ completion: (Result<Int, DiskCacheError>) -> Void, more: (_ removed: Int, _ limit: Int) -> Void
@@ -233,7 +238,7 @@ extension DiskCache {
         case .success(let count):
             tellRest(of: removed + count, telling)
             completion(.success(removed + count))
-        // Each entry that goes makes room for others to go.
+        // Each removed entry makes room for further removals, so a smaller step may succeed.
         case .failure(.noSpace) where limit > 1: more(removed, limit / 2)
         case .failure(let error):
             tellRest(of: removed, telling)
@@ -241,20 +246,20 @@ extension DiskCache {
         }
     }
 
-    /// Tells who watches of those that were not told of one by one.
+    /// Notifies the observer about entries that were removed without an event of their own.
     private func tellRest(of count: Int, _ telling: BulkRemoval?) {
         if let rest = telling?.rest(of: count) { parts.tell([rest]) }
     }
 }
 
-/// What must hold of the entry of a key when a removal begins.
+/// A condition on the entry of a key, checked when a removal begins.
 public struct RemovalCondition: Sendable {
     /// The key.
     public var key: String
-    /// Sees the entry, or that there is none. It must not wait.
+    /// Gets the entry, or `nil` when there is none, and returns whether the condition holds. It must not wait.
     public var holds: @Sendable (Entry?) -> Bool
 
-    /// A condition on the entry of a key.
+    /// Makes a condition on the entry of a key.
     public init(key: String, holds: @escaping @Sendable (Entry?) -> Bool) {
         self.key = key
         self.holds = holds
@@ -262,7 +267,7 @@ public struct RemovalCondition: Sendable {
 }
 
 extension WriteContext {
-    /// Throws ``DiskCacheError/conditionFailed`` when the condition does not hold and there is something to remove.
+    /// Throws ``DiskCacheError/conditionFailed`` when the condition does not hold and there are entries to remove.
     fileprivate func check(_ condition: RemovalCondition?, _ filters: [EntryFilter], now: Timestamp) throws {
         guard let condition, !condition.holds(try index.row(forKey: condition.key)?.entry) else { return }
         for filter in filters where try !index.rows(EntryQuery(filter, now: now), limit: 1).isEmpty {
@@ -270,11 +275,13 @@ extension WriteContext {
         }
     }
 
-    /// Removes what `query` finds, at most `limit`, after so many others; how many.
+    /// Removes the entries that `query` finds, at most `limit`, and returns their number. `count` is the number of
+    /// entries removed before.
     fileprivate func remove(
         _ query: EntryQuery, because cause: RemovalCause, limit: Int, _ telling: BulkRemoval, after count: Int
     ) throws -> Int {
-        // From here to the end of the transaction, with its commit and the checkpoint that may follow.
+        // The thread may yield from here to the end of the transaction, including the commit and the checkpoint that
+        // may follow.
         Processor.share()
         let rows = try index.rows(query, limit: limit)
         for (number, row) in rows.enumerated() {
@@ -284,16 +291,16 @@ extension WriteContext {
         return rows.count
     }
 
-    /// Marks what is being received and a purge means.
+    /// Marks the flights that a purge matches.
     ///
-    /// What is fetched to bring a held entry up to date must not bring it back when that entry is purged, by a tag that
-    /// only the entry has, or because it is stale: only for these the index is asked, and once for all who fetch the
-    /// same.
+    /// A flight that is to bring a held entry up to date must not bring it back after a purge of that entry. The purge
+    /// may match the entry alone, by a tag that only the entry has or because the entry is stale. Only for such flights
+    /// the index is asked, and only once for all flights with the same keys and URL.
     fileprivate func purgeFlights(_ filters: [EntryFilter], sparing spared: Int?, now: Timestamp) throws {
         var known: [ExactText: Bool] = [:]
         for doubt in parts.flights.purge(PurgeScope.scopes(of: filters), sparing: spared) {
             let (first, last) = doubt.heldKeys
-            // Who fetches the same from the same URL has the same scopes, too.
+            // Flights with the same keys and URL also have the same scopes.
             let question = ExactText("\(first) \(doubt.url ?? "")")
             let isMeant =
                 try known[question]

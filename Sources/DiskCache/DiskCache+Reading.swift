@@ -2,15 +2,17 @@ import Foundation
 import Primitives
 
 extension DiskCache {
-    /// The entry of that key with its body, fresh or stale: from the memory tier, or by one look-up in the index.
+    /// Loads the entry of a key with its body, fresh or stale: from the memory tier, or by a single look-up in the
+    /// index.
     ///
-    /// A small body's digest is checked when it is read from the slab; a file's size, times and inode are held against
-    /// the index when it is opened. What does not agree is never served: ``LoadResult/needsVerification``.
+    /// The digest of a small body is checked when the body is read from the slab. The size, times and inode of a file
+    /// are compared with the index when the file is opened. A body that fails the check is never served; the result is
+    /// then ``LoadResult/needsVerification``.
     ///
     /// - Parameters:
-    ///   - url: the canonical URL that the key was made of; an entry of another URL with the same MD5 is none. `nil`:
-    ///     whatever has the key.
-    ///   - mayWait: whether this thread may wait for the disk; if not, the answer may be ``LoadResult/onDisk``.
+    ///   - url: the canonical URL that the key was made of. An entry of another URL with the same MD5 counts as absent.
+    ///     `nil`: any entry with the key.
+    ///   - mayWait: whether this thread may wait for the disk. If not, the result may be ``LoadResult/onDisk``.
     /// - Throws: ``DiskCacheError/fileSystem(operation:path:errno:)``, ``DiskCacheError/index(code:message:)``,
     ///   ``DiskCacheError/closed``.
     public func load(
@@ -26,14 +28,15 @@ extension DiskCache {
     ) throws(DiskCacheError) -> LoadResult {
         if let held = parts.memory.value(for: key) {
             guard held.entry.isOf(url) else { return .absent }
-            // Before anything is asked that may change.
+            // Taken before the pending access is read, because that may change.
             let mark = held.hot.mark
             return .hit(StoredEntry(entry: current(held.entry), body: held.body, hot: mark))
         }
         return try read(key, expectingURL: url, mayWait: mayWait)
     }
 
-    /// Brings something into the memory tier that was asked for and answered in another way; nothing is counted.
+    /// Brings an entry into the memory tier after another way of reading has answered the request. Counts no hit. `nil`
+    /// when the memory tier has the entry already.
     func bring(_ key: String, mayWait: Bool) throws(DiskCacheError) -> LoadResult? {
         try parts.access.settled { () throws(DiskCacheError) in
             guard parts.memory.peek(key) == nil else { return nil }
@@ -41,14 +44,14 @@ extension DiskCache {
         }
     }
 
-    /// ``load(_:expectingURL:mayWait:)`` of what was not in the memory tier a moment ago.
+    /// ``load(_:expectingURL:mayWait:)`` of an entry that was not in the memory tier a moment ago.
     private func read(
         _ key: String, expectingURL url: String?, mayWait: Bool
     ) throws(DiskCacheError) -> LoadResult {
         let ticket = parts.memory.ticket(for: key)
         let hash = ExactText(key).hashValue
         let slotTicket = parts.slotTable.ticket(for: hash)
-        // A body that does not agree may have been replaced since the row was read. Then the row has changed too.
+        // A body that fails its check may have been replaced after the row was read. Then the row has changed, too.
         for _ in 0..<2 {
             guard case .found(let found) = try parts.reader.row(forKey: key, mayWait: mayWait) else { return .onDisk }
             guard let row = found, row.entry.isOf(url) else { return .absent }
@@ -73,8 +76,9 @@ extension DiskCache {
         return .needsVerification
     }
 
-    /// Finds out whether an entry's body is what it should be, however its file looks, by reading all of it; on a
-    /// thread for such work. The entry is kept when it is, and removed when it is not or when its file has gone.
+    /// Checks the body of an entry on a thread for such work. A body in the slab is always hashed. A body in a file is
+    /// hashed only if the size, times or inode of the file differ from the index. The entry is kept when the body is
+    /// good, and removed when the body is damaged or missing.
     ///
     /// `completion` gets the entry with its body, or `nil` when there is none (any more). It must not wait.
     public func verify(
@@ -83,7 +87,7 @@ extension DiskCache {
         verifier.verify(key, completion: completion)
     }
 
-    /// ``load(_:expectingURL:)`` and, when that is needed, ``verify(_:completion:)``.
+    /// ``load(_:expectingURL:mayWait:)``, followed by ``verify(_:completion:)`` when that is needed.
     public func stored(_ key: String, expectingURL url: String? = nil) async throws(DiskCacheError) -> StoredEntry? {
         switch try load(key, expectingURL: url) {
         case .hit(let stored): return stored
@@ -96,8 +100,8 @@ extension DiskCache {
         }
     }
 
-    /// The metadata of the entry of that key, fresh or stale; `nil` when there is none. The body is not looked at. It
-    /// waits for the disk.
+    /// The metadata of the entry of a key, fresh or stale; `nil` when there is none. The body is not checked. Waits for
+    /// the disk.
     ///
     /// - Parameter url: see ``load(_:expectingURL:mayWait:)``.
     public func entry(for key: String, expectingURL url: String? = nil) throws(DiskCacheError) -> Entry? {
@@ -105,8 +109,8 @@ extension DiskCache {
         return entry
     }
 
-    /// ``entry(for:expectingURL:)`` for a thread that may not wait: `completion` is called at once when what it takes
-    /// is in memory, else on a thread that may.
+    /// ``entry(for:expectingURL:)`` for a thread that may not wait. `completion` is called at once when the needed
+    /// pages are in memory, and otherwise on a thread that may wait.
     public func findEntry(
         _ key: String, completion: @escaping @Sendable (Result<Entry?, DiskCacheError>) -> Void
     ) {
@@ -135,11 +139,11 @@ extension DiskCache {
         }
     }
 
-    /// What is held of an origin's answers to exactly that URL: every variant, fresh or stale, at most `limit`; of more
-    /// than ``Entry/variantLimit`` none are kept. Bodies are not looked at.
+    /// The responses to exactly that URL: every variant, fresh or stale, at most `limit`. The cache keeps at most
+    /// ``Entry/variantLimit`` of them. The bodies are not checked.
     ///
     /// - Parameter mayWait: whether this thread may wait for the disk.
-    /// - Returns: `nil` when it would have to and may not.
+    /// - Returns: `nil` when the disk must be read and `mayWait` is `false`.
     public func responses(
         to url: ResponseURL, limit: Int = Entry.variantLimit, mayWait: Bool
     ) throws(DiskCacheError) -> [Entry]? {
@@ -155,15 +159,15 @@ extension DiskCache {
         try responses(to: url, limit: limit, mayWait: true) ?? []
     }
 
-    /// Notes that an entry was handed out. It costs no I/O, and what is read shows it at once. It is written down
-    /// within a second or, when hundreds of entries are handed out each second, when its turn comes; of thousands only
-    /// those that are handed out often are sure to have one.
+    /// Records a hit of an entry. It costs no I/O, and reads show it at once. It is written to the index within a
+    /// second. When hundreds of entries are hit each second, it is written in its turn; when thousands are, only
+    /// entries with frequent hits are sure to get a turn.
     public func recordHit(_ entry: Entry) {
         note(PendingAccess(version: entry.version, hits: 1, lastAccess: parts.accessClock.now()), for: entry.key)
     }
 
-    /// Slides an entry's expiry: it stays fresh for `ttl` from now, and that is its ttl from now on; `nil`: for its own
-    /// ttl. Noted as a hit is: at once for all who read, within a second on disk.
+    /// Slides the expiry of an entry: the entry stays fresh for `ttl` from now, and `ttl` becomes its ttl. `nil`: the
+    /// ttl of the entry. All reads show it at once, and it is on disk within a second.
     ///
     /// - Returns: the entry as it is now.
     public func slide(_ entry: Entry, ttl: Duration? = nil) -> Entry {
@@ -180,50 +184,50 @@ extension DiskCache {
 
     // MARK: - Answers at hand
 
-    /// Lets an answer that was made of an entry be kept, ready to be sent again, as long as nothing changes about the
-    /// entry, and no more than a few others of it come later. Its memory counts in the memory tier's.
+    /// Lets the caller keep an answer that was made of an entry, ready to be sent again. The answer ends when the entry
+    /// changes, or when too many later answers of the same entry are kept. Its memory counts in the memory tier.
     ///
     /// - Parameters:
-    ///   - mark: from the ``StoredEntry`` that the answer was made of.
-    ///   - requests: a hash of the requests that the answer is for; a later answer to the same takes its place.
-    ///   - bytes: what the answer takes beside the body.
-    ///   - onEnd: called once, when the answer must be dropped, because it is no longer right or has to make way for
-    ///     others; it must not wait.
-    /// - Returns: false when it must not be kept, whether `onEnd` was called or not: something has changed already, or
-    ///   there is no room.
+    ///   - mark: the mark of the ``StoredEntry`` that the answer was made of.
+    ///   - requests: a hash of the requests that the answer serves. A later answer with the same hash replaces it.
+    ///   - bytes: the memory of the answer beside the body, in bytes.
+    ///   - onEnd: called once when the answer must be dropped, because it is outdated or must make way for other
+    ///     answers. It must not wait.
+    /// - Returns: `false` when the answer must not be kept, because the entry has changed already or there is no room.
+    ///   `onEnd` may have been called in this case.
     public func keepAtHand(
         _ mark: HotEntry.Mark, for requests: Int, bytes: Int, onEnd: @escaping @Sendable () -> Void
     ) -> Bool {
         guard let extra = mark.entry.attach(mark, for: requests, bytes: bytes, onEnd) else { return false }
-        // For its room the entry itself may have to go, and the answer with it.
+        // Making room may evict the entry itself, and its answers with it.
         if extra == 0 || parts.memory.charge(extra, to: mark.entry.key.text) { return true }
         mark.entry.refuse(extra)
         return false
     }
 
-    /// Says later whether what ``responses(to:limit:)`` found is still so. Take it before.
+    /// A mark that tells later whether the result of ``responses(to:limit:)`` is still current. Take it before the
+    /// look-up.
     public func mark(ofResponsesTo url: ResponseURL) -> ChangeMark {
         parts.responseChanges.mark(url.md5)
     }
 
-    /// Has every ``ChangeMark`` of that URL be out of date: there is a newer response to it, though not stored yet.
+    /// Makes every ``ChangeMark`` of that URL out of date, because there is a newer response that is not stored yet.
     public func noteChange(ofResponsesTo url: ResponseURL) {
         parts.responseChanges.change(url.md5)
     }
 
     // MARK: - Steps
 
-    /// About what an entry takes in memory beside its body and its texts.
+    /// The approximate memory of an entry beside its body and its texts, in bytes.
     private static let memoryCost = 768
 
-    /// By how much an entry may stay fresh for longer than its ttl from now before that counts as wrong.
+    /// The tolerance for an expiry that lies further ahead than the ttl. A later expiry counts as wrong.
     private static let clockTolerance: Duration = .seconds(60)
 
-    /// An entry that was read, with what is not written down yet.
+    /// Applies the pending hits and slides to an entry that was read.
     ///
-    /// When it claims to stay fresh for longer than its ttl from now, it was stored, or slid, under a clock that was
-    /// ahead and has been set right. It would stay fresh until that clock's time has come; instead, its ttl counts from
-    /// now.
+    /// If the expiry lies further ahead than the ttl, the entry was stored or slid under a clock that was ahead and has
+    /// been set right since. The entry would stay fresh until the time of that clock. Instead, its ttl counts from now.
     func current(_ entry: Entry) -> Entry {
         let entry = entry.applying(parts.access.pending(entry.key))
         return entry.expiryDate > parts.clock.now() + entry.ttl + Self.clockTolerance ? slide(entry) : entry
@@ -233,8 +237,8 @@ extension DiskCache {
         if parts.access.note(access, for: key) { writer.flushSoon() }
     }
 
-    /// The body, if it is what the row says; `nil` when that would have to be found out. And whether the slab alone is
-    /// enough to answer with it.
+    /// The body of a row, if it passes its check; `nil` when it needs a verification. Also returns whether the slab
+    /// alone is enough to answer with it.
     private func body(
         of row: EntryRow, mayWait: Bool
     ) throws(DiskCacheError) -> Lookup<(body: StoredBody, isPassable: Bool)?> {
@@ -268,35 +272,35 @@ extension DiskCache {
 }
 
 extension Entry {
-    /// Whether it is an entry of that canonical URL; of any, when there is none.
+    /// Whether this is an entry of that canonical URL. `nil`: always `true`.
     fileprivate func isOf(_ url: String?) -> Bool {
         url == nil || url == self.url
     }
 }
 
 extension BodyFile {
-    /// The body as it is handed out: read whole when it is short.
+    /// The body to hand out. A short body is read whole.
     func stored(upTo limit: Int64) throws(DiskCacheError) -> StoredBody {
         if length <= limit { return .bytes(try readWhole()) }
-        // So that whoever sends it finds the beginning in memory; the rest comes ahead of where it is read.
+        // The sender finds the beginning in memory. The rest is read ahead of the sender.
         _ = try read(0..<min(length, Self.readAhead))
         return .file(self)
     }
 
-    /// The same when that is in memory; `nil` when it has to be read from the disk.
+    /// The body to hand out, if it is in memory. `nil` when the disk must be read.
     func cached(upTo limit: Int64) -> StoredBody? {
         if length <= limit { return readCached(0..<length).map { .bytes($0) } }
-        // The kernel reads much at once: what is between these is there when they are.
+        // The kernel reads large blocks. If the bytes at these places are in memory, so are the bytes between them.
         let places = stride(from: 0, to: min(length, Self.readAhead), by: 64 << 10)
         return places.allSatisfy { readCached($0..<$0 + 1) != nil } ? .file(self) : nil
     }
 
-    /// As much of a long body is asked for before its first byte is sent.
+    /// The part of a long body that is read before its first byte is sent, in bytes.
     private static let readAhead: Int64 = 256 << 10
 }
 
 extension DiskCacheError {
-    /// Whether there is no such file where one should be, or one that the disk cannot read any more.
+    /// Whether the file is missing, or the disk cannot read it any more.
     var isMissingFile: Bool {
         guard case .fileSystem(_, _, let code) = self else { return false }
         return [ENOENT, ENOTDIR, EISDIR, ELOOP, ENXIO, EIO, EUCLEAN, EBADMSG].contains(code)

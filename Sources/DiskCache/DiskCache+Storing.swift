@@ -1,17 +1,18 @@
 import Primitives
 
 extension DiskCache {
-    /// Begins to receive a body: the way in for entries of every kind.
+    /// Begins to receive a body, for an entry of any kind.
     ///
-    /// From now on a purge that matches what is given here keeps the entry-to-be from being kept.
+    /// From now on, a purge that matches the arguments keeps the future entry from being kept, if the body comes from
+    /// an origin.
     ///
     /// - Parameters:
-    ///   - key: of the entry to be.
-    ///   - kind: where it comes from.
+    ///   - key: the key of the future entry.
+    ///   - kind: the kind of the entry.
     ///   - url: the canonical URL; `nil` for ``Entry/Kind/data``.
-    ///   - tags: that it will have, beside those of its metadata.
-    ///   - pinned: whether it will be pinned; `nil`: as the one that it replaces. What is not pinned is refused where
-    ///     pinned entries leave it no room to stay, before anything goes for it.
+    ///   - tags: tags of the entry, beside the tags of its metadata.
+    ///   - pinned: whether the entry will be pinned. `nil`: as the entry that it replaces. If the pinned entries leave
+    ///     no room for an unpinned entry, the store is refused before another entry is evicted for it.
     public func reserve(
         _ key: CacheKey, kind: Entry.Kind, url: String? = nil, tags: [String] = [], pinned: Bool? = nil
     ) -> Reservation {
@@ -19,26 +20,26 @@ extension DiskCache {
             Flight(key: key, kind: kind, url: url, tags: tags), pinned: pinned, parts: parts, writer: writer)
     }
 
-    /// Begins to receive an origin's answer to a URL, of which only its head will tell which variant it is: until
-    /// ``Reservation/decide(_:tags:)`` says so, a purge of any variant of the URL means it.
+    /// Begins to receive a response to a URL when only its head will tell the variant. Until
+    /// ``Reservation/decide(_:tags:)`` is called, a purge of any variant of the URL matches it.
     public func reserve(responseTo url: ResponseURL, tags: [String] = []) -> Reservation {
         let flight = Flight(
             key: .response(to: url, variant: ""), kind: .response, url: url.text, tags: tags, isVariantOpen: true)
         return Reservation(flight, pinned: nil, parts: parts, writer: writer)
     }
 
-    /// Changes what a caller may change of an entry; what is `nil` stays.
+    /// Changes the metadata that a caller may change. Arguments that are `nil` leave their field as it is.
     ///
     /// - Parameters:
-    ///   - ttl: from now. Zero or less: stale at once, and what a caller stored (``Entry/Kind/json``,
-    ///     ``Entry/Kind/data``) is removed.
-    ///   - tags: instead of those it has.
-    ///   - addingTags: beside those it has, or those that `tags` gives it.
-    ///   - pinned: whether eviction spares it.
-    ///   - fields: makes the new ``Entry/fields`` of the entry as it is; `nil`: they stay.
-    ///   - condition: sees the entry at the instant of its change; when it returns `false` nothing is changed. It must
-    ///     not wait. `nil`: none.
-    ///   - completion: gets the changed entry, or `nil` when there is none (any more), once that is durable; or
+    ///   - ttl: the new ttl, from now. Zero or less: the entry is stale at once, and an entry that a caller stored
+    ///     (``Entry/Kind/json``, ``Entry/Kind/data``) is removed.
+    ///   - tags: the new tags, in place of the current tags.
+    ///   - addingTags: tags to add to `tags`, or to the current tags.
+    ///   - pinned: whether eviction spares the entry.
+    ///   - fields: returns the new ``Entry/fields`` for the current entry. `nil`: they stay.
+    ///   - condition: gets the entry at the instant of the change. When it returns `false`, the entry is not changed.
+    ///     It must not wait. `nil`: no condition.
+    ///   - completion: gets the changed entry once it is durable, or `nil` when there is none (any more); or
     ///     ``DiskCacheError/conditionFailed``.
     public func update(
         _ key: String, ttl: Duration? = nil, tags: [String]? = nil, addingTags: [String] = [], pinned: Bool? = nil,
@@ -47,7 +48,7 @@ extension DiskCache {
     ) {
         writer.submit(
             { context in
-                // First what was noted before: this has the last word.
+                // Pending hits and slides are written first, so that this update overrides them.
                 try context.flushAccess(only: key)
                 guard let row = try context.index.row(forKey: key) else { return nil }
                 if let condition, !condition(row.entry) { throw DiskCacheError.conditionFailed }

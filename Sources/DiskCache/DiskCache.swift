@@ -1,19 +1,19 @@
 import Dispatch
 import Primitives
 
-/// One namespace of the cache: entries with their bodies, on disk and in memory.
+/// A namespace of the cache: entries with their bodies, on disk and in memory.
 ///
-/// Everything may be called on any thread. What reads is synchronous and short: at most one look-up in the index and
-/// one file of up to a mebibyte. A thread that must not wait for the disk says so, and is told to come back on another
-/// (``onDiskThread(_:)``) when something is not in memory. What writes takes a completion, which is called once the
-/// change is durable (see ``Durability``), on the writer's thread: it must not wait.
+/// All methods may be called on any thread. Reads are synchronous and short: at most a look-up in the index and a file
+/// of up to a mebibyte. A thread that must not wait for the disk passes `mayWait: false`; when the disk is needed, it
+/// calls again on another thread (``onDiskThread(_:)``). Writes take a completion, which is called on the writer's
+/// thread once the change is durable (see ``Durability``). A completion must not wait.
 ///
-/// - The writer's thread (``Writer``) makes every change on disk.
-/// - A body comes in through a ``Reservation``, whatever its kind.
-/// - What this type promises about purges and crashes is explained in ``FlightTable`` and in
-///   `Writer/WriteContext+Bodies.swift`.
+/// - The writer's thread (``Writer``) changes the index and the published files.
+/// - Every body is received through a ``Reservation``.
+/// - ``FlightTable`` explains the promises about purges. `Writer/WriteContext+Bodies.swift` explains the promises about
+///   crashes.
 public final class DiskCache: Sendable {
-    /// What the namespace was opened with.
+    /// The configuration with which the namespace was opened.
     public let configuration: Configuration
     let parts: CacheParts
     let writer: Writer
@@ -21,18 +21,18 @@ public final class DiskCache: Sendable {
     let scrubber: Scrubber
     let diskThreads: DiskThreads
 
-    /// Opens the namespace's directory, and creates it when it is missing.
+    /// Opens the directory of the namespace, and creates it when it is missing.
     ///
-    /// An index that cannot be read is set aside under a dated name, which `log` is told; the cache then starts empty.
-    /// What a crash left half done is finished or undone.
+    /// An unreadable index is set aside under a dated name, with a notice to `log`, and the cache starts empty. Changes
+    /// that a crash left half done are finished or undone.
     ///
     /// - Parameters:
     ///   - directory: holds the lock; it is kept as long as this object lives.
-    ///   - configuration: how bodies are kept, and the limits.
-    ///   - clock: decides what is fresh.
-    ///   - observer: is told what becomes of entries; nobody by default.
-    ///   - removals: counts entries that leave; several caches may have the same.
-    ///   - log: is told what an operator should know; on any thread.
+    ///   - configuration: the layout and the limits.
+    ///   - clock: decides which entries are fresh.
+    ///   - observer: gets the changes of entries. Default: none.
+    ///   - removals: counts the removed entries; several caches may share the counters.
+    ///   - log: gets notices for an operator, on any thread.
     /// - Throws: ``DiskCacheError/invalidNamespace(_:)``, ``DiskCacheError/notACache(directory:)``,
     ///   ``DiskCacheError/newerFormat(found:supported:)``, ``DiskCacheError/fileSystem(operation:path:errno:)``,
     ///   ``DiskCacheError/noSpace``, ``DiskCacheError/index(code:message:)``.
@@ -47,7 +47,7 @@ public final class DiskCache: Sendable {
     }
 
     /// ``init(in:configuration:clock:observer:removals:log:)`` with a hook that is called at every ``CrashPoint``, and
-    /// with what is called to have the disk keep bodies.
+    /// with the calls that sync files.
     init(
         in directory: CacheDirectory, configuration: Configuration, clock: any WallClock,
         observer: (any EntryObserver)? = nil, removals: RemovalCounters = RemovalCounters(),
@@ -67,29 +67,30 @@ public final class DiskCache: Sendable {
         scrubber = Scrubber(parts, writer: writer, verifier: verifier)
     }
 
-    /// Without ``close()`` the same happens once nobody holds this object any more, but in the background.
+    /// Does the work of ``close()`` in the background, if the last reference goes without a call of it.
     deinit {
         diskThreads.stop()
         writer.stop()
     }
 
-    /// Finishes what waits, writes hits and slides down, makes a checkpoint and closes the index. Blocks; never call it
-    /// from a completion. Whatever is called after it ends with ``DiskCacheError/closed``.
+    /// Finishes the waiting operations, writes hits and slides, makes a checkpoint and closes the index. Blocks, so it
+    /// must not be called from a completion. Later operations end with ``DiskCacheError/closed``.
     public func close() {
         diskThreads.stop()
         writer.close()
     }
 
-    /// Runs something soon on a thread that may wait for the disk; once closed, at once on the caller's.
+    /// Runs `work` soon on a thread that may wait for the disk. After ``close()``, runs it at once on the caller's
+    /// thread.
     public func onDiskThread(_ work: @escaping @Sendable () -> Void) {
         diskThreads.run(work)
     }
 
-    /// The path of the namespace's own directory.
+    /// The path of the directory of the namespace.
     public var directory: String { parts.bodies.directory }
 
-    /// Where the body of an entry that is not there yet would be, if nothing else is in its place; `nil` in the hashed
-    /// layout, where a small one comes into the slab, unless every body is a file.
+    /// The path that the body of a new entry would get, if no other file is in its place. `nil` in the hashed layout,
+    /// because a small body goes into the slab there; with ``Configuration/inlineLimit`` 0, that layout has paths, too.
     ///
     /// - Parameter url: the canonical URL; `nil` for a caller's own key.
     public func expectedPath(of key: CacheKey, url: String?) -> String? {
@@ -97,32 +98,33 @@ public final class DiskCache: Sendable {
         return parts.bodies.absolute(configuration.layout.path(for: key, url: url))
     }
 
-    /// Whether the directory and the index in it are still those that were opened. When somebody removed or replaced
-    /// them, all that writes ends with ``DiskCacheError/indexLost(path:)``; what is held can still be read. Asks the
-    /// file system.
+    /// Whether the directory and its index are still the files that were opened. If they were removed or replaced, all
+    /// writes end with ``DiskCacheError/indexLost(path:)``; held entries can still be read. Each call asks the file
+    /// system.
     public var isInPlace: Bool { parts.index.isInPlace }
 
-    /// What there is, as of the last commit. Costs nothing.
+    /// The totals as of the last commit. Reading them costs no I/O.
     public var totals: CacheTotals { parts.totals.withLock { $0 } }
 
-    /// What the memory tier holds, and its hits and misses.
+    /// The size of the memory tier, and its hits and misses.
     public var memoryStatistics: MemoryStatistics {
         var statistics = parts.memory.statistics
         statistics.hits += UInt64(hitsAtHand)
         return statistics
     }
 
-    /// How many hits were answered by what was kept at hand; see ``HotEntry/recordHit(at:)``.
+    /// The number of hits that were answered from answers kept at hand; see ``HotEntry/recordHit(at:)``.
     public var hitsAtHand: Int { Int(parts.access.countedHits) }
 
-    /// How much of the file system has to stay free, and how much is, in bytes; `nil` when it cannot be asked.
+    /// The space of the file system, in bytes: `reserve` must stay free, `free` is free now. `nil` when the file system
+    /// does not tell.
     public var diskSpace: (reserve: Int64, free: Int64)? {
         guard let space = FileSystem.space(at: parts.bodies.directory) else { return nil }
         return (configuration.diskReserve.floor(ofSize: space.size), space.free)
     }
 
-    /// Writes hits, last accesses and slides down; `completion` comes once that is durable, and so is all that was
-    /// asked for before.
+    /// Writes pending hits, last accesses and slides to the index. `completion` is called once they and all earlier
+    /// changes are durable.
     public func flush(completion: @escaping @Sendable (Result<Void, DiskCacheError>) -> Void) {
         writer.submit({ context in _ = try context.flushAccess() }, completion: completion)
     }

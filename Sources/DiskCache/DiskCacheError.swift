@@ -1,34 +1,34 @@
-/// What can go wrong in the cache, in its own words. Nothing here knows HTTP.
+/// The errors of the cache. None of them knows HTTP.
 public enum DiskCacheError: Error, Hashable, Sendable {
-    /// Another process holds the cache directory.
+    /// Another process, or another object of this process, holds the cache directory.
     case inUse(directory: String)
-    /// There is a directory where a namespace's is to be, and what is in it is somebody else's.
+    /// The directory that a namespace needs contains files of another program.
     case notACache(directory: String)
-    /// The index was written by a newer Larder, and is left as it is.
+    /// A newer Larder wrote the index. It is left as it is.
     case newerFormat(found: Int, supported: Int)
-    /// A namespace is not 1 to 63 of `a` to `z`, `0` to `9` and `-`.
+    /// The name of a namespace is not 1 to 63 of `a` to `z`, `0` to `9` and `-`.
     case invalidNamespace(String)
-    /// The body is longer than one entry may be.
+    /// The body is longer than an entry may be.
     case entryTooLarge(limit: Int64)
-    /// There is no room: the disk is full, or the limit is reached and what is there may not be evicted.
+    /// There is no room: the disk is full, or the limit is reached and the other entries may not be evicted.
     case noSpace
-    /// Fewer or more bytes came than were declared.
+    /// The number of received bytes differs from the declared length.
     case lengthMismatch(expected: Int64, received: Int64)
-    /// A caller stored nothing.
+    /// A caller stored an empty body.
     case emptyBody
     /// A caller stored JSON `null` or an object without members.
     case emptyJSON
-    /// A caller stored something else as JSON.
+    /// A caller stored a body as JSON that is not JSON.
     case invalidJSON
-    /// A caller stored JSON in another encoding than UTF-8; what is wrong, in words.
+    /// A caller stored JSON in another encoding than UTF-8. The text describes the fault.
     case notUTF8(String)
-    /// The entry would have more tags than one may have.
+    /// The entry would have more tags than the limit.
     case tooManyTags(limit: Int)
-    /// The cursor does not belong to this query, or to no query at all.
+    /// The cursor does not belong to this query, or to any query.
     case invalidCursor
-    /// The entry to refresh is gone, or has another body by now.
+    /// The entry to refresh is gone or has another body by now. Or the entry kept changing while it was verified.
     case versionChanged
-    /// The condition of a publish did not hold.
+    /// The condition of a publish, a removal or an update did not hold.
     case conditionFailed
     /// The reservation was abandoned or published before.
     case reservationEnded
@@ -36,10 +36,10 @@ public enum DiskCacheError: Error, Hashable, Sendable {
     case closed
     /// A system call failed.
     case fileSystem(operation: String, path: String, errno: Int32)
-    /// The file at that path, the index's or the one of the small bodies, or a directory above it, was removed or
-    /// replaced while it was open: what would be written now would be gone at the next start.
+    /// The file of the index or of the slab, or a directory above it, was removed or replaced while it was open. A
+    /// write would be lost at the next start.
     case indexLost(path: String)
-    /// SQLite failed, with its extended result code and words.
+    /// SQLite failed. The values are its extended result code and its message.
     case index(code: Int32, message: String)
 }
 

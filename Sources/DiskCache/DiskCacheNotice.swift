@@ -1,34 +1,34 @@
-/// Something an operator should know: a fixed message, and what it is about.
+/// A notice for an operator: a fixed message, and metadata.
 public struct DiskCacheNotice: Sendable {
-    /// How bad it is.
+    /// The severity of a notice.
     public enum Level: String, Sendable {
         /// Worth knowing.
         case info
-        /// Something was wrong and is mended.
+        /// A fault that has been repaired.
         case warning
-        /// Something is wrong.
+        /// A fault that persists.
         case error
     }
 
-    /// How bad it is.
+    /// The severity.
     public var level: Level
-    /// What happened; always the same words for the same thing.
+    /// The event. The same event always has the same message.
     public var message: String
-    /// To what, and why.
+    /// The objects and the reason of the event.
     public var metadata: [String: Value]
 
-    /// A text, or a number that stays one in a log of JSON.
+    /// A text or a number. A number stays a number in a JSON log.
     public enum Value: Hashable, Sendable, ExpressibleByStringInterpolation {
         /// A text.
         case text(String)
         /// A number.
         case number(Int)
 
-        /// A text.
+        /// Makes a text.
         public init(stringLiteral text: String) { self = .text(text) }
     }
 
-    /// A notice.
+    /// Makes a notice.
     public init(_ level: Level, _ message: String, _ metadata: [String: Value] = [:]) {
         self.level = level
         self.message = message

@@ -1,17 +1,24 @@
 import Primitives
 
-/// The cache as a caller inside a program uses it, in the manner of QDiskCacheService: JSON by URL and parameters, data
-/// under keys of one's own.
+/// The cache for a caller in the same program, in the manner of QDiskCacheService: JSON by URL and parameters, and data
+/// under the caller's own keys.
 ///
-/// Reading gives what is fresh only, and never fetches anything. Entries are those of the ``DiskCache`` below: what is
-/// stored here can be read through it, and what was downloaded there can be read here as JSON.
+/// ```swift
+/// let service = DiskCacheService(cache)
+/// try await service.setJSON(["answer": 42], for: "https://example.com/api", ttl: .seconds(60))
+/// let json = try await service.json(for: "https://example.com/api")
+/// ```
+///
+/// Reads return fresh entries only, and never contact an origin. The ``DiskCache`` below can read all entries stored
+/// here. JSON that was downloaded into that cache can be read here.
 public struct DiskCacheService: Sendable {
     /// The cache below.
     public let cache: DiskCache
-    /// For how long what is stored without a ttl stays fresh: 7 days, unless the cache was configured otherwise.
+    /// The ttl of entries that are stored without a ttl. Default: the default of the cache, which is 7 days unless
+    /// configured otherwise.
     public var defaultTTL: Duration
 
-    /// A service over an open cache.
+    /// Makes a service on an open cache.
     public init(_ cache: DiskCache) {
         self.cache = cache
         defaultTTL = cache.configuration.defaultTTL
@@ -19,10 +26,10 @@ public struct DiskCacheService: Sendable {
 
     // MARK: - JSON by URL and parameters
 
-    /// The JSON that was stored for, or downloaded from, a URL with parameters; `nil` when there is none, when it is
-    /// not fresh, or when the body is not JSON.
+    /// The JSON that was stored for, or downloaded from, a URL with parameters. `nil` when there is none, when it is
+    /// stale, or when the body is not JSON.
     ///
-    /// Throws `InvalidURL`, and ``DiskCacheError`` as ``DiskCache/load(_:expectingURL:)`` does.
+    /// Throws `InvalidURL`, and ``DiskCacheError`` as ``DiskCache/load(_:expectingURL:mayWait:)`` does.
     public func json(for url: String, params: URLParameters = URLParameters()) async throws -> JSON? {
         let canonical = try CanonicalURL(url, params: params).string
         guard let stored = try await fresh(CacheKey.url(canonical: canonical).text, url: canonical),
@@ -33,14 +40,14 @@ public struct DiskCacheService: Sendable {
         }
     }
 
-    /// Stores JSON for a URL with parameters, in place of what is held for it.
+    /// Stores JSON for a URL with parameters, and replaces the entry that is held.
     ///
     /// - Parameters:
-    ///   - ttl: for how long it stays fresh; `nil`: ``defaultTTL``. Zero or less: nothing is stored, and what is held
-    ///     is removed.
+    ///   - ttl: the time for which the entry stays fresh; `nil`: ``defaultTTL``. Zero or less: no entry is stored, and
+    ///     the held entry is removed.
     /// - Returns: the entry; `nil` when the ttl was zero or less.
-    /// - Throws: ``DiskCacheError/emptyJSON`` for `null` and an object without members; `InvalidURL`; and what
-    ///   ``Reservation/publish(_:expectedLength:condition:completion:)`` says.
+    /// - Throws: ``DiskCacheError/emptyJSON`` for `null` and an object without members; `InvalidURL`; and the errors of
+    ///   ``Reservation/publish(_:expectedLength:condition:completion:)``.
     @discardableResult
     public func setJSON(
         _ json: JSON, for url: String, params: URLParameters = URLParameters(), ttl: Duration? = nil
@@ -52,20 +59,20 @@ public struct DiskCacheService: Sendable {
 
     // MARK: - Data by key
 
-    /// The data that was stored under a key; `nil` when there is none or it is not fresh.
+    /// The data that was stored under a key; `nil` when there is none or it is stale.
     ///
-    /// Throws ``DiskCacheError`` as ``DiskCache/load(_:expectingURL:)`` does.
+    /// Throws ``DiskCacheError`` as ``DiskCache/load(_:expectingURL:mayWait:)`` does.
     public func data(forKey key: String) async throws(DiskCacheError) -> SharedBytes? {
         try await fresh(key)?.body.bytes()
     }
 
-    /// Stores data under a key, in place of what is held under it.
+    /// Stores data under a key, and replaces the entry that is held.
     ///
     /// - Parameters:
     ///   - ttl: as in ``setJSON(_:for:params:ttl:)``.
     /// - Returns: the entry; `nil` when the ttl was zero or less.
-    /// - Throws: ``InvalidKey``; ``DiskCacheError/emptyBody``; and what
-    ///   ``Reservation/publish(_:expectedLength:condition:completion:)`` says.
+    /// - Throws: ``InvalidKey``; ``DiskCacheError/emptyBody``; and the errors of
+    ///   ``Reservation/publish(_:expectedLength:condition:completion:)``.
     @discardableResult
     public func setData(_ data: [UInt8], forKey key: String, ttl: Duration? = nil) async throws -> Entry? {
         let key = try CacheKey.data(key)
@@ -79,20 +86,20 @@ public struct DiskCacheService: Sendable {
         try cache.entry(for: key)?.isFresh(at: cache.parts.clock.now()) ?? false
     }
 
-    /// Removes the entry of that key; whether there was one.
+    /// Removes the entry of that key, and returns whether there was an entry.
     @discardableResult
     public func removeCache(forKey key: String) async throws(DiskCacheError) -> Bool {
         try await cache.remove(key)
     }
 
-    /// Removes every entry; how many there were.
+    /// Removes every entry, and returns their number.
     @discardableResult
     public func clearCache() async throws(DiskCacheError) -> Int {
         try await cache.remove(matching: .all)
     }
 
-    /// The keys of all entries, fresh or stale, in their order; read a page at a time. Each entry that is there all the
-    /// time comes once and only once.
+    /// The keys of all entries, fresh or stale, in order, read page by page. Each entry that exists all the time
+    /// appears exactly once.
     public var allKeys: AllKeys { AllKeys(cache: cache) }
 
     // MARK: - Steps
@@ -127,7 +134,7 @@ extension DiskCacheService {
     public struct AllKeys: AsyncSequence, Sendable {
         let cache: DiskCache
 
-        /// Pages through the keys.
+        /// Reads the keys page by page.
         public struct AsyncIterator: AsyncIteratorProtocol {
             let cache: DiskCache
             var page: [String] = []
@@ -152,7 +159,7 @@ extension DiskCacheService {
 }
 
 extension StoredBody {
-    /// All of the body, in memory. Throws ``DiskCacheError/fileSystem(operation:path:errno:)``.
+    /// Reads the whole body into memory. Throws ``DiskCacheError/fileSystem(operation:path:errno:)``.
     public func bytes() throws(DiskCacheError) -> SharedBytes {
         switch self {
         case .bytes(let bytes): bytes

@@ -1,31 +1,32 @@
 import Foundation
 
 extension DiskCache {
-    /// What a namespace takes for itself, whatever is in it.
+    /// The resources that a namespace takes for itself, regardless of its entries.
     public enum Footprint: Hashable, Sendable {
-        /// For a million entries and whoever asks for them at once.
+        /// For a million entries and many concurrent requests.
         case full
-        /// For one of many, most of which are small: a quarter of the descriptors and threads, and of the memory.
+        /// For a namespace among many that are mostly small: about a quarter of the descriptors and threads, and at
+        /// most a quarter of the memory.
         case small
     }
 }
 
 extension DiskCache.Footprint {
-    /// How many connections look up what is in memory: as many as there are threads that serve, then none waits for
-    /// another.
+    /// The number of connections that look up entries without waiting for the disk. It equals the number of serving
+    /// threads, so that no thread waits for another. ``small`` has a quarter of it, but at least 2.
     var lookupCount: Int {
         let threads = max(2, min(16, ProcessInfo.processInfo.activeProcessorCount))
         return self == .full ? threads : max(2, threads / 4)
     }
 
-    /// For all of these, in bytes: with a million entries what is above the leaves of the three trees takes 5 MiB, and
-    /// what is not here is a copy out of the kernel's memory.
+    /// The page cache of all look-up connections together, in bytes. With a million entries, the inner pages of the
+    /// three trees take 5 MiB. A page that is not cached here is copied out of the kernel's memory.
     var lookupCacheBytes: Int { self == .full ? max(12 << 20, lookupCount << 20) : 1 << 20 }
 
-    /// What the writer's connection keeps in memory, in bytes.
+    /// The page cache of the writer's connection, in bytes.
     var writerCacheBytes: Int { self == .full ? 8 << 20 : 2 << 20 }
 
-    /// How many threads wait for the disk: disks do several things at once.
+    /// The number of threads that wait for the disk. Disks do several things at once.
     var diskThreadCount: Int { self == .full ? 8 : 2 }
 
     /// The most bytes that the ballast takes.

@@ -1,18 +1,19 @@
-/// Where a namespace keeps its entries: in a directory of its name; in one with a number behind it, `name.7`, since it
-/// was begun anew. So a namespace is emptied at once, whatever is in it and whoever still uses that.
+/// The directory of a namespace. It has the name of the namespace. After the namespace was begun anew, it is a
+/// directory with a number behind the name: `name.7`. So a namespace is emptied at once, even when it is large or its
+/// old directory is still in use.
 public struct NamespaceDirectory: Hashable, Sendable {
     /// The namespace.
     public let namespace: String
-    /// Which directory of it; 0, the default, is the one without a number.
+    /// The number of the directory. 0, the default, is the directory without a number in its name.
     public let generation: Int
 
-    /// A directory of a namespace.
+    /// Makes the directory of a namespace.
     public init(namespace: String, generation: Int = 0) {
         self.namespace = namespace
         self.generation = generation
     }
 
-    /// The one that a directory of that name is; `nil` when it is none.
+    /// The directory of that name; `nil` when the name is not valid.
     public init?(name: String) {
         let parts = name.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         guard let namespace = parts.first.map(String.init), CacheDirectory.isNamespace(namespace) else { return nil }
@@ -20,7 +21,7 @@ public struct NamespaceDirectory: Hashable, Sendable {
             self.init(namespace: namespace)
             return
         }
-        // As it would be written, and in no other way.
+        // The number must be spelled as ``name`` spells it.
         guard let generation = Int(parts[1]), generation > 0, String(generation) == parts[1] else { return nil }
         self.init(namespace: namespace, generation: generation)
     }
