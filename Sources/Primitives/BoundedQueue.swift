@@ -22,7 +22,7 @@ public struct BoundedQueue: Sendable {
     /// The number of bytes until the queue reports ``Backpressure/full``; at least 1.
     public var room: Int { max(1, highWaterMark - chunks.count) }
 
-    /// Raises the high-water mark; a lower value changes nothing.
+    /// Raises the high-water mark; a lower value has no effect.
     public mutating func raise(to highWaterMark: Int) {
         self.highWaterMark = max(self.highWaterMark, highWaterMark)
     }

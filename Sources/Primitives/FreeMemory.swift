@@ -3,7 +3,7 @@ import CSystem
 /// Freed memory that the allocator keeps for later use.
 public enum FreeMemory {
     /// Makes the allocator return freed memory within some seconds, from a thread of its own. The call works with
-    /// jemalloc, which is linked into the executable, and does nothing with another allocator.
+    /// jemalloc, which is linked into the executable, and has no effect with another allocator.
     public static func giveBackSoon() {
         csystem_return_free_memory_soon()
     }
