@@ -100,9 +100,9 @@ extension Daemon {
         /// KiB/s.
         public var minimumAnswerRate = 1024
 
-        /// The time over which ``minimumAnswerRate`` is averaged. To it comes the time in which a client at that rate
-        /// makes room for one more piece in its kernel: see ``SendClock``. With zero only the ``inactivityTimeout``
-        /// limits answers. Default 60 s.
+        /// The time over which ``minimumAnswerRate`` is averaged. The measured window also includes the time in which a
+        /// client at that rate makes room for one more piece in its kernel: see ``SendClock``. With zero only the
+        /// ``inactivityTimeout`` limits answers. Default 60 s.
         public var answerPeriod = Duration.seconds(60)
 
         /// The bytes of an unwanted body that are read and discarded so that the client gets to see the answer. Beyond

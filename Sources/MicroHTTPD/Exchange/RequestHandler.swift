@@ -46,7 +46,7 @@ public enum ReadyResponse: Sendable {
 
 /// The decision of a ``RequestHandler`` about a request.
 public enum Reception: Sendable {
-    /// Sends the answer at once and closes the connection after it, with the body unread. A client that sent `Expect:
+    /// Sends the answer at once and closes the connection after it, with the body unread. A client with `Expect:
     /// 100-continue` gets this answer instead of the go-ahead. Bytes that the client sends all the same are discarded
     /// for a while (30 s, at most 5 s of them in silence), so that it gets to read the answer. For a small body,
     /// ``accept(_:_:)`` with ``BodyPolicy/none`` is better, because it keeps the connection.
@@ -61,10 +61,9 @@ public enum Reception: Sendable {
 /// The destination of a request's body.
 ///
 /// Unwanted bytes are discarded, up to ``Daemon/Configuration/discardLimit``; beyond it the connection is closed
-/// without an answer. A body is not read at all if its `Content-Length` exceeds the policy's limit (without such a
-/// limit, for ``none``, the discard limit), and also exceeds the discard limit or belongs to a client that waits for
-/// the go-ahead. Then the exchange starts at once, with the body ``ReceivedBody/tooLarge``, and the connection closes
-/// after the answer.
+/// without an answer. A body whose `Content-Length` exceeds the policy's limit (for ``none`` the discard limit) is not
+/// read at all if the `Content-Length` also exceeds the discard limit, or if the client waits for the go-ahead. Then
+/// the exchange starts at once, with the body ``ReceivedBody/tooLarge``, and the connection closes after the answer.
 public enum BodyPolicy: Sendable {
     /// The body is discarded.
     case none
