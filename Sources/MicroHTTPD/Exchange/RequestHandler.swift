@@ -46,10 +46,10 @@ public enum ReadyResponse: Sendable {
 
 /// The decision of a ``RequestHandler`` about a request.
 public enum Reception: Sendable {
-    /// Sends the answer at once and closes the connection after it, with the body unread. A client with `Expect:
-    /// 100-continue` gets this answer instead of the go-ahead. Bytes that the client sends all the same are discarded
-    /// for a while (30 s, at most 5 s of them in silence), so that it gets to read the answer. For a small body,
-    /// ``accept(_:_:)`` with ``BodyPolicy/none`` is better, because it keeps the connection.
+    /// Sends the answer at once and closes the connection after it, with the body unread. A client that sent
+    /// `Expect: 100-continue` gets this answer instead of the go-ahead. Bytes that the client sends all the same are
+    /// discarded for a while (30 s, at most 5 s of them in silence), so that it gets to read the answer. For a small
+    /// body, ``accept(_:_:)`` with ``BodyPolicy/none`` is better, because it keeps the connection.
     case refuse(Response)
 
     /// Reads the body according to the policy, then calls the closure with the exchange, on libmicrohttpd's thread. The
