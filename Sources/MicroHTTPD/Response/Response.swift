@@ -18,9 +18,10 @@ public final class Response: Sendable {
         case bytes(SharedBytes)
         /// A range of bytes, which are not copied either.
         case slice(SharedBytes, Range<Int>)
-        /// A file, or a part of it. A file of up to 256 KiB is read before the answer starts; a larger file is read as
-        /// it goes out, in blocks of 64 KiB. If ``Daemon/Configuration/answerMemoryLimit`` leaves no room for that,
-        /// blocks have 8 KiB. If the file is shorter than it should be, the connection breaks off.
+        /// A file, or a part of it. A file of up to 256 KiB is read before the answer starts. A larger file is read as
+        /// it goes out, and so is a file for which ``Daemon/Configuration/answerMemoryLimit`` leaves no room. Its
+        /// blocks have 64 KiB, or 8 KiB if there is no room for a block either (512 bytes less, to be exact). If the
+        /// file is shorter than it should be, the connection breaks off.
         case file(FileBody)
         /// A body that is produced while it is sent. `length` is its length, `nil` if unknown: then the body is
         /// chunked, or ends with the connection for a client of HTTP/1.0.
