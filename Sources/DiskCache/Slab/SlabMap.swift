@@ -3,7 +3,7 @@
 // - A slot that a committed row names is never given to another body. A slot that a transaction frees can be taken only
 //   after that transaction is committed.
 // - The table `extents` and the rows that use its slots change in the same transaction. So a kill at any time neither
-//   loses a slot nor uses it twice, and a start searches for no slots.
+//   loses a slot nor uses it twice, and a start needs no search for used slots.
 
 import Foundation
 import GRDB

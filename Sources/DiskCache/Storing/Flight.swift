@@ -3,7 +3,7 @@ import Synchronization
 
 /// The key, URL and tags of a body that is being received, as far as they are known, for the purges that may match it.
 struct Flight: Sendable {
-    /// The key of the future entry. For a response whose variant is not decided yet, the key of an arbitrary variant.
+    /// The key of the future entry. For a response with an undecided variant, the key of an arbitrary variant.
     private(set) var key: CacheKey
     let kind: Entry.Kind
     let url: String?

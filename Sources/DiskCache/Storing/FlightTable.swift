@@ -44,8 +44,8 @@ final class FlightTable: Sendable {
         state.withLock { $0.flights[number]?.add(tags) }
     }
 
-    /// A flight whose purge depends on the entry that it is to bring up to date. Only the index can tell whether the
-    /// purge matches that entry.
+    /// A flight that a purge may match only by the entry that the flight is to bring up to date. Only the index can
+    /// tell whether the purge matches that entry.
     struct Doubt {
         var purged: PurgeMark
         var url: String?

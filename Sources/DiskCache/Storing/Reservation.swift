@@ -192,7 +192,7 @@ public final class Reservation: Sendable {
     /// §4.3.4).
     ///
     /// - Parameters:
-    ///   - entry: the entry whose body the origin confirmed.
+    ///   - entry: the entry that the origin confirmed.
     ///   - refresh: the changes of the entry.
     ///   - completion: gets ``DiskCacheError/versionChanged`` when the entry is gone or has another body by now.
     ///     Otherwise it gets the results of ``publish(_:expectedLength:condition:completion:)``;

@@ -103,7 +103,7 @@ struct StoreOperation: Sendable {
 
 /// Makes an entry fresh again after the origin confirmed its body. Runs on the writer's thread, inside a transaction.
 struct RefreshOperation: Sendable {
-    /// The entry whose body was confirmed.
+    /// The entry that the origin confirmed.
     var entry: Entry
     /// The number of the flight of the reservation.
     var flight: Int

@@ -60,8 +60,7 @@ extension WriteContext {
 }
 
 extension IndexWriter {
-    /// Whether there may be a response whose key begins with that MD5. A caller's own key with the same beginning
-    /// counts, too.
+    /// Whether there may be a response with that MD5. A caller's own key with the same beginning counts, too.
     func hasVariants(ofMD5 md5: String) throws -> Bool {
         var statement = try statements.variant
         let (first, last) = ResponseKeys.bounds(ofMD5: md5)

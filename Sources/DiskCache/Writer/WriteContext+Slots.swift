@@ -4,7 +4,7 @@
 // | killed after | on disk | at the next start |
 // |---|---|---|
 // | slotWritten, beforeCommit | a record in a free slot | no action: the slot is overwritten later |
-// | afterCommit | the record, the row that names its slot, and the slot as used; the replaced record is in a free slot | no action |
+// | afterCommit | the record, its row, and the slot as used; the replaced record is in a free slot | no action |
 
 import Primitives
 

@@ -73,7 +73,7 @@ final class WriteContext {
         return try eviction.step(self, toFree: excess, because: .limit, sparesNewest: false).entries
     }
 
-    /// Writes the changed metadata of an entry whose body stays.
+    /// Writes the changed metadata of an entry. The body stays.
     func change(_ old: EntryRow, to entry: Entry) throws -> Entry {
         try checkTags(of: entry)
         var row = old

@@ -83,7 +83,8 @@ final class WriterLoop: @unchecked Sendable {
     }
 
     /// Finds room for a job on a full disk, and returns whether it found any. The log of the index may give some back.
-    /// A removal also needs room at first, because the log grows; only removals may use the ballast.
+    /// A removal also needs room at first, because the log grows; so a removal may use the ballast. For any other job,
+    /// the ballast only helps to empty the log, and is restored afterwards.
     private func findRoom(for job: Job) -> Bool {
         let (index, ballast) = (parts.index, parts.bodies.ballast)
         let canEmptyLog = index.canEmptyLog(with: ballast.length)
