@@ -5,7 +5,7 @@ import Testing
 @testable import DiskCache
 
 extension CacheFixture {
-    /// Has the index of the cache, which is closed, be as format 2 had it: small bodies are rows of a table.
+    /// Rewrites the index of the closed cache to format 2, in which small bodies are rows of a table.
     func goBackToFormat2() throws {
         let slab = try Slab(path: namespace + "/bodies.slab")
         let index = try DatabaseQueue(path: namespace + "/index.sqlite")
@@ -24,7 +24,7 @@ extension CacheFixture {
         FileSystem.unlink(namespace + "/bodies.slab")
     }
 
-    /// Has the index of the cache, which is closed, be as format 3 had it: responses have no canonical URLs.
+    /// Rewrites the index of the closed cache to format 3, in which responses have no canonical URLs.
     func goBackToFormat3() throws {
         let index = try DatabaseQueue(path: namespace + "/index.sqlite")
         try index.write(goBackToFormat3)
@@ -39,7 +39,7 @@ extension CacheFixture {
                 """)
     }
 
-    /// Writes other bytes over the body in a slot.
+    /// Overwrites the start of the body in a slot with other bytes.
     func spoil(_ slot: Slot) throws {
         let file = try FileHandle(forWritingTo: URL(fileURLWithPath: namespace + "/bodies.slab"))
         try file.seek(toOffset: UInt64(slot.offset) + UInt64(SlabRecord.headLength))

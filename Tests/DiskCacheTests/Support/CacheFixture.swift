@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import DiskCache
 
-/// A cache in a directory of its own, which is opened and closed as often as a test wants; time stands still.
+/// A cache in its own directory. A test opens and closes the cache as often as it wants. The clock stands still.
 final class CacheFixture: Sendable {
     let temporary: TemporaryDirectory
     let directory: CacheDirectory
@@ -17,7 +17,7 @@ final class CacheFixture: Sendable {
         directory = try CacheDirectory(path: temporary.path("cache"))
         var configuration = DiskCache.Configuration()
         configuration.layout = layout
-        // However full the machine is that the tests run on.
+        // The tests must not depend on how full the machine's disk is.
         configuration.diskReserve = .bytes(0)
         configure(&configuration)
         self.configuration = configuration
@@ -38,7 +38,7 @@ final class CacheFixture: Sendable {
             log: { [notices] in notices.append($0.message) }, crashHook: crashHook, sync: sync)
     }
 
-    /// Opens the cache for the time that `body` takes.
+    /// Opens the cache while `body` runs.
     @discardableResult
     func withCache<Value>(
         _ configure: (inout DiskCache.Configuration) -> Void = { _ in }, _ body: (DiskCache) async throws -> Value
@@ -78,12 +78,12 @@ extension DiskCache {
         return try await reservation.publish(metadata).entry
     }
 
-    /// The body of the entry of a URL, as text; `nil` when there is none.
+    /// Returns the body of a URL's entry as text; `nil` when there is none.
     func text(url: String) async throws -> String? {
         try await stored(CacheKey.url(canonical: url).text, expectingURL: url)?.text()
     }
 
-    /// The body under a caller's key, as text; `nil` when there is none.
+    /// Returns the body under a caller's key as text; `nil` when there is none.
     func text(key: String) async throws -> String? {
         try await stored(key)?.text()
     }
@@ -92,16 +92,17 @@ extension DiskCache {
         try entry(for: CacheKey.url(canonical: url).text, expectingURL: url)
     }
 
-    /// What ``verifyAll(_:)`` finds wrong.
+    /// Returns the findings of ``verifyAll(_:)``.
     func findings() throws -> [VerificationFinding] {
-        // Between two transactions: what one has replaced goes after it was acknowledged, and bodies may be moved.
+        // Verifies between two transactions, because a replaced body is removed only after the transaction was
+        // acknowledged, and because the writer may move bodies.
         let (held, verified) = (Gate("writer held"), Gate("all is verified"))
         writer.submit(
             { _ in
                 held.open()
                 try verified.waitBlocking()
             },
-            // A closed writer is at rest, too.
+            // A closed writer does not run the work, but is at rest, too.
             completion: { _ in held.open() })
         defer { verified.open() }
         try held.waitBlocking()
@@ -110,7 +111,7 @@ extension DiskCache {
         return findings
     }
 
-    /// All keys that a listing gives, paged through.
+    /// Returns all keys of a listing, page by page.
     func keys(_ filter: EntryFilter = .all, sort: EntrySort = .key, limit: Int = 100) throws -> [String] {
         var keys: [String] = []
         var cursor: String?
@@ -122,7 +123,7 @@ extension DiskCache {
         return keys
     }
 
-    /// Holds the writer's thread up until the gate opens, so that what is submitted meanwhile shares a transaction.
+    /// Blocks the writer's thread until the gate opens, so that all work submitted meanwhile shares a transaction.
     func holdWriter(until gate: Gate) async throws {
         let held = Gate("writer held")
         writer.submit(
@@ -140,7 +141,7 @@ extension StoredEntry {
     }
 }
 
-/// Everything below a directory that is no directory, relative to it, sorted.
+/// Returns the paths of all files below a directory, relative to the directory and sorted.
 func files(below directory: String) -> [String] {
     let all = FileManager.default.enumerator(atPath: directory)?.compactMap { $0 as? String } ?? []
     return all.filter { FileSystem.status(of: directory + "/" + $0)?.isDirectory == false }.sorted()
@@ -157,12 +158,12 @@ func edit(_ path: String, _ change: (inout Data) throws -> Void) throws {
     try file.close()
 }
 
-/// A text of that length which is like no other.
+/// Returns a text of that length. Texts of different seeds differ.
 func longText(_ length: Int, _ seed: String = "x") -> String {
     String(String(repeating: seed + "-0123456789abcdef;", count: length / (seed.count + 18) + 1).prefix(length))
 }
 
-/// SHA-256 of a text.
+/// Returns the SHA-256 of a text.
 func digest(of text: String) -> [UInt8] {
     Array(text.utf8).withUnsafeBytes { digest(of: $0) }
 }
