@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A clock that was ahead and is set back")
 struct ClockTests {
-    @Test("does not make what is stored and used after it the first to go", arguments: [true, false])
+    @Test("An entry stored or used after the clock was set back is not evicted first", arguments: [true, false])
     func eviction(withRestart: Bool) async throws {
         let cost = EntryRow.cost(bodyLength: 1000, isFile: false, url: nil) + 2
         let fixture = try CacheFixture { $0.diskLimit = cost * 4 * 16 / 15 + 16 }
@@ -15,7 +15,7 @@ struct ClockTests {
         func store(_ key: String) async throws {
             fixture.clock.advance(by: .seconds(1))
             try await cache.store(longText(1000), key: key, ttl: .seconds(1_000_000))
-            // Whatever the writer does by itself is done when these are.
+            // After two flushes the writer has finished its own work, such as an eviction.
             try await cache.flush()
             try await cache.flush()
         }
@@ -30,14 +30,14 @@ struct ClockTests {
         #expect(try cache.keys() == ["a", "c", "d", "e"])
         try await store("f")
         #expect(try cache.keys() == ["a", "d", "e", "f"])
-        // Used now, although it is the oldest entry, and the clock is still far behind.
+        // The oldest entry is used now, while the clock is still far behind.
         fixture.clock.advance(by: .seconds(1))
         cache.recordHit(try #require(try cache.entry(for: "a")))
         for key in ["g", "h", "i"] { try await store(key) }
         #expect(try cache.keys() == ["a", "g", "h", "i"])
     }
 
-    @Test("does not freeze when an entry was last handed out, by an answer at hand or not", arguments: [true, false])
+    @Test("A hit after the clock was set back advances the last access date", arguments: [true, false])
     func lastAccess(isAtHand: Bool) async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -67,7 +67,7 @@ struct ClockTests {
         }
     }
 
-    @Test("is not outrun by what is handed out until its time has come")
+    @Test("An access clock that is ahead advances with the wall clock, however often it is read")
     func pace() {
         let wall = ManualClock()
         let clock = AccessClock(wall, notBefore: wall.now() + .seconds(10))
@@ -80,7 +80,7 @@ struct ClockTests {
         #expect(clock.now() == wall.now())
     }
 
-    @Test("does not keep what was stored or slid before it fresh until its time has come", arguments: [true, false])
+    @Test("An entry stored or slid before the set-back expires one ttl after the new time", arguments: [true, false])
     func freshness(isSlid: Bool) async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -104,7 +104,7 @@ struct ClockTests {
         }
     }
 
-    @Test("by a little changes nothing")
+    @Test("A clock that is set back by ten seconds changes no expiry date")
     func little() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in

@@ -5,11 +5,11 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("Eviction from disk")
+@Suite("The eviction from disk")
 struct DiskEvictionTests {
     private static let limit: Int64 = 400_000
 
-    /// Stores `count` entries that are asked for never again, one after the other.
+    /// Stores `count` entries that are never requested again, one after the other.
     private static func scan(_ cache: DiskCache, _ count: Int, _ name: String) async throws {
         for number in 0..<count { try await cache.store(longText(1000), key: "\(name) \(number)") }
         try await cache.flush()
@@ -19,7 +19,7 @@ struct DiskEvictionTests {
         cache.recordHit(try #require(try cache.entry(for: key)))
     }
 
-    @Test("what was handed out before a restart survives a scan after it", arguments: Layout.allCases)
+    @Test("Entries that were read before a restart survive a scan after it", arguments: Layout.allCases)
     func restart(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout) { $0.diskLimit = Self.limit }
         let hot = (0..<10).map { "hot \($0)" }
@@ -31,7 +31,7 @@ struct DiskEvictionTests {
             try await Self.scan(cache, 500, "once")
             #expect(try hot.filter { try cache.entry(for: $0) == nil } == [])
         }
-        // And where they are by now is known after another.
+        // The places of the entries in the queues survive another restart.
         try await fixture.withCache { cache async throws in
             try await Self.scan(cache, 500, "again")
             #expect(try hot.filter { try cache.entry(for: $0) == nil } == [])
@@ -40,7 +40,7 @@ struct DiskEvictionTests {
         }
     }
 
-    @Test("a large body is not gone when it has just been stored, though others are in use")
+    @Test("A large body that was just stored is not evicted, although other entries are in use")
     func large() async throws {
         let fixture = try CacheFixture { $0.diskLimit = 4_000_000 }
         try await fixture.withCache { cache async throws in
@@ -50,13 +50,13 @@ struct DiskEvictionTests {
                 try await cache.flush()
             }
             for number in 0..<5 {
-                // More than a tenth, and with it less is free than the head-room.
+                // The body is more than a tenth of the limit, and leaves less room than the head-room.
                 try await cache.store(longText(450_000), key: "large \(number)")
                 try await cache.flush()
                 try await cache.flush()
                 #expect(try cache.entry(for: "large \(number)") != nil)
             }
-            // Asked for once, it drives nobody out but others like it.
+            // Large bodies requested once evict each other, and hardly an entry in use.
             let hot = try (0..<39).count { try cache.entry(for: "hot \($0)") != nil }
             #expect(hot >= 35)
             #expect(cache.totals.diskBytes <= 4_000_000)
@@ -64,14 +64,14 @@ struct DiskEvictionTests {
         }
     }
 
-    /// Holds some 3.7 of 4 million bytes, in entries of 8,000 each.
+    /// Fills some 3.7 of 4 million bytes with entries of 8,000 bytes each.
     private static func fill(_ cache: DiskCache, areInUse: Bool) async throws {
         for number in 0..<400 {
             try await cache.store(longText(8000), key: "small \(number)")
             if areInUse { try hit(cache, "small \(number)") }
         }
         try await cache.flush()
-        // To just above what is kept free.
+        // Stops just before the head-room begins.
         var number = 0
         while cache.totals.diskBytes < 3_735_000 {
             try await cache.store(longText(8000), key: "more \(number)")
@@ -81,7 +81,7 @@ struct DiskEvictionTests {
         try await cache.flush()
     }
 
-    @Test("nor when its texts are more than the room that was made for it")
+    @Test("A large body is not evicted when its texts exceed the room that was made for it")
     func largeWithTexts() async throws {
         let fixture = try CacheFixture { $0.diskLimit = 4_000_000 }
         try await fixture.withCache { cache async throws in
@@ -97,7 +97,7 @@ struct DiskEvictionTests {
         }
     }
 
-    @Test("nor when it is in the place of a small one that is next to go")
+    @Test("A large body that replaces the small entry next in line for eviction is not evicted")
     func largeInPlaceOfOld() async throws {
         let fixture = try CacheFixture { $0.diskLimit = 4_000_000 }
         try await fixture.withCache { cache async throws in
@@ -111,7 +111,7 @@ struct DiskEvictionTests {
         }
     }
 
-    @Test("what is pinned is never lost, however much comes")
+    @Test("Pinned entries survive any number of new entries")
     func pinned() async throws {
         let fixture = try CacheFixture { $0.diskLimit = Self.limit }
         try await fixture.withCache { cache async throws in
@@ -124,7 +124,7 @@ struct DiskEvictionTests {
         }
     }
 
-    @Test("what is stored again keeps its place, and is in use")
+    @Test("An entry that is stored again keeps its place in the queues and counts as used")
     func storedAgain() async throws {
         let fixture = try CacheFixture { $0.diskLimit = Self.limit }
         try await fixture.withCache { cache async throws in
@@ -134,7 +134,7 @@ struct DiskEvictionTests {
         }
     }
 
-    @Test("what it remembers of what has gone counts in the memory limit")
+    @Test("The ghosts of evicted entries count in the memory limit")
     func memory() async throws {
         let fixture = try CacheFixture { ($0.diskLimit, $0.memoryLimit) = (Self.limit, 100_000) }
         try await fixture.withCache { cache async throws in
@@ -145,7 +145,7 @@ struct DiskEvictionTests {
         }
     }
 
-    @Test("without a memory tier it remembers nothing, and evicts all the same")
+    @Test("Without a memory tier the eviction keeps no ghosts, but still spares used entries")
     func withoutMemory() async throws {
         let fixture = try CacheFixture { ($0.diskLimit, $0.memoryLimit) = (Self.limit, 0) }
         try await fixture.withCache { cache async throws in
@@ -157,7 +157,7 @@ struct DiskEvictionTests {
         }
     }
 
-    @Test("an index of a build that knew no queues is brought up to date, and nothing is lost")
+    @Test("An index of format 1, without eviction queues, is migrated without a loss of entries")
     func olderFormat() async throws {
         let fixture = try CacheFixture { $0.diskLimit = Self.limit }
         try await fixture.withCache { cache async throws in try await Self.scan(cache, 50, "old") }

@@ -6,15 +6,15 @@ import Testing
 @testable import DiskCache
 
 @Suite(
-    "The part of the file system that stays free",
+    "The reserve of the file system that stays free",
     .enabled(if: getuid() == 0, "only root can mount a small file system"))
 struct DiskReserveTests {
     private static let size: Int64 = 64 << 20
     private static let floor = size / 20
-    /// What may be under way at any moment: the index's log and the writer's own files.
+    /// The bytes that the index's log and the writer's own files may take at any moment.
     private static let slack: Int64 = 1 << 20
 
-    /// Runs `body` with a cache on a volume of its own, if this machine lets us have one.
+    /// Runs `body` with a cache on a volume of its own, if this machine can mount a volume.
     private static func withCache(
         _ layout: Layout, _ clock: ManualClock = ManualClock(),
         _ body: (SmallDisk, DiskCache) async throws -> Void
@@ -32,10 +32,10 @@ struct DiskReserveTests {
 
     private static func free(_ disk: SmallDisk) -> Int64 { FileSystem.freeBytes(at: disk.mount.path) }
 
-    @Test("is kept by a cache whose limit is larger than the disk", arguments: Layout.allCases, [3000, 100_000])
+    @Test("The reserve stays free when the limit is larger than the disk", arguments: Layout.allCases, [3000, 100_000])
     func limitLargerThanDisk(_ layout: Layout, length: Int) async throws {
         try await Self.withCache(layout) { disk, cache in
-            // Twice what fits.
+            // The count is twice the number of bodies that fit.
             let count = Int(Self.size) * 2 / (layout == .hashed && length < 16 << 10 ? 6000 : (length + 4095))
             var least = Int64.max
             for number in 0..<count {
@@ -44,20 +44,20 @@ struct DiskReserveTests {
             }
             #expect(least >= Self.floor - Self.slack)
             #expect(try cache.entry(for: "k\(count - 1)") != nil)
-            // All that is left to it is used.
+            // The cache uses all the room beyond the reserve.
             #expect(cache.totals.bodyBytes > Self.size / 3)
             #expect(try cache.findings() == [])
         }
     }
 
-    @Test("is given back when others have taken it, in the background", arguments: Layout.allCases)
+    @Test("The cache restores the reserve in the background after other programs took it", arguments: Layout.allCases)
     func takenByOthers(_ layout: Layout) async throws {
         try await Self.withCache(layout) { disk, cache in
             for number in 0..<200 { try await cache.store(longText(100_000, "\(number)"), key: "k\(number)") }
             try disk.fill(leaving: 1 << 20)
             try await cache.flush()
             try await poll("as much is free as should be") {
-                // It looks again with each transaction, a second after it has looked.
+                // Each flush lets the cache check the free space, at the earliest a second after its last check.
                 cache.flush { _ in }
                 return Self.free(disk) >= Self.floor
             }
@@ -67,7 +67,7 @@ struct DiskReserveTests {
         }
     }
 
-    @Test("is given back when others have taken it though there is only one entry, which came last")
+    @Test("The cache restores the reserve even when it must evict its only and newest entry")
     func takenFromOnlyOne() async throws {
         try await Self.withCache(.hashed) { disk, cache in
             try await cache.store(longText(20 << 20), key: "only")
@@ -80,7 +80,7 @@ struct DiskReserveTests {
         }
     }
 
-    @Test("what others give back counts at once, although nothing was stored since", arguments: Layout.allCases)
+    @Test("Room that other programs give back counts at once, without a store in between", arguments: Layout.allCases)
     func givenBack(_ layout: Layout) async throws {
         try await Self.withCache(layout) { disk, cache in
             try disk.fill(leaving: 1 << 20)
@@ -88,7 +88,7 @@ struct DiskReserveTests {
             let reservation = cache.reserve(try .data("k"), kind: .data)
             #expect(throws: DiskCacheError.noSpace) { try reservation.expect(length: 100_000) }
             try FileManager.default.removeItem(atPath: disk.mount.path("filler"))
-            // A program that another test starts at this moment may have the file open until it runs.
+            // A program that another test starts at this moment may hold the file open until its `exec`.
             try await poll("the file system to have its room back") { Self.free(disk) > 2 * Self.floor }
             try reservation.expect(length: 100_000)
             try reservation.receive([UInt8](repeating: 1, count: 100_000))
@@ -97,7 +97,7 @@ struct DiskReserveTests {
         }
     }
 
-    @Test("what was promised to bodies that never came counts no more", arguments: Layout.allCases)
+    @Test("Room that was promised to abandoned bodies is available again", arguments: Layout.allCases)
     func promisedInVain(_ layout: Layout) async throws {
         try await Self.withCache(layout) { disk, cache in
             try await cache.store("x", key: "first")
@@ -109,7 +109,7 @@ struct DiskReserveTests {
                     for _ in 0..<(room / 8) >> 20 { try reservation.receive(block) }
                     reservation.abandon()
                 }
-                // A program that another test starts at this moment may have the file open until it runs.
+                // A program that another test starts at this moment may hold the file open until its `exec`.
                 try await poll("the room to be back") { Self.free(disk) - Self.floor >= room - (4 << 20) }
             }
             let reservation = cache.reserve(try .data("k"), kind: .data)
@@ -118,11 +118,11 @@ struct DiskReserveTests {
         }
     }
 
-    @Test("does not cost what is fresh as long as something has expired", arguments: Layout.allCases)
+    @Test("The reserve costs no fresh entry while expired entries are left", arguments: Layout.allCases)
     func expiredFirst(_ layout: Layout) async throws {
         let clock = ManualClock()
         try await Self.withCache(layout, clock) { disk, cache in
-            // With a validator it is not swept, but stays until room is needed.
+            // An entry with a validator is not swept, but stays until its room is needed.
             for number in 0..<200 {
                 try await cache.store(longText(100_000, "\(number)"), url: "http://h/\(number)", ttl: .seconds(10)) {
                     $0.etag = "\"\(number)\""
@@ -137,7 +137,7 @@ struct DiskReserveTests {
         }
     }
 
-    @Test("is a reason to refuse when nothing may go, and nothing pinned goes", arguments: Layout.allCases)
+    @Test("A store into the reserve is refused when all entries are pinned", arguments: Layout.allCases)
     func pinned(_ layout: Layout) async throws {
         try await Self.withCache(layout) { disk, cache in
             for number in 0..<20 {
@@ -154,7 +154,7 @@ struct DiskReserveTests {
         }
     }
 
-    @Test("is a share of the file system, or a number of bytes")
+    @Test("The reserve is a share of the file system or a number of bytes")
     func floors() {
         #expect(DiskReserve.percent(5).floor(ofSize: 1000) == 50)
         #expect(DiskReserve.bytes(70).floor(ofSize: 1000) == 70)

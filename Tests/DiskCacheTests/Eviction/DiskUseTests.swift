@@ -5,19 +5,19 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("What is on disk")
+@Suite("The use of the disk")
 struct DiskUseTests {
     private static let limit: Int64 = 4 << 20
 
     @Test(
-        "stays under the limit as the file system counts it, whatever the length of the bodies",
+        "The blocks on disk exceed the limit by at most a tenth, for any body length and eviction order",
         arguments: [100, 1024, 1434, 2048, 4096, 8192, 16_384], [true, false])
     func realSize(length: Int, isEvictedAtRandom: Bool) async throws {
         let fixture = try CacheFixture { $0.diskLimit = Self.limit }
         try await fixture.withCache { cache async throws in
             let body = Array(longText(length).utf8)
             var generator = SplitMix64(seed: UInt64(length))
-            // Twice as many as fit.
+            // The count is at least the number of bodies that fill the limit twice.
             let count = Int(Self.limit) * 2 / (length + 512)
             for start in stride(from: 0, to: count, by: 250) {
                 let done = Counter("stored")
@@ -28,7 +28,7 @@ struct DiskUseTests {
                     let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url)
                     try reservation.expect(length: Int64(length))
                     try reservation.receive(body)
-                    // What has expired goes first, in the order of expiry.
+                    // Expired entries are evicted first, in the order of expiry, so random dates evict at random.
                     let ttl = isEvictedAtRandom ? Int64(generator.next() % 1_000_000) : 1_000_000
                     var metadata = EntryMetadata(ttl: .seconds(1_000_000))
                     metadata.contentType = "application/json"
@@ -47,7 +47,7 @@ struct DiskUseTests {
         #expect(size <= Self.limit * 11 / 10)
     }
 
-    @Test("stays under the limit when files take the place of small bodies")
+    @Test("The blocks on disk exceed the limit by at most a tenth when files replace small bodies")
     func inlineThenFiles() async throws {
         let limit: Int64 = 32 << 20
         let fixture = try CacheFixture { $0.diskLimit = limit }
@@ -65,7 +65,7 @@ struct DiskUseTests {
         }
     }
 
-    @Test("goes back after a purge, step by step")
+    @Test("The use of the disk shrinks after a purge")
     func purge() async throws {
         let fixture = try CacheFixture { $0.diskLimit = 32 << 20 }
         try await fixture.withCache { cache async throws in
@@ -77,7 +77,7 @@ struct DiskUseTests {
         }
     }
 
-    /// The blocks of all files below a directory, in bytes, but for the ballast and the index's log.
+    /// Returns the bytes of the blocks of all files below a directory, except the ballast and the index's log.
     private static func size(of directory: String) throws -> Int64 {
         let counted = files(below: directory).filter {
             $0 != "ballast" && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm")

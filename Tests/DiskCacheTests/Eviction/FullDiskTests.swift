@@ -9,7 +9,7 @@ import Testing
     "A volume with little room",
     .enabled(if: getuid() == 0, "only root can mount a small file system"))
 struct FullDiskTests {
-    /// Runs `body` with a cache directory on a volume of that size, if this machine lets us have one.
+    /// Runs `body` with a cache directory on a volume of that size, if this machine can mount a volume.
     private static func withDisk(_ size: String, _ body: (SmallDisk, CacheDirectory) async throws -> Void) async throws
     {
         guard let disk = try SmallDisk(size: size) else {
@@ -24,13 +24,13 @@ struct FullDiskTests {
     ) throws -> DiskCache {
         var configuration = DiskCache.Configuration()
         configuration.layout = layout
-        // What a disk does that is really full.
+        // Without a reserve the cache can really fill the disk.
         configuration.diskReserve = .bytes(0)
         return try DiskCache(
             in: directory, configuration: configuration, clock: ManualClock(), log: { _ in }, crashHook: crashHook)
     }
 
-    /// The same with a cache in it.
+    /// Runs `body` with a cache on a volume of that size.
     private static func withCache(
         _ size: String, _ layout: Layout, _ body: (SmallDisk, DiskCache) async throws -> Void
     ) async throws {
@@ -41,12 +41,12 @@ struct FullDiskTests {
         }
     }
 
-    /// Stores so many texts of that length, in turns under the keys `k0`, `k1`, … of which there are `keyCount`.
+    /// Stores `count` texts of `length` bytes, in turns under the `keyCount` keys `k0`, `k1`, ….
     private static func store(_ count: Int, of length: Int, keyCount: Int, in cache: DiskCache) async throws {
         for number in 0..<count { try await cache.store(longText(length, "\(number)"), key: "k\(number % keyCount)") }
     }
 
-    @Test("is not eaten up by the index's log", arguments: Layout.allCases)
+    @Test("The index's log does not fill up a small volume", arguments: Layout.allCases)
     func logStaysShort(_ layout: Layout) async throws {
         try await Self.withCache("10m", layout) { _, cache in
             try await Self.store(600, of: 3000, keyCount: 50, in: cache)
@@ -56,7 +56,7 @@ struct FullDiskTests {
         }
     }
 
-    @Test("filled by others: the log gives back what it took, for stores and for removals", arguments: Layout.allCases)
+    @Test("The log of a full volume gives back its room for updates and removals", arguments: Layout.allCases)
     func logIsGivenBack(_ layout: Layout) async throws {
         try await Self.withCache("64m", layout) { disk, cache in
             try await Self.store(150, of: 10_000, keyCount: 50, in: cache)
@@ -66,7 +66,7 @@ struct FullDiskTests {
         }
     }
 
-    @Test("has a smaller ballast, so that what others have filled can be emptied", arguments: Layout.allCases)
+    @Test("A small volume has a smaller ballast, and allows removals once it is full", arguments: Layout.allCases)
     func smallBallast(_ layout: Layout) async throws {
         try await Self.withCache("8m", layout) { disk, cache in
             try await Self.store(100, of: 3000, keyCount: 100, in: cache)
@@ -76,7 +76,7 @@ struct FullDiskTests {
         }
     }
 
-    @Test("is purged after a kill that cost the ballast, in as small steps as it takes", arguments: Layout.allCases)
+    @Test("A purge after a kill that cost the ballast takes steps small enough to succeed", arguments: Layout.allCases)
     func purgeWithoutBallast(_ layout: Layout) async throws {
         try await Self.withDisk("64m") { disk, directory in
             let isKilled = Counter()
@@ -86,7 +86,8 @@ struct FullDiskTests {
             try await fill(first, 3000)
             try disk.fill()
             #expect(try await first.remove(fillKey(0)))
-            // The last connection that closes would write the log into the database file, which a kill does not.
+            // The last connection that closes writes the log into the database file, unlike a kill. This connection
+            // stays open.
             var readOnly = Configuration()
             readOnly.readonly = true
             let other = try DatabaseQueue(path: first.directory + "/index.sqlite", configuration: readOnly)

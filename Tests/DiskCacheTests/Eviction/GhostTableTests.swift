@@ -3,14 +3,14 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("Ghost table")
+@Suite("The ghost table")
 struct GhostTableTests {
     private func hashes(_ count: Int) -> [Int] {
         var generator = SplitMix64(seed: 7)
         return (0..<count).map { _ in Int(truncatingIfNeeded: generator.next()) }
     }
 
-    @Test("remembers the last ones, each until it is taken out", arguments: [1, 7, 100, 10_000])
+    @Test("The table remembers the newest hashes, each until it is removed", arguments: [1, 7, 100, 10_000])
     func lastOnes(limit: Int) {
         var table = GhostTable()
         let all = hashes(limit * 5)
@@ -18,18 +18,18 @@ struct GhostTableTests {
         let (old, last) = (all.dropLast(limit), all.suffix(limit))
         #expect(table.count <= limit)
         let foundOld = old.count { table.remove($0) }
-        // Where some were forgotten early, as many older ones are still there.
+        // For new hashes that a full bucket forgot early, as many older hashes are still there.
         #expect(Double(foundOld) <= Double(limit) * 0.03)
         let found = last.count { table.remove($0) }
         #expect(found <= limit)
-        // A full bucket forgets some early.
+        // A full bucket forgets some hashes early.
         #expect(Double(found) >= Double(limit) * 0.97)
         #expect(table.count == 0)
         let foundAgain = last.count { table.remove($0) }
         #expect(foundAgain == 0)
     }
 
-    @Test("what is taken out does not push others out")
+    @Test("A removed hash frees its place, so that new hashes push no older hash out")
     func holes() {
         var table = GhostTable()
         let all = hashes(3000)
@@ -43,7 +43,7 @@ struct GhostTableTests {
         #expect(isFound)
     }
 
-    @Test("takes no more than 16 bytes for each that it may remember, and shrinks with the limit")
+    @Test("The table takes at most 16 bytes for each hash within its limit, and shrinks with the limit")
     func memory() {
         var table = GhostTable()
         #expect(table.memoryBytes == 0)
@@ -57,7 +57,7 @@ struct GhostTableTests {
         table.insert(1, limit: 0)
     }
 
-    @Test("agrees with a list, but for what full buckets forget")
+    @Test("The table agrees with a list, except for hashes that full buckets forget")
     func model() {
         var generator = SplitMix64(seed: 3)
         var table = GhostTable()

@@ -6,17 +6,17 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("Limits")
+@Suite("The limits of disk and memory")
 struct LimitTests {
-    /// With the text of a short key.
+    /// Returns the cost of an entry with a short key.
     private static func cost(_ length: Int64) -> Int64 {
         EntryRow.cost(bodyLength: length, isFile: false, url: nil) + 12
     }
 
-    /// Room for `count` entries of 1,000 bytes beside the head-room that is kept.
+    /// Returns a limit with room for `count` entries of 1,000 bytes beside the head-room.
     private static func limit(_ count: Int64) -> Int64 { cost(1000) * count * 16 / 15 + 16 }
 
-    @Test("what has expired goes first, then what was used longest ago, never what is pinned")
+    @Test("Expired entries are evicted first, then the least recently used, and pinned entries never")
     func order() async throws {
         let fixture = try CacheFixture { $0.diskLimit = Self.limit(5) }
         try await fixture.withCache { cache async throws in
@@ -35,7 +35,7 @@ struct LimitTests {
             for name in ["a", "b", "c"] {
                 fixture.clock.advance(by: .seconds(1))
                 try await cache.store(body, key: name, ttl: .seconds(1000))
-                // Whatever the writer does by itself is done when this is.
+                // After two flushes the writer has finished its own work, such as an eviction.
                 try await cache.flush()
                 try await cache.flush()
                 left.append(try cache.keys())
@@ -50,7 +50,7 @@ struct LimitTests {
         }
     }
 
-    @Test("hold under concurrent stores, of which each is kept or refused", arguments: Layout.allCases)
+    @Test("The limit holds under concurrent stores, and each store is kept or refused", arguments: Layout.allCases)
     func concurrent(_ layout: Layout) async throws {
         let limit: Int64 = 400_000
         let fixture = try CacheFixture(layout) { $0.diskLimit = limit }
@@ -85,7 +85,7 @@ struct LimitTests {
         }
     }
 
-    @Test("a body longer than one entry may be fails as soon as that is known")
+    @Test("A body longer than the entry limit fails as soon as its length is known")
     func entryLimit() async throws {
         let fixture = try CacheFixture { $0.entryLimit = 1000 }
         try await fixture.withCache { cache async throws in
@@ -97,7 +97,7 @@ struct LimitTests {
         }
     }
 
-    @Test("a body that cannot fit, whatever goes, is refused and nothing goes for it")
+    @Test("A body that cannot fit is refused, and no entry is evicted for it")
     func doesNotFit() async throws {
         let fixture = try CacheFixture { $0.diskLimit = 1_000_000 }
         try await fixture.withCache { cache async throws in
@@ -119,7 +119,7 @@ struct LimitTests {
         }
     }
 
-    @Test("what is pinned, and no longer, goes again")
+    @Test("An entry that is no longer pinned can be evicted again")
     func unpinned() async throws {
         let fixture = try CacheFixture { $0.diskLimit = Self.limit(3) }
         try await fixture.withCache { cache async throws in
@@ -132,7 +132,7 @@ struct LimitTests {
         }
     }
 
-    @Test("a cache that is opened with a smaller limit shrinks by itself")
+    @Test("A cache that is opened with a smaller limit shrinks without a store")
     func shrinks() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in try await fill(cache, 500) }
@@ -143,7 +143,7 @@ struct LimitTests {
         #expect(try cache.findings() == [])
     }
 
-    @Test("a cache that is opened with a limit smaller than its only entry is empty soon")
+    @Test("A cache that is opened with a limit below the size of its only entry becomes empty")
     func shrinksToNothing() async throws {
         let fixture = try CacheFixture { $0.diskLimit = 1_000_000 }
         try await fixture.withCache { cache async throws in try await cache.store(longText(500_000), key: "k") }
@@ -153,7 +153,7 @@ struct LimitTests {
         }
     }
 
-    @Test("the memory tier stays under its limit and can be trimmed; nothing is lost by it")
+    @Test("The memory tier stays under its limit, and trimming it loses no entry")
     func memory() async throws {
         let fixture = try CacheFixture { $0.memoryLimit = 200_000 }
         try await fixture.withCache { cache async throws in
@@ -168,7 +168,7 @@ struct LimitTests {
     }
 
     @Test(
-        "a full disk refuses a body and harms nothing; with room again it works without a restart",
+        "A full disk refuses bodies and harms no entry; with room again, stores succeed without a restart",
         .enabled(if: getuid() == 0, "only root can mount a small file system"), arguments: Layout.allCases)
     func fullDisk(_ layout: Layout) async throws {
         guard let disk = try SmallDisk(size: "3m") else {
@@ -208,7 +208,7 @@ struct LimitTests {
 
 extension LimitTests {
     @Test(
-        "on a disk that others have filled, entries can still be removed",
+        "Entries can be removed from a disk that other programs have filled",
         .enabled(if: getuid() == 0, "only root can mount a small file system"))
     func removalOnFullDisk() async throws {
         guard let disk = try SmallDisk(size: "48m") else {
@@ -232,7 +232,7 @@ extension LimitTests {
     }
 
     @Test(
-        "what SQLite calls an I/O error is a full disk when the disk is full",
+        "An I/O error of SQLite is reported as a full disk when the disk is full",
         .enabled(if: getuid() == 0, "only root can mount a small file system"))
     func ioErrorOnFullDisk() async throws {
         guard let disk = try SmallDisk(size: "12m") else {
@@ -255,13 +255,13 @@ extension LimitTests {
         }
         #expect(await failure()?.isIndexIO == true)
         try disk.fill()
-        // It tries once more with what the index's log had taken.
+        // The writer retries once with the room of the index's log.
         _ = await failure()
         try disk.fill()
         #expect(await failure() == .noSpace)
     }
 
-    @Test("the writer does not try again and again to make room where nothing may go")
+    @Test("The writer does not repeat an eviction that cannot make room")
     func futileEviction() async throws {
         let fixture = try CacheFixture { $0.diskLimit = Self.cost(1000) * 5 + 64 }
         let commits = Counter()
@@ -269,7 +269,7 @@ extension LimitTests {
         defer { cache.close() }
         for number in 0..<5 { try await cache.store(longText(1000), key: "k\(number)") { $0.pinned = true } }
         #expect(cache.parts.budget.fullness.excess + Self.cost(1000) / 4 > 0)
-        // It tries once by itself, after the store that took the head-room.
+        // The writer tries once by itself, after the store that used up the head-room.
         try await cache.flush()
         try await cache.flush()
         let before = commits.value
@@ -278,7 +278,7 @@ extension LimitTests {
         #expect(try cache.keys().count == 5)
     }
 
-    @Test("texts count: an origin's long fields and a caller's tags cannot take what the limits do not see")
+    @Test("Long header fields and tags count in the limits, and the number of tags is limited")
     func texts() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -299,7 +299,7 @@ extension LimitTests {
         }
     }
 
-    @Test("a length that is only announced drives nobody out")
+    @Test("An announced length alone evicts no entry")
     func announcedLength() async throws {
         let fixture = try CacheFixture { $0.diskLimit = 1 << 20 }
         try await fixture.withCache { cache async throws in

@@ -4,9 +4,9 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("Limits beside much that is pinned")
+@Suite("The limits of a cache that is mostly pinned")
 struct PinnedLimitTests {
-    /// A cache of four million bytes, of which nine tenths are pinned; `left` is how many are not taken.
+    /// Runs `body` with a cache of four million bytes, nine tenths of them pinned. `left` is the number of free bytes.
     private func withPinned(_ body: (_ cache: DiskCache, _ left: Int) async throws -> Void) async throws {
         let fixture = try CacheFixture { $0.diskLimit = 4_000_000 }
         try await fixture.withCache { cache async throws in
@@ -18,14 +18,14 @@ struct PinnedLimitTests {
         }
     }
 
-    /// Once whatever the writer does by itself is done.
+    /// Returns the keys once the writer has finished its own work, such as an eviction.
     private func keys(_ cache: DiskCache) async throws -> [String] {
         try await cache.flush()
         try await cache.flush()
         return try cache.keys()
     }
 
-    @Test("what is stored is not gone at once, though it takes more than a sixteenth of the whole limit leaves it")
+    @Test("A stored entry stays, although it leaves less than a sixteenth of the limit free")
     func stays() async throws {
         try await withPinned { (cache, left) async throws in
             try await cache.store(longText(left * 3 / 4), key: "stored")
@@ -33,7 +33,7 @@ struct PinnedLimitTests {
         }
     }
 
-    @Test("what would be gone at once is refused, and nothing else goes for it")
+    @Test("An entry that would be evicted at once is refused, and no other entry is evicted for it")
     func refused() async throws {
         try await withPinned { (cache, left) async throws in
             try await cache.store(longText(left / 2), key: "other")
@@ -45,10 +45,10 @@ struct PinnedLimitTests {
         }
     }
 
-    @Test("its texts count")
+    @Test("The texts of an entry count beside pinned entries")
     func texts() async throws {
         try await withPinned { (cache, left) async throws in
-            // With the texts it would not stay, without them it would.
+            // The body fits with short texts, but not with the long ETag.
             let length = left - left / 16 - 12_288
             let long = longText(16_000, "etag")
             await #expect(throws: DiskCacheError.noSpace) {
@@ -60,12 +60,12 @@ struct PinnedLimitTests {
         }
     }
 
-    @Test("what is pinned, too, may take all that is left, and so may what replaces it")
+    @Test("A pinned entry may take all the room that is left, and so may its replacement")
     func pinned() async throws {
         try await withPinned { (cache, left) async throws in
             try await cache.store(longText(left / 2), key: "too") { $0.pinned = true }
             let rest = 4_000_000 - cache.totals.diskBytes
-            // Its old body goes only when the new one is there.
+            // The old body is removed only after the new body is stored.
             let next = cache.reserve(try .data("too"), kind: .data)
             try next.expect(length: rest - rest / 32)
             let other = cache.reserve(try .data("other"), kind: .data)
@@ -75,7 +75,7 @@ struct PinnedLimitTests {
         }
     }
 
-    @Test("what is no longer pinned, and above a limit that has become smaller, goes though nobody stores anything")
+    @Test("Unpinned entries above a smaller limit are evicted without a store")
     func unpinned() async throws {
         let fixture = try CacheFixture { $0.diskLimit = 4_000_000 }
         try await fixture.withCache { cache async throws in

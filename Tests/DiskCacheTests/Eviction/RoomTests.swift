@@ -5,9 +5,9 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("Whether there is room on the disk")
+@Suite("The room on the disk")
 struct RoomTests {
-    @Test("a disk on which nothing can be opened is not a full one")
+    @Test("A directory in which no file can be opened does not count as full")
     func notFull() throws {
         let temporary = try TemporaryDirectory()
         #expect(FileSystem.hasRoom(in: temporary.path))
@@ -15,7 +15,7 @@ struct RoomTests {
         #expect(try FileSystem.names(in: temporary.path) == [])
     }
 
-    @Test("a file that was to show it is gone after the next start when the process was killed meanwhile")
+    @Test("A probe file that a killed process left behind is removed at the next start")
     func leftBehind() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { _ in }
@@ -25,7 +25,7 @@ struct RoomTests {
         #expect(FileSystem.status(of: probe) == nil)
     }
 
-    @Test("the log takes no more than a group of bodies beyond what makes it begin anew, however many wait")
+    @Test("The log exceeds its restart size by at most one group of bodies, however many wait")
     func log() async throws {
         let fixture = try CacheFixture { $0.inlineLimit = 1 << 20 }
         try await fixture.withCache { cache async throws in

@@ -4,9 +4,9 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("S3-FIFO policy")
+@Suite("The S3-FIFO policy")
 struct S3FIFOPolicyTests {
-    /// The policy over queues in memory, as a shard of the memory tier uses it, with a room of its own.
+    /// The policy over queues in memory, as a shard of the memory tier uses it, with its own capacity.
     private struct Cache {
         let capacity: Int64
         var policy = S3FIFOPolicy()
@@ -19,7 +19,7 @@ struct S3FIFOPolicyTests {
 
         var keys: [String] { ids.keys.sorted() }
 
-        /// Asks for a key; whether it was there.
+        /// Requests a key, and inserts the key when it is missing. Returns whether it was there.
         @discardableResult
         mutating func ask(_ key: String, cost: Int = 1) -> Bool {
             if let id = ids[key] {
@@ -42,7 +42,7 @@ struct S3FIFOPolicyTests {
         }
     }
 
-    @Test("without hits, what came first goes first; an empty one has no victim")
+    @Test("Without hits, keys are evicted in the order of insertion; an empty cache has no victim")
     func insertionOrder() {
         var cache = Cache(3)
         for key in ["a", "b", "c"] { cache.ask(key) }
@@ -52,7 +52,7 @@ struct S3FIFOPolicyTests {
         #expect(cache.queues.totals == QueueTotals())
     }
 
-    @Test("what was asked for again survives any number of keys that are asked for once")
+    @Test("Keys that are requested twice survive any number of keys that are requested once")
     func scan() {
         var cache = Cache(100)
         for number in 0..<50 { for _ in 0..<2 { cache.ask("hot \(number)") } }
@@ -60,7 +60,7 @@ struct S3FIFOPolicyTests {
         #expect((0..<50).allSatisfy { cache.ids["hot \($0)"] != nil })
     }
 
-    @Test("what is asked for again soon after it went out stays from then on")
+    @Test("A key that is requested again soon after its eviction stays from then on")
     func ghost() {
         var cache = Cache(100)
         cache.ask("back")
@@ -71,7 +71,7 @@ struct S3FIFOPolicyTests {
         #expect(cache.ids["back"] != nil)
     }
 
-    @Test("what went out long ago is as new")
+    @Test("A key that was evicted long ago counts as new")
     func oldGhost() {
         var cache = Cache(100)
         cache.ask("back")
@@ -81,7 +81,7 @@ struct S3FIFOPolicyTests {
         #expect(cache.ids["back"] == nil)
     }
 
-    @Test("what is large stays only when it is asked for once more than what is not")
+    @Test("A large entry needs one request more than a small entry to stay")
     func large() {
         var cache = Cache(1000)
         for number in 0..<500 { cache.ask("small \(number)") }
@@ -94,9 +94,9 @@ struct S3FIFOPolicyTests {
         #expect(cache.ids["little"] != nil)
     }
 
-    @Test("one choice looks at a bounded number, although all were asked for as often as is counted")
+    @Test("The choice of a victim moves a bounded number of entries, although all have the most hits")
     func bounded() {
-        /// Counts what is moved.
+        /// Counts the moves between and within queues.
         struct Counting: EvictionQueues {
             var queues = MemoryQueues()
             var moves = 0
@@ -118,7 +118,7 @@ struct S3FIFOPolicyTests {
         #expect(queues.moves <= 1000)
     }
 
-    @Test("what is replaced by another version comes back to where it was in use, and only then")
+    @Test("A replaced key returns to the main queue only if it was there, and only once")
     func replaced() {
         var policy = S3FIFOPolicy()
         let totals = QueueTotals(entries: 10, bytes: 10, smallBytes: 1)
@@ -128,22 +128,22 @@ struct S3FIFOPolicyTests {
         #expect(queues == [.small, .main, .small])
     }
 
-    @Test("what has just come is spared where nobody waits for room, though it is more than the queue is to hold")
+    @Test("The newest entry is spared when no store waits for room, even beyond the small queue's share")
     func newest() {
         var cache = Cache(100)
         for number in 0..<40 { for _ in 0..<2 { cache.ask("hot \(number)") } }
         cache.ask("large", cost: 30)
-        // Those that were asked for are in the main queue once the small one is over its part.
+        // The hot keys move to the main queue as soon as the small queue exceeds its share.
         cache.ask("next", cost: 40)
         #expect(cache.ids["large"] == nil && cache.ids["next"] != nil)
         let victim = cache.policy.victim(of: &cache.queues, sparesNewest: true)
         #expect(victim.flatMap { cache.queues.key(of: $0.id)?.text }?.hasPrefix("hot") == true)
-        // Who waits for room comes after it.
+        // When a store waits for room, the newest entry is the next victim.
         let next = cache.policy.victim(of: &cache.queues, sparesNewest: false)
         #expect(next.flatMap { cache.queues.key(of: $0.id)?.text } == "next")
     }
 
-    @Test("what has just come is spared though there is nothing else")
+    @Test("The newest entry is spared even when it is the only entry")
     func onlyOne() {
         var cache = Cache(100)
         cache.ask("only", cost: 90)

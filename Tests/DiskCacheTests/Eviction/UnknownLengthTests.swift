@@ -9,7 +9,8 @@ struct UnknownLengthTests {
     private static let limit: Int64 = 4_000_000
     private static let piece = [UInt8](repeating: 7, count: 50_000)
 
-    /// A cache with `count` entries of about 100,000 bytes each, of which 37 fill it up to the head-room.
+    /// Runs `body` with a cache of `count` entries of about 100,000 bytes each. 37 of them fill the cache up to the
+    /// head-room.
     private static func withEntries(
         _ count: Int, areRead: Bool, ttl: Duration = .seconds(1000), _ layout: Layout = .hashed,
         _ body: (DiskCache, CacheFixture) async throws -> Void
@@ -17,7 +18,7 @@ struct UnknownLengthTests {
         let fixture = try CacheFixture(layout) { $0.diskLimit = limit }
         try await fixture.withCache { cache async throws in
             for number in 0..<count {
-                // With a validator it is not swept when it has expired.
+                // The validator keeps the expired entry from being swept.
                 let entry = try await cache.store(longText(97_000), key: "e\(number)", ttl: ttl) { $0.etag = "\"1\"" }
                 for _ in 0..<(areRead ? 3 : 0) { cache.recordHit(entry) }
             }
@@ -30,18 +31,18 @@ struct UnknownLengthTests {
         }
     }
 
-    /// Returns once the writer has done all that it does by itself.
+    /// Returns once the writer has finished its own work, such as an eviction.
     private static func rest(_ cache: DiskCache) async throws {
         try await cache.flush()
         try await cache.flush()
     }
 
-    /// How many of the first entries are held.
+    /// Returns the number of initial entries that are still held.
     private static func held(_ cache: DiskCache) throws -> Int {
         try cache.keys().count { $0.hasPrefix("e") }
     }
 
-    /// Sends pieces until the body has `length` bytes or is refused; how many were taken.
+    /// Sends pieces until the body has `length` bytes or is refused. Returns the number of bytes that were taken.
     @discardableResult
     private static func send(_ length: Int, to reservation: Reservation) throws -> Int {
         for sent in stride(from: 0, to: length, by: piece.count) {
@@ -55,7 +56,7 @@ struct UnknownLengthTests {
     }
 
     @Test(
-        "A body that never fits is refused, alone and beside its like, and all entries that were read stay",
+        "Bodies that never fit are refused, and all entries that were read stay",
         arguments: [20, 30, 37], Layout.allCases)
     func readEntriesStay(count: Int, layout: Layout) async throws {
         try await Self.withEntries(count, areRead: true, layout) { (cache, _) async throws in
@@ -83,7 +84,7 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("Bodies that come at once have less than a fifth of the limit together, and each as much as the others")
+    @Test("Concurrent bodies share about a fifth of the limit, each at least a quarter of the largest share")
     func several() async throws {
         try await Self.withEntries(37, areRead: false) { (cache, _) async throws in
             let reservations = try (0..<8).map { cache.reserve(try .data("k\($0)"), kind: .data) }
@@ -142,7 +143,7 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("An empty cache stores a body of all that is not head-room, and says of nothing else that it is stored")
+    @Test("An empty cache stores any body that leaves the head-room free, and refuses any longer body")
     func alone() async throws {
         for length in stride(from: 3_700_000, through: 4_100_000, by: 10_000) {
             let fixture = try CacheFixture { $0.diskLimit = Self.limit }
@@ -159,7 +160,7 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("Bytes beyond the announced length have an unknown length")
+    @Test("Bytes beyond the announced length count as a body of unknown length")
     func longerThanAnnounced() async throws {
         try await Self.withEntries(20, areRead: true) { (cache, _) async throws in
             let reservation = cache.reserve(try .data("k"), kind: .data)
@@ -171,7 +172,7 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("An announced length at the very limit is refused before any entry goes")
+    @Test("An announced length at the very limit is refused before any entry is evicted")
     func announcedAtTheLimit() async throws {
         try await Self.withEntries(20, areRead: true) { (cache, _) async throws in
             let most = Self.limit - Eviction.headRoom(ofLimit: Self.limit)
@@ -183,7 +184,7 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("A body that will be pinned is no exception")
+    @Test("A body to be pinned is refused like any other, and all entries that were read stay")
     func pinned() async throws {
         try await Self.withEntries(30, areRead: true) { (cache, _) async throws in
             let reservation = cache.reserve(try .data("k"), kind: .data, pinned: true)
