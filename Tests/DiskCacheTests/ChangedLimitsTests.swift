@@ -4,9 +4,9 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("What changes while a namespace is open")
+@Suite("The limits of an open namespace")
 struct ChangedLimitsTests {
-    @Test("a smaller disk limit is come down to in the background, but for what is pinned; a larger one can be used")
+    @Test("A smaller disk limit evicts unpinned entries in the background; a larger limit admits larger bodies")
     func disk() async throws {
         let fixture = try CacheFixture { $0.diskLimit = 4 << 20 }
         try await fixture.withCache { cache async throws in
@@ -26,7 +26,7 @@ struct ChangedLimitsTests {
         }
     }
 
-    @Test("with a larger memory limit longer bodies come into memory, and with none nothing does")
+    @Test("A larger memory limit admits longer bodies to memory; a limit of 0 empties the memory tier")
     func memory() async throws {
         let fixture = try CacheFixture {
             $0.memoryLimit = 1 << 20
@@ -38,7 +38,7 @@ struct ChangedLimitsTests {
                 for _ in 0..<2 { #expect(try await cache.text(key: "k") == longText(200_000)) }
                 return cache.memoryStatistics.bytes
             }
-            // A sixteenth is the longest.
+            // The longest body in memory is a sixteenth of the limit.
             cache.emptyMemory()
             #expect(try await held() < 200_000)
             cache.setMemoryLimit(64 << 20)
@@ -49,7 +49,7 @@ struct ChangedLimitsTests {
         }
     }
 
-    @Test("without memory nothing is remembered of what has gone")
+    @Test("A ghost limit of 0 frees the memory of all ghosts")
     func ghosts() {
         var policy = S3FIFOPolicy()
         var totals = QueueTotals()
@@ -60,7 +60,7 @@ struct ChangedLimitsTests {
         #expect(policy.memoryBytes == 0)
     }
 
-    @Test("it lives as long as somebody receives a body into it; then its directory can be removed")
+    @Test("A released cache lives until its last reservation ends; then its directory can be removed")
     func life() async throws {
         let temporary = try TemporaryDirectory()
         let directory = try CacheDirectory(path: temporary.path)
