@@ -21,7 +21,7 @@ struct GrowingBodyTests {
         try Array(bytes).withBytes { bytes throws(DiskCacheError) in try body.append(bytes) }
     }
 
-    /// All of it, in whatever pieces it comes.
+    /// Reads the whole body, piece by piece.
     private func read(_ body: GrowingBody) throws -> [UInt8] {
         var all: [UInt8] = []
         while true {
@@ -32,11 +32,11 @@ struct GrowingBodyTests {
     }
 
     @Test(
-        "can be read to its last byte at any moment, in pieces of any size, with a buffer and without",
+        "A growing body can be read to its last byte at any moment, with and without a write buffer",
         arguments: [1000, 16_384, 65_536, 262_144, 300_001], [true, false])
     func readAlong(step: Int, hasBuffer: Bool) throws {
         let buffers = WriteBuffers()
-        // All others are taken.
+        // For a body without a buffer, the test takes all buffers.
         let taken = hasBuffer ? [] : (0..<WriteBuffers.limit).map { _ in buffers.take() }
         let body = GrowingBody(buffers: buffers)
         try append(text[..<500], to: body)
@@ -56,7 +56,7 @@ struct GrowingBodyTests {
         #expect(taken.count == (hasBuffer ? 0 : WriteBuffers.limit))
     }
 
-    @Test("is written in large pieces that begin where a page does")
+    @Test("A growing body is written in large pieces that begin at page boundaries")
     func largePieces() throws {
         let body = GrowingBody(buffers: WriteBuffers())
         let file = try open("body")
@@ -65,7 +65,7 @@ struct GrowingBodyTests {
         #expect(file.status()?.identity.size == Int64(2 * WriteBuffers.capacity))
     }
 
-    @Test("says so when the disk is full, at the latest when it is sealed, and what has come stays readable")
+    @Test("A full disk fails the body at the latest when it is sealed; received bytes stay readable")
     func fullDisk() throws {
         let body = GrowingBody(buffers: WriteBuffers())
         try body.move(to: FileDescriptor(opening: "/dev/full", O_RDWR), path: "/dev/full")
@@ -77,7 +77,7 @@ struct GrowingBodyTests {
         #expect(come == Array(text[..<come.count]))
     }
 
-    @Test("holds a buffer only from its first byte to its end, and they go back")
+    @Test("A body holds a buffer only from its first byte to its end, and then returns the buffer")
     func buffersGoBack() throws {
         let buffers = WriteBuffers()
         for number in 0..<2 * WriteBuffers.limit {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("Bodies that are open")
+@Suite("Open bodies")
 struct OpenBodiesTests {
     /// Opens a file once more.
     private func open(_ path: String, _ bodies: OpenBodies) throws -> BodyFile {
@@ -13,7 +13,7 @@ struct OpenBodiesTests {
         return bodies.shared(BodyFile(file, length: status.identity.size, path: path), status.identity)
     }
 
-    @Test("All who read a body share one descriptor, which is closed after the last of them")
+    @Test("All readers of a body share one descriptor, which is closed after the last of them")
     func shared() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("body")
@@ -26,7 +26,7 @@ struct OpenBodiesTests {
         #expect(body == nil)
     }
 
-    @Test("A body that takes the place of another under its name is another one")
+    @Test("A file that replaces a body under the same name is opened as another body")
     func replaced() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("body")
@@ -41,7 +41,7 @@ struct OpenBodiesTests {
         #expect(try Array(other.readWhole().bytes) == Array("other".utf8))
     }
 
-    @Test("Those that were closed are forgotten")
+    @Test("The table forgets closed bodies")
     func forgotten() throws {
         let directory = try TemporaryDirectory()
         let bodies = OpenBodies()
