@@ -7,12 +7,12 @@ import Testing
 
 @Suite("A kill at any instant")
 struct CrashTests {
-    /// What is under way when the process ends, from what was acknowledged before it.
+    /// An operation that is under way when the process ends, after the acknowledged stores of `prepare`.
     enum Scenario: CaseIterable, Sendable {
         case store, replace, replaceInlineByFile, replaceFileByInline, replaceTwice, remove, removeThenStore
         case replaceInOtherLayout, makeWayForDirectory, fillLeafBelowBody, storeWhereDirectoryIs, purge
 
-        /// How many transactions there are until it is done.
+        /// The number of transactions until the operation is done.
         var transactions: Int {
             switch self {
             case .replaceTwice, .removeThenStore: 2
@@ -27,7 +27,7 @@ struct CrashTests {
     private static let new = longText(6000, "new")
 
     @Test(
-        "leaves the old or the new version whole, never a mix, and nothing else",
+        "A kill leaves the old or the new version whole, never a mix, and no other file",
         arguments: Scenario.allCases, Layout.allCases)
     func killed(_ scenario: Scenario, _ layout: Layout) async throws {
         var reached = 0
@@ -63,7 +63,7 @@ struct CrashTests {
     }
 
     @Test(
-        "leaves nothing of a body whose key begins with an accent", arguments: [CrashPoint.bodyPlaced, .beforeCommit])
+        "A kill leaves no body of a key that begins with an accent", arguments: [CrashPoint.bodyPlaced, .beforeCommit])
     func accentFirst(_ point: CrashPoint) async throws {
         let fixture = try CacheFixture(.readable)
         try await fixture.withCache { cache async throws in try await cache.store(Self.old, key: "bystander") }
@@ -75,7 +75,7 @@ struct CrashTests {
         try await fixture.withCache { cache async throws in #expect(try cache.findings() == []) }
     }
 
-    /// What is there, and acknowledged, before.
+    /// Stores the entries that are acknowledged before the kill.
     private static func prepare(_ scenario: Scenario, _ cache: DiskCache) async throws {
         switch scenario {
         case .store: break
@@ -89,7 +89,7 @@ struct CrashTests {
         try await cache.store(old, key: "bystander")
     }
 
-    /// What is under way; whether it was acknowledged.
+    /// Runs the operation during which the process ends. Returns whether the operation was acknowledged.
     private static func run(_ scenario: Scenario, _ cache: DiskCache) async throws -> Bool {
         func store(_ body: String, _ url: String) async throws {
             let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url)
@@ -173,7 +173,7 @@ struct CrashTests {
         #expect(try await cache.text(key: "bystander") == old, comment)
     }
 
-    @Test("a body that was being received is gone after a restart")
+    @Test("A partly received body is removed at the next start")
     func parts() async throws {
         let fixture = try CacheFixture { $0.inlineLimit = 0 }
         try await fixture.withCache { cache async throws in try await cache.store("1", key: "k") }
@@ -185,7 +185,7 @@ struct CrashTests {
         }
     }
 
-    @Test("leaves no directory that was made for a body which never came", arguments: Layout.allCases)
+    @Test("A kill leaves no directory that was made for an unfinished store", arguments: Layout.allCases)
     func emptyDirectories(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout) { $0.inlineLimit = 0 }
         let cache = try fixture.open(crashHook: { if $0 == .directoryMade { throw SimulatedCrash() } })
@@ -196,7 +196,7 @@ struct CrashTests {
         try await fixture.withCache { _ async throws in #expect(try roots() == []) }
     }
 
-    @Test("removes directories that stand where it keeps bodies for a moment")
+    @Test("A start removes directories that stand in the places of temporary bodies")
     func directoriesInIncoming() async throws {
         let fixture = try CacheFixture { $0.inlineLimit = 0 }
         try await fixture.withCache { cache async throws in try await cache.store("1", key: "k") }
@@ -210,7 +210,7 @@ struct CrashTests {
         }
     }
 
-    @Test("what a damaged list of intents names outside the tree is not removed")
+    @Test("A damaged list of intents removes no file outside the tree")
     func hostileIntents() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { _ async throws in }
@@ -225,7 +225,7 @@ struct CrashTests {
         }
     }
 
-    @Test("an operation that fails is undone alone, with its files", arguments: Layout.allCases)
+    @Test("A failing operation alone is undone, with its files", arguments: Layout.allCases)
     func failingOperation(_ layout: Layout) async throws {
         struct Failure: Error {}
         let fixture = try CacheFixture(layout) { $0.inlineLimit = 0 }
@@ -251,7 +251,7 @@ struct CrashTests {
         }
     }
 
-    @Test("a transaction that fails as a whole is undone, and each operation gets its own", arguments: Layout.allCases)
+    @Test("A failed transaction is undone, and each operation runs in its own transaction", arguments: Layout.allCases)
     func failingCommit(_ layout: Layout) async throws {
         struct Failure: Error {}
         let fixture = try CacheFixture(layout) { $0.inlineLimit = 0 }
@@ -261,7 +261,7 @@ struct CrashTests {
         }
         let commits = Counter()
         let cache = try fixture.open(crashHook: { point in
-            // The first is that of the operation which holds the writer up.
+            // The first commit belongs to the operation that holds the writer.
             if point == .beforeCommit, commits.add() == 2 { throw Failure() }
         })
         defer { cache.close() }
