@@ -5,17 +5,17 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("An index that went while nobody was there")
+@Suite("An index that was deleted while the cache was closed")
 struct DeletedIndexTests {
-    /// What is left of a cache that was killed.
+    /// The files that a killed cache has lost.
     enum Loss: CaseIterable, Sendable {
         /// The index and its log.
         case both
-        /// The index; its log is there still.
+        /// The index. The log is still there.
         case index
-        /// The log: what was stored last went with it.
+        /// The log, and with it the latest stores.
         case log
-        /// The log's content.
+        /// The content of the log.
         case logOverwritten
     }
 
@@ -23,8 +23,8 @@ struct DeletedIndexTests {
 
     private static func body(_ number: Int) -> String { longText(number % 2 == 0 ? 500 : 20_000, "\(number)") }
 
-    /// Stores half of the bodies, closes the cache, stores the others and lets it die: so the index has one half and
-    /// its log the other.
+    /// Stores half of the bodies, closes the cache, stores the other half and simulates a kill. So the index has one
+    /// half and its log the other.
     private static func fixture(_ layout: Layout) async throws -> CacheFixture {
         let fixture = try CacheFixture(layout) { $0.inlineLimit = 1000 }
         try await fixture.withCache { cache async throws in
@@ -35,7 +35,8 @@ struct DeletedIndexTests {
             if point == .beforeCommit, isKilled.value > 0 { throw SimulatedCrash() }
         })
         for number in count / 2..<count { try await cache.store(body(number), key: "k\(number)") }
-        // The last connection that closes would write the log into the database file, which a kill does not.
+        // The last connection that closes writes the log into the database file, unlike a kill. Copies of both files
+        // undo that.
         for name in ["index.sqlite", "index.sqlite-wal"] {
             let path = fixture.namespace + "/" + name
             try FileManager.default.copyItem(atPath: path, toPath: path + ".kept")
@@ -52,7 +53,7 @@ struct DeletedIndexTests {
     }
 
     @Test(
-        "leaves a cache that has what it still knows, each body whole, and removes what nobody knows of",
+        "The cache keeps the entries that its index still knows, whole, and removes all other bodies",
         arguments: Loss.allCases, Layout.allCases)
     func lost(_ loss: Loss, _ layout: Layout) async throws {
         let fixture = try await Self.fixture(layout)

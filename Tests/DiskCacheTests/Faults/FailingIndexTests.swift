@@ -8,7 +8,7 @@ import Testing
 
 @Suite("An index on a disk that fails")
 struct FailingIndexTests {
-    /// What the disk does not do, and what a caller is told.
+    /// A disk operation that fails, and the error for the caller.
     struct Fault: Sendable, CustomTestStringConvertible {
         var operation: FailingVFS.Operation
         var code: Int32
@@ -27,7 +27,7 @@ struct FailingIndexTests {
 
     private static let (long, short) = (longText(30_000), "short")
 
-    /// A cache whose disk can fail, with a body in a file and one in the slab.
+    /// Opens a cache on a disk that can fail, with one body in a file and one body in the slab.
     private static func open(_ layout: Layout) async throws -> (CacheFixture, FailingVFS.Faults, DiskCache) {
         let fixture = try CacheFixture(layout) { $0.durability = .power }
         let faults = FailingVFS.faults(below: fixture.directory.path)
@@ -44,7 +44,7 @@ struct FailingIndexTests {
     }
 
     @Test(
-        "takes nothing and removes nothing, and says why; what is held is whole, and with a good disk all goes on",
+        "Each change fails with the disk's error and harms no entry; with a good disk, changes succeed",
         arguments: faults, Layout.allCases)
     func changes(_ fault: Fault, _ layout: Layout) async throws {
         let (fixture, faults, cache) = try await Self.open(layout)
@@ -68,7 +68,7 @@ struct FailingIndexTests {
         try await fixture.withCache { cache async throws in try await Self.expectAllHeld(cache) }
     }
 
-    @Test("keeps what was acknowledged in its log when that cannot be written into its file")
+    @Test("Acknowledged stores stay in the log when the log cannot be written into the database file")
     func checkpoint() async throws {
         let (fixture, faults, cache) = try await Self.open(.hashed)
         faults.set(.databaseWrite, SQLITE_IOERR | 3 << 8)
@@ -82,10 +82,10 @@ struct FailingIndexTests {
         }
     }
 
-    @Test("that cannot be read is an error and no miss, and nothing is set aside or removed for it")
+    @Test("An index that cannot be read is an error, not a miss, and no file is set aside or removed")
     func reading() async throws {
         let (fixture, faults, first) = try await Self.open(.hashed)
-        // More than the pages that each connection has read by the time that it is open.
+        // The entries fill more pages than each connection has read by the time it is open.
         try await fill(first, 3000)
         first.close()
         let failure = SQLITE_IOERR | 1 << 8

@@ -5,23 +5,23 @@ import TestSupport
 
 @testable import DiskCache
 
-/// SQLite's way to the file system, which fails when a test says so, for the databases below one directory.
+/// A file system for SQLite that fails on demand, for the databases below one directory.
 ///
-/// It takes the place of what opens a file in `unix-excl`, the VFS that ``ProcessVFS`` stands on: so a fault comes from
-/// where a disk's would.
+/// This type replaces the function that opens files in `unix-excl`, the VFS below ``ProcessVFS``. So a simulated fault
+/// takes the same path as a fault of the disk.
 enum FailingVFS {
-    /// What can fail.
+    /// A file operation that can fail.
     enum Operation: Sendable {
         case logWrite, logSync, databaseWrite, databaseRead
     }
 
-    /// What fails below a directory.
+    /// The faults below a directory.
     final class Faults: Sendable {
-        /// How often something failed.
+        /// The number of failed operations.
         let count = Counter("faults")
         private let codes = Locked<[Operation: Int32]>([:])
 
-        /// Has an operation end with an error of SQLite's from now on; `nil`: it does what it should.
+        /// Makes an operation fail with an error code of SQLite from now on; with `nil`, the operation works again.
         func set(_ operation: Operation, _ code: Int32?) {
             codes.withLock { $0[operation] = code }
         }
@@ -33,7 +33,7 @@ enum FailingVFS {
         }
     }
 
-    /// What is to fail below a directory. Ask before anything is opened there.
+    /// Returns the faults of a directory, initially none. Call this before any file is opened there.
     static func faults(below directory: String) -> Faults {
         _ = registration
         let faults = Faults()
@@ -45,9 +45,9 @@ enum FailingVFS {
 
     /// An open file that can fail.
     private struct Failing: Sendable {
-        /// Those of the VFS, with ours in the place of some; freed when the file is closed.
+        /// The methods of the VFS, some of them replaced by ours. They are freed when the file is closed.
         ///
-        /// `nonisolated(unsafe)` is safe here and below: nobody changes them.
+        /// `nonisolated(unsafe)` is safe here and below, because the methods never change.
         nonisolated(unsafe) let methods: UnsafeMutablePointer<sqlite3_io_methods>
         // See above.
         nonisolated(unsafe) let standard: UnsafePointer<sqlite3_io_methods>
@@ -55,7 +55,7 @@ enum FailingVFS {
         let isLog: Bool
     }
 
-    /// By the address of the file.
+    /// The open files, by their addresses.
     private static let files = Locked<[UInt: Failing]>([:])
 
     private typealias Open =
