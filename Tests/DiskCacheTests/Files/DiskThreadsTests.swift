@@ -4,9 +4,9 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("Threads that may wait for the disk")
+@Suite("The threads that may wait for the disk")
 struct DiskThreadsTests {
-    @Test("leave out what nobody waits for when all of them have enough to do, and after their end")
+    @Test("Busy and stopped threads skip work that no caller waits for")
     func busy() async throws {
         let threads = DiskThreads(count: 2)
         let done = Recorder<String>()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("A directory that is somebody else's")
+@Suite("A directory of another program")
 struct ForeignDirectoryTests {
     private func open(_ temporary: TemporaryDirectory) throws -> DiskCache {
         try DiskCache(
@@ -12,7 +12,7 @@ struct ForeignDirectoryTests {
     }
 
     @Test(
-        "is not taken for a namespace's: it is refused, and nothing in it changes",
+        "A directory with foreign files is refused as a namespace, and no file in it changes",
         arguments: ["QDataCaches/a", "ab/cd/0123456789abcdef0123456789abcdef", "incoming/film.part"])
     func refused(_ name: String) throws {
         let temporary = try TemporaryDirectory()
@@ -25,12 +25,12 @@ struct ForeignDirectoryTests {
         #expect(throws: DiskCacheError.notACache(directory: place)) { try open(temporary) }
         #expect(try FileManager.default.subpathsOfDirectory(atPath: place) == before)
         #expect(try String(contentsOfFile: path, encoding: .utf8) == "theirs")
-        // Backups would skip all that is there.
+        // With this file, backups would skip the whole directory.
         #expect(!FileManager.default.fileExists(atPath: temporary.path("cache/CACHEDIR.TAG")))
     }
 
     @Test(
-        "is not one that a kill left before its first file was there, nor one without an index",
+        "An empty directory, or a namespace that a kill left without an index, is opened",
         arguments: [[], ["incoming/"], ["lost+found/"], ["incoming/", "incoming/intents", "bodies.slab"]])
     func own(_ names: [String]) throws {
         let temporary = try TemporaryDirectory()
