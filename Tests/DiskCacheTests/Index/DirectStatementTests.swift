@@ -5,7 +5,7 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("A statement that is run by SQLite's own calls")
+@Suite("A statement that calls SQLite directly")
 struct DirectStatementTests {
     private func withTable(_ body: (Database) throws -> Void) throws {
         try DatabaseQueue().inDatabase { db in
@@ -14,7 +14,7 @@ struct DirectStatementTests {
         }
     }
 
-    @Test("an empty text and an empty blob are not NULL, and each value is what it was")
+    @Test("Bound values keep their content, and an empty text and an empty blob are not NULL")
     func values() throws {
         try withTable { db in
             var insert = DirectStatement(try db.cachedStatement(sql: "INSERT INTO t VALUES (?, ?, ?)"))
@@ -33,7 +33,7 @@ struct DirectStatementTests {
         }
     }
 
-    @Test("what fails says why, and the statement can be run again")
+    @Test("A failed statement reports the reason and can be run again")
     func failure() throws {
         try withTable { db in
             var insert = DirectStatement(try db.cachedStatement(sql: "INSERT INTO t VALUES (?, ?, ?)"))
@@ -48,14 +48,14 @@ struct DirectStatementTests {
             #expect(error.resultCode == .SQLITE_CONSTRAINT)
             #expect(error.message?.contains("t.id") == true)
             try add(2)
-            // A value that is not given is none of the last time's.
+            // A value that is not bound is NULL, not the value of the last run.
             insert.bind(Int64(3))
             #expect(throws: DatabaseError.self) { try insert.run() }
             #expect(try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM t") == 2)
         }
     }
 
-    @Test("tells whether there is a row")
+    @Test("A statement tells whether a row exists")
     func row() throws {
         try withTable { db in
             try db.execute(sql: "INSERT INTO t VALUES (1, 'a', x'')")

@@ -2,7 +2,7 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("Writes to the index's log, gathered")
+@Suite("The gathered writes to the index's log")
 struct GatheredWritesTests {
     private final class Log {
         var writes: [(offset: Int64, bytes: [UInt8])] = []
@@ -22,7 +22,7 @@ struct GatheredWritesTests {
             bytes.withUnsafeBytes { gathered.append($0, at: offset, write) }
         }
 
-        /// A page behind its head; the number of a page is what it is full of.
+        /// Appends a page behind its head. Each byte of the page is its number.
         @discardableResult
         func page(_ number: UInt8, at offset: Int64, isCommit: Bool = false) -> Int32 {
             let result = append(GatheredWritesTests.head(isCommit: isCommit), at: offset)
@@ -36,7 +36,7 @@ struct GatheredWritesTests {
         return head
     }
 
-    @Test("a commit is one write, of all that came before it")
+    @Test("A commit writes all gathered pages in one write")
     func commit() {
         let log = Log()
         log.append([UInt8](repeating: 1, count: 32), at: 0)
@@ -51,12 +51,13 @@ struct GatheredWritesTests {
         #expect(log.writes.map(\.offset) == [0, 32 + 3 * 4120])
     }
 
-    @Test("what goes elsewhere is written at once, after what was gathered; nothing of a commit stays behind")
+    @Test("A write to another place is done at once, after the gathered pages, and no commit stays behind")
     func elsewhere() {
         let log = Log()
         log.append([UInt8](repeating: 1, count: 32), at: 0)
         log.page(1, at: 32)
-        // A page that is in the log already, changed once more; and all heads after it, for their sums.
+        // SQLite changes a page that is in the log already. Later it rewrites all heads after that page, for their
+        // checksums.
         log.append([UInt8](repeating: 9, count: 4096), at: 56)
         #expect(log.writes.map(\.offset) == [0, 56])
         log.page(2, at: 32 + 4120, isCommit: true)
@@ -67,7 +68,7 @@ struct GatheredWritesTests {
         #expect(log.writes.last?.bytes == Self.head(isCommit: true))
     }
 
-    @Test("no write is longer than SQLite writes at once, and a body larger than that goes through as it is")
+    @Test("No gathered write exceeds 120 KiB, and a longer body passes in a write of its own")
     func limit() {
         let log = Log()
         log.append([UInt8](repeating: 1, count: 32), at: 0)
@@ -85,7 +86,7 @@ struct GatheredWritesTests {
         #expect(log.writes.last?.bytes.count == 200_000)
     }
 
-    @Test("what could not be written is forgotten, and SQLite told")
+    @Test("A failed write is forgotten and reported to SQLite")
     func failure() {
         let log = Log()
         log.append([UInt8](repeating: 1, count: 32), at: 0)
@@ -93,7 +94,7 @@ struct GatheredWritesTests {
         #expect(log.page(1, at: 32, isCommit: true) == 10)
         #expect(log.gathered.isEmpty)
         log.fails = false
-        // The same place once more.
+        // SQLite writes to the same place again.
         #expect(log.page(2, at: 32, isCommit: true) == 0)
         #expect(log.writes.allSatisfy { $0.offset >= 32 })
         #expect(log.writes.last?.bytes.suffix(4096).allSatisfy { $0 == 2 } == true)

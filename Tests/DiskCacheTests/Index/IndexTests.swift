@@ -29,7 +29,7 @@ struct IndexTests {
     }
 
     @Test(
-        "that cannot be read is set aside under a dated name; the cache starts empty and removes the bodies",
+        "An unreadable index is set aside unless it is empty; the cache starts empty and removes the bodies",
         arguments: Trouble.allCases)
     func unreadable(_ trouble: Trouble) async throws {
         let fixture = try CacheFixture { $0.inlineLimit = 10 }
@@ -44,7 +44,7 @@ struct IndexTests {
             #expect(cache.totals.entries == 0)
             let names = try FileSystem.names(in: fixture.namespace).filter { $0.contains("corrupt-2026") }
             if trouble == .emptied {
-                // An empty file is an empty index: there is nothing to keep.
+                // An empty file is an empty index, so there is no content to keep.
                 #expect(names == [])
             } else {
                 #expect(fixture.notices.elements.contains(Self.setAside))
@@ -61,7 +61,7 @@ struct IndexTests {
     }
 
     @Test(
-        "that is none of Larder's is left as it is for who only looks, and is told so in words",
+        "A foreign index stays as it is when setting aside is disabled, and the error names the reason",
         arguments: [true, false])
     func unreadableForLooking(wasOurs: Bool) async throws {
         let fixture = try CacheFixture()
@@ -85,7 +85,7 @@ struct IndexTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: index)) == damaged)
     }
 
-    @Test("keeps the pages that it began with, and can give them back whatever their size")
+    @Test("An index keeps its original page size, and can give back pages of any size")
     func pageSize() async throws {
         let fixture = try CacheFixture()
         for asked in [8192, 4096] {
@@ -99,7 +99,7 @@ struct IndexTests {
         }
     }
 
-    @Test("of format 3 gives the responses that it has their canonical URLs")
+    @Test("The migration of an index of format 3 gives responses their canonical URLs")
     func format3() async throws {
         let fixture = try CacheFixture()
         let urls = ["http://h/a/../b%41", "http://h/plain", "http://h/c%2f", "http://h/d?"]
@@ -125,7 +125,7 @@ struct IndexTests {
         }
     }
 
-    @Test("of a newer format is refused and left as it is")
+    @Test("An index of a newer format is refused and left as it is")
     func newer() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in try await cache.store("1", key: "k") }
@@ -138,13 +138,13 @@ struct IndexTests {
         try await fixture.withCache { cache async throws in #expect(try await cache.text(key: "k") == "1") }
     }
 
-    @Test("that turns out damaged while it is used is checked at the next start")
+    @Test("An index that turns out damaged during use is set aside at the next start")
     func damagedWhileUsed() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in try await fill(cache, 3000) }
         let index = fixture.namespace + "/index.sqlite"
         try edit(index) { data in
-            // Not the first and the last pages, which are read at each start.
+            // The first and the last pages stay intact, because each start reads them.
             for page in stride(from: data.count / 4096 * 4 / 10 * 4096, to: data.count * 6 / 10, by: 4096) {
                 data.replaceSubrange(page..<page + 12, with: [UInt8](repeating: 0xEE, count: 12))
             }
@@ -166,7 +166,7 @@ struct IndexTests {
         }
     }
 
-    @Test("survives a missing checkpoint: what was committed is in the log beside it")
+    @Test("An index without a checkpoint survives, because its log has the commits")
     func walOnly() async throws {
         let fixture = try CacheFixture()
         let copy = fixture.temporary.path("copy/default")
@@ -184,7 +184,7 @@ struct IndexTests {
         #expect(try cache.findings() == [])
     }
 
-    @Test("a directory that is in use is refused, and free again when its owner has gone")
+    @Test("A directory in use is refused, and is free again after its owner has closed it")
     func lock() async throws {
         let temporary = try TemporaryDirectory()
         do {
@@ -201,11 +201,11 @@ struct IndexTests {
                     .hasPrefix("Signature: 8a477f597d28d172789f06886806bc55\n"))
             cache.close()
         }
-        // The writer's thread holds the directory for as long as it takes to end.
+        // The writer's thread holds the directory until the thread ends.
         try await poll("the lock is free") { (try? CacheDirectory(path: temporary.path("deep/cache"))) != nil }
     }
 
-    @Test("a directory whose owner is just going is waited for: a process that was killed has its lock for a moment")
+    @Test("The opening of a directory waits for a previous owner that is about to release its lock")
     func lockOfTheKilled() throws {
         let temporary = try TemporaryDirectory()
         let first = try CacheDirectory(path: temporary.path("cache"))
@@ -213,7 +213,7 @@ struct IndexTests {
         #expect(throws: Never.self) { try CacheDirectory(path: first.path) }
     }
 
-    @Test("a directory stays in use when the file \"lock\" is removed from it")
+    @Test("A directory stays in use when its file \"lock\" is removed")
     func lockRemoved() throws {
         let temporary = try TemporaryDirectory()
         let first = try CacheDirectory(path: temporary.path("cache"))
@@ -223,7 +223,7 @@ struct IndexTests {
         #expect(throws: Never.self) { try CacheDirectory(path: first.path) }
     }
 
-    @Test("directories that are none of ours are no namespaces, and what holds only them is no cache")
+    @Test("Foreign directories are not namespaces, and a directory with only foreign files is not a cache")
     func foreignDirectory() throws {
         let temporary = try TemporaryDirectory()
         try FileSystem.makeDirectories(temporary.path("music"))
@@ -238,10 +238,10 @@ struct IndexTests {
         #expect(try CacheDirectory.isCache(at: temporary.path))
     }
 
-    @Test("a directory that cannot be read is not taken for one without a cache")
+    @Test("An unreadable directory is an error, not a directory without a cache")
     func unreadableDirectory() throws {
         let temporary = try TemporaryDirectory()
-        // Root may read any, but not one that leads to itself.
+        // Root can read any directory, but not a symbolic link to itself.
         try FileManager.default.createSymbolicLink(
             atPath: temporary.path("loop"), withDestinationPath: temporary.path("loop"))
         let path = temporary.path("loop")
@@ -251,20 +251,20 @@ struct IndexTests {
     }
 
     @Test(
-        "a namespace is a plain name", arguments: ["", "..", "a/b", "A", "a_b", "é", String(repeating: "a", count: 64)])
+        "A bad namespace is refused", arguments: ["", "..", "a/b", "A", "a_b", "é", String(repeating: "a", count: 64)])
     func namespaceNames(_ name: String) throws {
         let fixture = try CacheFixture { $0.namespace = name }
         #expect(throws: DiskCacheError.invalidNamespace(name)) { try fixture.open() }
         #expect(try fixture.directory.namespaceDirectories() == [])
     }
 
-    @Test("the index is this process's alone: what locks its readers take is nobody's business outside")
+    @Test("The index is locked within the process only, without a shared-memory file beside it")
     func alone() async throws {
         let fixture = try CacheFixture()
         let cache = try fixture.open()
         let entry = try await cache.store("body", url: "http://h/a")
         #expect(try cache.entry(for: entry.key)?.digest == entry.digest)
-        // Where processes share a database, it has this file beside it.
+        // A database that several processes share has this file beside it.
         #expect(!files(below: fixture.directory.path).contains { $0.hasSuffix("-shm") })
         #expect(files(below: fixture.directory.path).contains { $0.hasSuffix("-wal") })
         cache.close()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("An index that was taken away while it was in use")
+@Suite("An index that is taken away during use")
 struct LostIndexTests {
     enum Loss: CaseIterable, Sendable {
         case directoryRemoved, indexRemoved, logRemoved, indexReplaced
@@ -24,7 +24,7 @@ struct LostIndexTests {
     }
 
     @Test(
-        "takes no more stores, since they would be gone at the next start, and says so once", arguments: Loss.allCases,
+        "A cache that has lost its index refuses changes, and logs the loss once", arguments: Loss.allCases,
         Layout.allCases)
     func lost(_ loss: Loss, _ layout: Layout) async throws {
         let fixture = try CacheFixture(layout)
@@ -56,7 +56,7 @@ struct LostIndexTests {
         }
     }
 
-    @Test("is taken up again when it is put back")
+    @Test("An index that is put back is used again")
     func putBack() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -68,7 +68,7 @@ struct LostIndexTests {
         try await fixture.withCache { cache async throws in #expect(try await cache.text(key: "k") == "1") }
     }
 
-    @Test("and put back makes no group of writes fail for what one of them does")
+    @Test("After the index was put back, a failed group of writes is still retried write by write")
     func groupAfterPutBack() async throws {
         let fixture = try CacheFixture()
         let failures = Locked(0)
@@ -97,14 +97,14 @@ struct LostIndexTests {
                 done.add()
             }
         }
-        // What held the writer up, and the two in one transaction.
+        // Fails the operation that holds the writer, and the joint transaction of the two stores.
         failures.withLock { $0 = 2 }
         gate.open()
         try await done.wait(for: 2)
         #expect(results.elements == [true, true])
     }
 
-    @Test("does no harm to the one that stands at its place", arguments: Layout.allCases)
+    @Test("A displaced cache does no harm to the cache in its place", arguments: Layout.allCases)
     func successor(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout) { $0.inlineLimit = 10 }
         let url = "http://h/a"

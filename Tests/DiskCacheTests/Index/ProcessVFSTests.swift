@@ -6,9 +6,9 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("SQLite over the gathering of its writes")
+@Suite("SQLite over the VFS that gathers writes")
 struct ProcessVFSTests {
-    /// A database that keeps so little in memory that transactions go to the log before they are committed.
+    /// Opens a database with so small a page cache that transactions reach the log before they are committed.
     private static func open(_ path: String, synchronous: String) throws -> DatabaseQueue {
         ProcessVFS.use()
         var configuration = Configuration()
@@ -24,7 +24,7 @@ struct ProcessVFSTests {
         return queue
     }
 
-    /// What a kill at this moment would leave, as the next start finds it.
+    /// Returns the database's integrity check and rows as the next start finds them after a kill at this moment.
     private static func afterKill(_ path: String, in directory: TemporaryDirectory) throws -> (
         check: String, rows: [String]
     ) {
@@ -42,7 +42,7 @@ struct ProcessVFSTests {
     }
 
     @Test(
-        "a commit is in the file when it returns, however its pages came there; what was not committed is not",
+        "A commit is in the file when it returns, for any path of its pages; uncommitted changes are not",
         arguments: ["NORMAL", "FULL"])
     func kill(synchronous: String) throws {
         let directory = try TemporaryDirectory()
@@ -57,7 +57,8 @@ struct ProcessVFSTests {
         }
         #expect(try Self.afterKill(path, in: directory) == ("ok", expected))
 
-        // The same pages several times in one transaction, read in between: what is in the log is changed there.
+        // Changes the same pages several times in one transaction and reads them in between, so that SQLite changes
+        // pages in the log.
         try queue.write { db in
             for turn in 1...4 {
                 for number in stride(from: 0, to: 300, by: turn) {
@@ -80,7 +81,7 @@ struct ProcessVFSTests {
         expected[7] += "!"
         #expect(try Self.afterKill(path, in: directory) == ("ok", expected))
 
-        // The log begun anew.
+        // The log begins anew after a checkpoint.
         try queue.writeWithoutTransaction { _ = try $0.checkpoint(.restart) }
         try queue.write { try $0.execute(sql: "UPDATE rows SET text = text || '?'") }
         #expect(try Self.afterKill(path, in: directory) == ("ok", expected.map { $0 + "?" }))
@@ -88,12 +89,12 @@ struct ProcessVFSTests {
         #expect(try DatabaseQueue(path: path).read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM rows") } == 300)
     }
 
-    @Test("who writes to the log, and reads there, offers its processor between pages; who only reads does not")
+    @Test("The writing connection offers its processor between pages of the log; a reader does not")
     func offers() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("index")
         let queue = try Self.open(path, synchronous: "OFF")
-        // A page each.
+        // Each row fills a page.
         try queue.write { db in
             for _ in 0..<300 {
                 try db.execute(
@@ -104,10 +105,10 @@ struct ProcessVFSTests {
         try reader.read { try $0.execute(sql: "PRAGMA cache_size = 5") }
         let sum = "SELECT SUM(LENGTH(text)) FROM rows"
         #expect(try !Self.offersProcessor { _ = try reader.read { try Int.fetchOne($0, sql: sum) } })
-        // Nothing is checkpointed: it is all in the log.
+        // Without a checkpoint, all pages are in the log.
         #expect(try Self.offersProcessor { _ = try queue.read { try Int.fetchOne($0, sql: sum) } })
 
-        // Each page goes to the log, and none is read there.
+        // Each page is written to the log, and no page is read there.
         try queue.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
         let writesOffer = try Self.offersProcessor {
             try queue.writeWithoutTransaction { db in
@@ -117,7 +118,7 @@ struct ProcessVFSTests {
         #expect(writesOffer)
     }
 
-    /// Whether the calling thread offers its processor in one of a hundred steps, which take several turns.
+    /// Returns whether the calling thread offers its processor in a hundred steps, which take several turns.
     private static func offersProcessor(_ step: () throws -> Void) throws -> Bool {
         Processor.share()
         let start = Processor.turnStart
@@ -125,7 +126,7 @@ struct ProcessVFSTests {
         return Processor.turnStart != start
     }
 
-    @Test("those who read see each commit as soon as it is one, and nothing before")
+    @Test("Readers see each commit as soon as it returns, and no change before")
     func readers() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("index")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("Query plans")
+@Suite("The query plans of the index")
 final class QueryPlanTests {
     private static let now = Timestamp(seconds: 1)
     private let fixture: CacheFixture
@@ -18,7 +18,7 @@ final class QueryPlanTests {
 
     deinit { cache.close() }
 
-    /// What SQLite says that it will do, a line a step.
+    /// Returns SQLite's query plan, a line for each step.
     private func plan(_ query: EntryQuery) throws -> [String] {
         try plan(of: query.sql(EntryRow.columns) + " LIMIT 100", query.arguments)
     }
@@ -41,7 +41,7 @@ final class QueryPlanTests {
         EntryFilter(prefix: "p", host: "h", tag: "t", state: .fresh, kind: .json),
     ]
 
-    @Test("a walk comes in the order of an index, nothing is sorted but what is equal", arguments: [true, false])
+    @Test("A walk follows the order of an index, and sorts only entries with equal values", arguments: [true, false])
     func walks(descending: Bool) throws {
         let position = ListCursor(value: 1.databaseValue, id: 1)
         for order in EntrySort.Order.allCases {
@@ -68,7 +68,7 @@ final class QueryPlanTests {
         (.prefix, "entriesByURL (url>? AND url<?)"), (.key, "sqlite_autoindex_entries_1 (key=?)"),
     ]
 
-    @Test("what is sorted was found by an index for the condition that leads, in every order and beside all others")
+    @Test("A sort finds its entries by the index of the leading condition, for every order and filter")
     func sorting() throws {
         let filter = EntryFilter(
             key: "k", url: "http://h/", prefix: "p", host: "h", tag: "t", state: .fresh, kind: .json)
@@ -87,7 +87,7 @@ final class QueryPlanTests {
         }
     }
 
-    @Test("what is counted to choose the way is counted in indexes alone")
+    @Test("The counts that choose a plan read covering indexes only")
     func counting() throws {
         for filter in [EntryFilter(host: "h"), EntryFilter(state: .stale), EntryFilter(state: .fresh)] {
             let steps = try plan(
@@ -114,7 +114,7 @@ final class QueryPlanTests {
         (EntryFilter(key: "k"), "sqlite_autoindex_entries_1"),
     ]
 
-    @Test("a purge looks at no entry that it does not mean")
+    @Test("A purge finds its entries by an index, without a scan")
     func purges() async throws {
         for (filter, index) in Self.searched {
             var query = EntryQuery(filter, now: Self.now)
@@ -125,13 +125,13 @@ final class QueryPlanTests {
         }
     }
 
-    @Test("what a purge asks about the entry that is to be brought up to date is a look-up by key")
+    @Test("A purge looks up the entries of running refreshes by key")
     func heldEntries() throws {
         let steps = try plan(of: IndexWriter.heldStatement, ["a", "b"])
         #expect(steps == ["SEARCH entries USING INDEX sqlite_autoindex_entries_1 (key>? AND key<?)"])
     }
 
-    @Test("the variants of a URL are counted by their keys, and only they are looked at for the oldest")
+    @Test("The variants of a URL are counted by key, and only they are searched for the oldest")
     func variants() throws {
         let count = try plan(of: IndexWriter.variantCountStatement, ["a", "b"])
         #expect(count == ["SEARCH entries USING COVERING INDEX sqlite_autoindex_entries_1 (key>? AND key<?)"])
@@ -140,7 +140,7 @@ final class QueryPlanTests {
         #expect(oldest.allSatisfy { !$0.hasPrefix("SCAN") }, "\(oldest)")
     }
 
-    @Test("eviction and sweep find what goes without looking at what stays")
+    @Test("Eviction and sweep find their entries without reading other entries")
     func upkeep() async throws {
         let expired = try plan(Eviction.expiredQuery(now: Self.now))
         #expect(expired == ["SEARCH entries USING INDEX entriesByExpiry (expiry<?)"])
@@ -150,7 +150,7 @@ final class QueryPlanTests {
         #expect(sweep == ["SEARCH entries USING INDEX entriesToSweep (expiry<?)"])
     }
 
-    @Test("the order of access holds what is pinned too")
+    @Test("The order by last access includes pinned entries")
     func pinnedInOrderOfAccess() async throws {
         for number in 0..<9 {
             fixture.clock.advance(by: .seconds(1))
