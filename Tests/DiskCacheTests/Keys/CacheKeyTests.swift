@@ -2,9 +2,9 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("Cache keys")
+@Suite("The keys of the cache")
 struct CacheKeyTests {
-    @Test("the key of a URL is what md5sum prints")
+    @Test("The key of a URL is the MD5 that md5sum prints")
     func keyOfURL() {
         // printf %s http://example.com/ | md5sum
         let key = CacheKey.url(canonical: "http://example.com/")
@@ -14,7 +14,7 @@ struct CacheKeyTests {
         #expect(key.hashedName == key.text)
     }
 
-    @Test("request fields become lower-case, sorted lines behind the URL")
+    @Test("Request fields extend the URL of a key by sorted lines with lower-case names")
     func keyOfURLWithFields() {
         let key = CacheKey.url(
             canonical: "http://example.com/",
@@ -24,13 +24,13 @@ struct CacheKeyTests {
         #expect(key.form == .url)
     }
 
-    @Test("without request fields the key is that of the URL")
+    @Test("A key without request fields is the key of the URL")
     func keyWithoutFields() {
         let url = "http://example.com/"
         #expect(CacheKey.url(canonical: url, requestFields: []) == .url(canonical: url))
     }
 
-    @Test("the case of a field's value makes another key, the case of its name does not")
+    @Test("The case of a field's value changes the key; the case of its name does not")
     func caseOfFields() {
         let url = "http://example.com/"
         let key = CacheKey.url(canonical: url, requestFields: [("Authorization", "Bearer abc")])
@@ -39,7 +39,7 @@ struct CacheKeyTests {
     }
 
     @Test(
-        "a caller's key may be any text of 1 to 255 bytes",
+        "A caller's key may be any text of 1 to 255 bytes",
         arguments: [
             "a", "config", "Größe", "…", "a b", " ", "..a", "a..", "...", "%2F", "\\", "~1", "?", "@index", "日本語",
             "D41D8CD98F00B204E9800998ECF8427E", "d41d8cd98f00b204e9800998ecf8427", "d41d8cd98f00b204e9800998ecf8427g",
@@ -58,13 +58,13 @@ struct CacheKeyTests {
     }
 
     @Test(
-        "a caller's key that breaks a rule is refused, and the error says which",
+        "A caller's key that breaks a rule is refused, and the error names the rule",
         arguments: [
             ("", InvalidKey.empty),
             (String(repeating: "k", count: 256), .tooLong(limit: 255)),
             (String(repeating: "é", count: 128), .tooLong(limit: 255)),
             ("/", .slash), ("a/b", .slash), ("../a", .slash),
-            // A slash with a combining accent is another Character, and still the byte that separates directories.
+            // A slash with a combining accent is another Character, but still the byte that separates directories.
             ("a/\u{301}b", .slash),
             (".", .dots), ("..", .dots),
             ("a\0", .controlCharacter), ("\n", .controlCharacter), ("a\r\nb", .controlCharacter),
@@ -78,7 +78,7 @@ struct CacheKeyTests {
         if rule != .reservedForm { #expect(CacheKey(text) == nil) }
     }
 
-    @Test("what is looked up is told apart by its form")
+    @Test("The form of a key tells URLs, responses and data apart")
     func classification() {
         let md5 = "d41d8cd98f00b204e9800998ecf8427e"
         #expect(CacheKey(md5)?.form == .url)
@@ -88,7 +88,7 @@ struct CacheKeyTests {
         #expect(CacheKey(md5.uppercased())?.form == .data)
     }
 
-    @Test("two callers' keys with one MD5 are two keys")
+    @Test("Two callers' keys with one MD5 are two keys")
     func collision() throws {
         let left = try CacheKey.data(CollidingTexts.left)
         let right = try CacheKey.data(CollidingTexts.right)
@@ -97,7 +97,7 @@ struct CacheKeyTests {
         #expect(Set([left, right]).count == 2)
     }
 
-    @Test("keys that are only canonically equivalent are two keys")
+    @Test("Keys that are only canonically equivalent are two keys")
     func canonicalEquivalence() throws {
         let composed = try CacheKey.data("caf\u{E9}")
         let decomposed = try CacheKey.data("cafe\u{301}")
