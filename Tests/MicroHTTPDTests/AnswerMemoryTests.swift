@@ -6,9 +6,9 @@ import Testing
 
 @testable import MicroHTTPD
 
-@Suite("The memory of answers on their way")
+@Suite("The memory of answers that are being sent")
 struct AnswerMemoryTests {
-    @Test("Shares are given until the limit, and again once one has gone")
+    @Test("Shares are granted up to the limit, and again after a share is released")
     func limit() {
         let memory = AnswerMemory(limit: 100_000)
         var first: AnswerMemory.Share? = memory.take(60_000)
@@ -25,7 +25,7 @@ struct AnswerMemoryTests {
     }
 
     @Test(
-        "Without room for more, files of any size are sent whole, in small blocks",
+        "Without free answer memory, files of any size are sent whole, in small blocks",
         arguments: [8000, 16_385, 200_000, 3_000_001])
     func small(size: Int) async throws {
         let file = try TemporaryFile(pattern(size))
@@ -40,7 +40,7 @@ struct AnswerMemoryTests {
         }
     }
 
-    @Test("A file of somebody else's stays open as long as its owner lives")
+    @Test("A file body keeps the owner of its descriptor alive, and does not close the descriptor")
     func owner() throws {
         final class Owner: Sendable {}
         var owner: Owner? = Owner()
@@ -61,7 +61,7 @@ struct AnswerMemoryTests {
         #expect(fcntl(descriptor, F_GETFD) >= 0)
     }
 
-    @Test("A stream holds 8 KiB for a client that has stalled when there is no room for more, and goes on with it")
+    @Test("Without free answer memory, a stream buffers 8 KiB for a stalled client, and resumes with it")
     func stream() async throws {
         let size = 8 << 20
         let stream = ResponseStream(highWaterMark: 256 << 10)
@@ -95,7 +95,7 @@ struct AnswerMemoryTests {
         }
     }
 
-    @Test("A stream may hold as much as it asks for where there is room, and gives it back")
+    @Test("A stream buffers up to its high-water mark while there is room, and gives the memory back at its end")
     func largeStream() async throws {
         let streams = [ResponseStream(highWaterMark: 256 << 10), ResponseStream(highWaterMark: 256 << 10)]
         let handler = Handler { request in
@@ -104,7 +104,7 @@ struct AnswerMemoryTests {
             }
         }
         try await withDaemon(handler, configure: { $0.answerMemoryLimit = 256 << 10 }) { daemon in
-            // There is room for one of them at a time.
+            // There is room for the buffer of only one stream at a time.
             for (stream, path) in zip(streams, ["/first", "/second"]) {
                 let client = try RawClient(port: daemon.port)
                 try client.request("GET", path)

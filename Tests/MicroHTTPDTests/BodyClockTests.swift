@@ -2,15 +2,15 @@ import Testing
 
 @testable import MicroHTTPD
 
-@Suite("How long a body may take")
+@Suite("The time limit of a request body")
 struct BodyClockTests {
-    @Test("a minimum rate on average, after a grace")
+    @Test("A body has a grace period, and then a deadline that follows a minimum average rate")
     func average() {
         var clock = BodyClock(now: 1000, grace: 200, limit: 60_000, bytesPerSecond: 1000)
         #expect(clock.deadline == 1200)
         clock.receive(500, now: 1100)
         #expect(clock.deadline == 1700)
-        // What is less than a millisecond is not lost.
+        // Fractions of a millisecond add up.
         for _ in 0..<10 { clock.receive(1, now: 1100) }
         #expect(clock.deadline == 1710)
         var slow = BodyClock(now: 0, grace: 0, limit: 60_000, bytesPerSecond: 3000)
@@ -18,7 +18,7 @@ struct BodyClockTests {
         #expect(slow.deadline == 1000)
     }
 
-    @Test("who sends much at first may not hold it for hours by a byte now and then")
+    @Test("A body that starts fast cannot hold its connection for hours with single later bytes")
     func banked() {
         var clock = BodyClock(now: 0, grace: 20_000, limit: 60_000, bytesPerSecond: 1024)
         clock.receive(8 << 20, now: 100)
@@ -27,7 +27,7 @@ struct BodyClockTests {
         #expect(clock.deadline <= 60_101)
     }
 
-    @Test("while nothing is read no time passes")
+    @Test("A body's deadline is suspended while the server does not read the body")
     func stopped() {
         var clock = BodyClock(now: 0, grace: 1000, limit: 60_000, bytesPerSecond: 1000)
         clock.stop(now: 400)

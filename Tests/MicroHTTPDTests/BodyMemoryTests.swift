@@ -2,9 +2,9 @@ import Testing
 
 @testable import MicroHTTPD
 
-@Suite("The memory of all bodies")
+@Suite("The memory of all request bodies")
 struct BodyMemoryTests {
-    @Test("a quarter is for small bodies: large ones do not take it, and what goes is given back")
+    @Test("A quarter of the memory is reserved for small bodies, and released memory is available again")
     func small() {
         let memory = BodyMemory(limit: 4 << 20)
         let large = BodyMemory.Share(memory)
@@ -12,7 +12,7 @@ struct BodyMemoryTests {
         #expect(!large.take(1))
         var small = BodyMemory.Share(memory)
         #expect(small.take(64 << 10))
-        // From here on it is a large one.
+        // With one more byte, the body counts as large.
         #expect(!small.take(1))
         let others = (0..<15).map { _ in BodyMemory.Share(memory) }
         #expect(others.allSatisfy { $0.take(64 << 10) })

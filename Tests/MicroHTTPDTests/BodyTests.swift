@@ -5,7 +5,7 @@ import Primitives
 import TestSupport
 import Testing
 
-/// Keeps what it gets, and fails when it is told to.
+/// Records the bytes of a body. A write fails once the sink has more than `limit` bytes.
 final class RecordingSink: BodySink {
     struct Full: Error, Equatable {}
 
@@ -33,13 +33,13 @@ final class RecordingSink: BodySink {
         abandoned.put(())
     }
 
-    /// How many bytes came.
+    /// The number of bytes received.
     var count: Int { received.withLock { $0.count } }
 }
 
 @Suite("Request bodies")
 struct BodyTests {
-    /// Answers with what became of the body.
+    /// Accepts each request with the policy and answers with a description of its body.
     private static func describing(_ policy: @escaping @Sendable () -> BodyPolicy) -> Handler {
         Handler { _ in
             .accept(policy()) { exchange in
@@ -57,7 +57,7 @@ struct BodyTests {
         }
     }
 
-    @Test("a body is collected in memory, whole or in chunks; the connection goes on, but not after chunks")
+    @Test("A body is collected in memory; the connection stays open, except after a chunked body")
     func memory() async throws {
         try await withDaemon(Self.describing { .memory(limit: 100) }) { daemon in
             let client = try RawClient(port: daemon.port)
@@ -75,7 +75,7 @@ struct BodyTests {
         }
     }
 
-    @Test("bodies that together take too much memory are refused, each alone is not, and what is done gives it back")
+    @Test("Bodies that together exceed the memory limit are refused, and a finished body frees its share")
     func memoryOfAll() async throws {
         let configure: (inout Daemon.Configuration) -> Void = { $0.bodyMemoryLimit = 150 }
         try await withDaemon(Self.describing { .memory(limit: 100) }, configure: configure) { daemon in
@@ -85,14 +85,14 @@ struct BodyTests {
             try first.send("PUT / HTTP/1.1\r\nHost: test\r\nContent-Length: 91\r\nExpect: 100-continue\r\n\r\n")
             #expect(try first.answer().status == 100)
             try first.send(body)
-            // How soon the first one's bytes are seen is the kernel's affair.
+            // The kernel decides when the daemon sees the bytes of the first body.
             try pollBlocking("the second one to be refused") {
                 try? second.send(head + body)
                 return (try? second.answer().text) == "no memory"
             }
             try first.send("y")
             #expect(try first.answer().text == "memory:\(body)y")
-            // An answer is there a moment before its request is done with, which is on another thread.
+            // The answer arrives a moment before the request ends, because the request ends on another thread.
             try pollBlocking("the first one's memory to be given back") {
                 try? second.send(head + body)
                 return (try? second.answer().text) == "memory:\(body)"
@@ -104,7 +104,7 @@ struct BodyTests {
         }
     }
 
-    @Test("a body that comes byte by byte is whole")
+    @Test("A body that arrives byte by byte is whole")
     func bytewise() async throws {
         try await withDaemon(Self.describing { .memory(limit: 100) }) { daemon in
             let client = try RawClient(port: daemon.port)
@@ -115,7 +115,7 @@ struct BodyTests {
         }
     }
 
-    @Test("Expect: 100-continue gets the go-ahead before the body, or the refusal instead of it")
+    @Test("A request with Expect: 100-continue gets 100 before its body, or the refusal instead of it")
     func expectContinue() async throws {
         let handler = Handler { request in
             if request.path == "/no" { return .refuse(Response(status: 417, text: "no")) }
@@ -134,7 +134,7 @@ struct BodyTests {
         }
     }
 
-    @Test("a body that says it is beyond the limit is answered unread, with no go-ahead")
+    @Test("A body with a declared length beyond the limit is answered unread, without a 100 response")
     func declaredTooLarge() async throws {
         try await withDaemon(Self.describing { .memory(limit: 10) }) { daemon in
             let client = try RawClient(port: daemon.port)
@@ -147,7 +147,7 @@ struct BodyTests {
     }
 
     @Test(
-        "a client that sends all of a refused body before it reads gets to see the answer",
+        "A client that sends all of a refused body before it reads still receives the answer",
         arguments: ["refused", "answered", "later"])
     func refusedWhileSending(how: String) async throws {
         let refusal = Response(status: 413, text: "too large")
@@ -174,7 +174,7 @@ struct BodyTests {
         }
     }
 
-    @Test("a body that says it is beyond the limit is read all the same when that saves the answer and the connection")
+    @Test("A body over the memory limit but within the discard limit is read, and its connection kept")
     func declaredTooLargeButSmall() async throws {
         try await withDaemon(Self.describing { .memory(limit: 10) }, configure: { $0.discardLimit = 1000 }) { daemon in
             let client = try RawClient(port: daemon.port)
@@ -189,7 +189,7 @@ struct BodyTests {
         }
     }
 
-    @Test("a chunked body beyond the limit is answered when it ends")
+    @Test("A chunked body beyond the limit is answered once it has ended")
     func chunkedTooLarge() async throws {
         try await withDaemon(Self.describing { .memory(limit: 10) }) { daemon in
             let client = try RawClient(port: daemon.port)
@@ -201,7 +201,7 @@ struct BodyTests {
         }
     }
 
-    @Test("a body that nobody wants is read as far as it is worth it, and then the connection is closed")
+    @Test("An unwanted body is read up to the discard limit; beyond it the connection is closed")
     func discard() async throws {
         try await withDaemon(Self.describing { .none }, configure: { $0.discardLimit = 1000 }) { daemon in
             let client = try RawClient(port: daemon.port)
@@ -215,7 +215,7 @@ struct BodyTests {
         }
     }
 
-    @Test("a sink gets every byte in order")
+    @Test("A sink gets every byte in order")
     func sink() async throws {
         let sink = RecordingSink()
         let bytes = pattern(3_000_000)
@@ -229,7 +229,7 @@ struct BodyTests {
         #expect(sink.abandoned.count == 0)
     }
 
-    @Test("after the first error a sink is left alone, and the handler gets the error")
+    @Test("A sink gets no further writes after its first error, and the handler gets that error")
     func sinkError() async throws {
         let sink = RecordingSink(limit: 0)
         try await withDaemon(Self.describing { .sink(sink) }) { daemon in
@@ -244,7 +244,7 @@ struct BodyTests {
         #expect(sink.abandoned.count == 0)
     }
 
-    @Test("a sink is told when the client goes away in the middle, and the handler is not called")
+    @Test("A sink is abandoned when its client leaves in mid-body, and the handler is not called")
     func abandonedSink() async throws {
         let sink = RecordingSink()
         let answered = Mailbox<Void>()
@@ -269,7 +269,7 @@ struct BodyTests {
         #expect(sink.abandoned.count == 1)
     }
 
-    @Test("a broken chunk is refused by the library, and the sink is told")
+    @Test("A broken chunk is refused with 400, and its sink is abandoned")
     func brokenChunk() async throws {
         let sink = RecordingSink()
         try await withDaemon(Self.describing { .sink(sink) }) { daemon in
@@ -280,7 +280,7 @@ struct BodyTests {
         }
     }
 
-    @Test("a daemon that stops tells the sinks of unfinished bodies")
+    @Test("A daemon that stops abandons the sinks of unfinished bodies")
     func stopAbandons() async throws {
         let sink = RecordingSink()
         let client = Mailbox<Connected>()

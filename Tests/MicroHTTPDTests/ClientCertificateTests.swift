@@ -5,7 +5,7 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("Certificates of clients")
+@Suite("Client certificates")
 struct ClientCertificateTests {
     private let authority: TestAuthority
     private let others: TestAuthority
@@ -15,7 +15,7 @@ struct ClientCertificateTests {
     }
 
     @Test(
-        "only a client whose certificate is good is served; no request of another is seen",
+        "Only a client with a valid certificate is served; the handler sees no request of any other client",
         arguments: ["-tls1_2", "-tls1_3"])
     func onlyGood(version: String) async throws {
         let (good, bad) = try await blocking { [authority, others] in
@@ -49,7 +49,7 @@ struct ClientCertificateTests {
         }
     }
 
-    @Test("a client without a certificate is told nothing that it could take for an answer, by curl's own judgement")
+    @Test("A client without a certificate gets no answer that curl accepts")
     func curl() async throws {
         let credentials = try TLSCredentials(authority.server, clients: authority)
         let good = try await blocking { [authority] in try authority.issue("good", for: .client) }
@@ -64,7 +64,7 @@ struct ClientCertificateTests {
         }
     }
 
-    @Test("other authorities are for new connections; those that are open go on")
+    @Test("New client authorities apply to new connections; open connections go on")
     func otherAuthorities() async throws {
         let (old, new) = try await blocking { [authority, others] in
             (try authority.issue("old", for: .client), try others.issue("new", for: .client))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MicroHTTPD
 
-@Suite("As many connections as there may be")
+@Suite("The limit of connections")
 struct ConnectionLimitTests {
     private static let echo = Handler.answering { Response(text: $0.request.target) }
 
@@ -13,12 +13,12 @@ struct ConnectionLimitTests {
         return { configuration in
             configuration.connectionLimit = limit
             configuration.fullAnswer = Response(status: 503, text: "full", fields: [.retryAfter: "1"])
-            // However busy the machine is, nobody lingers for too long.
+            // The clock stands still, so no lingering connection times out, however busy the machine is.
             configuration.now = { clock.now() }
         }
     }
 
-    /// Connections that were answered once, and stay.
+    /// Opens connections, gets an answer on each, and keeps them open.
     private static func served(_ count: Int, by daemon: Daemon) throws -> [RawClient] {
         try (0..<count).map { _ in
             let client = try RawClient(port: daemon.port)
@@ -36,7 +36,7 @@ struct ConnectionLimitTests {
         #expect(try client.isAtEnd())
     }
 
-    @Test("one more is told that there are too many, whether it has asked or not, and is served when one has left")
+    @Test("A client beyond the limit gets 503, with or without a request, until another client leaves")
     func refusal() async throws {
         try await withDaemon(Self.echo, configure: Self.configure(limit: 4, clock: ManualClock())) { daemon in
             var clients = try Self.served(4, by: daemon)
@@ -45,7 +45,7 @@ struct ConnectionLimitTests {
                 if asks { try fifth.request("GET", "/") }
                 try Self.expectRefusal(of: fifth)
             }
-            // Those who are served notice nothing.
+            // The connected clients are still served.
             try clients[0].request("GET", "/again")
             #expect(try clients[0].answer().text == "/again")
             try pollBlocking("four connections") { daemon.connectionCount == 4 }
@@ -58,7 +58,7 @@ struct ConnectionLimitTests {
     }
 
     @Test(
-        "each that is refused is told of, with the reason, before its client can know, and no other is",
+        "Each refusal is reported with its reason before its client sees it; other connections are not",
         arguments: [(2, 0, .limit), (9, 2, .address)] as [(Int, Int, ConnectionRefusal)])
     func refusalsAreTold(limit: Int, perAddress: Int, reason: ConnectionRefusal) async throws {
         let refusals = Recorder<ConnectionRefusal>()
@@ -79,7 +79,7 @@ struct ConnectionLimitTests {
         }
     }
 
-    @Test("who was refused and stays takes nobody's connection")
+    @Test("A refused client that stays connected takes no other client's place")
     func reserve() async throws {
         try await withDaemon(Self.echo, configure: Self.configure(limit: 4, clock: ManualClock())) { daemon in
             var clients = try Self.served(4, by: daemon)
@@ -94,7 +94,7 @@ struct ConnectionLimitTests {
         }
     }
 
-    @Test("when there is no room to refuse another either, it waits until there is, or one who is served leaves")
+    @Test("Without room for a refusal, a new client waits until a served or a refused client has left")
     func pause() async throws {
         let clock = ManualClock()
         try await withDaemon(Self.echo, configure: Self.configure(limit: 2, clock: clock)) { daemon in
@@ -108,7 +108,7 @@ struct ConnectionLimitTests {
             #expect(try late.answer().text == "/late")
             let later = try RawClient(port: daemon.port)
             try later.request("GET", "/later")
-            // The one that was refused has been silent for too long.
+            // The refused client has been silent for too long.
             clock.advance(by: .seconds(6))
             try Self.expectRefusal(of: later)
             withExtendedLifetime((clients, late, refused)) {}

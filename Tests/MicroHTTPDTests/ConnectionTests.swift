@@ -10,7 +10,7 @@ import Testing
 struct ConnectionTests {
     private static let echo = Handler.answering { Response(text: $0.request.target) }
 
-    @Test("a connection is kept for many requests")
+    @Test("A connection is kept for many requests")
     func keepAlive() async throws {
         try await withDaemon(Self.echo) { daemon in
             let client = try RawClient(port: daemon.port)
@@ -26,7 +26,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("requests that come in one packet are answered in order")
+    @Test("Requests that arrive in one packet are answered in order")
     func pipelining() async throws {
         try await withDaemon(Self.echo) { daemon in
             let client = try RawClient(port: daemon.port)
@@ -36,7 +36,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("pipelined requests that wait are answered in order too")
+    @Test("Pipelined requests that are suspended are answered in order")
     func pipeliningSuspended() async throws {
         let waiting = Mailbox<Exchange>()
         try await withDaemon(Handler { _ in .accept(.none) { waiting.put($0) } }) { daemon in
@@ -50,7 +50,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("a client that asks for it, or speaks HTTP/1.0, gets its connection closed after the answer")
+    @Test("A client that sends Connection: close, or HTTP/1.0, gets its connection closed after the answer")
     func connectionClose() async throws {
         try await withDaemon(Self.echo) { daemon in
             for head in ["GET / HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n", "GET / HTTP/1.0\r\n\r\n"] {
@@ -64,7 +64,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("a refusal is answered without the body, and ends the connection")
+    @Test("A refusal is answered without the body, and closes the connection")
     func refusal() async throws {
         let handler = Handler { _ in .refuse(Response(status: 413, text: "no")) }
         try await withDaemon(handler) { daemon in
@@ -78,7 +78,7 @@ struct ConnectionTests {
     }
 
     @Test(
-        "while draining every answer closes its connection, shared, file and stream alike, once and first of its fields"
+        "While the daemon drains, each kind of answer closes its connection and says so once"
     )
     func draining() async throws {
         let shared = Response(fields: [.contentType: "text/plain"], body: .bytes(SharedBytes("shared".utf8)))
@@ -110,7 +110,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("one address may only have so many connections, and gets room again when it closes one")
+    @Test("An address with too many connections is refused, and gets room again when it closes a connection")
     func perAddressLimit() async throws {
         let configure: (inout Daemon.Configuration) -> Void = {
             $0.connectionLimitPerAddress = 2
@@ -123,7 +123,7 @@ struct ConnectionTests {
                 try client.request("GET", "/")
                 #expect(try client.answer().status == 200)
             }
-            // Whether it has asked by then or not, it gets to read why.
+            // The refused client receives the reason, whether it has sent a request or not.
             for asksFirst in [true, false] {
                 let third = try RawClient(port: daemon.port)
                 if asksFirst { try third.request("GET", "/") }
@@ -140,7 +140,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("a head that trickles is cut off at its deadline, and nobody else is")
+    @Test("A slow head is cut off at its deadline, and other clients are served")
     func slowHead() async throws {
         let clock = ManualClock()
         let configure: (inout Daemon.Configuration) -> Void = {
@@ -151,13 +151,13 @@ struct ConnectionTests {
         try await withDaemon(Self.echo, configure: configure) { daemon in
             let slow = try RawClient(port: daemon.port)
             let other = try RawClient(port: daemon.port)
-            // Once it is answered, the only thread of the daemon has been at whatever came before.
+            // Asks for the target. The answer shows that the daemon's only thread has processed all earlier input.
             func ask(_ target: String) throws {
                 try other.request("GET", target)
                 #expect(try other.answer().text == target)
             }
             try ask("/first")
-            // Every byte is activity, so the inactivity limit (a minute) never strikes.
+            // Every byte is activity, so the inactivity limit (a minute) never applies.
             let head = "GET / HTTP/1.1\r\nHost: test\r\nX-Slow: " + String(repeating: "x", count: 100)
             for byte in head.utf8.prefix(30) {
                 try slow.send([byte])
@@ -167,7 +167,7 @@ struct ConnectionTests {
             let late = try RawClient(port: daemon.port)
             try late.send("GET /late HTTP/1.1\r\n")
             try ask("/meanwhile")
-            // Deadlines are looked at every quarter of the limit.
+            // The daemon checks deadlines every quarter of the limit.
             clock.advance(by: .milliseconds(100))
             #expect(try slow.isAtEnd())
             try late.send("Host: test\r\n\r\n")
@@ -176,7 +176,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("who takes too long is told so: for its first request, or for a body; not between two requests")
+    @Test("A slow first head or body is answered with 408; a slow later head only closes its connection")
     func lateAnswer() async throws {
         let clock = ManualClock()
         let configure: (inout Daemon.Configuration) -> Void = {
@@ -198,7 +198,7 @@ struct ConnectionTests {
             #expect(try body.answer().status == 100)
             try body.send("x")
             try kept.send("GET / HTTP/1.1\r\n")
-            // Once it is answered, whatever came before has been seen.
+            // Once this client has its answer, the daemon has seen all earlier input.
             let other = try RawClient(port: daemon.port)
             try other.request("GET", "/")
             #expect(try other.answer().text == "taken")
@@ -214,7 +214,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("a body that trickles is cut off once its average is too low, and its sink is told; one that is fast is not")
+    @Test("A body below the minimum average rate is cut off and its sink abandoned; a fast body is not")
     func slowBody() async throws {
         let (slowSink, steadySink) = (RecordingSink(), RecordingSink())
         let handler = Handler { request in
@@ -228,7 +228,7 @@ struct ConnectionTests {
         }
         try await withDaemon(handler, configure: configure) { daemon in
             let (slow, steady) = (try RawClient(port: daemon.port), try RawClient(port: daemon.port))
-            // With the grace, this is enough for 1.8 seconds.
+            // With the grace period, these bytes are enough for 1.8 seconds.
             try slow.send("PUT /slow HTTP/1.1\r\nHost: test\r\nContent-Length: 100000\r\n\r\n")
             try slow.send(pattern(1600))
             try steady.send("PUT /steady HTTP/1.1\r\nHost: test\r\nContent-Length: 20000\r\n\r\n")
@@ -249,7 +249,7 @@ struct ConnectionTests {
         #expect(steadySink.abandoned.count == 0)
     }
 
-    @Test("an idle connection is closed after the inactivity limit")
+    @Test("An idle connection is closed after the inactivity limit")
     func inactivity() async throws {
         try await withDaemon(Self.echo, configure: { $0.inactivityTimeout = .seconds(1) }) { daemon in
             let client = try RawClient(port: daemon.port)
@@ -259,7 +259,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("what clients do wrong is logged")
+    @Test("A malformed request is logged with its status")
     func logging() async throws {
         let lines = Mailbox<String>()
         try await withDaemon(Self.echo, configure: { $0.log = { lines.put($0) } }) { daemon in

@@ -5,13 +5,13 @@ import Testing
 
 @Suite("Defects of requests")
 struct DefectTests {
-    /// Refuses what is defective, as every handler should.
+    /// Refuses defective requests, as every handler should.
     private static let handler = Handler { request in
         if let defect = request.defect { return .refuse(Response(status: defect.status, text: "\(defect)")) }
         return .accept(.memory(limit: 1000)) { $0.respond(Response(text: "taken")) }
     }
 
-    /// What is sent after `GET `, and what is found in it.
+    /// The bytes sent after `GET `, and the defect that they contain.
     static let defective: [(String, Request.Defect)] = [
         // RFC 9112 §2.2, §3: a NUL hides what follows it, in a target and in a value.
         ("/entries?all=true\0zz HTTP/1.1\r\nHost: h\r\n\r\n", .malformedHead),
@@ -19,7 +19,7 @@ struct DefectTests {
         ("/ HTTP/1.1\r\nHost: h\0i\r\n\r\n", .malformedHead),
         ("/ HTTP/1.1\r\nHost: h\r\nX: a\0b\r\nY: c\r\n\r\n", .malformedHead),
         ("/ HTTP/1.1\r\nHost: h\r\nX: a\0\r\n\r\n", .malformedHead),
-        // A NUL before a bare LF looks like a CR afterwards, in every place.
+        // A NUL before a bare LF looks like a CR after parsing, in every place.
         ("/ HTTP/1.1\r\nHost: h\0\n\r\n", .malformedHead),
         ("/ HTTP/1.1\r\nHost: h\r\nX: y\0\nZ: z\r\n\r\n", .malformedHead),
         ("/ HTTP/1.1\r\nHost: h\r\nX:\0\nZ: z\r\n\r\n", .malformedHead),
@@ -86,7 +86,7 @@ struct DefectTests {
         ("/ HTTP/1.1\r\nHost: h\r\nContent-Length: 9223372036854775808\r\n\r\n", .invalidLength),
     ]
 
-    @Test("a defective request is refused and its connection closed, and what follows it is not a request")
+    @Test("A defective request is refused and its connection closed, without reading a request behind it")
     func refused() async throws {
         try await withDaemon(Self.handler) { daemon in
             for (request, defect) in Self.defective {
@@ -100,14 +100,14 @@ struct DefectTests {
         }
     }
 
-    /// What no request line may stand behind: a line that begins with a NUL, and a bare LF.
+    /// Invalid bytes before a request line: lines that begin with a NUL, and bare LFs.
     static let beforeRequest = [
         "\0\r\n", "\0\n", "\0junk\r\n", "\0 POST /x HTTP/1.1\r\n", "\0DELETE / HTTP/1.1\r\n\r\n", "\r\n\0\n", "\n",
         "\r\n\n", "\n\r\n", "\r\n\r\n\0\r\n", String(repeating: "\0junk\r\n", count: 100),
     ]
 
     @Test(
-        "a NUL or a bare LF before a request line is refused: first, behind an answer, pipelined, behind a body",
+        "A NUL or bare LF before any request line is refused: first, pipelined, or behind an answer or body",
         arguments: beforeRequest, [1 << 20, 1])
     func refusedBeforeRequest(line: String, size: Int) async throws {
         let request = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
@@ -128,7 +128,7 @@ struct DefectTests {
         }
     }
 
-    @Test("each defective request is refused in pieces, too, and behind another one", arguments: [1, 3])
+    @Test("A defective request is refused when it arrives in pieces behind another request", arguments: [1, 3])
     func refusedInPieces(size: Int) async throws {
         try await withDaemon(Self.handler) { daemon in
             for (request, defect) in Self.defective where request.contains("\0") || request.contains("\n\n") {
@@ -143,7 +143,7 @@ struct DefectTests {
         }
     }
 
-    /// What follows the head of a body in chunks, and why it is refused.
+    /// The bytes after the head of a chunked body, and the defect that they contain.
     static let brokenChunks: [(String, Request.Defect)] = [
         ("x\r\n", .malformedChunks), ("1\nx\r\n0\r\n\r\n", .malformedChunks),
         ("1\r\nx\n0\r\n\r\n", .malformedChunks), ("1\0\nx\r\n0\r\n\r\n", .malformedChunks),
@@ -158,7 +158,7 @@ struct DefectTests {
         ("0\r\nA: " + String(repeating: "b", count: 60_000), .trailersTooLarge),
     ]
 
-    @Test("a body in chunks whose framing is wrong, or too long, is refused, and its connection closed")
+    @Test("A chunked body with wrong or oversized framing is refused, and its connection closed")
     func refusedChunks() async throws {
         let configure: (inout Daemon.Configuration) -> Void = {
             $0.refusal = { Response(status: $0.status, text: "\($0)") }
@@ -185,21 +185,21 @@ struct DefectTests {
     }
 
     @Test(
-        "a request line that ends with NUL LF is refused, and what follows it is not a request",
+        "A request line that ends with NUL LF is refused, and the bytes behind it are not a request",
         arguments: ["GET / HTTP/1.1\0\n", "GET /\0\n", "GET /\0\n HTTP/1.1\r\n", "GET\0 / HTTP/1.1\0\n"])
     func requestLine(line: String) async throws {
         try await withDaemon(Self.handler) { daemon in
             let client = try RawClient(port: daemon.port)
             try client.send(line + "Host: h\r\n\r\nGET / HTTP/1.1\r\nHost: h\r\n\r\n")
             #expect(try client.answer().status == 400)
-            // libmicrohttpd sends two heads with some.
+            // For some of these lines, libmicrohttpd sends two heads.
             var rest: [UInt8] = []
             while case let bytes = try client.receive(), !bytes.isEmpty { rest += bytes }
             #expect(!String(decoding: rest, as: UTF8.self).contains("taken"))
         }
     }
 
-    @Test("a method that is not a token is refused", arguments: ["G(T", "G\u{1}T", "G\0T"])
+    @Test("A method that is not a token is refused", arguments: ["G(T", "G\u{1}T", "G\0T"])
     func method(method: String) async throws {
         try await withDaemon(Self.handler) { daemon in
             let client = try RawClient(port: daemon.port)
@@ -209,7 +209,7 @@ struct DefectTests {
     }
 
     @Test(
-        "a length that libmicrohttpd cannot read is refused by itself, and the connection closed",
+        "A length that libmicrohttpd cannot parse is refused by the library, and the connection closed",
         arguments: ["+5", "-1", "5, 5", "0x5", "5 ", "", "18446744073709551616"])
     func unreadableLength(length: String) async throws {
         try await withDaemon(Self.handler) { daemon in
@@ -240,12 +240,12 @@ struct DefectTests {
         "GET / HTTP/1.1\r\nHost: h\r\nX: \(String(repeating: "x", count: 9000))\r\n\r\n",
     ]
 
-    /// Whether the connection is closed after it.
+    /// Whether the daemon closes the connection after the request.
     private static func isLast(_ request: String) -> Bool {
         request.contains("HTTP/1.0") || request.contains("Chunked")
     }
 
-    @Test("no request without a defect is refused, alone, in a row, in one piece or in many")
+    @Test("A request without a defect is accepted: alone, in a row, in one piece or in many")
     func taken() async throws {
         try await withDaemon(Self.handler) { daemon in
             for request in Self.whole {
@@ -269,7 +269,7 @@ struct DefectTests {
         }
     }
 
-    @Test("where libmicrohttpd's layout is not known, the daemon says so, and what it cannot tell is no defect")
+    @Test("With an unknown libmicrohttpd layout, the daemon says so and refuses only the defects it can see")
     func unknownLayout() async throws {
         try await withDaemon(Self.handler, configure: { $0.isLayoutKnown = false }) { daemon in
             #expect(!daemon.checksHeads)
@@ -282,7 +282,7 @@ struct DefectTests {
         #expect(Daemon(handler: Self.handler).checksHeads)
     }
 
-    @Test("the libmicrohttpd that is loaded lays heads out as the look for gaps expects")
+    @Test("The loaded libmicrohttpd lays heads out as the check for gaps expects")
     func layout() {
         #expect(LayoutProbe.isLayoutKnown)
     }

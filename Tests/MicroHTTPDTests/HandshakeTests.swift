@@ -4,7 +4,7 @@ import Testing
 
 @testable import MicroHTTPD
 
-@Suite("Handshakes of TLS")
+@Suite("TLS handshakes")
 struct HandshakeTests {
     private static let echo = Handler.answering { Response(text: $0.request.target) }
     private let authority: TestAuthority
@@ -15,7 +15,7 @@ struct HandshakeTests {
         credentials = try TLSCredentials(authority.server)
     }
 
-    @Test("a client of plain HTTP is closed without an answer")
+    @Test("A plain HTTP client is disconnected without an answer")
     func plainClient() async throws {
         try await withDaemon(credentials, Self.echo) { [authority] daemon in
             let client = try RawClient(port: daemon.port)
@@ -25,7 +25,7 @@ struct HandshakeTests {
         }
     }
 
-    @Test("TLS 1.2 and 1.3 are spoken, and nothing older; no cipher without authentication or forward secrecy")
+    @Test("TLS 1.2 and 1.3 are accepted; older versions and ciphers without AEAD or forward secrecy are refused")
     func versions() async throws {
         try await withDaemon(credentials, Self.echo) { [authority] daemon in
             for arguments in [["-tls1_2"], ["-tls1_3"], ["-tls1_2", "-cipher", "ECDHE-ECDSA-AES128-GCM-SHA256"]] {
@@ -34,7 +34,7 @@ struct HandshakeTests {
             for (version, ciphers) in [
                 ("-tls1_1", "ALL"), ("-tls1", "ALL"), ("-tls1_2", "AES128-SHA"), ("-tls1_2", "ECDHE-ECDSA-AES128-SHA"),
             ] {
-                // At this level of security the client itself would take any.
+                // At security level 0, the client itself accepts any version and cipher.
                 let arguments = [version, "-cipher", ciphers + ":@SECLEVEL=0"]
                 let output = try ChildProcess.run(
                     "openssl", ["s_client", "-connect", "127.0.0.1:\(daemon.port)", "-msg"] + arguments)
@@ -46,7 +46,7 @@ struct HandshakeTests {
         }
     }
 
-    @Test("no session is resumed: each connection makes a whole handshake", arguments: ["-tls1_2", "-tls1_3"])
+    @Test("A session is never resumed: each connection makes a full handshake", arguments: ["-tls1_2", "-tls1_3"])
     func resumption(version: String) async throws {
         try await withDaemon(credentials, Self.echo) { daemon in
             let output = try ChildProcess.run(
@@ -56,7 +56,7 @@ struct HandshakeTests {
         }
     }
 
-    @Test("a handshake that trickles is cut off at the time limit for heads, and so is the head behind one")
+    @Test("A slow handshake, or a slow head behind a handshake, is cut off at the time limit for heads")
     func slowHandshake() async throws {
         let clock = ManualClock()
         let configure: (inout Daemon.Configuration) -> Void = {
@@ -72,21 +72,21 @@ struct HandshakeTests {
             // The beginning of a ClientHello.
             for byte in [0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3] as [UInt8] {
                 try handshake.send([byte])
-                // Once it is answered, the only thread of the daemon has been at whatever came before.
+                // The answer shows that the daemon's only thread has processed all earlier input.
                 #expect(try daemon.secureStatus(authority) == 200)
                 clock.advance(by: .milliseconds(100))
             }
             #expect(daemon.connectionCount >= 2)
             clock.advance(by: .seconds(2))
             #expect(try handshake.isAtEnd())
-            // Nothing that is not TLS comes behind what is.
+            // The daemon sends no plain text on a TLS connection, so the late answer is missing.
             #expect(try head.readToEnd() == [])
             #expect(try daemon.secureStatus(authority) == 200)
             try pollBlocking("no connection") { daemon.connectionCount == 0 }
         }
     }
 
-    @Test("an address with too many connections is closed without an answer")
+    @Test("A connection beyond the limit of its address is closed without an answer")
     func crowd() async throws {
         let configure: (inout Daemon.Configuration) -> Void = {
             $0.connectionLimitPerAddress = 1

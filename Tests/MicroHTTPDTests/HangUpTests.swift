@@ -8,7 +8,7 @@ struct HangUpTests {
     private static let echo = Handler.answering { Response(text: $0.request.target) }
 
     @Test(
-        "clients that leave together with half a request do not keep their connections until the deadline",
+        "Clients that leave together with half a request do not keep their connections until the deadline",
         arguments: ["GET / HTTP/1.1\r\nHost: te", "PUT / HTTP/1.1\r\nHost: test\r\nContent-Length: 100\r\n\r\nhalf"])
     func unfinished(request: String) async throws {
         try await withDaemon(Self.echo) { daemon in
@@ -25,7 +25,7 @@ struct HangUpTests {
         }
     }
 
-    @Test("a client that closes its sending side after its requests gets all answers")
+    @Test("A client that closes its sending side after its requests gets all answers")
     func halfClose() async throws {
         let handler = Handler.answering { Response(text: String(repeating: $0.request.target, count: 100_000)) }
         try await withDaemon(handler) { daemon in

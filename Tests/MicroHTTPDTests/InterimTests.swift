@@ -7,7 +7,7 @@ import Testing
 struct InterimTests {
     private static let link = HTTPField.Name("Link")!
 
-    @Test("interim responses come before the answer, at once and while the exchange waits, for pipelined requests too")
+    @Test("Interim responses arrive before the answer, at once or while the exchange waits, also when pipelined")
     func beforeTheAnswer() async throws {
         let waiting = Mailbox<Exchange>()
         let handler = Handler { _ in
@@ -33,7 +33,7 @@ struct InterimTests {
         }
     }
 
-    @Test("a client of HTTP/1.0 gets the answer only")
+    @Test("An HTTP/1.0 client gets the answer without interim responses")
     func oldClient() async throws {
         let handler = Handler.answering { Response(text: $0.sendInterim(103) ? "sent" : "not sent") }
         try await withDaemon(handler) { daemon in
@@ -45,7 +45,7 @@ struct InterimTests {
         }
     }
 
-    @Test("a client that does not read gets whole interim responses only, and nothing behind one that was cut")
+    @Test("A client that does not read gets whole interim responses or the end of its connection")
     func noRoom() async throws {
         let done = Mailbox<Void>()
         let handler = Handler.answering { exchange in
@@ -70,7 +70,7 @@ struct InterimTests {
         }
     }
 
-    @Test("an exchange whose client has left sends no more")
+    @Test("An exchange sends no interim response after its client has left")
     func clientLeft() async throws {
         let waiting = Mailbox<Exchange>()
         let left = Mailbox<Void>()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Large heads")
 struct LargeHeadTests {
-    /// Refuses as it is told to, with an answer of some size.
+    /// Refuses a defective request with its reason, repeated to make the answer larger. Accepts every other request.
     private static let handler = Handler { request in
         if let defect = request.defect {
             return .refuse(Response(status: defect.status, text: String(repeating: defect.reason, count: 5)))
@@ -15,7 +15,7 @@ struct LargeHeadTests {
         }
     }
 
-    /// Ways to make a head of about that many bytes.
+    /// Shapes of a head with about a given number of bytes.
     enum Shape: CaseIterable {
         case target, query, arguments, value, fields, cookie
 
@@ -34,7 +34,7 @@ struct LargeHeadTests {
         }
     }
 
-    @Test("a head of any size and shape gets an answer, never a silent close", arguments: Shape.allCases)
+    @Test("A head of any size and shape gets an answer, never a silent close", arguments: Shape.allCases)
     func everySize(shape: Shape) async throws {
         let configure: (inout Daemon.Configuration) -> Void = {
             $0.refusal = { Response(status: $0.status, text: $0.reason) }
@@ -53,14 +53,14 @@ struct LargeHeadTests {
                 }
                 statuses.append(answer.status)
             }
-            // What fits gets its answer, up to half of the memory at most; the rest is refused.
+            // Heads that fit are answered, up to half of the memory at most. Larger heads are refused.
             #expect(statuses.first == 200)
             #expect(statuses.last != 200)
             #expect(statuses == statuses.sorted { ($0 == 200 ? 0 : 1) < ($1 == 200 ? 0 : 1) })
         }
     }
 
-    @Test("a target that is too long is 414 with the daemon's own answer, and any other head that does not fit is 431")
+    @Test("A target that is too long gets 414, any other oversized head 431, with the daemon's own answer")
     func tooLong() async throws {
         let configure: (inout Daemon.Configuration) -> Void = {
             $0.refusal = { Response(status: $0.status, text: "\($0)") }
@@ -90,7 +90,7 @@ struct LargeHeadTests {
         }
     }
 
-    @Test("a head that is too large is refused with the handler's own answer")
+    @Test("A head that is too large is refused with the handler's own answer")
     func refusal() async throws {
         let fields: HTTPFields = [.contentType: "text/plain", .connection: "x"]
         let handler = Handler { request in

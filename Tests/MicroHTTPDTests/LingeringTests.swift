@@ -6,13 +6,13 @@ import Testing
 
 @Suite("Lingering sockets")
 struct LingeringTests {
-    /// Refuses what is defective, or has a body.
+    /// Refuses requests that are defective or have a body.
     private static let handler = Handler { request in
         if request.defect == nil, !request.hasBody { return .accept(.none) { $0.respond(Response()) } }
         return .refuse(Response(status: request.defect?.status ?? 413, text: "refused"))
     }
 
-    @Test("a client that was refused for a length beyond all numbers may send on, and sees its answer")
+    @Test("A client refused for an overflowing Content-Length can send on, and receives its answer")
     func invalidLength() async throws {
         try await withDaemon(Self.handler) { daemon in
             let client = try RawClient(port: daemon.port)
@@ -24,9 +24,10 @@ struct LingeringTests {
         }
     }
 
-    @Test("a stop does not reset who was just refused and still sends")
+    @Test("A stop does not reset a refused client that still sends")
     func stop() async throws {
-        // On a busy machine it may take long until the daemon does not listen any more: that is no silence.
+        // The clock stands still: a busy machine may take long to stop listening, and that time must not count as
+        // silence of the client.
         var configuration = Daemon.Configuration()
         let clock = ManualClock()
         configuration.now = { clock.now() }
@@ -49,7 +50,7 @@ struct LingeringTests {
         await stopped
     }
 
-    @Test("beyond the limit of sockets that linger, another is not taken")
+    @Test("A lingering socket beyond the limit is not taken")
     func limit() throws {
         let registry = ConnectionRegistry()
         let sockets = LingeringSockets(
@@ -68,7 +69,7 @@ struct LingeringTests {
         #expect(registry.count == 0)
     }
 
-    @Test("a client that was refused and neither sends nor closes is closed after five seconds, its place free again")
+    @Test("A refused client that neither sends nor closes is closed after five seconds, which frees its place")
     func silence() throws {
         let registry = ConnectionRegistry()
         let sockets = LingeringSockets(

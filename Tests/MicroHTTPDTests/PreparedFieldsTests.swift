@@ -9,7 +9,7 @@ import Testing
 struct PreparedFieldsTests {
     private static let common: HTTPFields = [.acceptRanges: "bytes", .vary: "Authorization", .vary: "Origin"]
 
-    /// What a client sees of an answer, but for what libmicrohttpd says.
+    /// The client's answers to two requests on one connection, both answered with the response.
     private func sent(_ response: Response, _ method: String = "GET") async throws -> [RawClient.Answer] {
         let answers = Locked<[RawClient.Answer]>([])
         try await withDaemon(Handler.answering { _ in response }) { daemon in
@@ -24,7 +24,8 @@ struct PreparedFieldsTests {
     }
 
     @Test(
-        "they are sent like the fields that they were made of, added in pieces or at once", arguments: ["GET", "HEAD"])
+        "Prepared fields are sent like the original fields, whether added in pieces or at once",
+        arguments: ["GET", "HEAD"])
     func sentAlike(method: String) async throws {
         let body = Response.Body.bytes(SharedBytes(pattern(100)))
         var fields: HTTPFields = [.eTag: "\"a\"", .contentType: "text/plain; charset=\u{fc}"]
@@ -49,7 +50,7 @@ struct PreparedFieldsTests {
         }
     }
 
-    @Test("what would split or contradict the answer is left out")
+    @Test("Prepared fields leave out fields that would split or contradict the answer")
     func unsafe() {
         var fields = PreparedFields()
         fields.append("X-Empty", "")
@@ -67,7 +68,7 @@ struct PreparedFieldsTests {
         #expect(fields.fields.map { "\($0.name): \($0.value)" } == ["X-Good: a\tb"])
     }
 
-    @Test("a copy that more is added to leaves the other one as it is")
+    @Test("A copy of prepared fields can grow without changing the original")
     func copies() {
         let common = PreparedFields(Self.common)
         for number in 0..<3 {
@@ -81,7 +82,7 @@ struct PreparedFieldsTests {
         #expect(none.fields == Self.common)
     }
 
-    @Test("a connection that the server closes, as after a chunked request, is told so before them")
+    @Test("An answer that closes its connection sends Connection: close before the prepared fields")
     func closing() async throws {
         let response = Response(fields: PreparedFields(Self.common), body: .bytes(SharedBytes(pattern(10))))
         try await withDaemon(Handler.answering { _ in response }) { daemon in

@@ -2,16 +2,17 @@ import Foundation
 import Primitives
 import TestSupport
 
-/// A client that speaks bytes over a blocking TCP socket. Not to be used on the concurrency pool: see ``blocking(_:)``.
+/// A client that exchanges bytes over a blocking TCP socket. Do not use it on the concurrency pool: see
+/// ``blocking(_:)``.
 final class RawClient {
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// An answer as it came.
+    /// An answer as the client received it.
     struct Answer {
         var status = 0
-        /// Name (as sent) and value, in order.
+        /// The field lines in order: the name as sent, and the value.
         var fields: [(name: String, value: String)] = []
         var body: [UInt8] = []
 
@@ -25,15 +26,15 @@ final class RawClient {
     }
 
     private let descriptor: Int32
-    /// What was received and not used yet.
+    /// Received bytes that are not consumed yet.
     private var buffer: [UInt8] = []
-    /// Where the kernel puts it.
+    /// The space for the kernel's next bytes.
     private var space = [UInt8](repeating: 0, count: 64 * 1024)
 
     init(port: UInt16, receiveBuffer: Int32? = nil) throws {
         descriptor = socket(AF_INET, 1, 0)
         guard descriptor >= 0 else { throw Failure(description: "socket: \(errno)") }
-        // Whatever goes wrong, a test ends.
+        // With these limits a test ends even if the daemon never answers.
         var limit = timeval(tv_sec: Int(Gate.defaultLimit.milliseconds / 1000), tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
@@ -71,7 +72,7 @@ final class RawClient {
         }
     }
 
-    /// `GET` or another method without a body.
+    /// Sends a `GET` or another request without a body.
     func request(_ method: String, _ target: String, fields: [String] = []) throws {
         try send(([method + " " + target + " HTTP/1.1", "Host: test"] + fields + ["", ""]).joined(separator: "\r\n"))
     }
@@ -81,7 +82,7 @@ final class RawClient {
         shutdown(descriptor, 1)
     }
 
-    /// Takes what the server sends next; empty when it closed (or reset) the connection.
+    /// Returns the next bytes from the server; empty when the server has closed (or reset) the connection.
     func receive() throws -> [UInt8] {
         if !buffer.isEmpty {
             defer { buffer = [] }
@@ -90,8 +91,8 @@ final class RawClient {
         return try receiveMore()
     }
 
-    /// Takes no more than that of what the server sends next; empty as with ``receive()``. What it does not take stays
-    /// in the kernel.
+    /// Returns at most `limit` of the next bytes from the server, and takes no more than these from the kernel; empty
+    /// as with ``receive()``.
     func receive(atMost limit: Int) throws -> [UInt8] {
         if buffer.isEmpty { return try receiveMore(limit: limit) }
         defer { buffer.removeFirst(min(limit, buffer.count)) }
@@ -107,8 +108,8 @@ final class RawClient {
         return Array(space.prefix(count))
     }
 
-    /// Waits for a reset and reads nothing meanwhile: what came before it stays in the kernel. `Failure`
-    /// after ``Gate/defaultLimit``.
+    /// Waits for a reset without reading: bytes that arrived before it stay in the kernel. Throws `Failure` after
+    /// ``Gate/defaultLimit``.
     func waitForReset() throws {
         var polled = pollfd(fd: descriptor, events: 0, revents: 0)
         guard poll(&polled, 1, Int32(Gate.defaultLimit.milliseconds)) == 1, polled.revents & Int16(POLLERR) != 0 else {
@@ -116,14 +117,16 @@ final class RawClient {
         }
     }
 
-    /// Whether the server has closed the connection and sent nothing before; waits for either.
+    /// Waits for the next bytes or the end of the connection. Returns whether the server has closed the connection
+    /// without sending more bytes.
     func isAtEnd() throws -> Bool {
         if !buffer.isEmpty { return false }
         buffer = try receiveMore()
         return buffer.isEmpty
     }
 
-    /// The next answer. `Failure` when it is broken off. `toHead`: no body follows whatever the head says.
+    /// Returns the next answer. Throws `Failure` when the answer is truncated. With `toHead`, no body follows, whatever
+    /// body the head declares.
     func answer(toHead: Bool = false) throws -> Answer {
         var answer = Answer()
         let statusLine = try line()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Requests")
 struct RequestTests {
-    /// The request as the handler saw it, kept beyond its connection.
+    /// Sends a request and returns the handler's view of it, kept beyond its connection.
     private func request(_ head: String) async throws -> Request {
         try await request(Array(head.utf8))
     }
@@ -24,7 +24,7 @@ struct RequestTests {
     }
 
     @Test(
-        "the target is kept byte for byte",
+        "The target is kept byte for byte",
         arguments: [
             ("/", "/", nil),
             ("//a//b/", "//a//b/", nil),
@@ -45,7 +45,7 @@ struct RequestTests {
     }
 
     @Test(
-        "a target in absolute form is accepted, and its path and query count (RFC 9112 §3.2.2)",
+        "A target in absolute form is accepted, and provides host, path and query (RFC 9112 §3.2.2)",
         arguments: [
             ("http://h.example/p?q", "/p", "q"),
             ("HTTPS://h.example:8080/", "/", nil),
@@ -62,7 +62,7 @@ struct RequestTests {
     }
 
     @Test(
-        "an absolute target without a host, or with anything but host and port, stays what it is (RFC 9110 §4.2)",
+        "An absolute target without a host, or with more than host and port, is kept as is (RFC 9110 §4.2)",
         arguments: [
             "http:///p", "http://?q", "http://u:p@h.example/p", "http://h.example#f/p", "http://h\\/p",
             "http://[::1]h.example/p", "http://127.0.0.1:h.example/p",
@@ -73,7 +73,7 @@ struct RequestTests {
         #expect(request.host == "h.example")
     }
 
-    @Test("a target without its first bytes is shown so everywhere, and the request itself stays as it was")
+    @Test("A request without its target prefix shows the shorter target everywhere; the original is unchanged")
     func targetPrefix() async throws {
         let request = try await request("GET http://h.example/@ci/a/b?q=/@x HTTP/1.1\r\nHost: test\r\n\r\n")
         let rest = request.droppingTargetPrefix(4)
@@ -86,7 +86,7 @@ struct RequestTests {
         #expect(request.path == "/@ci/a/b")
     }
 
-    @Test("bytes that are not UTF-8 reach the handler as they are")
+    @Test("Bytes that are not UTF-8 reach the handler unchanged")
     func targetBytes() async throws {
         let request = try await request(
             Array("GET /".utf8) + [0xff, 0xfe] + Array(" HTTP/1.1\r\nHost: test\r\nX: ".utf8) + [0xe4]
@@ -97,7 +97,7 @@ struct RequestTests {
         #expect(value == [0xe4])
     }
 
-    @Test("every field line is there, repeated ones in order, values trimmed")
+    @Test("All field lines reach the handler in order, with trimmed values")
     func fields() async throws {
         let request = try await request(
             "GET / HTTP/1.1\r\nHost: test\r\nX-One:  a \t\r\nx-two: b\r\nX-ONE: c\r\nX-Empty:\r\nX-One: d, e\r\n\r\n")
@@ -110,7 +110,7 @@ struct RequestTests {
         #expect(request.field("X-Three") == nil)
     }
 
-    @Test("lines whose name is not a token can be seen, but only as bytes")
+    @Test("Field lines with a name that is not a token are visible only as bytes")
     func oddNames() async throws {
         let request = try await request("GET / HTTP/1.1\r\nHost: test\r\nOdd(name): a\r\nSpace : b\r\n\r\n")
         var names: [String] = []
@@ -119,7 +119,7 @@ struct RequestTests {
         #expect(request.fields.map(\.name.rawName) == ["Host"])
     }
 
-    @Test("many fields are kept, whatever their size")
+    @Test("A request with 150 fields of many sizes keeps them all")
     func manyFields() async throws {
         let lines = (0..<150).map { "N\($0): \(String(repeating: "v", count: $0 % 40))" }
         let head = (["GET / HTTP/1.1", "Host: test"] + lines + ["", ""]).joined(separator: "\r\n")
@@ -131,7 +131,7 @@ struct RequestTests {
         #expect(request.headLength == head.utf8.count)
     }
 
-    @Test("method, version, address and length are what the client sent")
+    @Test("Method, version, address and length match the request that the client sent")
     func basics() async throws {
         let get = try await request("GET / HTTP/1.1\r\nHost: test\r\n\r\n")
         #expect(get.method == "GET")
@@ -151,7 +151,7 @@ struct RequestTests {
         #expect(chunked.hasBody)
     }
 
-    @Test("an IPv4 client of an IPv6 socket is shown as IPv4")
+    @Test("An IPv4 client of an IPv6 socket has an IPv4 address")
     func mappedAddress() async throws {
         let seen = Mailbox<String>()
         let handler = Handler.answering { exchange in

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Responses")
 struct ResponseTests {
-    /// The answers of one connection to `requests`, each answered with the same response.
+    /// Sends `requests` over one connection and returns the answers. Each answer is the same response.
     private func answers(
         _ response: Response, to requests: [String] = ["GET"]
     ) async throws -> [RawClient.Answer] {
@@ -23,7 +23,7 @@ struct ResponseTests {
         return answers.withLock { $0 }
     }
 
-    @Test("bytes and slices of them are sent as they are, to HEAD only their length")
+    @Test("Bytes and slices of bytes are sent unchanged, and a HEAD request gets only their length")
     func bytes() async throws {
         let bytes = SharedBytes(pattern(1000))
         let whole = try await answers(Response(body: .bytes(bytes)), to: ["GET", "HEAD", "GET"])
@@ -37,7 +37,7 @@ struct ResponseTests {
         #expect(nothing.map(\.body) == [[], []])
     }
 
-    @Test("204 and 304 have no body, and the next answer is whole")
+    @Test("Answers with 204 and 304 have no body, and the next answer is whole")
     func bodiless() async throws {
         let bytes = Response.Body.bytes(SharedBytes(pattern(100)))
         let stream = ResponseStream()
@@ -63,7 +63,7 @@ struct ResponseTests {
         }
     }
 
-    @Test("a body that is withheld breaks a GET off, and answers a HEAD")
+    @Test("A withheld body breaks off the answer to a GET, and completes the answer to a HEAD")
     func withheld() async throws {
         try await withDaemon(Handler.answering { _ in Response(body: .withheld(length: 10)) }) { daemon in
             let client = try RawClient(port: daemon.port)
@@ -74,7 +74,7 @@ struct ResponseTests {
         }
     }
 
-    @Test("fields are sent in order, repeated ones on lines of their own")
+    @Test("Fields are sent in order, repeated fields on lines of their own")
     func fields() async throws {
         var fields = HTTPFields()
         let one = try #require(HTTPField.Name("X-One"))
@@ -91,7 +91,7 @@ struct ResponseTests {
         #expect(own == ["X-One", "X-Two", "X-One", "Set-Cookie", "Set-Cookie", "X-One"])
     }
 
-    @Test("fields that would split or contradict the answer are left out")
+    @Test("Fields that would split or contradict the answer are left out")
     func unsafeFields() async throws {
         var fields = HTTPFields()
         let odd = try #require(HTTPField.Name("X-Odd"))
@@ -107,7 +107,7 @@ struct ResponseTests {
         let answer = all[1]
         #expect(answer.text == "body")
         #expect(answer["X-Injected"] == nil)
-        // The fields' own type made spaces of the line end, so that this one is harmless.
+        // `HTTPField` has replaced the line end with spaces, so the first field is harmless.
         #expect(answer.values("X-Odd").allSatisfy { $0.hasPrefix("a") && !$0.contains("\u{1}") })
         #expect(answer.values("Content-Length") == ["4"])
         #expect(answer["Transfer-Encoding"] == nil)
@@ -115,7 +115,7 @@ struct ResponseTests {
         #expect(answer.values("Date") == ["Sat, 31 Jan 2026 08:05:09 GMT"])
     }
 
-    @Test("a response can close its connection, and says so once")
+    @Test("A response can close its connection, and sends Connection: close once")
     func closing() async throws {
         var fields: HTTPFields = [.date: "Sat, 31 Jan 2026 08:05:09 GMT"]
         fields.append(HTTPField(name: .connection, value: "foo, Close"))
@@ -127,13 +127,13 @@ struct ResponseTests {
         }
     }
 
-    @Test("unusual status codes pass through", arguments: [200, 299, 418, 499, 599, 999])
+    @Test("Unusual status codes pass through unchanged", arguments: [200, 299, 418, 499, 599, 999])
     func status(code: Int) async throws {
         #expect(try await answers(Response(status: code, text: "x"))[0].status == code)
     }
 
     @Test(
-        "files of every size are sent whole, in part, and to HEAD",
+        "Files of every size are sent whole and in part, and HEAD gets their length",
         arguments: [0, 1, 256 * 1024, 256 * 1024 + 1, 3_000_001])
     func files(size: Int) async throws {
         let bytes = pattern(size)
@@ -149,7 +149,7 @@ struct ResponseTests {
         }
     }
 
-    @Test("a file that is shorter than it should be breaks the answer off", arguments: [1000, 300_000, 3_000_000])
+    @Test("A file that is shorter than declared breaks the answer off", arguments: [1000, 300_000, 3_000_000])
     func truncatedFile(size: Int) async throws {
         let file = try TemporaryFile(pattern(size))
         truncate(file.path, off_t(size / 2))
@@ -161,14 +161,14 @@ struct ResponseTests {
         }
     }
 
-    @Test("a file that is cut while it is sent breaks the answer off")
+    @Test("A file that is truncated while it is sent breaks the answer off")
     func fileCutWhileSending() async throws {
         let size = 32_000_000
         let file = try TemporaryFile([UInt8](repeating: 7, count: size))
         try await withDaemon(Handler.answering { _ in Response(body: .file(file.body())) }) { daemon in
             let client = try RawClient(port: daemon.port, receiveBuffer: 16 * 1024)
             try client.request("GET", "/")
-            // The head is there, so it is being sent; most of it does not fit into the sockets' buffers.
+            // The head has arrived, so the file is being sent. Most of the file does not fit into the sockets' buffers.
             let first = try client.receive()
             #expect(!first.isEmpty)
             truncate(file.path, 1000)
@@ -182,7 +182,7 @@ struct ResponseTests {
         }
     }
 
-    @Test("descriptors of files are closed when their responses are gone")
+    @Test("File descriptors are closed after their responses are gone")
     func fileDescriptors() async throws {
         let file = try TemporaryFile(pattern(300_000))
         @Sendable func openCount() -> Int {
@@ -206,7 +206,7 @@ struct ResponseTests {
         }
     }
 
-    @Test("what is read of an answer can be asked for and fetched, whatever its body is")
+    @Test("The memory of a response with any kind of body can be prefetched")
     func memory() throws {
         let file = try TemporaryFile(pattern(100))
         let bytes = SharedBytes(pattern(100))
@@ -217,7 +217,7 @@ struct ResponseTests {
         for body in bodies { Response(fields: [.contentType: "text/plain"], body: body).memory.prefetch() }
     }
 
-    @Test("one response is sent by many threads at once")
+    @Test("A shared response is sent by many threads at once")
     func shared() async throws {
         let bytes = pattern(5000)
         let response = Response(fields: [.contentType: "text/plain"], body: .bytes(SharedBytes(bytes)))

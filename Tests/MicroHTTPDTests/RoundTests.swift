@@ -2,9 +2,9 @@ import MicroHTTPD
 import TestSupport
 import Testing
 
-@Suite("What a thread finds at once", .serialized)
+@Suite("The rounds of a serving thread", .serialized)
 struct RoundTests {
-    @Test("is all answered, also where it is as much as the kernel tells at a time", arguments: [127, 128, 129, 256])
+    @Test("A thread answers all ready requests, even beyond a full batch of events", arguments: [127, 128, 129, 256])
     func asManyAsEpollTellsAtOnce(count: Int) async throws {
         let hasBegun = Gate("a request that holds its thread")
         let mayGoOn = Gate("the end of that")
@@ -15,7 +15,8 @@ struct RoundTests {
             }
             return Response(text: exchange.request.path)
         }
-        // Connections whose time is up would be seen to, just before the clients' patience ends.
+        // With shorter limits, the daemon would look at overdue connections just before the clients' own limit ends,
+        // and a missed request would pass unnoticed.
         let configure = { (configuration: inout Daemon.Configuration) in
             configuration.threads = 1
             configuration.inactivityTimeout = .seconds(600)
@@ -32,7 +33,7 @@ struct RoundTests {
             try hasBegun.waitBlocking()
             for client in clients { try client.request("GET", "/second") }
             mayGoOn.open()
-            // Nobody sends anything from here on: what was sent has to be enough.
+            // No client sends more from here on, so the daemon must find each request from the bytes already sent.
             for client in clients { #expect(try client.answer().text == "/second") }
         }
     }

@@ -1,7 +1,7 @@
 import MicroHTTPD
 import Testing
 
-@Suite("Router")
+@Suite("The router")
 struct RouterTests {
     private static let router: Router<Int> = {
         var router = Router<Int>()
@@ -34,7 +34,7 @@ struct RouterTests {
     }
 
     @Test(
-        "a path finds its route",
+        "A method and a path find their route, or else 404 or 405",
         arguments: [
             ("GET", "/", "0"),
             ("GET", "/entries", "1"),
@@ -83,7 +83,7 @@ struct RouterTests {
         #expect(describe(Self.router.match(method: method, target: path)) == expected)
     }
 
-    @Test("a match names the pattern")
+    @Test("A match names the pattern of its route")
     func pattern() {
         guard case .found(_, _, _, let pattern) = Self.router.match(method: "HEAD", target: "/entries/k/content") else {
             Issue.record("not found")
@@ -92,14 +92,14 @@ struct RouterTests {
         #expect(pattern == "/entries/:key/content")
     }
 
-    @Test("every declared route is listed, in order")
+    @Test("All declared routes are listed in order")
     func routes() {
         #expect(Self.router.routes.map(\.value) == Array(0...13))
         #expect(Self.router.routes[5].method == "GET")
         #expect(Self.router.routes[5].pattern == "/entries/:key/content")
     }
 
-    @Test("a literal that leads nowhere gives way to a parameter")
+    @Test("A literal segment that leads to no route gives way to a parameter")
     func backtracking() {
         var router = Router<Int>()
         router.add("GET", "/x/a/b", 1)
@@ -110,7 +110,7 @@ struct RouterTests {
         #expect(describe(router.match(method: "GET", target: "/x/a/e")) == "404")
     }
 
-    @Test("what leads nowhere else is the rest, of the nearest pattern that has one")
+    @Test("A path without another route is the rest of the nearest pattern with a wildcard")
     func rest() {
         var router = Router<Int>()
         router.add("GET", "/x/*", 1)
@@ -122,7 +122,7 @@ struct RouterTests {
         #expect(describe(router.match(method: "GET", target: "/x/a")) == "1 *=a")
     }
 
-    @Test("a route for any method takes those that have none of their own, unknown ones too")
+    @Test("A route for any method takes the methods without a route of their own, unknown methods too")
     func anyMethod() {
         var router = Router<Int>()
         router.add(Router.anyMethod, "/fetch/*", 1)
@@ -142,7 +142,7 @@ struct RouterTests {
     }
 
     @Test(
-        "a request with any method reaches its route with the target it sent, body and all",
+        "A request with any method reaches its route with its exact target and body",
         arguments: ["PURGE", "get", "head", "put", "M-SEARCH", "TRACE", "*", "A!#$%&'*+-.^_`|~z"])
     func anyMethodOnTheWire(method: String) async throws {
         var router = Router<Int>()
@@ -169,7 +169,7 @@ struct RouterTests {
         }
     }
 
-    @Test("a very long path is looked up without trouble")
+    @Test("A path of 100,000 segments gets an ordinary 404")
     func longPath() {
         let path = String(repeating: "/a", count: 100_000)
         #expect(describe(Self.router.match(method: "GET", target: path)) == "404")

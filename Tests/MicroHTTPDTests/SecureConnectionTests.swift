@@ -5,7 +5,7 @@ import Primitives
 import TestSupport
 import Testing
 
-/// Is full after each write, for a moment.
+/// A sink that is full after each write, for a moment.
 private final class PausingSink: BodySink {
     let received = Locked<[UInt8]>([])
 
@@ -33,7 +33,7 @@ struct SecureConnectionTests {
         credentials = try TLSCredentials(authority.server)
     }
 
-    @Test("a connection whose answer breaks off is closed, though its client stays, and another is idle beside it")
+    @Test("A connection with a broken answer is closed, although its client stays and another connection idles")
     func broken() async throws {
         let stream = ResponseStream()
         let handler = Handler.answering { exchange in
@@ -55,7 +55,7 @@ struct SecureConnectionTests {
         }
     }
 
-    @Test("every kind of answer and an upload go over one connection, as over plain HTTP")
+    @Test("A single TLS connection carries every kind of answer and an upload, as over plain HTTP")
     func everyKind() async throws {
         let piece = pattern(1 << 20)
         let all = (0..<10).reduce(into: [UInt8]()) { all, _ in all += piece }
@@ -104,9 +104,9 @@ struct SecureConnectionTests {
         }
     }
 
-    @Test("pipelined requests of many connections, in more than one record of TLS, get all their answers")
+    @Test("Pipelined requests of many connections, in several TLS records, all get their answers")
     func pipelined() async throws {
-        // Every third is answered by another thread, its connection suspended meanwhile.
+        // Another thread answers every tenth request (a path that ends with 3). Its connection is suspended meanwhile.
         let handler = Handler { request in
             .accept(.none) { exchange in
                 let response = Response(text: request.path)
@@ -125,7 +125,7 @@ struct SecureConnectionTests {
         }
     }
 
-    @Test("an upload that is held up again and again arrives whole")
+    @Test("An upload that is held up repeatedly arrives whole")
     func heldUp() async throws {
         let sink = PausingSink()
         let handler = Handler { _ in .accept(.sink(sink)) { $0.respond(Response(text: "taken")) } }
@@ -139,7 +139,7 @@ struct SecureConnectionTests {
     }
 
     @Test(
-        "an answer that breaks off is seen to be broken, chunked or with a length",
+        "A client detects an answer that breaks off, chunked or with a length",
         arguments: [nil, 1_000_000] as [Int64?])
     func broken(length: Int64?) async throws {
         let handler = Handler.answering { _ in
@@ -155,7 +155,7 @@ struct SecureConnectionTests {
         }
     }
 
-    @Test("a head that is too large is refused with the handler's own answer")
+    @Test("A head that is too large is refused with the handler's own answer")
     func largeHead() async throws {
         let handler = Handler { request in
             guard let defect = request.defect else { return .accept(.none) { $0.respond(Response()) } }
@@ -173,12 +173,12 @@ struct SecureConnectionTests {
         }
     }
 
-    @Test("a client that is refused with its body unread may send on, and sees its answer")
+    @Test("A client refused with its body unread can send on, and receives its answer")
     func refusedUpload() async throws {
         let handler = Handler { _ in .refuse(Response(status: 413, text: "refused")) }
         try await withDaemon(credentials, handler) { [authority] daemon in
             let connection = try RawConnection(port: daemon.port, authority: authority)
-            // It may be closed before all of it was sent.
+            // The connection may close before the whole body is sent.
             try? connection.sendRequest("PUT", "/", body: [UInt8](repeating: 0x78, count: 8 << 20))
             let reply = try connection.readReply()
             #expect(reply.status == 413 && reply.text == "refused")
@@ -186,7 +186,7 @@ struct SecureConnectionTests {
         }
     }
 
-    @Test("a client that leaves while its exchange waits is noticed")
+    @Test("A client that leaves while its exchange waits is noticed")
     func hangUp() async throws {
         let (waiting, left) = (Mailbox<Exchange>(), Mailbox<Void>())
         let handler = Handler { _ in
@@ -207,7 +207,7 @@ struct SecureConnectionTests {
         }
     }
 
-    @Test("a new certificate is for new connections; those that are open go on")
+    @Test("A new certificate applies to new connections; open connections go on")
     func newCertificate() async throws {
         let next = try await blocking { [authority] in try authority.issue("next", for: .server) }
         let other = try TLSCredentials(next)
@@ -224,7 +224,7 @@ struct SecureConnectionTests {
         }
     }
 
-    @Test("a certificate that is replaced before the daemon starts is not shown")
+    @Test("A certificate that is replaced before the daemon starts is never presented")
     func newCertificateBeforeStart() async throws {
         let other = try TLSCredentials(try await blocking { [authority] in try authority.issue("next", for: .server) })
         var configuration = Daemon.Configuration()

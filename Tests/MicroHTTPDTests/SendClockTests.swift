@@ -2,16 +2,16 @@ import Testing
 
 @testable import MicroHTTPD
 
-@Suite("How slowly an answer may be taken")
+@Suite("The minimum rate at which a client takes an answer")
 struct SendClockTests {
-    /// A minute at 1,000 bytes a second, of an answer of which the kernel has this much at first. With the time of one
-    /// step, 131 seconds, the window has 191 seconds.
+    /// A clock with a period of one minute at 1,000 bytes a second. At first the client has acknowledged `taken` bytes,
+    /// and `waiting` bytes are in the kernel. With the time of one step, 131 seconds, the window lasts 191 seconds.
     private static func clock(taken: Int64 = 500, waiting: Int64 = 1_000_000) -> SendClock {
         SendClock(
             now: 0, SendProgress(taken: taken, waiting: waiting), period: 60_000, bytesPerSecond: 1000)
     }
 
-    /// At a time in seconds.
+    /// Whether the client is too slow at a time in seconds.
     private static func look(_ clock: inout SendClock, at seconds: Int64, taken: Int64, waiting: Int64) -> Bool {
         clock.isTooSlow(now: seconds * 1000, SendProgress(taken: taken, waiting: waiting))
     }
@@ -25,7 +25,7 @@ struct SendClockTests {
         #expect(Self.look(&clock, at: 192, taken: 692, waiting: 1_000_000))
     }
 
-    @Test("The minimum of a period is enough, and must be taken in every window")
+    @Test("A client must take the minimum of a period in every window, and that is enough")
     func rate() {
         var clock = Self.clock()
         #expect(!Self.look(&clock, at: 30, taken: 500, waiting: 1_000_000))
@@ -39,21 +39,21 @@ struct SendClockTests {
         for step in [Int64(1), 12_288, 95_232, SendClock.step] {
             var clock = Self.clock()
             for second in stride(from: Int64(5), through: 5000, by: 5) {
-                // What it has read, up to the last step that its kernel has made room for.
+                // The bytes that the client has read, rounded down to the last step for which its kernel has made room.
                 let taken = 500 + second * 1000 / step * step
                 #expect(!Self.look(&clock, at: second, taken: taken, waiting: 1_000_000), "\(step) at \(second)")
             }
         }
     }
 
-    @Test("what was taken fast at first buys no time later")
+    @Test("A fast start buys a client no time later")
     func banked() {
         var clock = Self.clock()
         #expect(!Self.look(&clock, at: 192, taken: 900_000, waiting: 1_000_000))
         #expect(Self.look(&clock, at: 384, taken: 900_001, waiting: 1_000_000))
     }
 
-    @Test("While nothing waits for a client it is not too slow, and has a whole window when something does again")
+    @Test("A client is not too slow while no bytes wait for it, and has a whole window when bytes wait again")
     func nothing() {
         var clock = Self.clock(waiting: 0)
         for second in Int64(1)...600 { #expect(!Self.look(&clock, at: second, taken: 500, waiting: 0)) }
@@ -62,16 +62,16 @@ struct SendClockTests {
         #expect(Self.look(&clock, at: 851, taken: 500, waiting: 1000))
     }
 
-    @Test("who always takes what waited at the last look keeps up with a slow answer, however far away it is")
+    @Test("A client that always takes the bytes that waited at the last look keeps up with a slow answer")
     func keepsUp() {
         var clock = Self.clock(waiting: 10)
-        // Ten bytes a look, and the next ten are on their way by then.
+        // The client takes ten bytes at each look, and the next ten are on their way by then.
         for look in Int64(1)...100 {
             #expect(!Self.look(&clock, at: look * 5, taken: 500 + look * 10, waiting: 10))
         }
     }
 
-    @Test("a little that waits for a whole period is not taken either")
+    @Test("A client that leaves a single byte waiting for a whole window is too slow")
     func little() {
         var clock = Self.clock(waiting: 10)
         #expect(!Self.look(&clock, at: 30, taken: 505, waiting: 5))

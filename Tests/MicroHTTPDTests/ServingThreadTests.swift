@@ -5,10 +5,10 @@ import Testing
 
 @testable import MicroHTTPD
 
-@Suite("A thread that serves")
+@Suite("A serving thread")
 struct ServingThreadTests {
     @Test(
-        "offers its processor when it always finds something and answers at once, and only then",
+        "A thread that never waits offers its processor if it answers at once, and otherwise does not",
         arguments: [true, false])
     func offers(answersAtOnce: Bool) {
         let epoll = epoll_create1(0)
@@ -23,7 +23,7 @@ struct ServingThreadTests {
 
         var offers = 0
         let thread = ServingThread { offers += 1 }
-        // 100 ms of our own, which are 15 of the longest turns.
+        // 100 ms of this thread's processor time, which are 15 of the longest turns.
         let end = processorTime() + 100_000_000
         while processorTime() < end {
             if answersAtOnce { thread.noteAnswer() }
@@ -33,7 +33,7 @@ struct ServingThreadTests {
         #expect(answersAtOnce ? offers > 5 : offers == 0)
     }
 
-    @Test("has connections looked at that libmicrohttpd may have forgotten, at once, but not those that it has closed")
+    @Test("A thread looks at once at connections that libmicrohttpd may have forgotten, unless they are closed")
     func unfinished() {
         let epoll = epoll_create1(0)
         defer { close(epoll) }

@@ -5,9 +5,9 @@ import Testing
 
 @testable import MicroHTTPD
 
-@Suite("Threads that serve")
+@Suite("The serving threads")
 struct ServingThreadsTests {
-    @Test("have ended, with their connections, when one of them does not start")
+    @Test("All threads and their connections end when a thread does not start")
     func startFails() throws {
         var ends: [Int32] = [-1, -1]
         #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
@@ -31,7 +31,7 @@ struct ServingThreadsTests {
         }
         #expect(error?.description.contains("no more") == true)
         #expect(started.count == 2)
-        // Whoever ends a thread closes its connections.
+        // The end of a thread closes its connections.
         var byte: UInt8 = 0
         #expect(recv(ends[0], &byte, 1, Int32(MSG_DONTWAIT)) == 0)
     }

@@ -5,11 +5,11 @@ import Testing
 
 @testable import MicroHTTPD
 
-/// Is full after each write, until the test, or a queue at once, makes room.
+/// A sink that is full after each write. The test makes room again, or a queue does so at once.
 private final class NarrowSink: BodySink {
     let received = Locked<[UInt8]>([])
     let writes = Mailbox<Int>()
-    /// What makes room again, once for each write.
+    /// The actions that make room again, one for each write.
     let pauses = Mailbox<@Sendable () -> Void>()
     let abandoned = Mailbox<Void>()
     private let queue: DispatchQueue?
@@ -34,7 +34,7 @@ private final class NarrowSink: BodySink {
     }
 }
 
-/// Wants no more after the first write.
+/// A sink that wants no more bytes after its first write.
 private final class SatisfiedSink: BodySink {
     let writes = Mailbox<Int>()
     let abandoned = Mailbox<Void>()
@@ -49,9 +49,10 @@ private final class SatisfiedSink: BodySink {
     }
 }
 
-@Suite("Sinks that take what they can")
+@Suite("Sinks with back-pressure")
 struct SinkTests {
-    /// Gives bodies to the sink, and answers how many bytes it took; anything but a `PUT` is answered "here".
+    /// Gives the body of each `PUT` to a sink, and answers with the number of bytes that the sink took. Any other
+    /// request is answered with "here".
     private static func feeding(_ sink: @escaping @Sendable () -> any BodySink) -> Handler {
         Handler { request in
             guard request.method == "PUT" else { return .accept(.none) { $0.respond(Response(text: "here")) } }
@@ -68,7 +69,7 @@ struct SinkTests {
 
     private static let chunkedHead = "PUT / HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-    /// Has the only thread of the daemon do something else, so that it has been at whatever came before.
+    /// Lets the daemon's only thread answer other requests, so that it has processed all earlier input.
     private static func comeRound(_ daemon: Daemon) throws {
         for _ in 0..<3 {
             let other = try RawClient(port: daemon.port)
@@ -77,7 +78,7 @@ struct SinkTests {
         }
     }
 
-    @Test("a client is not read from while its sink is full, and loses no byte")
+    @Test("A client is not read from while its sink is full, and loses no byte")
     func backPressure() async throws {
         let sink = NarrowSink()
         let bytes = pattern(300_000)
@@ -98,7 +99,7 @@ struct SinkTests {
             }
             // The end of the body waits, too.
             try Self.comeRound(daemon)
-            // Those of others end a moment after their answers have come.
+            // The exchanges of other clients end a moment after their answers arrive.
             try pollBlocking("its exchange alone") { daemon.exchangesInFlight == 1 }
             try sink.pauses.wait(for: opened + 1)[opened]()
             #expect(try client.answer().text == "300000")
@@ -111,7 +112,7 @@ struct SinkTests {
         #expect(sink.abandoned.count == 0)
     }
 
-    @Test("chunks that came in one packet wait for room one by one")
+    @Test("Each chunk of a packet waits for room in the sink")
     func chunksAtHand() async throws {
         let sink = NarrowSink()
         try await withDaemon(Self.feeding { sink }, configure: { $0.threads = 1 }) { daemon in
@@ -130,7 +131,7 @@ struct SinkTests {
         #expect(sink.received.withLock { $0 } == Array((10..<60).map { "\($0)" }.joined().utf8))
     }
 
-    @Test("room that comes while the connection is being suspended is not missed")
+    @Test("Room that appears while the connection is being suspended is not missed")
     func race() async throws {
         let queue = DispatchQueue(label: "room", attributes: .concurrent)
         let sinks = Mailbox<NarrowSink>()
@@ -162,7 +163,7 @@ struct SinkTests {
         for sink in try sinks.wait(for: 8) { #expect(sink.received.withLock { $0 } == expected) }
     }
 
-    @Test("a client that leaves while its sink is full is noticed at once", arguments: [5, 10])
+    @Test("A client that leaves while its sink is full is noticed at once", arguments: [5, 10])
     func hangUp(sent: Int) async throws {
         let sink = NarrowSink()
         try await withDaemon(Self.feeding { sink }) { daemon in
@@ -174,14 +175,14 @@ struct SinkTests {
             try pollBlocking("no connection and no exchange") {
                 daemon.connectionCount == 0 && daemon.exchangesInFlight == 0
             }
-            // Room that comes too late.
+            // Makes room too late.
             try sink.pauses.wait()[0]()
         }
         #expect(sink.abandoned.count == 1)
         #expect(sink.writes.count == 1)
     }
 
-    @Test("a client that leaves behind more than was read is not given to a full sink")
+    @Test("A full sink gets no unread bytes of a client that has left")
     func hangUpWithUnread() async throws {
         let sink = NarrowSink()
         try await withDaemon(Self.feeding { sink }) { daemon in
@@ -196,7 +197,7 @@ struct SinkTests {
         #expect(sink.writes.count == 1)
     }
 
-    @Test("a daemon that stops does not wait for full sinks, and tells them")
+    @Test("A daemon that stops does not wait for full sinks, and abandons them")
     func stop() async throws {
         let sink = NarrowSink()
         let clients = Mailbox<Connected>()
@@ -213,7 +214,7 @@ struct SinkTests {
         #expect(sink.writes.count == 100)
     }
 
-    @Test("a client is not cut off for what was not read from it, but for what it does not send afterwards")
+    @Test("A body's deadline is suspended while its sink is full, and runs again afterwards")
     func deadline() async throws {
         let sink = NarrowSink()
         let clock = ManualClock()
@@ -227,8 +228,8 @@ struct SinkTests {
             let client = try RawClient(port: daemon.port)
             try client.send(Self.head(10) + "01234")
             let room = try sink.pauses.wait()[0]
-            // Who sends nothing is cut off: so the deadlines have been looked at, and the second look comes after the
-            // first has ended.
+            // The end of a silent client shows that the daemon has checked the deadlines. The second check begins after
+            // the first has ended.
             for _ in 0..<2 {
                 let silent = try RawClient(port: daemon.port)
                 try Self.comeRound(daemon)
@@ -240,7 +241,7 @@ struct SinkTests {
             try sink.pauses.wait(for: 2)[1]()
             #expect(try client.answer().text == "10")
 
-            // Nothing comes, so only the deadline that runs again can end it before the inactivity limit.
+            // No more bytes arrive, so only the deadline that runs again can end the body before the inactivity limit.
             try client.send(Self.head(10) + "01234")
             try sink.pauses.wait(for: 3)[2]()
             clock.advance(by: .seconds(1))
@@ -250,7 +251,8 @@ struct SinkTests {
     }
 
     @Test(
-        "what a sink wants no more is thrown away, and the connection goes on or is closed", arguments: [true, false])
+        "Bytes that a sink does not want are discarded; the connection goes on, or closes after chunks",
+        arguments: [true, false])
     func enough(isChunked: Bool) async throws {
         let sink = SatisfiedSink()
         let bytes = pattern(500_000)
@@ -272,7 +274,7 @@ struct SinkTests {
         #expect(sink.abandoned.count == 0)
     }
 
-    @Test("a client that sends far more than a sink wants is cut off, and the sink is told")
+    @Test("A client that sends far more than a sink wants is cut off, and the sink is abandoned")
     func farMoreThanEnough() async throws {
         let sink = SatisfiedSink()
         try await withDaemon(Self.feeding { sink }, configure: { $0.discardLimit = 1000 }) { daemon in

@@ -7,13 +7,13 @@ import Testing
 
 @Suite("Clients that read slowly")
 struct SlowReaderTests {
-    @Test("who reads a large answer a byte at a time is cut off, and who reads it at a rate gets it whole")
+    @Test("A client that reads a byte at a time is cut off; a client that reads at a rate gets the whole answer")
     func slow() async throws {
         let size = 32 << 20
         let large = Response(body: .bytes(SharedBytes([UInt8](repeating: 0x78, count: size))))
         let clock = ManualClock()
         let configure: (inout Daemon.Configuration) -> Void = {
-            // So that it is looked every 50 ms whether the clock says that it is time to look.
+            // Makes the daemon check every 50 ms whether an inspection is due by its clock.
             $0.requestDeadline = .milliseconds(200)
             $0.now = { clock.now() }
         }
@@ -23,7 +23,7 @@ struct SlowReaderTests {
             var (slowCount, steadyCount) = (0, 0)
             for client in [slow, steady] {
                 try client.request("GET", "/")
-                // Before the clock is turned, both are past their heads.
+                // Both clients are past their request heads before the clock advances.
                 #expect(try client.receive(atMost: 1).count == 1)
             }
             try pollBlocking("the slow one to be cut off") {
@@ -32,7 +32,7 @@ struct SlowReaderTests {
                 steadyCount += (try? steady.receive(atMost: 4096).count) ?? 0
                 return daemon.connectionCount == 1
             }
-            // It finds what its kernel had for it, and the end.
+            // The slow client finds the bytes in its kernel's buffer, and then the end.
             while true {
                 let count = try slow.receive().count
                 slowCount += count
@@ -50,7 +50,7 @@ struct SlowReaderTests {
     }
 
     @Test(
-        "Clients that read at 1 KiB and at 8,000 bytes a second are served until one that has stalled is cut off",
+        "Clients that read at 1 KiB or 8,000 bytes a second are served while a stalled client is cut off",
         arguments: [nil, 8 << 10, 64 << 10] as [Int32?])
     func honest(receiveBuffer: Int32?) async throws {
         let size = 32 << 20
@@ -65,7 +65,7 @@ struct SlowReaderTests {
             let readers = try rates.map { _ in try RawClient(port: daemon.port, receiveBuffer: receiveBuffer) }
             var counts = [0, 0]
             for _ in 0..<2 {
-                // It is cut off after a window, and the readers are served for as long.
+                // The stalled client is cut off after a window, and the readers are served for as long.
                 let stalled = try RawClient(port: daemon.port, receiveBuffer: receiveBuffer)
                 for client in [stalled] + (counts[0] == 0 ? readers : []) {
                     try client.request("GET", "/")
@@ -94,7 +94,7 @@ struct SlowReaderTests {
         }
     }
 
-    @Test("Without a rate the inactivity limit counts what a client takes, not what is written for it")
+    @Test("Without a minimum rate, the inactivity limit counts the bytes that a client takes, not the writes")
     func inactive() async throws {
         let size = 32 << 20
         let large = Response(body: .bytes(SharedBytes([UInt8](repeating: 0x78, count: size))))
@@ -113,7 +113,8 @@ struct SlowReaderTests {
             var count = 0
             try pollBlocking("the one that has stalled to be cut off") {
                 clock.advance(by: .seconds(1))
-                // Room for what its kernel takes at once, and far less than makes room for the next write.
+                // 16,000 bytes make room for the bytes that the client's kernel takes at once, and far less than the
+                // room that the daemon's next write needs.
                 count += (try? reader.receive(atMost: 16_000).count) ?? 0
                 return daemon.connectionCount == 1
             }
@@ -126,7 +127,7 @@ struct SlowReaderTests {
         }
     }
 
-    @Test("what the kernel has for a client that takes nothing goes with its connection")
+    @Test("Bytes in the kernel for a client that takes none are dropped with its connection")
     func nothingLeftBehind() async throws {
         let large = Response(body: .bytes(SharedBytes([UInt8](repeating: 0x78, count: 32 << 20))))
         let configure: (inout Daemon.Configuration) -> Void = {
@@ -137,7 +138,7 @@ struct SlowReaderTests {
             let client = try RawClient(port: daemon.port, receiveBuffer: 32 * 1024)
             try client.request("GET", "/")
             #expect(try client.receive(atMost: 1).count == 1)
-            // Instead of megabytes that were in the socket and their end.
+            // The client gets a reset instead of the megabytes in the socket and their end.
             try client.waitForReset()
             #expect(daemon.connectionCount == 0)
             var count = 0
@@ -146,7 +147,7 @@ struct SlowReaderTests {
         }
     }
 
-    @Test("who waits for a slow handler, or for the rest of a stream, is left alone for as long as it takes")
+    @Test("A client that waits for a slow handler or the rest of a stream is not cut off")
     func patient() async throws {
         let waiting = Mailbox<Exchange>()
         let stream = ResponseStream()
@@ -177,7 +178,7 @@ struct SlowReaderTests {
                 text += String(decoding: bytes, as: UTF8.self)
             }
             for _ in 0..<4 {
-                // When half a head was cut off, the others were looked at, too.
+                // When the half head is cut off, the daemon has checked the other connections, too.
                 let half = try RawClient(port: daemon.port)
                 try half.send("GET / HTTP/1.1\r\n")
                 try pollBlocking("three connections") { daemon.connectionCount == 3 }

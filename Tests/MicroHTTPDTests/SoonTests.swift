@@ -4,11 +4,11 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("Answers that will be at hand soon")
+@Suite("Answers that are announced as ready soon")
 struct SoonTests {
-    /// Has an answer to `/N/…` at hand when it is asked for it for the (N+1)th time.
+    /// A handler that has a ready answer to `/N/…` when it is asked for the (N+1)th time, and announces one before.
     private struct Handler: RequestHandler {
-        /// Who was asked for, in order.
+        /// The targets that the handler was asked for, in order.
         let asked = Recorder<String>()
         let hasBegun = Gate("a request that holds its thread")
         let mayGoOn = Gate("the end of that")
@@ -38,7 +38,7 @@ struct SoonTests {
         }
     }
 
-    @Test("are asked for once more, and then received like others; the connection is kept")
+    @Test("A soon-ready answer is asked for twice; then its request is received, and the connection kept")
     func twice() async throws {
         let handler = Handler()
         try await withDaemon(handler) { daemon in
@@ -62,7 +62,7 @@ struct SoonTests {
             ])
     }
 
-    @Test("are each request's own when many were sent at once")
+    @Test("Pipelined requests for soon-ready answers each get their own answer")
     func pipelined() async throws {
         try await withDaemon(Handler()) { daemon in
             let client = try RawClient(port: daemon.port)
@@ -74,13 +74,13 @@ struct SoonTests {
         }
     }
 
-    @Test("are asked for again when the thread has served the others that wait for it")
+    @Test("A soon-ready answer is asked for again after the thread has served the waiting connections")
     func othersFirst() async throws {
         let handler = Handler()
         try await withDaemon(handler, configure: { $0.threads = 1 }) { daemon in
             let held = try RawClient(port: daemon.port)
             let others = try (0..<8).map { _ in try RawClient(port: daemon.port) }
-            // Known to the thread before it is held.
+            // The thread knows these clients before a request holds it.
             for (number, client) in others.enumerated() {
                 try client.request("GET", "/0/first-\(number)")
                 _ = try client.answer()
@@ -99,7 +99,7 @@ struct SoonTests {
         #expect(again == Array(8..<12))
     }
 
-    @Test("of clients that leave meanwhile hold nothing, and nobody up")
+    @Test("Clients that leave before their soon-ready answers free their connections and delay no other client")
     func left() async throws {
         try await withDaemon(Handler()) { daemon in
             for number in 0..<300 {
@@ -114,7 +114,7 @@ struct SoonTests {
     }
 
     @Test(
-        "are given, or their clients hung up on, before the daemon has stopped",
+        "A daemon that stops gives soon-ready answers, or hangs up at its deadline",
         arguments: [.seconds(20), .zero] as [Duration])
     func stopped(deadline: Duration) async throws {
         let handler = Handler()
@@ -136,7 +136,7 @@ struct SoonTests {
             let stop = Task { await daemon.stop(deadline: deadline) }
             try pollBlocking("nobody to be accepted any more") { (try? RawClient(port: port)) == nil }
             handler.mayGoOn.open()
-            // `nil`: hung up on.
+            // `nil`: the daemon has hung up.
             return (clients.map { try? $0.answer().text }, stop)
         }
         await stop.value

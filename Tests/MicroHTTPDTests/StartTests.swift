@@ -2,7 +2,7 @@ import Foundation
 import MicroHTTPD
 import Testing
 
-@Suite("Starting")
+@Suite("The start of a daemon")
 struct StartTests {
     private static let handler = Handler.answering { _ in Response() }
 
@@ -18,7 +18,7 @@ struct StartTests {
         }
     }
 
-    @Test("a port that is in use is said to be")
+    @Test("A start on a port in use fails with EADDRINUSE")
     func portInUse() async throws {
         try await withDaemon(Self.handler) { daemon in
             let error = error(host: "127.0.0.1", port: daemon.port)
@@ -28,7 +28,7 @@ struct StartTests {
         }
     }
 
-    @Test("a host that cannot be resolved, or is not ours, is said to be")
+    @Test("A start on an unresolvable or foreign host fails with that reason")
     func badHost() throws {
         #expect(error(host: "not a host", port: 0)?.step == .resolve)
         let foreign = try #require(error(host: "192.0.2.1", port: 0))
@@ -36,7 +36,7 @@ struct StartTests {
         #expect(foreign.code == EADDRNOTAVAIL)
     }
 
-    @Test("a port can be used again at once after a stop")
+    @Test("A port can be used again at once after a stop")
     func restart() async throws {
         let port = try await withDaemon(Self.handler) { daemon in
             let client = try RawClient(port: daemon.port)
@@ -49,7 +49,7 @@ struct StartTests {
         }
     }
 
-    @Test("a daemon serves with one thread too")
+    @Test("A daemon with a single thread serves requests")
     func oneThread() async throws {
         try await withDaemon(Self.handler, configure: { $0.threads = 1 }) { daemon in
             let client = try RawClient(port: daemon.port)

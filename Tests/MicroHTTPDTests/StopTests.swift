@@ -4,9 +4,9 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("Stopping")
+@Suite("The stop of a daemon")
 struct StopTests {
-    /// Keeps the thread of a connection that asks for `/held` before anybody knows of its request.
+    /// Holds the thread of a connection that asks for `/held` before the daemon has registered the request.
     private struct HoldingHandler: RequestHandler {
         let hasBegun = Gate("a request that holds its thread")
         let mayEnd = Gate("the end of that")
@@ -24,7 +24,7 @@ struct StopTests {
         }
     }
 
-    @Test("whoever had connected and asked is answered, whether a thread had come to it or not")
+    @Test("A stop answers all clients that have connected and asked, whether or not a thread has seen them")
     func unread() async throws {
         let handler = HoldingHandler()
         var configuration = Daemon.Configuration()

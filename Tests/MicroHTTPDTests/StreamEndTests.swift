@@ -2,10 +2,10 @@ import MicroHTTPD
 import TestSupport
 import Testing
 
-@Suite("How streamed responses end before their time")
+@Suite("The early end of streamed responses")
 struct StreamEndTests {
     @Test(
-        "a stream that fails breaks the answer off, chunked and of known length alike",
+        "A stream that fails breaks the answer off, chunked or with a known length",
         arguments: [nil, 1000] as [Int64?])
     func failure(length: Int64?) async throws {
         let stream = ResponseStream()
@@ -23,7 +23,7 @@ struct StreamEndTests {
     }
 
     @Test(
-        "an aborted stream is over at once, though its client reads nothing, and though it was finished",
+        "An aborted stream ends at once although its client does not read, finished or not",
         arguments: [false, true])
     func abort(isFinished: Bool) async throws {
         let stream = ResponseStream()
@@ -44,7 +44,7 @@ struct StreamEndTests {
         }
     }
 
-    @Test("a stream that waits is aborted, too; one that is over leaves the connection's next answer alone")
+    @Test("An abort ends a waiting stream; the abort of a finished stream leaves the next answer alone")
     func abortWaiting() async throws {
         let streams = Mailbox<ResponseStream>()
         let handler = Handler.answering { _ in
@@ -73,7 +73,7 @@ struct StreamEndTests {
         }
     }
 
-    /// Has a connection suspended once before it answers, but for `/idle`.
+    /// Suspends each connection once before it answers, except for `/idle`.
     private struct Ending: RequestHandler {
         func readyResponse(to head: borrowing RawHead) -> ReadyResponse {
             String(decoding: head.target, as: UTF8.self) == "/idle" ? .none : .soon
@@ -97,7 +97,7 @@ struct StreamEndTests {
     }
 
     @Test(
-        "a connection that ends with its answer is closed, whether its client hangs up or not, and whoever else is there",
+        "A connection that ends with its answer is closed, although its client stays and another idles",
         arguments: [
             ["/failed HTTP/1.1"], ["/aborted HTTP/1.1"], ["/aborted-of-length HTTP/1.1"], ["/finished HTTP/1.0"],
             ["/whole HTTP/1.1", "/failed HTTP/1.1"], ["/whole HTTP/1.1", "/aborted HTTP/1.1"],
@@ -106,7 +106,7 @@ struct StreamEndTests {
         ])
     func closes(requests: [String]) async throws {
         try await withDaemon(Ending(), configure: { $0.threads = 1 }) { daemon in
-            // Quiet for longer than the other.
+            // This connection is quiet for longer than the other.
             let idle = try RawClient(port: daemon.port)
             try idle.request("GET", "/idle")
             #expect(try idle.answer().text == "whole")
@@ -121,7 +121,7 @@ struct StreamEndTests {
         }
     }
 
-    @Test("a stream that ends before its declared length breaks the answer off")
+    @Test("A stream that ends before its declared length breaks the answer off")
     func tooShort() async throws {
         let stream = ResponseStream()
         stream.write(pattern(100))
@@ -133,7 +133,7 @@ struct StreamEndTests {
         }
     }
 
-    @Test("a client that leaves while its stream has nothing to send is noticed")
+    @Test("The departure of a client is noticed while its stream has no bytes to send")
     func clientLeaves() async throws {
         let stream = ResponseStream()
         let closed = Mailbox<Void>()
@@ -149,7 +149,7 @@ struct StreamEndTests {
         }
     }
 
-    @Test("a stream that waits does not keep the daemon from stopping")
+    @Test("A stream that waits does not keep the daemon from stopping")
     func stop() async throws {
         let stream = ResponseStream()
         let closed = Mailbox<Void>()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Streamed responses")
 struct StreamTests {
-    @Test("what is written while the client waits reaches it at once, and the body ends when the producer says so")
+    @Test("A stream sends bytes to a waiting client at once, and ends its body when the producer finishes")
     func live() async throws {
         let stream = ResponseStream()
         let closed = Mailbox<Void>()
@@ -15,7 +15,7 @@ struct StreamTests {
         try await withDaemon(Handler.streaming(stream)) { daemon in
             let client = try RawClient(port: daemon.port)
             try client.request("GET", "/")
-            // The head comes before there is anything to send.
+            // The head arrives before the stream has bytes to send.
             var received = String(decoding: try client.receive(), as: UTF8.self)
             #expect(received.hasSuffix("\r\n\r\n"))
             for index in 0..<20 {
@@ -36,7 +36,7 @@ struct StreamTests {
         }
     }
 
-    @Test("a body of known length is not chunked, and the connection goes on")
+    @Test("A stream of known length is not chunked, and its connection is kept")
     func knownLength() async throws {
         let handler = Handler.answering { _ in
             let stream = ResponseStream()
@@ -57,7 +57,7 @@ struct StreamTests {
         }
     }
 
-    @Test("a producer that is far faster than its client is held back, and every byte arrives in order")
+    @Test("A producer that is faster than its client is held back, and every byte arrives in order")
     func backPressure() async throws {
         let mark = 256 * 1024
         let piece = 64 * 1024
@@ -69,7 +69,7 @@ struct StreamTests {
             let client = try RawClient(port: daemon.port, receiveBuffer: 32 * 1024)
             try client.request("GET", "/")
             producer.run()
-            // Held back while the client reads nothing at all.
+            // The producer is held back while the client does not read.
             _ = try held.wait()
             let body = try client.answer().body
             #expect(body.count == total)
@@ -80,7 +80,7 @@ struct StreamTests {
         #expect(held.count > 10)
     }
 
-    @Test("several pieces are written at once, in order, and are counted together")
+    @Test("Several pieces are written together in order, and counted together")
     func pieces() async throws {
         let stream = ResponseStream(highWaterMark: 10)
         let pieces = ["one ", "", "two ", "three"].map { SharedBytes($0.utf8) }
@@ -96,7 +96,7 @@ struct StreamTests {
         }
     }
 
-    @Test("HEAD and 304 get no byte of a stream, the producer is told, and the connection is not out of step")
+    @Test("A HEAD or 304 answer sends no byte of its stream, notifies the producer, and leaves no stray bytes")
     func head() async throws {
         let closed = Mailbox<String>()
         let handler = Handler.answering { exchange in
@@ -124,7 +124,7 @@ struct StreamTests {
         }
     }
 
-    @Test("a client of HTTP/1.0 gets a body that the end of the connection ends")
+    @Test("An HTTP/1.0 client gets a stream that ends with its connection")
     func oldClient() async throws {
         let stream = ResponseStream()
         stream.write("whole".utf8)
@@ -138,7 +138,7 @@ struct StreamTests {
         }
     }
 
-    @Test("many streams are fed by one thread")
+    @Test("A single thread feeds many streams")
     func manyStreams() async throws {
         let streams = Mailbox<ResponseStream>()
         let handler = Handler.answering { _ in
@@ -157,7 +157,7 @@ struct StreamTests {
     }
 }
 
-/// Writes as fast as it may.
+/// A producer that writes as fast as its stream allows.
 private final class Producer: Sendable {
     private let stream: ResponseStream
     private let piece: Int

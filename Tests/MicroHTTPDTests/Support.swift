@@ -17,18 +17,18 @@ struct Handler: RequestHandler {
         closure(request)
     }
 
-    /// Answers everything at once.
+    /// Answers every request at once.
     static func answering(_ response: @escaping @Sendable (Exchange) -> Response) -> Handler {
         Handler { _ in .accept(.none) { $0.respond(response($0)) } }
     }
 
-    /// Answers with a stream.
+    /// Answers every request with the stream.
     static func streaming(_ stream: ResponseStream, length: Int64? = nil) -> Handler {
         answering { _ in Response(body: .stream(stream, length: length)) }
     }
 }
 
-/// Runs a daemon, lets `body` be its clients on a thread of their own, and stops it.
+/// Starts a daemon, runs `body` with its clients on a thread of its own, and stops the daemon.
 func withDaemon<Result: Sendable>(
     _ handler: any RequestHandler, configure: (inout Daemon.Configuration) -> Void = { _ in },
     deadline: Duration = .seconds(5), _ body: @escaping @Sendable (Daemon) throws -> Result
@@ -47,9 +47,9 @@ func withDaemon<Result: Sendable>(
     }
 }
 
-/// Values that come from other threads, and a way to wait for them.
+/// Values from other threads, and a way to wait for them.
 final class Mailbox<Value: Sendable>: @unchecked Sendable {
-    // Safe: `values` is touched between lock and unlock only.
+    // Safe because `values` is accessed only between lock and unlock.
     private let condition = NSCondition()
     private var values: [Value] = []
 
@@ -60,7 +60,7 @@ final class Mailbox<Value: Sendable>: @unchecked Sendable {
         condition.unlock()
     }
 
-    /// Waits until there are that many, and returns them all. An error after ``Gate/defaultLimit``.
+    /// Waits until there are `count` values, and returns them all. Throws an error after ``Gate/defaultLimit``.
     func wait(for count: Int = 1) throws -> [Value] {
         condition.lock()
         defer { condition.unlock() }
@@ -78,20 +78,20 @@ final class Mailbox<Value: Sendable>: @unchecked Sendable {
     }
 }
 
-/// A monotonic clock that stands still until a test turns it.
+/// A monotonic clock that advances only when a test advances it.
 final class ManualClock: Sendable {
     private let milliseconds = Locked<Int64>(1_000_000)
 
-    /// Milliseconds, as a daemon's configuration asks for them.
+    /// The time in milliseconds, as a daemon's configuration expects it.
     func now() -> Int64 { milliseconds.withLock { $0 } }
 
-    /// Turns the clock on.
+    /// Advances the clock.
     func advance(by duration: Duration) {
         milliseconds.withLock { $0 += duration.milliseconds }
     }
 }
 
-/// Bytes that are not all the same, so that a mix-up of places shows.
+/// Bytes that differ by position, so that a test detects swapped or shifted parts.
 func pattern(_ count: Int) -> [UInt8] {
     (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 / 251) }
 }
@@ -102,7 +102,8 @@ extension Response {
     }
 }
 
-/// Keeps a client connected beyond the thread that made it. Safe to be Sendable, as only one thread at a time uses it.
+/// Keeps a client connected beyond the thread that made it. Safe to be Sendable because only one thread at a time uses
+/// the client.
 struct Connected: @unchecked Sendable {
     let client: RawClient
 
@@ -111,7 +112,7 @@ struct Connected: @unchecked Sendable {
     }
 }
 
-/// A file that is removed with the object.
+/// A file that is removed together with the object.
 final class TemporaryFile: Sendable {
     let path: String
     let length: Int64
@@ -126,7 +127,7 @@ final class TemporaryFile: Sendable {
         unlink(path)
     }
 
-    /// A new descriptor of the whole file.
+    /// The whole file as a body with a new descriptor.
     func body() -> FileBody {
         FileBody(descriptor: open(path, O_RDONLY), length: length)
     }

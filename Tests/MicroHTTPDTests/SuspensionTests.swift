@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Exchanges that wait")
 struct SuspensionTests {
-    @Test("1,000 exchanges wait at once, and are answered by other threads in another order")
+    @Test("Other threads answer 1,000 waiting exchanges in another order")
     func thousand() async throws {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
@@ -29,7 +29,7 @@ struct SuspensionTests {
         }
     }
 
-    @Test("answers that race with the end of the handler are all sent")
+    @Test("Answers that race with the end of the handler are all sent")
     func race() async throws {
         let queue = DispatchQueue(label: "answers", attributes: .concurrent)
         let handler = Handler { _ in
@@ -57,7 +57,7 @@ struct SuspensionTests {
         }
     }
 
-    @Test("a client that leaves while it waits is noticed, its connection freed, and nobody else disturbed")
+    @Test("A waiting client that leaves is noticed and its connection freed; other clients are not disturbed")
     func hangUp() async throws {
         let waiting = Mailbox<Exchange>()
         let left = Mailbox<String>()
@@ -81,7 +81,7 @@ struct SuspensionTests {
             }
             // An answer that comes too late is dropped.
             exchanges[0].respond(Response(text: "late"))
-            // Asked after the event, it is told at once.
+            // A callback that is registered after the hang-up runs at once.
             exchanges[0].onHangUp { left.put("again") }
             #expect(try left.wait(for: 2) == ["/first", "again"])
             exchanges[1].respond(Response(text: "second"))
@@ -90,7 +90,7 @@ struct SuspensionTests {
         #expect(left.count == 2)
     }
 
-    @Test("a client that closes its sending side only counts as gone")
+    @Test("A client that closes only its sending side counts as gone while its exchange waits")
     func halfClose() async throws {
         let left = Mailbox<Void>()
         let handler = Handler { _ in .accept(.none) { $0.onHangUp { left.put(()) } } }
@@ -103,7 +103,7 @@ struct SuspensionTests {
         }
     }
 
-    @Test("hang-ups and answers that race end every exchange once")
+    @Test("Racing hang-ups and answers leave no connection and no exchange")
     func hangUpRace() async throws {
         let ended = Mailbox<Void>()
         let queue = DispatchQueue(label: "answers", attributes: .concurrent)
@@ -127,7 +127,7 @@ struct SuspensionTests {
         }
     }
 
-    @Test("a stop waits for exchanges in flight, and refuses new clients meanwhile")
+    @Test("A stop waits for exchanges in flight, and refuses new clients meanwhile")
     func gracefulStop() async throws {
         let waiting = Mailbox<Exchange>()
         let daemon = Daemon(handler: Handler { _ in .accept(.none) { waiting.put($0) } })
@@ -151,7 +151,7 @@ struct SuspensionTests {
         #expect(daemon.connectionCount == 0)
     }
 
-    @Test("a stop hangs up on what still waits at its deadline, and neither hangs nor crashes")
+    @Test("A stop hangs up on exchanges that still wait at its deadline, without a hang or crash")
     func stopAtDeadline() async throws {
         let waiting = Mailbox<Exchange>()
         let left = Mailbox<Void>()
@@ -173,12 +173,12 @@ struct SuspensionTests {
         #expect(left.count == 100)
         try await blocking {
             for connected in try clients.wait(for: 100) { #expect(try connected.client.isAtEnd()) }
-            // The daemon is gone; its exchanges may still be answered.
+            // The daemon is gone, but its exchanges can still be answered.
             for exchange in try waiting.wait(for: 100) { exchange.respond(Response(text: "late")) }
         }
     }
 
-    @Test("a daemon that stops under load, while exchanges are suspended and answered, neither hangs nor crashes")
+    @Test("A daemon that stops under load, with suspended and answered exchanges, neither hangs nor crashes")
     func stopUnderLoad() async throws {
         let queue = DispatchQueue(label: "answers", attributes: .concurrent)
         for round in 0..<20 {

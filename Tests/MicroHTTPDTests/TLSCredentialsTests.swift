@@ -5,7 +5,7 @@ import Testing
 
 @testable import MicroHTTPD
 
-@Suite("What TLS is spoken with")
+@Suite("TLS credentials")
 struct TLSCredentialsTests {
     private let authority: TestAuthority
 
@@ -17,7 +17,7 @@ struct TLSCredentialsTests {
         [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
     }
 
-    @Test("a certificate, its key and authorities are read, and what is worth knowing of them is known")
+    @Test("Credentials read a certificate, its key and authorities, and tell serial number and validity")
     func good() async throws {
         let credentials = try TLSCredentials(authority.server, clients: authority)
         #expect(credentials.asksClients)
@@ -32,7 +32,7 @@ struct TLSCredentialsTests {
         #expect(!expired.asksClients && expired.notAfter < now)
     }
 
-    @Test("a chain may come in one file, the server's certificate first")
+    @Test("A chain is read from one file, with the server's certificate first")
     func chain() throws {
         let chain = try bytes(authority.serverCertificateFile) + bytes(authority.certificateFile)
         let alone = try TLSCredentials(authority.server)
@@ -40,7 +40,7 @@ struct TLSCredentialsTests {
         #expect(credentials.serialNumber == alone.serialNumber)
     }
 
-    @Test("what cannot be used is named: certificate, key, both together, or authorities")
+    @Test("An error names the unusable part: certificate, key, their pair, or client authorities")
     func bad() async throws {
         let certificate = try bytes(authority.serverCertificateFile)
         let key = try bytes(authority.serverKeyFile)

@@ -4,7 +4,7 @@ import MicroHTTPD
 import TestSupport
 
 extension TLSCredentials {
-    /// Reads files; with `clients` its own certificate is asked of each client.
+    /// Reads the files of a certificate. With `clients`, each client must present a certificate of that authority.
     convenience init(_ files: TestAuthority.Certificate, clients: TestAuthority? = nil) throws {
         func bytes(_ path: String) throws -> [UInt8] { [UInt8](try Data(contentsOf: URL(fileURLWithPath: path))) }
         try self.init(
@@ -14,19 +14,20 @@ extension TLSCredentials {
 }
 
 extension Daemon {
-    /// What it answers to a `GET` over a TLS connection of its own; `nil` when it closes that without an answer.
+    /// The status of the answer to a `GET` over a new TLS connection; `nil` when the daemon closes the connection
+    /// without an answer.
     func secureStatus(
         _ authority: TestAuthority, certificate: TestAuthority.Certificate? = nil, arguments: [String] = []
     ) throws -> Int? {
         let connection = try RawConnection(
             port: port, authority: authority, certificate: certificate, arguments: arguments)
-        // When it is closed already, nothing can be sent.
+        // If the daemon has closed the connection already, the request cannot be sent.
         try? connection.sendRequest("GET", "/", fields: [.connection: "close"])
         return try? connection.readReply().status
     }
 }
 
-/// As the other, over TLS with these credentials.
+/// Runs a daemon like the other `withDaemon`, over TLS with the credentials.
 func withDaemon<Result: Sendable>(
     _ credentials: TLSCredentials, _ handler: any RequestHandler,
     configure: (inout Daemon.Configuration) -> Void = { _ in }, _ body: @escaping @Sendable (Daemon) throws -> Result

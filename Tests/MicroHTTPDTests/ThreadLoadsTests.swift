@@ -5,11 +5,11 @@ import Testing
 
 @testable import MicroHTTPD
 
-@Suite("Connections of a thread")
+@Suite("The spread of connections over threads")
 struct ThreadLoadsTests {
-    /// Every second number is a client's here, as these are in the same process: where numbers decided, one of two
-    /// threads got nearly all.
-    @Test("clients whose descriptors have all odd or all even numbers are spread over the threads", arguments: [2, 4])
+    /// Clients and daemon share a process here, so every second descriptor is a client's. If descriptor numbers chose
+    /// the thread, one of two threads would get nearly all connections.
+    @Test("Connections with only odd or only even descriptors are spread evenly over the threads", arguments: [2, 4])
     func spread(threads: Int) async throws {
         let served = Locked<[UInt: Set<String>]>([:])
         let handler = Handler { request in
@@ -17,7 +17,7 @@ struct ThreadLoadsTests {
             return .accept(.none) { $0.respond(Response(text: "")) }
         }
         try await withDaemon(handler, configure: { $0.threads = threads }) { daemon in
-            // Each time they close the numbers become free again.
+            // The descriptor numbers become free again after each round.
             for round in 0..<3 {
                 var clients: [RawClient] = []
                 for index in 0..<(4 * threads) {
@@ -34,7 +34,7 @@ struct ThreadLoadsTests {
         }
     }
 
-    @Test("the threads have their turn")
+    @Test("New connections go to the threads in turn")
     func turns() {
         let loads = ThreadLoads(threads: 4)
         #expect((0..<8).map { _ in loads.join() } == [0, 1, 2, 3, 0, 1, 2, 3])
@@ -43,7 +43,7 @@ struct ThreadLoadsTests {
         #expect((0..<3).map { _ in one.join() } == [0, 0, 0])
     }
 
-    @Test("one idle connection is no reason for two busy ones to share a thread")
+    @Test("An idle connection does not make two busy connections share a thread")
     func idle() {
         for idle in 0..<3 {
             let loads = ThreadLoads(threads: 2)
@@ -53,7 +53,7 @@ struct ThreadLoadsTests {
         }
     }
 
-    @Test("a thread whose connections left catches up at once when they were few, and in turn when they were many")
+    @Test("A thread that lost few connections catches up at once; a thread that lost many catches up in turn")
     func catchingUp() {
         let few = ThreadLoads(threads: 2)
         for _ in 0..<8 { _ = few.join() }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MicroHTTPD
 
-@Suite("How long a thread keeps its processor")
+@Suite("The time that a thread keeps its processor")
 struct TurnTests {
     /// A turn that begins at 0, of a thread that has waited once and has given an answer since.
     private static func turn() -> Turn {
@@ -20,14 +20,14 @@ struct TurnTests {
         turn.isOver(now: now, waits: { waits })
     }
 
-    @Test("who never waits offers it after a turn, and not before")
+    @Test("A thread that never waits offers its processor after a turn, and not before")
     func neverWaits() {
         var turn = Self.turn()
         #expect(!Self.isOver(&turn, at: Turn.shortest - 1))
         #expect(Self.isOver(&turn, at: Turn.shortest))
     }
 
-    @Test("who has waited begins a turn when that is seen, however long ago the last one was")
+    @Test("A thread that has waited begins a turn when that is seen, however long ago its last turn was")
     func hasWaited() {
         var turn = Self.turn()
         #expect(!Self.isOver(&turn, at: 1_000_000_000, waits: 2))
@@ -36,7 +36,7 @@ struct TurnTests {
         #expect(Self.isOver(&turn, at: 1_000_000_000 + Turn.shortest, waits: 2))
     }
 
-    @Test("who has answered nothing that was at hand keeps it, and nobody counts how often it has waited")
+    @Test("A thread that gives no ready answer keeps its processor, and its waits are not counted")
     func answersNothing() {
         var turn = Turn()
         let isOver = turn.isOver(now: .max) {
@@ -46,7 +46,7 @@ struct TurnTests {
         #expect(!isOver)
     }
 
-    @Test("a stranger that keeps it makes turns longer, up to a limit; they are short again when it is back soon")
+    @Test("A stranger on the processor doubles the turns up to a limit; a quick return makes them short again")
     func stranger() {
         var turn = Self.turn()
         var now: Int64 = 0
@@ -81,7 +81,7 @@ struct TurnTests {
         #expect(Self.isOver(&turn, at: 2 * Turn.longest + Turn.shortest, waits: 2))
     }
 
-    @Test("the kernel counts how often a thread has waited, and not how often it was asked for events")
+    @Test("The kernel counts a thread's waits, but not its polls for events")
     func waits() throws {
         let epoll = epoll_create1(0)
         defer { close(epoll) }
