@@ -5,7 +5,7 @@ import Testing
 @Suite("Byte coverage")
 struct ByteCoverageTests {
     @Test(
-        "ranges that overlap or touch become one",
+        "Ranges that overlap or touch are merged",
         arguments: [
             ([], []),
             ([5..<5], []),
@@ -29,7 +29,7 @@ struct ByteCoverageTests {
         #expect(coverage.count == expected.reduce(0) { $0 + Int64($1.count) })
     }
 
-    @Test("what is there, and what is missing")
+    @Test("A coverage tells which bytes of a range it contains and which are missing")
     func queries() {
         let coverage = ByteCoverage([2..<4, 6..<8])
         #expect(coverage.contains(2..<4))
@@ -45,7 +45,7 @@ struct ByteCoverageTests {
         #expect(ByteCoverage().missing(in: 0..<3) == [0..<3])
     }
 
-    @Test("all of it is there when no byte is missing (RFC 9111 §3.4)")
+    @Test("A coverage is complete when no byte of the length is missing (RFC 9111 §3.4)")
     func complete() {
         #expect(ByteCoverage([0..<5, 5..<10]).isComplete(length: 10))
         #expect(!ByteCoverage([0..<5, 6..<10]).isComplete(length: 10))
@@ -54,7 +54,7 @@ struct ByteCoverageTests {
         #expect(ByteCoverage().isComplete(length: 0))
     }
 
-    @Test("it agrees with a set of bytes, whatever is inserted")
+    @Test("A coverage agrees with a set of bytes after random insertions")
     func property() {
         for _ in 0..<1_000 {
             var coverage = ByteCoverage()

@@ -8,7 +8,7 @@ struct ByteRangeSetTests {
     typealias Resolution = ByteRangeSet.Resolution
 
     @Test(
-        "what is asked of ten bytes (RFC 9110 §14.1.2, §14.2)",
+        "A Range on ten bytes resolves to parts or is unsatisfiable (RFC 9110 §14.1.2, §14.2)",
         arguments: [
             ("bytes=0-4", .parts([0..<5])),
             ("bytes=0-0", .parts([0..<1])),
@@ -18,23 +18,23 @@ struct ByteRangeSetTests {
             ("bytes=0-9", .parts([0..<10])),
             ("bytes=0-10", .parts([0..<10])),
             ("bytes=5-99999999999999999999999", .parts([5..<10])),
-            // The *last* bytes, not the first; all when there are fewer.
+            // A suffix selects the *last* bytes, or all bytes if there are fewer.
             ("bytes=-3", .parts([7..<10])),
             ("bytes=-10", .parts([0..<10])),
             ("bytes=-11", .parts([0..<10])),
             ("bytes=-99999999999999999999999", .parts([0..<10])),
-            // Nothing that begins within: 416 (§15.5.17).
+            // No range begins within the ten bytes: 416 (§15.5.17).
             ("bytes=10-", .unsatisfiable),
             ("bytes=10-20", .unsatisfiable),
             ("bytes=99999999999999999999999-", .unsatisfiable),
             ("bytes=-0", .unsatisfiable),
             ("bytes=-0, 10-", .unsatisfiable),
-            // Several: the satisfiable ones, in the order asked for.
+            // Several ranges: the satisfiable ranges are kept in the requested order.
             ("bytes=0-1,4-5", .parts([0..<2, 4..<6])),
             ("bytes=4-5,0-1", .parts([4..<6, 0..<2])),
             ("bytes=0-1,20-30", .parts([0..<2])),
             ("bytes=0-0,-1", .parts([0..<1, 9..<10])),
-            // §15.3.7.2: what overlaps or touches may be joined.
+            // §15.3.7.2: ranges that overlap or touch may be joined.
             ("bytes=0-4,2-7", .parts([0..<8])),
             ("bytes=0-4,5-6", .parts([0..<7])),
             ("bytes=8-9,0-4,2-5", .parts([0..<6, 8..<10])),
@@ -51,7 +51,7 @@ struct ByteRangeSetTests {
     }
 
     @Test(
-        "what is ignored, as if no range had been asked for (RFC 9110 §14.2)",
+        "An invalid Range or a Range of an unknown unit is ignored (RFC 9110 §14.2)",
         arguments: [
             "", "bytes", "bytes=", "bytes=,", "bytes=-", "bytes=a-b", "bytes=0-4x", "bytes=x0-4", "bytes=4-0",
             "bytes=0-1,4-3",
@@ -64,14 +64,14 @@ struct ByteRangeSetTests {
         #expect(ByteRangeSet(text) == nil)
     }
 
-    @Test("of nothing, nothing is satisfiable, but the last bytes are the whole")
+    @Test("An empty representation satisfies only a suffix range, which yields the whole")
     func emptyRepresentation() throws {
         #expect(try #require(ByteRangeSet("bytes=0-")).resolve(length: 0) == .unsatisfiable)
         #expect(try #require(ByteRangeSet("bytes=-0")).resolve(length: 0) == .unsatisfiable)
         #expect(try #require(ByteRangeSet("bytes=-5")).resolve(length: 0) == .whole)
     }
 
-    @Test("who asks for very many ranges gets the whole (RFC 9110 §14.2)")
+    @Test("A request for too many ranges gets the whole (RFC 9110 §14.2)")
     func tooMany() throws {
         func set(_ count: Int) -> String { "bytes=" + (0..<count).map { "\($0 * 2)-\($0 * 2)" }.joined(separator: ",") }
         let allowed = try #require(ByteRangeSet(set(ByteRangeSet.maximumCount)))
@@ -81,13 +81,13 @@ struct ByteRangeSetTests {
         #expect(tooMany.resolve(length: 100) == .whole)
     }
 
-    @Test("the largest numbers do not overflow")
+    @Test("The largest range numbers do not overflow")
     func extremes() throws {
         let text = "bytes=0-9223372036854775807, -9223372036854775807, 9223372036854775807-"
         #expect(try #require(ByteRangeSet(text)).resolve(length: .max) == .parts([0..<Int64.max]))
     }
 
-    @Test("parts are never empty, never overlap and stay within, whatever is asked")
+    @Test("Parts of random ranges are never empty, never overlap and stay within the representation")
     func property() {
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<2_000 {
@@ -109,7 +109,7 @@ struct ByteRangeSetTests {
                 #expect(part.upperBound <= length, "\(text) of \(length)")
                 for byte in part { #expect(bytes.insert(byte).inserted, "\(text) of \(length)") }
             }
-            // Each byte that a member names is in a part, and no other.
+            // The parts contain exactly the bytes that the members name.
             let asked = set.specifications.reduce(into: Set<Int64>()) { bytes, member in
                 switch member {
                 case .from(let first, let last):
@@ -121,7 +121,7 @@ struct ByteRangeSetTests {
         }
     }
 
-    @Test("a range is asked for by GET, in one line (RFC 9110 §14.2)")
+    @Test("Only a GET with a single Range line requests a range (RFC 9110 §14.2)")
     func ofRequest() {
         let fields: HTTPFields = [.range: "bytes=0-1"]
         #expect(ByteRangeSet(fields, method: .get) != nil)

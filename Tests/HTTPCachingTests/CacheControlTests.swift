@@ -6,7 +6,7 @@ import Testing
 @Suite("Cache-Control")
 struct CacheControlTests {
     @Test(
-        "directives follow the grammar of RFC 9111 §5.2",
+        "Directives are parsed by the grammar of RFC 9111 §5.2",
         arguments: [
             ("", []),
             (" , ,\t,", []),
@@ -17,7 +17,7 @@ struct CacheControlTests {
             // §5.2: "recipients ought to accept both forms", token and quoted string.
             ("max-age=\"60\"", [("max-age", .value("60"))]),
             ("private=\"set-cookie, x\", max-age=1", [("private", .value("set-cookie, x")), ("max-age", .value("1"))]),
-            // RFC 9110 §5.6.4: a backslash takes the next byte as it is.
+            // RFC 9110 §5.6.4: a backslash quotes the next byte.
             (#"a="x\"y, no-store", b"#, [("a", .value("x\"y, no-store")), ("b", .none)]),
             (#"a="\\", b"#, [("a", .value(#"\"#)), ("b", .none)]),
             ("a=\"\"", [("a", .value(""))]),
@@ -32,7 +32,7 @@ struct CacheControlTests {
             ("max-age='60'", [("max-age", .value("'60'"))]),
             ("=60, no-cache", [("no-cache", .none)]),
             ("\"no-store\", no-cache", [("no-cache", .none)]),
-            // Quotes without an end hide nothing.
+            // An unclosed quoted string does not hide the directives behind it.
             ("a=\"x, no-store", [("a", .malformed), ("no-store", .none)]),
             ("a=\"x\\\", no-store", [("a", .malformed), ("no-store", .none)]),
         ] as [(String, [(String, CacheControl.Argument)])])
@@ -41,7 +41,7 @@ struct CacheControlTests {
         #expect(CacheControl(line).directives == directives)
     }
 
-    @Test("several lines make one list, each line with quotes of its own")
+    @Test("Several lines form one list, and a quoted string ends with its line")
     func lines() {
         var fields = HTTPFields()
         fields.append(HTTPField(name: .cacheControl, value: "a=\"x, max-age=60"))
@@ -53,7 +53,7 @@ struct CacheControlTests {
         #expect(!control.noCache)
     }
 
-    @Test("no field is no directive")
+    @Test("A message without Cache-Control has no directives")
     func absent() {
         let control = CacheControl(HTTPFields())
         #expect(control.directives.isEmpty)
@@ -63,7 +63,7 @@ struct CacheControlTests {
     }
 
     @Test(
-        "delta-seconds are digits, and saturate at 2^31 (RFC 9111 §1.2.2)",
+        "Delta-seconds accept only digits and saturate at 2^31 (RFC 9111 §1.2.2)",
         arguments: [
             ("0", .seconds(0)), ("1", .seconds(1)), ("003600", .seconds(3600)),
             ("00000000000000000000007", .seconds(7)),
@@ -79,7 +79,7 @@ struct CacheControlTests {
         #expect(DeltaSeconds.parse(text) == expected)
     }
 
-    @Test("of a repeated directive the first counts (RFC 9111 §4.2.1), even when it cannot be read")
+    @Test("The first of repeated directives counts, even if it is unreadable (RFC 9111 §4.2.1)")
     func repeated() {
         #expect(CacheControl("max-age=1, max-age=60").maxAge == .valid(.seconds(1)))
         #expect(CacheControl("max-age=60, max-age=1").maxAge == .valid(.seconds(60)))
@@ -87,14 +87,14 @@ struct CacheControlTests {
         #expect(CacheControl("max-age, max-age=60").maxAge == .invalid)
     }
 
-    @Test("a name that only begins like a directive is another one")
+    @Test("A name that only begins like a directive is a different directive")
     func similarNames() {
         let control = CacheControl("max-age-x=60, xmax-age=60, no-storex, no-cach")
         #expect(control.maxAge == nil)
         #expect(!control.noStore && !control.noCache)
     }
 
-    @Test("no-cache with field names counts as no-cache (RFC 9111 §5.2.2.4)")
+    @Test("A no-cache with field names counts as no-cache (RFC 9111 §5.2.2.4)")
     func qualifiedNoCache() {
         #expect(CacheControl("no-cache=\"set-cookie\"").noCache)
         #expect(CacheControl("no-cache=\"").noCache)

@@ -6,20 +6,20 @@ import Testing
 @Suite("Cache groups")
 struct CacheGroupsTests {
     @Test(
-        "the groups of an answer (RFC 9875 §2)",
+        "Cache-Groups is parsed into the distinct group names of an answer (RFC 9875 §2)",
         arguments: [
             ([], []),
             (["\"scripts\""], ["scripts"]),
             (["\"a\", \"b\""], ["a", "b"]),
             (["\"a\"", "\"b\""], ["a", "b"]),
-            // Compared character by character; the same one twice is one.
+            // Names are compared character by character, and a duplicate counts once.
             (["\"a\", \"A\", \"a\""], ["a", "A"]),
             (["\"a, b\", \"q\\\"\\\\\""], ["a, b", "q\"\\"]),
-            // Parameters say nothing.
+            // Parameters are ignored.
             (["\"a\";revalidate;x=1"], ["a"]),
-            // A group without a name is none.
+            // An empty name is ignored.
             (["\"\", \"a\""], ["a"]),
-            // RFC 8941 §4.2: what cannot be read, or has another type, is ignored as a whole.
+            // RFC 8941 §4.2: a field that is unreadable or has another type is ignored as a whole.
             ([""], []),
             (["scripts"], []),
             (["\"a\", b"], []),
@@ -38,7 +38,7 @@ struct CacheGroupsTests {
     }
 
     @Test(
-        "what an answer invalidates depends on the method (RFC 9875 §3, RFC 9110 §9.2.1)",
+        "Only an answer to an unsafe method invalidates groups (RFC 9875 §3, RFC 9110 §9.2.1)",
         arguments: [
             (.get, false), (.head, false), (.options, false), (.trace, false),
             (.post, true), (.put, true), (.patch, true), (.delete, true), (HTTPRequest.Method("FROB")!, true),
@@ -50,7 +50,7 @@ struct CacheGroupsTests {
         #expect(CacheGroups(fields).names == [])
     }
 
-    @Test("at least 32 groups of 32 characters count (RFC 9875 §2), and very many or very long ones do not")
+    @Test("32 groups of 32 characters count (RFC 9875 §2), and excess groups and overlong names do not")
     func limits() {
         func names(_ count: Int, length: Int) -> [String] {
             let value = (0..<count).map { number in

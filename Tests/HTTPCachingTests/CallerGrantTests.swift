@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPCaching
 
-@Suite("A caller's ttl overrules the origin")
+@Suite("The precedence of a caller's ttl over the origin's directives")
 struct CallerGrantTests {
     private static let hour = Duration.seconds(3600)
 
@@ -18,7 +18,7 @@ struct CallerGrantTests {
     private struct Passed: Error {}
 
     @Test(
-        "what the standard alone would not keep is kept for that caller",
+        "A caller's ttl keeps a response that RFC 9111 would not store, for that caller only",
         arguments: [
             (200, ["Cache-Control: no-store"]),
             (200, ["Cache-Control: private, max-age=5"]),
@@ -45,20 +45,20 @@ struct CallerGrantTests {
         #expect(decide(.seconds(1), nil) == .fetch(.miss))
         #expect(decide(nil, "digest") == .fetch(.miss))
         #expect(decide(nil, nil) == .fetch(.miss))
-        // When the origin fails, it is no less theirs.
+        // A failing origin does not make the response available to a request without a ttl.
         let past = expiry + .seconds(1)
         let request = Sample.request(authorization: "digest")
         #expect(!ReusePolicy.mayServeStale(request, response, onError: .unreachable, expiry: expiry, now: past))
     }
 
     @Test(
-        "what a ttl does not overrule",
+        "A caller's ttl does not make an error or an unusable response storable",
         arguments: [
             (500, [], [], .noFreshness), (503, [], [], .noFreshness), (403, [], [], .noFreshness),
             (500, ["Cache-Control: no-store"], [], .noStore),
-            // RFC 9111 §4.1: no request could be known to select it.
+            // RFC 9111 §4.1: no later request matches `Vary: *`.
             (200, ["Vary: *"], [], .varyAny),
-            // §5.2.1.5: the caller's own word.
+            // §5.2.1.5: no-store in the caller's own request overrides the ttl.
             (200, ["Cache-Control: max-age=60"], ["Cache-Control: no-store"], .noStore),
             // §3.4.
             (206, ["Content-Range: bytes 0-4/10"], [], .partialWithoutStrongValidator),
@@ -69,7 +69,7 @@ struct CallerGrantTests {
         #expect(decision == .pass(reason))
     }
 
-    @Test("an error with freshness of its own lives by that")
+    @Test("An error with explicit freshness expires by that freshness, not by the ttl")
     func errorWithFreshness() throws {
         let response = try stored(
             Sample.request(ttl: Self.hour), Sample.answer(503, ["Cache-Control: max-age=5"]))
@@ -77,7 +77,7 @@ struct CallerGrantTests {
         #expect(response.expiryDate(callerTTL: Self.hour) == Sample.now + .seconds(5))
     }
 
-    @Test("what the standard keeps as well is for everybody, by each one's clock")
+    @Test("A storable response expires by the ttl for requests with a ttl, else by its own freshness")
     func bothReasons() throws {
         let answer = Sample.answer(200, ["Cache-Control: max-age=60", "ETag: \"a\""])
         let response = try stored(Sample.request(ttl: Self.hour), answer)
@@ -93,14 +93,14 @@ struct CallerGrantTests {
         #expect(decide(Sample.request(), after: 60) == stale)
         #expect(decide(Sample.request(ttl: .zero), after: 3599) == .serve(age: .seconds(3599), isStale: false))
         #expect(decide(Sample.request(ttl: Self.hour), after: 3600) == stale)
-        // RFC 9111 §5.2.1: the caller's other wishes count too.
+        // RFC 9111 §5.2.1: the directives of the caller's request apply, too.
         let validate = ReuseDecision.revalidate(reason: .request, mayServeStaleOnError: false)
         #expect(decide(Sample.request(["Cache-Control: no-cache"], ttl: Self.hour), after: 1) == validate)
         #expect(decide(Sample.request(["Cache-Control: max-age=0"], ttl: Self.hour), after: 1) == validate)
         #expect(decide(Sample.request(["Cache-Control: min-fresh=600"], ttl: Self.hour), after: 3001) == validate)
     }
 
-    @Test("a ttl shorter than the origin's freshness counts as well, and zero is stale at once")
+    @Test("A ttl shorter than the origin's freshness applies, and a ttl of zero is stale at once")
     func shorter() throws {
         let answer = Sample.answer(200, ["Cache-Control: max-age=60"])
         let response = try stored(Sample.request(ttl: .zero), answer)
@@ -113,9 +113,9 @@ struct CallerGrantTests {
                 == .serve(age: .zero, isStale: false))
     }
 
-    @Test("what one caller's ttl spares the origin is not spared by another's Authorization")
+    @Test("A ttl skips validation only for requests with the Authorization that stored the response")
     func otherAuthorization() throws {
-        // RFC 9111 §3.5: shared, and asked about each time.
+        // RFC 9111 §3.5: the response is shared, and validated on each use.
         let answer = Sample.answer(200, ["Cache-Control: public, no-cache", "ETag: \"a\""])
         let response = try stored(Sample.request(ttl: Self.hour, authorization: "digest"), answer)
         let expiry = response.expiryDate(callerTTL: Self.hour)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPCaching
 
-@Suite("Parts of one representation (RFC 9111 §3.4)")
+@Suite("The combination of parts of one representation (RFC 9111 §3.4)")
 struct CombinedPartsTests {
     private func part(_ range: Range<Int64>, of length: Int64? = 10, _ lines: [String]) -> StoredResponse {
         let text = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(length.map { String($0) } ?? "*")"
@@ -16,7 +16,7 @@ struct CombinedPartsTests {
     }
 
     @Test(
-        "are combined when a strong validator says that they are",
+        "Parts are combined only if a strong validator shows that they belong together",
         arguments: [
             (["ETag: \"a\""], ["ETag: \"a\""], true),
             (["ETag: \"a\""], ["ETag: \"b\""], false),
@@ -28,7 +28,7 @@ struct CombinedPartsTests {
             (["Last-Modified: " + Sample.date(-9)], ["Last-Modified: " + Sample.date(-9)], true),
             (["Last-Modified: " + Sample.date(-9)], ["Last-Modified: " + Sample.date(-8)], false),
             (["Last-Modified: " + Sample.date(0)], ["Last-Modified: " + Sample.date(0)], false),
-            // A tag, strong or weak, goes before the date.
+            // A tag, strong or weak, overrides the date.
             (
                 ["ETag: \"a\"", "Last-Modified: " + Sample.date(-9)],
                 ["ETag: \"b\"", "Last-Modified: " + Sample.date(-9)], false
@@ -44,7 +44,7 @@ struct CombinedPartsTests {
         #expect((combined != nil) == isCombined)
     }
 
-    @Test("say which bytes they have together, with the newer fields")
+    @Test("Combined parts state their joint range and take the newer fields")
     func extended() throws {
         let older = part(0..<5, ["ETag: \"a\"", "X: 1", "Y: 1"])
         var newer = part(5..<8, ["ETag: \"a\"", "X: 2", "Content-Encoding: gzip"])
@@ -61,7 +61,7 @@ struct CombinedPartsTests {
             ])
     }
 
-    @Test("become a complete response of status 200 when nothing is missing")
+    @Test("Parts that cover the whole become a complete response with status 200")
     func completed() throws {
         let older = part(0..<5, of: nil, ["ETag: \"a\""])
         let combined = try #require(older.combined(with: part(5..<10, ["ETag: \"a\""]), holding: 0..<10))
@@ -72,7 +72,7 @@ struct CombinedPartsTests {
             combined.fields.lines == ["ETag: \"a\"", "Content-Length: 10", "Date: " + Sample.date(0)])
     }
 
-    @Test("an unknown length stays unknown")
+    @Test("Combined parts of unknown length keep the unknown length")
     func unknownLength() throws {
         let older = part(0..<5, of: nil, ["ETag: \"a\""])
         let combined = try #require(older.combined(with: part(5..<8, of: nil, ["ETag: \"a\""]), holding: 0..<8))
@@ -80,7 +80,7 @@ struct CombinedPartsTests {
         #expect(combined.part == 0..<8)
     }
 
-    @Test("of different lengths, or of an answer that is no part, are not combined")
+    @Test("Parts of different lengths, or a part and another answer, are not combined")
     func refused() {
         let older = part(0..<5, ["ETag: \"a\""])
         #expect(older.combined(with: part(5..<8, of: 11, ["ETag: \"a\""]), holding: 0..<8) == nil)
@@ -88,7 +88,7 @@ struct CombinedPartsTests {
         #expect(Sample.stored(["ETag: \"a\""], status: 404).combined(with: older, holding: 0..<5) == nil)
     }
 
-    @Test("a part freshens a complete response, which stays complete")
+    @Test("A part freshens a complete response, which stays complete")
     func completeStays() throws {
         var whole = Sample.stored(["ETag: \"a\"", "X: 1", "Content-Length: 10"])
         whole.completeLength = 10

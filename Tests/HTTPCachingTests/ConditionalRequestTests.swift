@@ -23,7 +23,7 @@ struct ConditionalRequestTests {
     }
 
     @Test(
-        "each condition alone",
+        "Each condition alone leads to the answer, 304 or 412 of its RFC section",
         arguments: [
             // No condition.
             ([:], .proceed, .proceed),
@@ -35,14 +35,14 @@ struct ConditionalRequestTests {
             ([.ifMatch: "W/\"a\""], .preconditionFailed, .preconditionFailed),
             ([.ifMatch: "a"], .preconditionFailed, .preconditionFailed),
             ([.ifMatch: ""], .preconditionFailed, .preconditionFailed),
-            // §13.1.2 If-None-Match: weak comparison; 304 for GET, 412 for what changes something.
+            // §13.1.2 If-None-Match: weak comparison; 304 for GET and HEAD, 412 for other methods.
             ([.ifNoneMatch: "\"a\""], .notModified, .preconditionFailed),
             ([.ifNoneMatch: "W/\"a\""], .notModified, .preconditionFailed),
             ([.ifNoneMatch: "\"b\", \"a\""], .notModified, .preconditionFailed),
             ([.ifNoneMatch: "*"], .notModified, .preconditionFailed),
             ([.ifNoneMatch: "\"b\""], .proceed, .proceed),
             ([.ifNoneMatch: "a"], .proceed, .proceed),
-            // §13.1.3 If-Modified-Since: whole seconds; for GET and HEAD only; what is no date is ignored.
+            // §13.1.3 If-Modified-Since: whole seconds; for GET and HEAD only; a value that is not a date is ignored.
             ([.ifModifiedSince: before], .proceed, .proceed),
             ([.ifModifiedSince: same], .notModified, .proceed),
             ([.ifModifiedSince: after], .notModified, .proceed),
@@ -62,12 +62,12 @@ struct ConditionalRequestTests {
     }
 
     @Test(
-        "several conditions, in the order of RFC 9110 §13.2.2",
+        "Several conditions are evaluated in the order of RFC 9110 §13.2.2",
         arguments: [
             // If-Match makes If-Unmodified-Since void (step 1 before 2).
             ([.ifMatch: "\"a\"", .ifUnmodifiedSince: before], .proceed),
             ([.ifMatch: "\"b\"", .ifUnmodifiedSince: after], .preconditionFailed),
-            // If-None-Match makes If-Modified-Since void (step 3 before 4), also when it matches nothing.
+            // If-None-Match makes If-Modified-Since void (step 3 before 4), even if If-None-Match does not match.
             ([.ifNoneMatch: "\"b\"", .ifModifiedSince: after], .proceed),
             ([.ifNoneMatch: "\"a\"", .ifModifiedSince: before], .notModified),
             ([.ifNoneMatch: "nonsense", .ifModifiedSince: after], .proceed),
@@ -81,7 +81,7 @@ struct ConditionalRequestTests {
         #expect(evaluate(fields, .get, current) == outcome)
     }
 
-    @Test("where nothing is, If-Match fails and If-None-Match holds (RFC 9110 §13.1.1, §13.1.2)")
+    @Test("If-Match fails and If-None-Match holds if no representation exists (RFC 9110 §13.1.1, §13.1.2)")
     func nothingThere() {
         #expect(evaluate([.ifMatch: "*"], .put, nil) == .preconditionFailed)
         #expect(evaluate([.ifMatch: "\"a\""], .put, nil) == .preconditionFailed)
@@ -89,7 +89,7 @@ struct ConditionalRequestTests {
         #expect(evaluate([.ifUnmodifiedSince: Self.before], .put, nil) == .proceed)
     }
 
-    @Test("what has no tag and no date still is something, and no date is compared (RFC 9110 §13.1.3, §13.1.4)")
+    @Test("A representation without validators matches only *, and ignores dates (RFC 9110 §13.1.3, §13.1.4)")
     func withoutValidators() {
         let bare = SelectedRepresentation(etag: nil, lastModified: nil)
         #expect(evaluate([.ifMatch: "*"], .put, bare) == .proceed)
@@ -100,7 +100,7 @@ struct ConditionalRequestTests {
         #expect(evaluate([.ifUnmodifiedSince: Self.before], .get, bare) == .proceed)
     }
 
-    @Test("the lines of If-None-Match make one list")
+    @Test("The lines of If-None-Match form one list")
     func severalLines() {
         var fields = HTTPFields()
         fields.append(HTTPField(name: .ifNoneMatch, value: "\"b\""))
@@ -109,7 +109,7 @@ struct ConditionalRequestTests {
     }
 
     @Test(
-        "If-Range names exactly what is there, or the whole is sent (RFC 9110 §13.1.5)",
+        "If-Range allows a range only if it matches the representation exactly (RFC 9110 §13.1.5)",
         arguments: [
             (nil, true, true),
             ("\"a\"", true, true),
@@ -117,7 +117,7 @@ struct ConditionalRequestTests {
             ("W/\"a\"", false, false),
             ("*", false, false),
             ("\"a\", \"b\"", false, false),
-            // A date guards a range only when it is a strong validator (§8.8.2.2), and only when it is the same.
+            // A date guards a range only if it is a strong validator (§8.8.2.2) and equal to Last-Modified.
             (same, false, true),
             ("Thursday, 01-Jan-26 00:00:00 GMT", false, true),
             (before, false, false),
@@ -135,7 +135,7 @@ struct ConditionalRequestTests {
         #expect(request.allowsRange(of: representation, now: now) == strongDate)
     }
 
-    @Test("a weak tag of what is there guards no range")
+    @Test("If-Range with the weak tag of the representation allows no range")
     func ifRangeWithWeakTag() {
         let weak = SelectedRepresentation(etag: EntityTag("W/\"a\""), lastModified: nil)
         let request = ConditionalRequest([.ifRange: "W/\"a\""], method: .get, now: now)

@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(
-        "an answer over a connection that its request authenticates is never stored",
+        "An answer over a connection that its request authenticates is never stored",
         arguments: ["NTLM abc", "Negotiate abc", "negotiate abc", "Kerberos abc"], [nil, .seconds(60)] as [Duration?])
     func request(authorization: String, ttl: Duration?) {
         let fields: HTTPFields = [.cacheControl: "public, max-age=60"]
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(
-        "an answer that authenticates its connection is never stored",
+        "An answer that authenticates its connection is never stored",
         arguments: [
             [.wwwAuthenticate: "Negotiate oYG3"], [.wwwAuthenticate: "Basic realm=\"a\", NTLM"],
             [HTTPField.Name("Persistent-Auth")!: "true"],
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(
-        "credentials of one request do not prevent storing", arguments: ["Basic abc", "Bearer ntlm.abc", "Digest a=b"])
+        "Credentials for a single request allow storing", arguments: ["Basic abc", "Bearer ntlm.abc", "Digest a=b"])
     func others(authorization: String) {
         guard case .store = decide([.cacheControl: "public, max-age=60"], authorization: authorization) else {
             Issue.record("it is not stored")

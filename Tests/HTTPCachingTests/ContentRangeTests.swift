@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Content-Range")
 struct ContentRangeTests {
-    @Test("it counts from 0 to the last byte (RFC 9110 §14.4)")
+    @Test("Content-Range counts from 0 to the last byte (RFC 9110 §14.4)")
     func text() {
         #expect(ContentRange.text(0..<5, length: 10) == "bytes 0-4/10")
         #expect(ContentRange.text(9..<10, length: 10) == "bytes 9-9/10")
@@ -12,7 +12,7 @@ struct ContentRangeTests {
     }
 
     @Test(
-        "the part and the length of the whole (RFC 9110 §14.4)",
+        "A Content-Range is parsed into the part and the complete length (RFC 9110 §14.4)",
         arguments: [
             ("bytes 0-4/10", 0..<5, 10),
             ("bytes 9-9/10", 9..<10, 10),
@@ -20,7 +20,7 @@ struct ContentRangeTests {
             ("bytes 42-1233/1234", 42..<1234, 1234),
             ("bytes 42-1233/*", 42..<1234, nil),
             ("bytes 007-008/0010", 7..<9, 10),
-            // §14.1: the unit has no case.
+            // §14.1: the unit ignores letter case.
             ("Bytes 0-4/10", 0..<5, 10),
             (" bytes 0-4/10\t", 0..<5, 10),
             ("bytes 0-9223372036854775806/9223372036854775807", 0..<Int64.max, .max),
@@ -34,16 +34,16 @@ struct ContentRangeTests {
     }
 
     @Test(
-        "what says nothing about the body",
+        "An invalid Content-Range is not parsed",
         arguments: [
-            // §14.4: the last byte before the first, or behind the whole.
+            // §14.4: the last byte lies before the first byte, or behind the end of the whole.
             "bytes 4-0/10", "bytes 0-10/10", "bytes 0-0/0", "bytes 10-10/10",
-            // Not bytes, or not the grammar.
+            // The unit is not bytes, or the text breaks the grammar.
             "", "bytes", "items 0-4/10", "0-4/10", "bytes=0-4/10", "bytes  0-4/10", "bytes 0-4", "bytes 0-4/",
             "bytes 0-/10", "bytes -4/10", "bytes *", "bytes */", "bytes */*", "bytes 0-4/10x", "bytes 0 - 4/10",
             "bytes 0-4 /10", "bytes 0-4/-10", "bytes +0-4/10", "bytes 0-4/10, bytes 5-9/10", "bytes 0-4,6-7/10",
             "bytes 0x0-4/10", "bytes ٠-٤/١٠",
-            // No integer holds it.
+            // The number does not fit in 64 bits.
             "bytes 0-9223372036854775807/*", "bytes 0-4/9223372036854775808", "bytes 0-99999999999999999999/*",
         ])
     func invalid(text: String) {
@@ -51,7 +51,7 @@ struct ContentRangeTests {
         #expect(ContentRange.parseUnsatisfied(text) == nil)
     }
 
-    @Test("the length that a 416 states (RFC 9110 §15.5.17)")
+    @Test("The Content-Range of a 416 is parsed into the complete length (RFC 9110 §15.5.17)")
     func unsatisfied() {
         #expect(ContentRange.parseUnsatisfied("bytes */10") == 10)
         #expect(ContentRange.parseUnsatisfied("BYTES */0 ") == 0)

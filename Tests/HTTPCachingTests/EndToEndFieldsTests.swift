@@ -6,11 +6,11 @@ import Testing
 @Suite("End-to-end fields")
 struct EndToEndFieldsTests {
     @Test(
-        "each field about the connection or the proxy is dropped, in any case",
+        "Fields about the connection or the proxy are dropped in any letter case",
         arguments: [
             // RFC 9110 §7.6.1.
             "Connection", "Keep-Alive", "Proxy-Connection", "TE", "Transfer-Encoding", "Upgrade",
-            // RFC 9110 §6.6.2: about the trailers of this message.
+            // RFC 9110 §6.6.2: Trailer describes this message only.
             "Trailer",
             // RFC 9111 §3.1.
             "Proxy-Authenticate", "Proxy-Authentication-Info", "Proxy-Authorization",
@@ -24,7 +24,7 @@ struct EndToEndFieldsTests {
     }
 
     @Test(
-        "what Connection names is dropped (RFC 9110 §7.6.1)",
+        "Fields that Connection names are dropped (RFC 9110 §7.6.1)",
         arguments: [
             (["Foo"], ["Foo"]),
             (["foo"], ["Foo"]),
@@ -42,7 +42,7 @@ struct EndToEndFieldsTests {
         #expect(Array(fields) == others.filter { !dropped.contains($0.name.rawName) })
     }
 
-    @Test("everything else stays: order, case of the name, repeated lines, empty values, bytes that are no UTF-8")
+    @Test("End-to-end fields keep order, letter case, repeated lines, empty values and non-UTF-8 bytes")
     func unchanged() throws {
         let names = [
             "sEt-cOOkie", "Date", "Set-Cookie", "Set-Cookie", "X-Empty", "Age", "WWW-Authenticate", "Authorization",

@@ -6,7 +6,7 @@ import Testing
 @Suite("Entity tags and validators")
 struct EntityTagTests {
     @Test(
-        "what is an entity tag (RFC 9110 §8.8.3)",
+        "A valid entity tag is parsed into its opaque tag and its strength (RFC 9110 §8.8.3)",
         arguments: [
             ("\"a\"", "\"a\"", false), ("\"\"", "\"\"", false), ("W/\"a\"", "\"a\"", true), (" \"a\" ", "\"a\"", false),
             ("\"a,b\"", "\"a,b\"", false), (#""a\""#, #""a\""#, false), ("\"é\"", "\"é\"", false),
@@ -21,7 +21,7 @@ struct EntityTagTests {
     }
 
     @Test(
-        "what is none",
+        "An invalid entity tag is not parsed",
         arguments: [
             "", "a", "*", "\"", "\"a", "a\"", "w/\"a\"", "W/", "W/a", "W /\"a\"", "W/ \"a\"", "\"a b\"", "\"a\"b",
             "\"a\",\"b\"",
@@ -32,7 +32,7 @@ struct EntityTagTests {
     }
 
     @Test(
-        "the two comparisons, by the table of RFC 9110 §8.8.3.2",
+        "Strong and weak comparison follow the table of RFC 9110 §8.8.3.2",
         arguments: [
             ("W/\"1\"", "W/\"1\"", false, true), ("W/\"1\"", "W/\"2\"", false, false),
             ("W/\"1\"", "\"1\"", false, true),
@@ -47,7 +47,7 @@ struct EntityTagTests {
     }
 
     @Test(
-        "a list of tags, or *, names what is there (RFC 9110 §13.1.1, §13.1.2)",
+        "A list matches if it contains the current tag or is * (RFC 9110 §13.1.1, §13.1.2)",
         arguments: [
             ("\"a\"", true, true), ("\"b\"", false, false), ("*", true, true), (" * ", true, true),
             ("\"b\", \"a\"", true, true),
@@ -63,7 +63,7 @@ struct EntityTagTests {
         #expect(!EntityTag.anyMatches(list, nil, comparison: .weak))
     }
 
-    @Test("validators become the fields of a conditional request (RFC 9111 §4.3.1)")
+    @Test("Validators become the fields of a conditional request (RFC 9111 §4.3.1)")
     func conditionalFields() {
         let date = "Thu, 01 Jan 2026 00:00:00 GMT"
         let both = Validators(etag: "W/\"a\"", lastModified: date).conditionalFields
@@ -73,14 +73,14 @@ struct EntityTagTests {
         #expect(Validators(etag: nil, lastModified: date).conditionalFields == [.ifModifiedSince: date])
     }
 
-    @Test("Last-Modified goes back as it came, in an obsolete form too")
+    @Test("Last-Modified is sent back verbatim, even in an obsolete date format")
     func lastModifiedAsGiven() {
         let text = "Sunday, 06-Nov-94 08:49:37 GMT"
         #expect(Validators(etag: nil, lastModified: text).conditionalFields[.ifModifiedSince] == text)
     }
 
     @Test(
-        "an etag that is none is not asked by: a * would match whatever the origin has",
+        "An invalid ETag is not used in a conditional request, because * would match every version",
         arguments: ["*", "abc", "\"a", ""])
     func invalidETag(text: String) {
         #expect(Validators(etag: text, lastModified: nil).isEmpty)
@@ -88,7 +88,7 @@ struct EntityTagTests {
         #expect(!Validators(etag: text, lastModified: "Thu, 01 Jan 2026 00:00:00 GMT").isEmpty)
     }
 
-    @Test("the validators of a response are the first of their lines")
+    @Test("The first ETag line of a response is its validator")
     func ofResponse() {
         var fields = HTTPFields()
         #expect(Validators(fields).isEmpty)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPCaching
 
-@Suite("Freshness lifetime")
+@Suite("The freshness lifetime")
 struct FreshnessLifetimeTests {
     /// 2026-01-01T00:00:00Z.
     private let now = Timestamp(seconds: 1_767_225_600)
@@ -18,22 +18,22 @@ struct FreshnessLifetimeTests {
     }
 
     @Test(
-        "what an origin states, in the order of RFC 9111 §4.2.1",
+        "The explicit lifetime follows the order of RFC 9111 §4.2.1",
         arguments: [
-            // Nothing.
+            // No explicit lifetime.
             ([], nil),
             ([(.date, date)], nil),
             ([(.cacheControl, "public")], nil),
             ([(.lastModified, "Thu, 01 Jan 2015 00:00:00 GMT")], nil),
             ([(.cacheControl, "no-store")], nil),
-            // One of three.
+            // A single source of the lifetime.
             ([(.cacheControl, "max-age=60")], 60),
             ([(.cacheControl, "s-maxage=60")], 60),
             ([(.date, date), (.expires, inOneHour)], 3600),
             // §5.2.2.10: s-maxage overrides max-age and Expires.
             ([(.cacheControl, "max-age=1, s-maxage=60"), (.expires, inOneHour)], 60),
             ([(.cacheControl, "s-maxage=60, max-age=1")], 60),
-            // §5.3: with max-age, Expires is ignored, also when max-age cannot be read (§4.2.1: then it is stale).
+            // §5.3: max-age overrides Expires, even if max-age is unreadable (§4.2.1: then the response is stale).
             ([(.cacheControl, "max-age=60"), (.date, date), (.expires, inOneHour)], 60),
             ([(.cacheControl, "max-age='60'"), (.date, date), (.expires, inOneHour)], 0),
             ([(.cacheControl, "max-age"), (.date, date), (.expires, inOneHour)], 0),
@@ -43,7 +43,7 @@ struct FreshnessLifetimeTests {
             ([(.cacheControl, "max-age=0"), (.date, date), (.expires, inOneHour)], 0),
             // §1.2.2.
             ([(.cacheControl, "max-age=99999999999999999999")], 2_147_483_648),
-            // §5.3: an invalid date, "0" above all, has passed.
+            // §5.3: an invalid date, such as "0", lies in the past.
             ([(.date, date), (.expires, "0")], 0),
             ([(.date, date), (.expires, "-1")], 0),
             ([(.date, date), (.expires, "")], 0),
@@ -55,10 +55,10 @@ struct FreshnessLifetimeTests {
             ([(.date, date), (.expires, "Thursday, 01-Jan-26 01:00:00 GMT")], 3600),
             ([(.date, date), (.expires, "Thu Jan  1 01:00:00 2026")], 3600),
             ([(.date, "Thu Jan  1 00:00:00 2026"), (.expires, inOneHour)], 3600),
-            // RFC 9110 §6.6.1: without a Date, the time of receipt.
+            // RFC 9110 §6.6.1: without a readable Date, Expires is compared with the time of receipt.
             ([(.expires, inOneHour)], 3600),
             ([(.date, "yesterday"), (.expires, inOneHour)], 3600),
-            // §4.2.1: of several, the first.
+            // §4.2.1: the first of several Expires lines counts.
             ([(.date, date), (.expires, inOneHour), (.expires, date)], 3600),
             ([(.date, date), (.expires, date), (.expires, inOneHour)], 0),
             ([(.date, date), (.expires, "Fri, 31 Dec 9999 23:59:59 GMT")], 2_147_483_648),
@@ -69,13 +69,13 @@ struct FreshnessLifetimeTests {
     }
 
     @Test(
-        "the age at receipt, by RFC 9111 §4.2.3 and §5.1",
+        "The age at receipt follows RFC 9111 §4.2.3 and §5.1",
         arguments: [
             ([], 0),
             ([(.age, "30")], 30),
             ([(.age, "030")], 30),
             ([(.age, " 30\t")], 30),
-            // §5.1: the first member of a list; what is no number is ignored.
+            // §5.1: the first member of a list counts; a value that is not a number is ignored.
             ([(.age, "30, 99")], 30),
             ([(.age, "30"), (.age, "99")], 30),
             ([(.age, "x, 99")], 0),
@@ -84,11 +84,11 @@ struct FreshnessLifetimeTests {
             ([(.age, "3.5")], 0),
             ([(.age, "")], 0),
             ([(.age, "99999999999999999999")], 2_147_483_648),
-            // The larger of the apparent and the corrected age.
+            // The larger of the apparent and the corrected age counts.
             ([(.date, "Wed, 31 Dec 2025 23:59:00 GMT")], 60),
             ([(.date, "Wed, 31 Dec 2025 23:59:00 GMT"), (.age, "30")], 60),
             ([(.date, "Wed, 31 Dec 2025 23:59:00 GMT"), (.age, "90")], 90),
-            // An origin whose clock is fast makes nothing younger than new.
+            // A fast clock of the origin does not make the age negative.
             ([(.date, inOneHour)], 0),
             ([(.date, "nonsense"), (.age, "7")], 7),
         ] as [([(HTTPField.Name, String)], Int64)])
@@ -99,19 +99,19 @@ struct FreshnessLifetimeTests {
         #expect(lifetime.remaining == max(.zero, .seconds(100 - seconds)))
     }
 
-    @Test("the time between request and response adds to the Age field (RFC 9111 §4.2.3)")
+    @Test("The time between request and response adds to the Age field (RFC 9111 §4.2.3)")
     func responseDelay() throws {
         let stated = fields([(.cacheControl, "max-age=100"), (.age, "10"), (.date, Self.date)])
         let sent = now - .milliseconds(2500)
         let lifetime = try #require(FreshnessLifetime(stated, requestedAt: sent, receivedAt: now))
         #expect(lifetime.ageAtReceipt == .milliseconds(12_500))
         #expect(lifetime.remaining == .milliseconds(87_500))
-        // A clock that was set back between the two.
+        // A clock that was set back between request and response adds no delay.
         let later = try #require(FreshnessLifetime(stated, requestedAt: now + .seconds(50), receivedAt: now))
         #expect(later.ageAtReceipt == .seconds(10))
     }
 
-    @Test("a response that was made in the second in which it came has no age, late in that second too")
+    @Test("A response made in the second of its receipt has age zero, even late in that second")
     func sameSecond() throws {
         let stated = fields([(.cacheControl, "max-age=1"), (.date, Self.date)])
         let lifetime = try #require(FreshnessLifetime(stated, receivedAt: now + .milliseconds(999)))

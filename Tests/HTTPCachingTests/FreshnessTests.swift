@@ -9,29 +9,29 @@ struct FreshnessTests {
     private static let tenHoursAgo = "Last-Modified: " + Sample.date(-36_000)
 
     @Test(
-        "the lifetime, and whether it is stated",
+        "Fields and status decide the lifetime and whether it is explicit",
         arguments: [
             // RFC 9111 §4.2.1: s-maxage, max-age, Expires − Date.
             (200, ["Cache-Control: max-age=60"], 60, true),
             (200, ["Cache-Control: max-age=60, s-maxage=10"], 10, true),
             (200, ["Expires: " + Sample.date(90)], 90, true),
             (599, ["Cache-Control: max-age=60"], 60, true),
-            // What is stated goes before the guess, readable or not.
+            // An explicit lifetime overrides the heuristic, even if its value is unreadable.
             (200, ["Cache-Control: max-age=60", tenHoursAgo], 60, true),
             (200, ["Cache-Control: max-age=x", tenHoursAgo], 0, true),
             (200, ["Expires: 0", tenHoursAgo], 0, true),
-            // §4.2.2: a tenth of the time since the last modification …
+            // §4.2.2: the heuristic lifetime is a tenth of the time since the last modification …
             (200, [tenHoursAgo], 3600, false),
             (200, [tenHoursAgo, "Cache-Control: no-transform"], 3600, false),
-            // … at Date, not at receipt …
+            // … measured at Date, not at receipt …
             (200, [tenHoursAgo, "Date: " + Sample.date(-18_000)], 1800, false),
-            // … a week at most, never less than nothing, and nothing without a date that can be read.
+            // … a week at most, never negative, and zero without a readable date.
             (200, ["Last-Modified: Wed, 01 Jan 2020 00:00:00 GMT"], 604_800, false),
             (200, ["Last-Modified: " + Sample.date(50)], 0, false),
             (200, ["Last-Modified: yesterday"], 0, false),
             (200, [], 0, false),
             (200, ["ETag: \"a\""], 0, false),
-            // RFC 9110 §15.1: for these statuses …
+            // RFC 9110 §15.1: the heuristic applies to these statuses …
             (203, [tenHoursAgo], 3600, false),
             (204, [tenHoursAgo], 3600, false),
             (206, [tenHoursAgo], 3600, false),
@@ -43,7 +43,7 @@ struct FreshnessTests {
             (410, [tenHoursAgo], 3600, false),
             (414, [tenHoursAgo], 3600, false),
             (501, [tenHoursAgo], 3600, false),
-            // … and no others …
+            // … and not to other statuses …
             (201, [tenHoursAgo], 0, false),
             (302, [tenHoursAgo], 0, false),
             (307, [tenHoursAgo], 0, false),
@@ -56,7 +56,7 @@ struct FreshnessTests {
             (302, [tenHoursAgo, "Cache-Control: public"], 3600, false),
             (599, [tenHoursAgo, "Cache-Control: public"], 3600, false),
             (599, ["Cache-Control: public"], 0, false),
-            // RFC 9213 §2.2: a targeted field goes before Cache-Control and Expires.
+            // RFC 9213 §2.2: a targeted field overrides Cache-Control and Expires.
             (200, ["CDN-Cache-Control: max-age=10", "Cache-Control: max-age=60"], 10, true),
             (200, ["Larder-Cache-Control: max-age=5", "CDN-Cache-Control: max-age=10"], 5, true),
             (200, ["CDN-Cache-Control: public", "Expires: " + Sample.date(90)], 0, false),
@@ -70,21 +70,21 @@ struct FreshnessTests {
         #expect(freshness.isExplicit == isExplicit)
     }
 
-    @Test("the age grows by the millisecond from what it was at receipt (RFC 9111 §4.2.3)")
+    @Test("The age grows to the millisecond from the age at receipt (RFC 9111 §4.2.3)")
     func currentAge() {
         let freshness = Freshness(Sample.answer(200, ["Cache-Control: max-age=60", "Age: 20"]))
         #expect(freshness.currentAge(at: Sample.now) == .seconds(20))
         #expect(freshness.currentAge(at: Sample.now + .milliseconds(1234)) == .milliseconds(21_234))
         #expect(freshness.remaining(at: Sample.now + .milliseconds(1234)) == .milliseconds(38_766))
         #expect(freshness.expiryDate == Sample.now + .seconds(40))
-        // §4.2: fresh while the age is less than the lifetime.
+        // §4.2: a response is fresh while its age is less than its lifetime.
         #expect(freshness.isFresh(at: Sample.now + .milliseconds(39_999)))
         #expect(!freshness.isFresh(at: Sample.now + .seconds(40)))
-        // A clock that was set back.
+        // A clock that was set back does not make the response younger.
         #expect(freshness.currentAge(at: Sample.now - .seconds(100)) == .seconds(20))
     }
 
-    @Test("what arrives stale expired before it came, and what has no-cache at its receipt")
+    @Test("A response that arrives stale expired before its receipt, and a no-cache response at its receipt")
     func expiryInThePast() {
         #expect(
             Freshness(Sample.answer(200, ["Cache-Control: max-age=60", "Age: 90"])).expiryDate
@@ -93,9 +93,9 @@ struct FreshnessTests {
     }
 
     @Test(
-        "what may be done when it is stale",
+        "Directives decide whether and for how long a stale response may be served",
         arguments: [
-            // RFC 9111 §4.2.4: nothing forbids it.
+            // RFC 9111 §4.2.4: no directive forbids a stale response.
             ("max-age=1", false, 0, nil),
             ("max-age=1, public", false, 0, nil),
             // §5.2.2.2, §5.2.2.8, §5.2.2.10, §5.2.2.4.
@@ -109,10 +109,10 @@ struct FreshnessTests {
             ("max-age=1, stale-if-error=40", false, 0, 40),
             ("max-age=1, stale-while-revalidate=30, stale-if-error=40", false, 30, 40),
             ("max-age=1, stale-if-error=0", false, 0, 0),
-            // No number allows nothing.
+            // A value that is not a number allows no time.
             ("max-age=1, stale-while-revalidate, stale-if-error=x", false, 0, 0),
             ("max-age=1, stale-while-revalidate='30'", false, 0, nil),
-            // What forbids goes before what allows (RFC 9111 §4.2.4).
+            // A directive that forbids overrides directives that allow (RFC 9111 §4.2.4).
             ("max-age=1, must-revalidate, stale-while-revalidate=30, stale-if-error=40", true, 0, 0),
             ("s-maxage=1, stale-while-revalidate=30, stale-if-error=40", true, 0, 0),
         ] as [(String, Bool, Int64, Int64?)])
@@ -123,7 +123,7 @@ struct FreshnessTests {
         #expect(freshness.staleIfError == ifError.map { .seconds($0) })
     }
 
-    @Test("an answer without a Date that can be read gets that of its receipt, another keeps its own (RFC 9110 §6.6.1)")
+    @Test("A missing or unreadable Date becomes the time of receipt, a readable Date stays (RFC 9110 §6.6.1)")
     func generatedDate() {
         #expect(Sample.answer(200, ["Age: 3"]).fields.lines == ["Age: 3", "Date: Thu, 01 Jan 2026 00:00:00 GMT"])
         #expect(Sample.answer(200, ["Date: Thu, 01 Jan 2026 00:00:09 GMT"]).fields.lines.count == 1)

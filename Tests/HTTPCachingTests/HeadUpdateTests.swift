@@ -4,12 +4,12 @@ import Testing
 
 @testable import HTTPCaching
 
-@Suite("HEAD about what GET brought (RFC 9111 §4.3.5)")
+@Suite("The update of a stored response by HEAD (RFC 9111 §4.3.5)")
 struct HeadUpdateTests {
     private static let modified = "Last-Modified: " + Sample.date(-600)
 
     @Test(
-        "the same validators and length freshen, others invalidate",
+        "Equal validators and length in a HEAD answer freshen the response, different values invalidate it",
         arguments: [
             (200, ["ETag: \"a\""], .freshened),
             (200, ["ETag: \"a\"", modified, "Content-Length: 5"], .freshened),
@@ -21,12 +21,12 @@ struct HeadUpdateTests {
             (200, ["ETag: \"a\"", "Last-Modified: " + Sample.date(-500)], .invalidated),
             (200, ["ETag: \"a\"", "Content-Length: 6"], .invalidated),
             (200, ["ETag: \"a\"", "Content-Length: x"], .invalidated),
-            // Only a 200 says something about the representation.
+            // Only a 200 describes the representation.
             (204, ["ETag: \"b\""], .unrelated),
             (304, ["ETag: \"a\""], .unrelated),
             (404, [], .unrelated),
             (500, ["ETag: \"b\""], .unrelated),
-            // §3: what may not be stored changes nothing that is.
+            // §3: an answer that may not be stored does not change a stored response.
             (200, ["ETag: \"a\"", "Cache-Control: no-store"], .unrelated),
             (200, ["ETag: \"a\"", "Cache-Control: private"], .unrelated),
         ] as [(Int, [String], HeadOutcome)])
@@ -47,7 +47,7 @@ struct HeadUpdateTests {
         return response
     }
 
-    @Test("fields that came with HEAD are given back with GET, but for those that describe the body")
+    @Test("Fields of a HEAD answer are stored for GET, except Set-Cookie and fields that describe the body")
     func fields() {
         var response = stored
         let lines = [
@@ -63,7 +63,7 @@ struct HeadUpdateTests {
             ])
     }
 
-    @Test("of a part the whole length counts; an error that is stored was another answer")
+    @Test("A HEAD answer is compared with the complete length of a part, and invalidates a stored error")
     func otherStatuses() {
         var part = Sample.stored(
             ["Cache-Control: max-age=60", "ETag: \"a\"", "Content-Range: bytes 0-4/10", "Content-Length: 5"],

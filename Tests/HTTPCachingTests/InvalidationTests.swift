@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPCaching
 
-@Suite("What a request that may have changed something invalidates (RFC 9111 §4.4)")
+@Suite("The URLs that an unsafe request invalidates (RFC 9111 §4.4)")
 struct InvalidationTests {
     private func urls(
         _ method: String, _ status: Int, _ lines: [String] = [], url: String = Sample.url
@@ -13,7 +13,7 @@ struct InvalidationTests {
     }
 
     @Test(
-        "unsafe methods, and those that nobody knows",
+        "Unsafe and unknown methods invalidate their target, safe methods do not",
         arguments: [
             ("POST", true), ("PUT", true), ("DELETE", true), ("PATCH", true), ("MKCOL", true), ("M-SEARCH", true),
             ("BREW", true), ("get", true),
@@ -27,7 +27,7 @@ struct InvalidationTests {
     }
 
     @Test(
-        "answers that are no error",
+        "An answer invalidates its target only if its status is not an error",
         arguments: [
             (200, true), (201, true), (204, true), (299, true), (301, true), (303, true), (399, true),
             (400, false), (404, false), (412, false), (500, false), (503, false), (599, false),
@@ -37,7 +37,7 @@ struct InvalidationTests {
     }
 
     @Test(
-        "Location and Content-Location, of the same origin only",
+        "Location and Content-Location are invalidated only if they have the target's origin",
         arguments: [
             (["Location: http://origin.example/other"], ["http://origin.example/other"]),
             (["Content-Location: http://origin.example/other"], ["http://origin.example/other"]),
@@ -66,7 +66,7 @@ struct InvalidationTests {
     }
 
     @Test(
-        "references mean what RFC 3986 §5.4 says, and keep their spelling",
+        "References resolve as in RFC 3986 §5.4 and keep their spelling",
         arguments: [
             ("g", "http://a/b/c/g"), ("./g", "http://a/b/c/g"), ("g/", "http://a/b/c/g/"), ("/g", "http://a/g"),
             ("//g", "http://g/"), ("?y", "http://a/b/c/d;p?y"), ("g?y", "http://a/b/c/g?y"),
@@ -79,11 +79,11 @@ struct InvalidationTests {
             (".g", "http://a/b/c/.g"), ("g..", "http://a/b/c/g.."), ("./../g", "http://a/b/g"),
             ("./g/.", "http://a/b/c/g/"), ("g/./h", "http://a/b/c/g/h"), ("g/../h", "http://a/b/c/h"),
             ("g?y/../x", "http://a/b/c/g?y/../x"),
-            // What the target may mean by them is its own affair.
+            // Escapes, double slashes and queries keep their spelling; host, port and an empty path are normalised.
             ("?", "http://a/b/c/d;p?"), ("g%2Fh//i", "http://a/b/c/g%2Fh//i"), ("g?a:b", "http://a/b/c/g?a:b"),
             ("/g?http://x", "http://a/g?http://x"), ("http://a", "http://a/"), ("http://a?x", "http://a/?x"),
             ("http://A:/g", "http://a/g"), ("http://[::1]:80/g", "http://[::1]/g"), (" /g\t", "http://a/g"),
-            // A slash is a slash, whatever accent comes behind it.
+            // A combining accent behind a slash does not hide the slash.
             ("/\u{301}/../g", "http://a/g"), ("../\u{301}", "http://a/b/\u{301}"),
         ])
     func references(reference: String, expected: String) throws {
@@ -91,7 +91,7 @@ struct InvalidationTests {
         #expect(base.resolve(reference)?.text == expected)
     }
 
-    @Test("a target that is no http URI invalidates itself and nothing else")
+    @Test("A target that is not an http URI invalidates only itself")
     func oddTarget() {
         #expect(urls("POST", 200, ["Location: /x"], url: "urn:x") == ["urn:x"])
     }

@@ -15,7 +15,7 @@ struct MultipartByterangesTests {
         return body + multipart.closing
     }
 
-    @Test("each part has the Content-Type of the whole and a Content-Range (RFC 9110 §15.3.7.2, RFC 2046 §5.1.1)")
+    @Test("Each part has the Content-Type of the whole and a Content-Range (RFC 9110 §15.3.7.2, RFC 2046 §5.1.1)")
     func parts() {
         let multipart = MultipartByteranges(
             ranges: [0..<2, 7..<10], completeLength: 10,
@@ -28,7 +28,7 @@ struct MultipartByterangesTests {
         #expect(multipart.contentType == "multipart/byteranges; boundary=B")
     }
 
-    @Test("without a Content-Type of the whole the parts have none; the order is that of the ranges")
+    @Test("Parts have no Content-Type if the whole has none, and they keep the order of the ranges")
     func untyped() {
         let multipart = MultipartByteranges(
             ranges: [4..<5, 0..<1], completeLength: 10, contentType: nil, boundary: "x1")
@@ -38,7 +38,7 @@ struct MultipartByterangesTests {
         #expect(multipart.contentLength == Int64(expected.utf8.count))
     }
 
-    @Test("the bytes of the Content-Type stay as they are, and the length does not overflow")
+    @Test("A part keeps the bytes of the Content-Type, and the content length does not overflow")
     func extremes() {
         let type = HTTPField(name: .contentType, value: [0x61, 0x2F, 0xE9])
         let multipart = MultipartByteranges(

@@ -4,40 +4,41 @@ import Testing
 
 @testable import HTTPCaching
 
-@Suite("A 304 about what is stored")
+@Suite("The update of a stored response by a 304")
 struct NotModifiedTests {
     private static let old = "Last-Modified: " + Sample.date(-600)
     private static let other = "Last-Modified: " + Sample.date(-500)
     private static let recent = "Last-Modified: " + Sample.date(0)
 
     @Test(
-        "whether it is about that (RFC 9111 §4.3.4)",
+        "A 304 confirms a stored response only if their validators agree (RFC 9111 §4.3.4)",
         arguments: [
-            // The same strong tag.
+            // A strong tag in the 304 confirms only an equal strong tag.
             (["ETag: \"a\""], ["ETag: \"a\""], true),
             (["ETag: \"a\""], ["ETag: \"b\""], false),
             (["ETag: W/\"a\""], ["ETag: \"a\""], false),
-            // A weak one is compared weakly.
+            // A weak tag in the 304 is compared weakly.
             (["ETag: W/\"a\""], ["ETag: W/\"a\""], true),
             (["ETag: \"a\""], ["ETag: W/\"a\""], true),
             (["ETag: W/\"a\""], ["ETag: W/\"b\""], false),
-            // One strong validator in common is enough: nginx weakens the tag of what it compresses, Apache changes it.
+            // A single common strong validator is enough, because nginx weakens the tag of a compressed response, and
+            // Apache changes it.
             (["ETag: W/\"a\"", old], ["ETag: \"a\"", old], true),
             (["ETag: \"a-gzip\"", old], ["ETag: \"a\"", old], true),
             (["ETag: W/\"a\"", old], ["ETag: W/\"b\"", old], true),
             (["ETag: \"a\"", old], ["ETag: \"a\"", other], true),
             (["ETag: W/\"a\"", old], ["ETag: \"a\"", other], false),
             (["ETag: \"a\"", old], ["ETag: \"b\"", other], false),
-            // A date within a second of the answer's is weak (RFC 9110 §8.8.2.2), and then the tags decide.
+            // A Last-Modified within a second of Date is weak (RFC 9110 §8.8.2.2), and then the tags decide.
             (["ETag: W/\"a\"", recent], ["ETag: \"a\"", recent], false),
             (["ETag: \"a\"", recent], ["ETag: \"b\"", recent], false),
             (["ETag: W/\"a\"", recent], ["ETag: W/\"b\"", recent], false),
             (["ETag: W/\"a\"", recent], ["ETag: W/\"a\"", recent], true),
             ([recent], [recent], true),
             ([recent], ["ETag: \"a\"", recent], false),
-            // Without a strong one in common each that both state must be the same.
+            // Without a common strong validator, all validators that both state must be equal.
             (["ETag: W/\"a\"", old], ["ETag: W/\"a\"", other], false),
-            // What both state.
+            // Only the validators that both state are compared.
             ([old], [old], true),
             ([old], [other], false),
             ([old], ["ETag: \"a\"", old], true),
@@ -47,11 +48,11 @@ struct NotModifiedTests {
             ([old], ["Last-Modified: Wednesday, 31-Dec-25 23:50:00 GMT"], true),
             (["Last-Modified: x"], ["Last-Modified: x"], true),
             (["Last-Modified: x"], ["Last-Modified: y"], false),
-            // Nothing that both state.
+            // No validator is stated by both.
             (["ETag: \"a\""], [old], false),
             ([old], ["ETag: \"a\""], false),
             ([], ["ETag: \"a\""], false),
-            // No validator: it answers the only question that was asked.
+            // A 304 without validators confirms the only response that its request asked about.
             (["ETag: \"a\"", old], [], true),
             ([old], ["Cache-Control: max-age=5"], true),
         ])
@@ -59,7 +60,7 @@ struct NotModifiedTests {
         #expect(Sample.stored(stored).isConfirmed(by: Sample.fields(notModified)) == isConfirmed)
     }
 
-    @Test("its fields replace those of the same name in place, and others stay (RFC 9111 §3.2)")
+    @Test("The fields of a 304 replace stored fields of the same name in place, and the rest stays (RFC 9111 §3.2)")
     func update() {
         let first = Sample.date(0)
         let later = Sample.date(100)
@@ -86,13 +87,13 @@ struct NotModifiedTests {
             ])
         #expect(response.status == 200)
         #expect(!response.isInvalid)
-        // §4.2.3: it counts from the 304.
+        // §4.2.3: the lifetime counts from the receipt of the 304.
         #expect(response.receivedAt == Sample.now + .seconds(100))
         #expect(Freshness(of: response).expiryDate == Sample.now + .seconds(190))
     }
 
     @Test(
-        "each of these is taken from it or left, by RFC 9111 §3.2",
+        "A 304 updates every field except Set-Cookie and fields tied to the stored bytes (RFC 9111 §3.2)",
         arguments: [
             ("Cache-Control", true), ("Content-Type", true), ("Content-Location", true), ("Content-MD5", true),
             ("Content-Security-Policy", true), ("Content-Foo", true), ("Expires", true),
@@ -111,7 +112,7 @@ struct NotModifiedTests {
     }
 
     @Test(
-        "a strong tag takes the place of no other tag, because it names other bytes than the stored ones",
+        "A strong tag of a 304 does not replace a different stored tag, because that tag names other bytes",
         arguments: [
             ("W/\"a\"", "\"a\"", "W/\"a\""), ("\"a-gzip\"", "\"a\"", "\"a-gzip\""), ("W/\"a\"", "W/\"b\"", "W/\"b\""),
             ("\"a\"", "W/\"a\"", "W/\"a\""), ("\"a\"", "nonsense", "\"a\""), (nil, "\"a\"", "\"a\""),
@@ -124,7 +125,7 @@ struct NotModifiedTests {
         #expect(response.fields[values: .eTag] == [expected])
     }
 
-    @Test("an Age belongs to the answer that it came with (RFC 9111 §5.1)")
+    @Test("The stored Age is dropped with a 304, and an Age of the 304 counts (RFC 9111 §5.1)")
     func age() {
         var response = Sample.stored(["Cache-Control: max-age=60", "ETag: \"a\"", "Age: 50"])
         #expect(response.update(from: Sample.answer(304, offset: 100), for: Sample.request()) == nil)
@@ -134,7 +135,7 @@ struct NotModifiedTests {
     }
 
     @Test(
-        "what it now says may forbid to keep it: then it is for this request only",
+        "An update by a 304 is not kept if the 304 or its request forbids storing",
         arguments: [
             (["Cache-Control: no-store"], [], .noStore),
             (["Cache-Control: private, max-age=60"], [], .private),
@@ -149,7 +150,7 @@ struct NotModifiedTests {
         #expect(response.update(from: Sample.answer(304, notModified), for: Sample.request(request)) == expected)
     }
 
-    @Test("a Vary in it selects anew, by the request that it answers (RFC 9111 §4.1)")
+    @Test("A Vary in a 304 takes new selecting fields from its request (RFC 9111 §4.1)")
     func vary() {
         var response = Sample.stored(["Cache-Control: max-age=60", "ETag: \"a\""])
         let request = Sample.request(["Accept: a"])
@@ -157,7 +158,7 @@ struct NotModifiedTests {
         #expect(response.selection.text == "accept:a")
     }
 
-    @Test("a ttl on the request that it answers counts from it, and a request without one takes it from nobody")
+    @Test("A ttl of the request counts from the 304, and a later 304 without a ttl keeps the grant")
     func grant() {
         var response = Sample.stored(["Cache-Control: max-age=60", "ETag: \"a\""])
         let ttl = Duration.seconds(600)
@@ -169,7 +170,7 @@ struct NotModifiedTests {
         #expect(response.expiryDate(callerTTL: nil) == Sample.now + .seconds(260))
     }
 
-    @Test("a stored part stays that part")
+    @Test("A 304 does not change the range of a stored part")
     func part() {
         var response = Sample.stored(
             ["Cache-Control: max-age=60", "ETag: \"a\"", "Content-Range: bytes 2-4/10"], status: 206)
@@ -183,7 +184,7 @@ struct NotModifiedTests {
         #expect(response.fields[.contentRange] == "bytes 2-4/10")
     }
 
-    @Test("what a POST brought is updated like what a GET brings (RFC 9110 §9.3.3)")
+    @Test("A response stored by POST is updated by the 304 to a HEAD (RFC 9110 §9.3.3)")
     func post() {
         var response = Sample.stored(["Cache-Control: max-age=60", "ETag: \"a\"", "Content-Location: /thing"])
         #expect(response.update(from: Sample.answer(304), for: Sample.request(method: .head)) == nil)

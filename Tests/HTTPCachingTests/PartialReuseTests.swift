@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPCaching
 
-@Suite("What a stored part answers (RFC 9111 §3.3)")
+@Suite("The reuse of a stored part (RFC 9111 §3.3)")
 struct PartialReuseTests {
     /// Bytes 2 to 6 of 10.
     private var part: StoredResponse {
@@ -19,7 +19,7 @@ struct PartialReuseTests {
     }
 
     @Test(
-        "a request for what it has, and for nothing more",
+        "A stored part answers only requests for bytes that it contains",
         arguments: [
             (["Range: bytes=2-6"], true),
             (["Range: bytes=3-4"], true),
@@ -30,12 +30,12 @@ struct PartialReuseTests {
             (["Range: bytes=-4"], false),
             (["Range: bytes=3-4, 8-9"], false),
             ([], false),
-            // RFC 9110 §14.2: what is no range of bytes is ignored.
+            // RFC 9110 §14.2: a Range that is not a valid byte range is ignored, so the request is for the whole.
             (["Range: lines=3-4"], false),
             (["Range: bytes=4-3"], false),
-            // §15.5.17: behind the end there is nothing, for nobody.
+            // §15.5.17: the part can answer a range behind the end, with a 416.
             (["Range: bytes=10-"], true),
-            // §13.1.5: a condition that does not hold asks for the whole.
+            // §13.1.5: a failed If-Range turns the request into a request for the whole.
             (["Range: bytes=3-4", "If-Range: \"a\""], true),
             (["Range: bytes=3-4", "If-Range: \"b\""], false),
             (["Range: bytes=3-4", "If-Range: W/\"a\""], false),
@@ -47,13 +47,13 @@ struct PartialReuseTests {
         #expect(fresh == (isServed ? .serve(age: .zero, isStale: false) : .fetch(.partial)))
         let stale = ReusePolicy.decide(Sample.request(request), part, now: Sample.now + .seconds(60))
         #expect(stale == (isServed ? .revalidate(reason: .stale, mayServeStaleOnError: true) : .fetch(.partial)))
-        // Nor does it stand in for an origin that fails.
+        // The part replaces a failed fetch for the same requests only.
         let standsIn = ReusePolicy.mayServeStale(
             Sample.request(request), part, onError: .unreachable, now: Sample.now + .seconds(60))
         #expect(standsIn == isServed)
     }
 
-    @Test("parts that are held together count together")
+    @Test("Several stored parts of a response answer a request together")
     func severalParts() {
         let held = ByteCoverage([2..<7, 8..<10])
         func decide(_ range: String) -> ReuseDecision {
@@ -64,7 +64,7 @@ struct PartialReuseTests {
         #expect(decide("6-8") == .fetch(.partial))
     }
 
-    @Test("HEAD asks about the whole, an unknown length answers nothing, and only-if-cached is refused")
+    @Test("HEAD and a part of unknown length need a fetch, and only-if-cached is refused")
     func refusals() {
         let range = ["Range: bytes=3-4"]
         #expect(ReusePolicy.decide(Sample.request(range, method: .head), part, now: Sample.now) == .fetch(.partial))

@@ -6,7 +6,7 @@ import Testing
 @Suite("Quality lists")
 struct QualityListTests {
     @Test(
-        "members and their weights (RFC 9110 §12.4.2)",
+        "A list is parsed into members and their weights (RFC 9110 §12.4.2)",
         arguments: [
             ([], []),
             ([""], []),
@@ -17,15 +17,15 @@ struct QualityListTests {
             ([",gzip,,br,"], [("gzip", 1000), ("br", 1000)]),
             // §12.5.3: `*` is a member like any other.
             (["gzip;q=0.5, *;q=0"], [("gzip", 500), ("*", 0)]),
-            // White space around the semicolon; case of `q`.
+            // White space around the semicolon and the letter case of `q` do not matter.
             (["gzip \t; \tQ=0.5\t, br"], [("gzip", 500), ("br", 1000)]),
-            // §12.4.2: up to three decimals.
+            // §12.4.2: a weight has up to three decimals.
             (["a;q=0, b;q=0., c;q=0.0, d;q=0.000"], [("a", 0), ("b", 0), ("c", 0), ("d", 0)]),
             (["a;q=1, b;q=1., c;q=1.0, d;q=1.000"], [("a", 1000), ("b", 1000), ("c", 1000), ("d", 1000)]),
             (["a;q=0.1, b;q=0.12, c;q=0.123, d;q=0.001"], [("a", 100), ("b", 120), ("c", 123), ("d", 1)]),
-            // §8.4.1, §12.5.4: names without case.
+            // §8.4.1, §12.5.4: names ignore letter case.
             (["GZip, en-GB"], [("gzip", 1000), ("en-gb", 1000)]),
-            // §12.5.1: media ranges, with parameters whose values keep their case.
+            // §12.5.1: the values of a media range's parameters keep their letter case.
             (["Text/HTML;Level=A;q=0.5"], [("text/html;level=A", 500)]),
             (["text/*;a=\"b\", */*;q=0.1"], [("text/*;a=b", 1000), ("*/*", 100)]),
             (["a/b;c=\"d,e\";q=0.5"], [("a/b;c=\"d,e\"", 500)]),
@@ -37,7 +37,7 @@ struct QualityListTests {
     }
 
     @Test(
-        "what does not follow the grammar",
+        "A list that breaks the grammar is not parsed",
         arguments: [
             "gzip br", "gzip;q", "gzip;q=", "gzip;q=2", "gzip;q=1.001", "gzip;q=0.1234", "gzip;q=-1", "gzip;q=.5",
             "gzip;q=\"0.5\"", "gzip;q=0,5;q=x", "gzip;q=0.5;q=0.6", "gzip; q =0.5", "gzip;q= 0.5", ";q=1", "=", "a/",
@@ -48,14 +48,14 @@ struct QualityListTests {
     }
 
     @Test(
-        "two ways to say the same (RFC 9111 §4.1)",
+        "Values with the same meaning have the same normal form (RFC 9111 §4.1)",
         arguments: [
-            // Any field: lines are joined, white space around commas means nothing.
+            // Any field: lines are joined, and white space around commas is ignored.
             (.foo, ["1, 2"], ["1,2"]),
             (.foo, ["1, 2"], [" 1 \t,\t 2 "]),
             (.foo, ["1, 2"], ["1", "2"]),
             (.foo, ["\"a,b\" , c"], ["\"a,b\",c"]),
-            // RFC 9110 §12.5.3: codings have no case and no order; weights may be written in several ways.
+            // RFC 9110 §12.5.3: codings have no letter case and no order, and a weight has several spellings.
             (.acceptEncoding, ["gzip, br"], ["br,gzip"]),
             (.acceptEncoding, ["gzip, br"], ["GZIP;q=1.0", "br;q=1"]),
             (.acceptEncoding, ["gzip;q=0.5, br"], ["br, gzip;q=0.500"]),
@@ -64,7 +64,7 @@ struct QualityListTests {
             (.acceptEncoding, [""], [" , "]),
             // §8.4.1.1, §8.4.1.3.
             (.acceptEncoding, ["x-gzip, x-compress;q=0.1"], ["compress;q=0.1, gzip"]),
-            // §12.5.4: language ranges have no case, and their order cannot be relied upon.
+            // §12.5.4: language ranges have no letter case, and their order is not reliable.
             (.acceptLanguage, ["en, de"], ["de, en"]),
             (.acceptLanguage, ["en-GB,en;q=0.9"], ["en;q=0.90, EN-gb"]),
             // §12.5.1, §12.5.2.
@@ -79,7 +79,7 @@ struct QualityListTests {
     }
 
     @Test(
-        "what must not be taken for the same (RFC 9111 §4.1)",
+        "Values with different meanings have different normal forms (RFC 9111 §4.1)",
         arguments: [
             (.foo, ["1"], ["2"]),
             (.foo, ["a"], ["A"]),
@@ -96,7 +96,7 @@ struct QualityListTests {
             (.acceptEncoding, ["gzip"], ["gzip;q=0.999"]),
             (.acceptEncoding, ["gzip, br;q=0.5"], ["gzip;q=0.5, br"]),
             (.acceptEncoding, ["gzip"], [""]),
-            // What is no list of codings is not sorted.
+            // A value that is not a list of codings is not sorted.
             (.acceptEncoding, ["gzip br, x"], ["x, gzip br"]),
             (.acceptEncoding, ["gzip;q=5"], ["gzip"]),
             (.acceptLanguage, ["en"], ["en-GB"]),
@@ -109,22 +109,22 @@ struct QualityListTests {
         #expect(QualityList.normalised(name: name, lines: one) != QualityList.normalised(name: name, lines: other))
     }
 
-    @Test("a quoted backslash stays one, whatever accent comes behind it")
+    @Test("A quoted backslash survives a combining accent behind it")
     func accentBehindBackslash() throws {
         let list = try #require(QualityList(["a;b=\"\\\\\u{301}\""]))
         let again = try #require(QualityList(list.members.map(\.text)))
         #expect(again.members.map { Array($0.value.utf8) } == list.members.map { Array($0.value.utf8) })
     }
 
-    @Test("quotes without an end are read in a time that grows with the length only", .timeLimit(.minutes(1)))
+    @Test("An unclosed quoted string is read in a time that grows linearly with its length", .timeLimit(.minutes(1)))
     func openQuotes() {
         let line = "\"" + String(repeating: "\\\"", count: 500_000)
         #expect(QualityList.normalised(name: .foo, lines: [line]) == line)
-        // What is behind a quoted string that ends is looked at as before.
+        // The text behind a closed quoted string is still normalised.
         #expect(QualityList.normalised(name: .foo, lines: ["\"a,b\" , \"c ,d"]) == "\"a,b\", \"c, d")
     }
 
-    @Test("the form itself")
+    @Test("A list has a single normal form, which a second normalisation keeps")
     func form() {
         func form(_ name: HTTPField.Name, _ lines: String...) -> String {
             QualityList.normalised(name: name, lines: lines)
@@ -134,7 +134,7 @@ struct QualityListTests {
         )
         #expect(form(.acceptEncoding) == "")
         #expect(form(.foo, " b ,a", "c\t") == "b, a, c")
-        // Sorting what is sorted changes nothing.
+        // A normal form is its own normal form.
         #expect(form(.acceptLanguage, form(.acceptLanguage, "de;q=0.5,en")) == "en, de;q=0.5")
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPCaching
 
-@Suite("What is stored answers a request, or does not")
+@Suite("The decision to reuse a stored response")
 struct ReusePolicyTests {
     private static func serve(_ age: Int64) -> ReuseDecision { .serve(age: .seconds(age), isStale: false) }
     private static func stale(_ age: Int64) -> ReuseDecision { .serve(age: .seconds(age), isStale: true) }
@@ -19,18 +19,18 @@ struct ReusePolicyTests {
     }
 
     @Test(
-        "by what the answer said, and its age",
+        "Stored fields and age decide whether a response is served, validated or fetched",
         arguments: [
-            // RFC 9111 §4.2: fresh while the age is less than the lifetime.
+            // RFC 9111 §4.2: a response is fresh while its age is less than its lifetime.
             (["Cache-Control: max-age=60"], 0, serve(0)),
             (["Cache-Control: max-age=60"], 59, serve(59)),
             (["Cache-Control: max-age=60"], 60, .fetch(.stale)),
             (["Cache-Control: max-age=60", "ETag: \"a\""], 60, validate),
             (["Cache-Control: max-age=60", "ETag: W/\"a\""], 60, validate),
             (["Cache-Control: max-age=60", "Last-Modified: " + Sample.date(-9)], 60, validate),
-            // §4.3.1: what is no entity tag cannot be asked about.
+            // §4.3.1: an invalid entity tag cannot be used to validate.
             (["Cache-Control: max-age=60", "ETag: a"], 60, .fetch(.stale)),
-            // §5.1, §4.2.3: an Age counts.
+            // §5.1, §4.2.3: the Age field adds to the age.
             (["Cache-Control: max-age=60", "Age: 50"], 9, serve(59)),
             (["Cache-Control: max-age=60", "Age: 50"], 10, .fetch(.stale)),
             (["Cache-Control: max-age=60", "Age: x"], 9, serve(9)),
@@ -41,10 +41,10 @@ struct ReusePolicyTests {
             (["Last-Modified: " + Sample.date(-600)], 59, serve(59)),
             (["Last-Modified: " + Sample.date(-600)], 60, validate),
             (["ETag: \"a\""], 0, validate),
-            // §5.2.2.4: never without asking, with field names neither.
+            // §5.2.2.4: no-cache requires validation, with field names, too.
             (["Cache-Control: max-age=60, no-cache", "ETag: \"a\""], 0, validateOrFail),
             (["Cache-Control: max-age=60, no-cache=\"Set-Cookie\"", "ETag: \"a\""], 0, validateOrFail),
-            // §5.2.2.2, §5.2.2.8, §5.2.2.10: fresh as any other, and then not without asking.
+            // §5.2.2.2, §5.2.2.8, §5.2.2.10: the response is served while fresh, and never stale.
             (["Cache-Control: max-age=60, must-revalidate", "ETag: \"a\""], 59, serve(59)),
             (["Cache-Control: max-age=60, must-revalidate", "ETag: \"a\""], 60, validateOrFail),
             (["Cache-Control: max-age=60, proxy-revalidate", "ETag: \"a\""], 60, validateOrFail),
@@ -58,7 +58,7 @@ struct ReusePolicyTests {
             (["Cache-Control: max-age=60, stale-while-revalidate=30, must-revalidate"], 60, .fetch(.stale)),
             (["Cache-Control: max-age=60, stale-while-revalidate=30, no-cache", "ETag: \"a\""], 60, validateOrFail),
             (["Cache-Control: max-age=60, stale-while-revalidate=0"], 60, .fetch(.stale)),
-            // RFC 5861 §4: it can be asked for how long.
+            // RFC 5861 §4: stale-if-error limits for how long an error is replaced.
             (["Cache-Control: max-age=60, stale-if-error=5", "ETag: \"a\""], 65, validate),
             (["Cache-Control: max-age=60, stale-if-error=5", "ETag: \"a\""], 66, validateOrFail),
             // RFC 9213 §2.2.
@@ -71,7 +71,7 @@ struct ReusePolicyTests {
     }
 
     @Test(
-        "by what the request says, of an answer with max-age=60",
+        "Request directives change the decision about a response with max-age=60",
         arguments: [
             // RFC 9111 §5.2.1.1.
             (["Cache-Control: max-age=30"], 30, serve(30)),
@@ -98,12 +98,13 @@ struct ReusePolicyTests {
             (["Cache-Control: no-cache"], 1, asked),
             (["Cache-Control: no-cache"], 61, validateOrFail),
             (["Cache-Control: no-cache, max-stale"], 61, validateOrFail),
-            // §5.4: Pragma counts where there is no Cache-Control.
+            // §5.4: Pragma counts only without Cache-Control.
             (["Pragma: no-cache"], 1, asked),
             (["Pragma: foo, no-cache"], 1, asked),
             (["Pragma: no-cache", "Cache-Control: max-age=30"], 1, serve(1)),
             (["Pragma: foo"], 1, serve(1)),
-            // §5.2.1.5: says nothing about what is stored already; but the answer may change nothing that is.
+            // §5.2.1.5: no-store allows a stored response, but the origin's answer may not update it, so it is not
+            // validated.
             (["Cache-Control: no-store"], 1, serve(1)),
             (["Cache-Control: no-store"], 61, .fetch(.stale)),
             (["Cache-Control: no-store, no-cache"], 1, .fetch(.request)),
@@ -113,10 +114,10 @@ struct ReusePolicyTests {
             (["Cache-Control: only-if-cached, max-stale"], 60, stale(60)),
             (["Cache-Control: only-if-cached, no-cache"], 1, .refuse),
             (["Cache-Control: only-if-cached, max-age=1"], 2, .refuse),
-            // §5.2.3: what nobody knows changes nothing.
+            // §5.2.3: unknown directives have no effect.
             (["Cache-Control: extension"], 1, serve(1)),
             (["Cache-Control: extension=\"no-cache\""], 1, serve(1)),
-            // Conditions and ranges are for whoever serves it (RFC 9110 §13, §14).
+            // Conditions and ranges are evaluated when the response is served (RFC 9110 §13, §14).
             (["If-None-Match: \"a\""], 1, serve(1)),
             (["Range: bytes=0-1"], 1, serve(1)),
         ] as [([String], Int64, ReuseDecision)])
@@ -125,23 +126,23 @@ struct ReusePolicyTests {
     }
 
     @Test(
-        "by what both say",
+        "Directives of request and response together decide the reuse",
         arguments: [
-            // RFC 8246 §2: no validation on reload while fresh, but on a forced one.
+            // RFC 8246 §2: a fresh immutable response is not validated on reload, but on a forced reload.
             ("max-age=0", "max-age=60, immutable", 1, serve(1)),
             ("max-age=0", "max-age=60, immutable", 61, validateOrFail),
             ("no-cache", "max-age=60, immutable", 1, asked),
             ("min-fresh=60", "max-age=60, immutable", 1, asked),
-            // RFC 9111 §4.2.4: the client cannot allow what the origin forbids.
+            // RFC 9111 §4.2.4: the client cannot override a prohibition of the origin.
             ("max-stale", "max-age=60, must-revalidate", 61, validateOrFail),
             ("max-stale", "max-age=60, proxy-revalidate", 61, validateOrFail),
             ("max-stale", "s-maxage=60", 61, validateOrFail),
             ("max-stale", "max-age=60, no-cache", 1, validateOrFail),
-            // §5.2.1.1: with a max-age of its own a client wants nothing stale.
+            // §5.2.1.1: a request with max-age, min-fresh or no-cache accepts no stale response.
             ("max-age=99", "max-age=60, stale-while-revalidate=30", 61, validateOrFail),
             ("min-fresh=1", "max-age=60, stale-while-revalidate=30", 61, validateOrFail),
             ("no-cache", "max-age=60, stale-while-revalidate=30", 61, validateOrFail),
-            // Where both allow it, it is refreshed behind.
+            // If both allow a stale response, it is served and refreshed in the background.
             ("max-stale", "max-age=60, stale-while-revalidate=30", 61, behind(61)),
             ("max-stale", "max-age=60, stale-while-revalidate=30", 91, stale(91)),
             ("only-if-cached", "max-age=60, stale-while-revalidate=30", 61, behind(61)),
@@ -152,14 +153,14 @@ struct ReusePolicyTests {
     }
 
     @Test(
-        "what comes within the same millisecond",
+        "A request in the millisecond of receipt is served, unless it has max-age=0",
         arguments: [("max-age=0", asked), ("max-age=1", serve(0))] as [(String, ReuseDecision)])
     func sameMillisecond(control: String, expected: ReuseDecision) {
         let stored = ["Cache-Control: max-age=60", "ETag: \"a\""]
         #expect(decide(["Cache-Control: " + control], stored, after: 0) == expected)
     }
 
-    @Test("a request's max-age counts milliseconds (RFC 9111 §4.2.3)")
+    @Test("The max-age of a request is compared to the millisecond (RFC 9111 §4.2.3)")
     func milliseconds() {
         let stored = Sample.stored(["Cache-Control: max-age=60", "ETag: \"a\""])
         let request = Sample.request(["Cache-Control: max-age=1"])
@@ -169,7 +170,7 @@ struct ReusePolicyTests {
         #expect(ReusePolicy.decide(request, stored, now: Sample.now + .milliseconds(1001)) == Self.asked)
     }
 
-    @Test("nothing stored: the origin is asked, or 504 (RFC 9111 §5.2.1.7)")
+    @Test("Without a stored response, the origin is asked and only-if-cached is refused (RFC 9111 §5.2.1.7)")
     func nothingStored() {
         #expect(ReusePolicy.decide(Sample.request(), nil, now: Sample.now) == .fetch(.uriMiss))
         #expect(
@@ -177,7 +178,7 @@ struct ReusePolicyTests {
     }
 
     @Test(
-        "methods but GET and HEAD go to the origin, whatever else they say (RFC 9111 §4)",
+        "Methods other than GET and HEAD always go to the origin (RFC 9111 §4)",
         arguments: ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "M-SEARCH", "get"])
     func methods(method: String) {
         let request = Sample.request(["Cache-Control: only-if-cached"], method: HTTPRequest.Method(method)!)
@@ -186,7 +187,7 @@ struct ReusePolicyTests {
         #expect(!ReusePolicy.mayServeStale(request, stored, onError: .unreachable, now: Sample.now + .seconds(61)))
     }
 
-    @Test("HEAD is answered by what GET brought (RFC 9110 §9.3.2)")
+    @Test("HEAD is answered from a stored GET response (RFC 9110 §9.3.2)")
     func head() {
         let stored = Sample.stored(["Cache-Control: max-age=60", "ETag: \"a\""])
         let request = Sample.request(method: .head)
@@ -194,7 +195,7 @@ struct ReusePolicyTests {
         #expect(ReusePolicy.decide(request, stored, now: Sample.now + .seconds(60)) == Self.validate)
     }
 
-    @Test("what an unsafe request marked is validated before it is used, fresh or not (RFC 9111 §4.4)")
+    @Test("A response invalidated by an unsafe request is validated before use, even if fresh (RFC 9111 §4.4)")
     func invalid() {
         var stored = Sample.stored(["Cache-Control: max-age=60, stale-while-revalidate=60", "ETag: \"a\""])
         stored.isInvalid = true

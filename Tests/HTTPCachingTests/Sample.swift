@@ -5,14 +5,14 @@ import Primitives
 
 /// Requests and answers for the tables of these tests.
 enum Sample {
-    /// 2026-01-01T00:00:00Z, when every answer here comes.
+    /// 2026-01-01T00:00:00Z, the time of receipt of the answers.
     static let now = Timestamp(seconds: 1_767_225_600)
     static let url = "http://origin.example/thing"
 
-    /// The date that many seconds after ``now``, as a field states it.
+    /// The HTTP date `seconds` after ``now``.
     static func date(_ seconds: Int64) -> String { (now + .seconds(seconds)).httpDate }
 
-    /// Fields from lines as they stand in a message.
+    /// The fields that the lines of a message state.
     static func fields(_ lines: [String]) -> HTTPFields {
         var fields = HTTPFields()
         for line in lines {
@@ -30,13 +30,13 @@ enum Sample {
             method: method, url: url, fields: fields(lines), callerTTL: ttl, authorization: authorization)
     }
 
-    /// An answer that was asked for and came at ``now`` plus `offset` seconds, made in that second.
+    /// An answer requested and received `offset` seconds after ``now``. Without a `Date` line, its date is that second.
     static func answer(_ status: Int = 200, _ lines: [String] = [], offset: Int64 = 0) -> OriginAnswer {
         let instant = now + .seconds(offset)
         return OriginAnswer(status: status, fields: fields(lines), requestedAt: instant, receivedAt: instant)
     }
 
-    /// A response that is stored whatever it says of that, as the answer to a plain request.
+    /// A stored response to a request with the fields `request`, stored even if its own fields forbid that.
     static func stored(_ lines: [String], status: Int = 200, request: [String] = []) -> StoredResponse {
         let answer = answer(status, lines)
         return StoredResponse(
@@ -47,6 +47,6 @@ enum Sample {
 }
 
 extension HTTPFields {
-    /// Every line, in order.
+    /// The field lines, in order.
     var lines: [String] { map { "\($0.name.rawName): \($0.value)" } }
 }

@@ -4,16 +4,16 @@ import Testing
 
 @testable import HTTPCaching
 
-@Suite("Which request selects what is stored (RFC 9111 §4.1)")
+@Suite("The selecting fields of a stored response (RFC 9111 §4.1)")
 struct SelectingFieldsTests {
     @Test(
-        "a later request matches when every field that Vary names means the same",
+        "A later request matches when every field that Vary names has the same meaning",
         arguments: [
-            // Nothing is named.
+            // Vary names no field.
             ([], ["Accept: a"], ["Accept: b"], true),
             (["Vary:"], ["Accept: a"], ["Accept: b"], true),
             (["Vary: ,, "], ["Accept: a"], ["Accept: b"], true),
-            // One, several, several lines; names without case.
+            // Vary may have several names and lines; names ignore letter case.
             (["Vary: Foo"], ["Foo: 1"], ["Foo: 1"], true),
             (["Vary: Foo"], ["Foo: 1"], ["Foo: 2"], false),
             (["Vary: Foo"], ["Foo: 1", "Bar: 1"], ["Foo: 1", "Bar: 2"], true),
@@ -22,13 +22,13 @@ struct SelectingFieldsTests {
             (["Vary: Foo, Bar"], ["Foo: 1", "Bar: 2"], ["Foo: 1", "Bar: 3"], false),
             (["Vary: Foo", "Vary: Bar"], ["Foo: 1", "Bar: 2"], ["Foo: 1", "Bar: 3"], false),
             (["Vary:  Foo ,, Bar,"], ["Foo: 1", "Bar: 2"], ["Foo: 1", "Bar: 2"], true),
-            // Absent matches absent, and nothing else.
+            // An absent field matches only an absent field.
             (["Vary: Foo"], [], [], true),
             (["Vary: Foo"], [], ["Foo: 1"], false),
             (["Vary: Foo"], ["Foo: 1"], [], false),
             (["Vary: Foo"], [], ["Foo:"], false),
             (["Vary: Foo"], ["Foo:"], ["Foo:"], true),
-            // White space, and lines that make one list (RFC 9110 §5.3).
+            // White space is ignored, and lines form one list (RFC 9110 §5.3).
             (["Vary: Foo"], ["Foo: 1, 2"], ["Foo: 1,2"], true),
             (["Vary: Foo"], ["Foo: 1, 2"], ["Foo: 1", "Foo: 2"], true),
             (["Vary: Foo"], ["Foo: 1, 2"], ["Foo: 2, 1"], false),
@@ -45,14 +45,14 @@ struct SelectingFieldsTests {
             SelectingFields(vary: Sample.fields(vary), request: Sample.fields(first)))
         #expect(selection.matches(Sample.fields(first)))
         #expect(selection.matches(Sample.fields(second)) == isMatch)
-        // What is read back is the same, and the texts differ just when the meanings do.
+        // The text is read back unchanged, and two texts differ exactly when the meanings differ.
         #expect(SelectingFields(text: selection.text) == selection)
         let other = SelectingFields(vary: Sample.fields(vary), request: Sample.fields(second))
         #expect((other?.text == selection.text) == isMatch)
     }
 
     @Test(
-        "a star anywhere, or what is no name, is selected by no request",
+        "A Vary with a star or an invalid name matches no request",
         arguments: [
             ["Vary: *"], ["Vary: Foo, *"], ["Vary: *, Foo"], ["Vary: ,*"], ["Vary: Foo", "Vary: *"],
             ["Vary: *", "Vary: Foo"], ["Vary: Foo Bar"], ["Vary: \"Foo\""], ["Vary: Foo;q=1"],
@@ -61,7 +61,7 @@ struct SelectingFieldsTests {
         #expect(SelectingFields(vary: Sample.fields(vary), request: Sample.fields(["Foo: 1"])) == nil)
     }
 
-    @Test("bytes that are no UTF-8 are told apart (RFC 9110 §5.5)")
+    @Test("Values that differ in a non-UTF-8 byte do not match (RFC 9110 §5.5)")
     func opaqueBytes() throws {
         func request(_ byte: UInt8) -> HTTPFields {
             HTTPFields([HTTPField(name: HTTPField.Name("Foo")!, lenientValue: [byte])])
@@ -73,7 +73,7 @@ struct SelectingFieldsTests {
         #expect(SelectingFields(text: selection.text) == selection)
     }
 
-    @Test("the text names each field once, sorted, and tells absent from empty")
+    @Test("The text names each field once, sorted, and distinguishes absent from empty fields")
     func text() {
         let fields = Sample.fields(["Vary: B, a", "Vary: C, A"])
         let selection = SelectingFields(vary: fields, request: Sample.fields(["C:", "A: x: y"]))
@@ -82,7 +82,7 @@ struct SelectingFieldsTests {
         for text in ["B:1", "b\na", "a\na", "a b:1", ":1"] { #expect(SelectingFields(text: text) == nil, "\(text)") }
     }
 
-    @Test("of several that match the latest is selected; of others it is said why they are not")
+    @Test("The latest matching response is selected, and a response that does not match is a Vary miss")
     func selection() {
         let request = Sample.request(["Foo: 1"])
         let other = Sample.stored(["Vary: Foo", "Cache-Control: max-age=9"], request: ["Foo: 2"])
@@ -96,7 +96,7 @@ struct SelectingFieldsTests {
         #expect(ReusePolicy.decide(request, other, now: Sample.now) == .fetch(.varyMiss))
         let onlyIfCached = Sample.request(["Foo: 1", "Cache-Control: only-if-cached"])
         #expect(ReusePolicy.decide(onlyIfCached, other, now: Sample.now) == .refuse)
-        // What is somebody else's is not selected, however new.
+        // A response kept only by a caller's ttl is not selected for a request without a ttl, even if it is the newest.
         var granted = new
         granted.grant = CallerGrant(isOnlyReason: true, authorization: nil)
         #expect(ReusePolicy.select(request, from: [old, granted]) == 0)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPCaching
 
-@Suite("Fields of served responses")
+@Suite("The fields of served responses")
 struct ServedFieldsTests {
     private static let names = [
         "Date", "Server", "ETag", "Last-Modified", "Cache-Control", "CDN-Cache-Control", "Larder-Cache-Control",
@@ -12,7 +12,7 @@ struct ServedFieldsTests {
         "Content-Digest", "Content-MD5", "Repr-Digest", "Set-Cookie", "Set-Cookie", "Link", "Via", "Cache-Status",
     ]
 
-    /// What is left of a stored answer that has every field, or all but some.
+    /// The answer to `request` from a stored response that has the fields `names` except `missing`.
     private func served(
         _ request: HTTPFields, without missing: Set<String> = [], available: ByteCoverage? = nil
     ) throws -> ServedResponse {
@@ -29,7 +29,7 @@ struct ServedFieldsTests {
 
     private func names(_ served: ServedResponse) -> [String] { served.fields.map(\.name.rawName) }
 
-    @Test("a 304 has exactly the fields of RFC 9110 §15.4.5, and Age")
+    @Test("A 304 has exactly the fields of RFC 9110 §15.4.5, and Age")
     func notModified() throws {
         let answer = try served([.ifNoneMatch: "\"a\""])
         #expect(answer.status == 304)
@@ -40,7 +40,7 @@ struct ServedFieldsTests {
             ])
     }
 
-    @Test("a 304 has Last-Modified when there is no entity tag (RFC 9110 §15.4.5)")
+    @Test("A 304 has Last-Modified when the response has no entity tag (RFC 9110 §15.4.5)")
     func notModifiedByDate() throws {
         let answer = try served([.ifNoneMatch: "*"], without: ["ETag", "Vary", "Expires"])
         #expect(answer.status == 304)
@@ -51,7 +51,7 @@ struct ServedFieldsTests {
             ])
     }
 
-    @Test("a 206 has everything about the representation, nothing about the content of a 200 (RFC 9110 §15.3.7)")
+    @Test("A 206 keeps all stored fields except digests of the whole content (RFC 9110 §15.3.7)")
     func part() throws {
         let answer = try served([.range: "bytes=0-4"])
         #expect(answer.status == 206)
@@ -61,7 +61,7 @@ struct ServedFieldsTests {
         #expect(answer.fields[.contentType] == "x")
     }
 
-    @Test("a 206 after If-Range does not repeat what the client has (RFC 9110 §15.3.7)")
+    @Test("A 206 after If-Range omits the representation fields that the client has (RFC 9110 §15.3.7)")
     func partAfterIfRange() throws {
         let answer = try served([.range: "bytes=0-4", .ifRange: "\"a\""])
         #expect(answer.status == 206)
@@ -73,7 +73,7 @@ struct ServedFieldsTests {
         }
     }
 
-    @Test("several parts have Content-Range each for itself, and the type of the whole (RFC 9110 §15.3.7.2)")
+    @Test("Each part of a multipart 206 has its Content-Range and the stored Content-Type (RFC 9110 §15.3.7.2)")
     func parts() throws {
         for request: HTTPFields in [
             [.range: "bytes=0-1,7-9"], [.range: "bytes=0-1,7-9", .ifRange: "\"a\""],
@@ -91,7 +91,7 @@ struct ServedFieldsTests {
         }
     }
 
-    @Test("a 412 and a 416 say about which version, and have no content (RFC 9110 §15.5.13, §15.5.17)")
+    @Test("A 412 and a 416 name the current version and have no content (RFC 9110 §15.5.13, §15.5.17)")
     func errors() throws {
         let failed = try served([.ifMatch: "\"b\""])
         #expect(failed.status == 412)
@@ -103,10 +103,10 @@ struct ServedFieldsTests {
         #expect(unsatisfiable.fields[.contentRange] == "bytes */10")
     }
 
-    // MARK: - What came in parts
+    // MARK: - Responses stored in parts
 
     @Test(
-        "of stored parts only what lies within them is served (RFC 9111 §3.3, §3.4)",
+        "Stored parts answer only requests for ranges within them (RFC 9111 §3.3, §3.4)",
         arguments: [
             ([.range: "bytes=0-4"], 206, .range(0..<5)),
             ([.range: "bytes=1-2"], 206, .range(1..<3)),
@@ -118,10 +118,10 @@ struct ServedFieldsTests {
             ([.range: "bytes=10-"], 416, .none),
             ([:], nil, .none),
             ([.range: "bytes=4-0"], nil, .none),
-            // A condition that does not hold asks for the whole.
+            // A failed If-Range turns the request into a request for the whole.
             ([.range: "bytes=0-4", .ifRange: "\"a\""], 206, .range(0..<5)),
             ([.range: "bytes=0-4", .ifRange: "\"b\""], nil, .none),
-            // Conditions apply when the answer could be given without them.
+            // Conditions are evaluated only if the parts could answer the request without them.
             ([.range: "bytes=0-4", .ifNoneMatch: "\"a\""], 304, .none),
             ([.range: "bytes=0-4", .ifMatch: "\"b\""], 412, .none),
             ([.range: "bytes=0-5", .ifNoneMatch: "\"a\""], nil, .none),
@@ -137,11 +137,11 @@ struct ServedFieldsTests {
         }
         #expect(serve(.get)?.status == status)
         #expect(serve(.get)?.body ?? .none == body)
-        // HEAD asks about the whole.
+        // HEAD asks for the fields of the whole.
         #expect(serve(.head) == nil)
     }
 
-    @Test("parts that make up the whole are the whole: 200, without Content-Range (RFC 9111 §3.4)")
+    @Test("Parts that cover the whole are served as a 200 without Content-Range (RFC 9111 §3.4)")
     func completed() throws {
         let answer = try served([:], available: ByteCoverage([0..<5, 5..<10]))
         #expect(answer.status == 200)
@@ -150,7 +150,7 @@ struct ServedFieldsTests {
         #expect(answer.fields[.contentLength] == "10")
     }
 
-    @Test("Content-Range on a 200 passes like any field that is not known (RFC 9110 §14.4)")
+    @Test("Content-Range on a 200 passes through like an unknown field (RFC 9110 §14.4)")
     func contentRangeOfWhole() throws {
         let stored = ServedResponse.Stored(status: 200, fields: [.contentRange: "bytes 0-4/5"], length: 5)
         func answer(_ method: HTTPRequest.Method, _ request: HTTPFields = [:]) throws -> ServedResponse {
@@ -164,7 +164,7 @@ struct ServedFieldsTests {
         #expect(try answer(.get, [.range: "bytes=9-"]).fields[values: .contentRange] == ["bytes */5"])
     }
 
-    @Test("the Content-Range of the part that was stored is replaced by that of the part that is served")
+    @Test("The Content-Range of the served part replaces the Content-Range of the stored part")
     func contentRangeOfPart() throws {
         let stored = ServedResponse.Stored(
             status: 206, fields: [.contentRange: "bytes 0-7/10"], length: 10, available: ByteCoverage([0..<8]))

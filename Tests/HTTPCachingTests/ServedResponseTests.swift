@@ -6,14 +6,14 @@ import Testing
 
 @Suite("Served responses")
 struct ServedResponseTests {
-    /// 2026-01-02, a day after everything below.
+    /// 2026-01-02T00:00:00Z: a day after `modified`, twelve hours after `made`, and the same instant as `late`.
     private static let now = Timestamp(seconds: 1_767_312_000)
     private static let modified = "Thu, 01 Jan 2026 00:00:00 GMT"
     private static let made = "Thu, 01 Jan 2026 12:00:00 GMT"
     private static let early = "Wed, 31 Dec 2025 00:00:00 GMT"
     private static let late = "Fri, 02 Jan 2026 00:00:00 GMT"
 
-    /// Ten bytes.
+    /// The fields of a stored response of ten bytes.
     private static let stored: HTTPFields = [
         .date: made, .eTag: "\"v1\"", .lastModified: modified, .contentType: "text/plain", .contentLength: "10",
         .cacheControl: "max-age=60", .setCookie: "a=b",
@@ -36,7 +36,7 @@ struct ServedResponseTests {
             MultipartByteranges(ranges: ranges, completeLength: 10, contentType: type, boundary: "B"))
     }
 
-    @Test("the whole is given back as it was stored, with its Age (RFC 9111 §4, §5.1)")
+    @Test("The whole response is served as it was stored, plus its Age (RFC 9111 §4, §5.1)")
     func whole() throws {
         let served = try #require(serve())
         #expect(served.status == 200)
@@ -45,7 +45,7 @@ struct ServedResponseTests {
     }
 
     @Test(
-        "the status, for GET and for HEAD, and the body that GET gets",
+        "Conditions and ranges decide the status of GET and HEAD, and the body of GET",
         arguments: [
             ([:], 200, 200, .whole),
             // RFC 9110 §13.1.1, strong comparison.
@@ -58,7 +58,7 @@ struct ServedResponseTests {
             ([.ifNoneMatch: "\"v0\", W/\"v1\""], 304, 304, .none),
             ([.ifNoneMatch: "*"], 304, 304, .none),
             ([.ifNoneMatch: "\"v2\""], 200, 200, .whole),
-            // §13.1.3, and ignored with If-None-Match.
+            // §13.1.3: If-Modified-Since, which is ignored next to If-None-Match.
             ([.ifModifiedSince: modified], 304, 304, .none),
             ([.ifModifiedSince: late], 304, 304, .none),
             ([.ifModifiedSince: early], 200, 200, .whole),
@@ -67,7 +67,7 @@ struct ServedResponseTests {
             // §13.1.4.
             ([.ifUnmodifiedSince: modified], 200, 200, .whole),
             ([.ifUnmodifiedSince: early], 412, 412, .none),
-            // §14.2: a range of GET; HEAD has none.
+            // §14.2: Range applies to GET, not to HEAD.
             ([.range: "bytes=0-4"], 206, 200, .range(0..<5)),
             ([.range: "bytes=-3"], 206, 200, .range(7..<10)),
             ([.range: "bytes=4-"], 206, 200, .range(4..<10)),
@@ -77,12 +77,12 @@ struct ServedResponseTests {
             // §15.5.17.
             ([.range: "bytes=10-"], 416, 200, .none),
             ([.range: "bytes=-0"], 416, 200, .none),
-            // §15.3.7.2; a single part that is left of several is no multipart.
+            // §15.3.7.2: if a single part is left of several, the body is not multipart.
             ([.range: "bytes=0-1,7-9"], 206, 200, multipart(0..<2, 7..<10)),
             ([.range: "bytes=7-9, 0-1"], 206, 200, multipart(7..<10, 0..<2)),
             ([.range: "bytes=0-1, 20-"], 206, 200, .range(0..<2)),
             ([.range: "bytes=0-1, 2-4"], 206, 200, .range(0..<5)),
-            // §13.1.5: If-Range, by a strong tag or a strong date.
+            // §13.1.5: If-Range compares a strong tag or a strong date.
             ([.range: "bytes=0-4", .ifRange: "\"v1\""], 206, 200, .range(0..<5)),
             ([.range: "bytes=0-4", .ifRange: "\"v2\""], 200, 200, .whole),
             ([.range: "bytes=0-4", .ifRange: "W/\"v1\""], 200, 200, .whole),
@@ -90,7 +90,7 @@ struct ServedResponseTests {
             ([.range: "bytes=0-4", .ifRange: late], 200, 200, .whole),
             ([.range: "bytes=10-", .ifRange: "\"v2\""], 200, 200, .whole),
             ([.ifRange: "\"v2\""], 200, 200, .whole),
-            // §13.2.2: conditions before ranges.
+            // §13.2.2: conditions are evaluated before ranges.
             ([.range: "bytes=0-4", .ifNoneMatch: "\"v1\""], 304, 304, .none),
             ([.range: "bytes=10-", .ifMatch: "\"v2\""], 412, 412, .none),
             ([.range: "bytes=0-4", .ifMatch: "\"v1\""], 206, 200, .range(0..<5)),
@@ -99,19 +99,19 @@ struct ServedResponseTests {
         let served = try #require(serve(request))
         #expect(served.status == get)
         #expect(served.body == body)
-        // RFC 9110 §9.3.2: the same fields, but for what a range changes, and nothing else.
+        // RFC 9110 §9.3.2: HEAD has no body, and the fields of GET unless a range changes the answer to GET.
         let headed = try #require(serve(request, method: .head))
         #expect(headed.status == head)
         #expect(headed.body == .none)
         if head == get { #expect(Array(headed.fields) == Array(served.fields)) }
         // RFC 9111 §5.1.
         #expect(served.fields[values: .age] == ["7"])
-        // RFC 9111 §4.2.3: Date is when the origin made it.
+        // RFC 9111 §4.2.3: Date stays the time at which the origin generated the response.
         #expect(served.fields[values: .date] == [Self.made])
     }
 
     @Test(
-        "other statuses know neither conditions nor ranges (RFC 9110 §13.2.1, §14.2, §15.4.5)",
+        "A stored status other than 200 or 206 ignores conditions and ranges (RFC 9110 §13.2.1, §14.2, §15.4.5)",
         arguments: [203, 204, 299, 301, 404, 410, 412, 416, 500])
     func otherStatuses(status: Int) throws {
         for request: HTTPFields in [
@@ -124,14 +124,14 @@ struct ServedResponseTests {
         }
     }
 
-    @Test("a stored 416 keeps its Content-Range, a 204 has no Content-Length (RFC 9110 §15.5.17, §8.6)")
+    @Test("A stored 416 keeps its Content-Range, and a 204 has no Content-Length (RFC 9110 §15.5.17, §8.6)")
     func fieldsOfOtherStatuses() throws {
         let fields: HTTPFields = [.contentRange: "bytes */47", .contentLength: "0"]
         #expect(try #require(serve(status: 416, fields: fields, length: 0)).fields[.contentRange] == "bytes */47")
         #expect(try #require(serve(status: 204, fields: fields, length: 0)).fields[.contentLength] == nil)
     }
 
-    @Test("when the origin has looked at the conditions they are not looked at again, but ranges are")
+    @Test("Conditions that the origin has evaluated are not evaluated again, but ranges are")
     func validated() throws {
         #expect(try #require(serve([.ifNoneMatch: "\"v1\""], validates: false)).status == 200)
         #expect(try #require(serve([.ifMatch: "\"v2\""], validates: false)).status == 200)
@@ -141,7 +141,7 @@ struct ServedResponseTests {
     }
 
     @Test(
-        "Age is in whole seconds, replaces what the origin said, and fits (RFC 9111 §1.2.2, §5.1)",
+        "Age is in whole seconds up to 2^31 and replaces the origin's Age (RFC 9111 §1.2.2, §5.1)",
         arguments: [
             (.zero, "0"), (.milliseconds(999), "0"), (.milliseconds(1999), "1"), (.seconds(-5), "0"),
             (.seconds(Int64.max), "2147483648"),
@@ -156,7 +156,7 @@ struct ServedResponseTests {
         #expect(served.fields[values: .server] == ["x"])
     }
 
-    @Test("Content-Length is the length of what is stored, whatever the origin said (RFC 9110 §8.6)")
+    @Test("Content-Length is the length of the served bytes, even if the origin's differs (RFC 9110 §8.6)")
     func contentLength() throws {
         let lengths: [HTTPFields] = [
             [:], [.contentLength: "10"], [.contentLength: "11"], [.contentLength: "10", .contentLength: "10"],
@@ -176,7 +176,7 @@ struct ServedResponseTests {
         }
     }
 
-    @Test("without Last-Modified, Date stands in for If-Modified-Since only (RFC 9111 §4.3.2, RFC 9110 §13.1.4)")
+    @Test("Date replaces a missing Last-Modified for If-Modified-Since only (RFC 9111 §4.3.2, RFC 9110 §13.1.4)")
     func dateAsModificationDate() throws {
         let fields: HTTPFields = [.date: Self.made]
         func status(_ request: HTTPFields) throws -> Int { try #require(serve(request, fields: fields)).status }
@@ -186,12 +186,12 @@ struct ServedResponseTests {
         #expect(try status([.ifUnmodifiedSince: Self.early]) == 200)
         #expect(try status([.ifModifiedSince: Self.made, .ifUnmodifiedSince: Self.early]) == 304)
         #expect(try status([.range: "bytes=0-4", .ifRange: Self.made]) == 200)
-        // A Last-Modified that cannot be read is not missing.
+        // An unreadable Last-Modified does not count as missing.
         let odd: HTTPFields = [.date: Self.made, .lastModified: "yesterday"]
         #expect(try #require(serve([.ifModifiedSince: Self.late], fields: odd)).status == 200)
     }
 
-    @Test("a date guards a range when the answer was made a second after it (RFC 9110 §8.8.2.2)")
+    @Test("Last-Modified guards a range only if Date is at least a second later (RFC 9110 §8.8.2.2)")
     func strongDate() throws {
         func status(_ fields: HTTPFields) throws -> Int {
             try #require(serve([.range: "bytes=0-4", .ifRange: Self.modified], fields: fields)).status

@@ -4,21 +4,21 @@ import Testing
 
 @testable import HTTPCaching
 
-@Suite("Stale instead of an error")
+@Suite("The use of stale responses when the origin fails")
 struct StaleOnErrorTests {
     @Test(
-        "61 seconds after an answer, by what it said, what the request says and how the origin failed",
+        "A response of 61 seconds replaces a failed fetch only if response, request and failure allow it",
         arguments: [
-            // RFC 9111 §4.2.4: when the origin cannot be reached, unless that is forbidden.
+            // RFC 9111 §4.2.4: allowed if the origin is unreachable, unless a directive forbids it.
             ("max-age=60", "", .unreachable, true),
             ("max-age=60, must-revalidate", "", .unreachable, false),
             ("max-age=60, proxy-revalidate", "", .unreachable, false),
             ("s-maxage=60", "", .unreachable, false),
             ("max-age=60, no-cache", "", .unreachable, false),
-            // §4.3.3: an error is an answer, unless stale-if-error says otherwise.
+            // §4.3.3: an error status is an answer, unless stale-if-error says otherwise.
             ("max-age=60", "", .status(500), false),
             ("max-age=60", "", .status(503), false),
-            // RFC 5861 §4: within it, for these four.
+            // RFC 5861 §4: stale-if-error covers these four statuses and an unreachable origin, within its time.
             ("max-age=60, stale-if-error=1", "", .unreachable, true),
             ("max-age=60, stale-if-error=1", "", .status(500), true),
             ("max-age=60, stale-if-error=1", "", .status(502), true),
@@ -29,21 +29,21 @@ struct StaleOnErrorTests {
             ("max-age=60, stale-if-error=1", "", .status(599), false),
             ("max-age=60, stale-if-error=1", "", .status(404), false),
             ("max-age=60, stale-if-error=1", "", .status(200), false),
-            // Past it, and where it is zero, nothing.
+            // After its time, or with a time of zero, stale-if-error allows no stale response.
             ("max-age=59, stale-if-error=1", "", .unreachable, false),
             ("max-age=59, stale-if-error=1", "", .status(503), false),
             ("max-age=60, stale-if-error=0", "", .unreachable, false),
             ("max-age=60, stale-if-error=x", "", .status(503), false),
-            // It allows nothing that is forbidden (RFC 9111 §4.2.4).
+            // stale-if-error does not override a directive that forbids stale responses (RFC 9111 §4.2.4).
             ("max-age=60, stale-if-error=9, must-revalidate", "", .status(503), false),
             ("s-maxage=60, stale-if-error=9", "", .status(503), false),
-            // The request may state it too, and goes before the answer.
+            // stale-if-error in the request overrides the response.
             ("max-age=60", "stale-if-error=1", .status(503), true),
             ("max-age=60", "stale-if-error=0", .unreachable, false),
             ("max-age=50, stale-if-error=1", "stale-if-error=99", .status(503), true),
             ("max-age=60, stale-if-error=99", "stale-if-error=0", .status(503), false),
             ("max-age=60, must-revalidate", "stale-if-error=9", .status(503), false),
-            // RFC 9111 §5.2.1.1 to §5.2.1.4: what the client does not want to have.
+            // RFC 9111 §5.2.1.1 to §5.2.1.4: the client limits the age that it accepts.
             ("max-age=60", "no-cache", .unreachable, false),
             ("max-age=60", "max-age=99", .unreachable, false),
             ("max-age=60", "max-age=99, max-stale=5", .unreachable, true),
@@ -53,7 +53,7 @@ struct StaleOnErrorTests {
             ("max-age=60", "max-stale=0", .unreachable, false),
             ("max-age=60", "max-stale", .unreachable, true),
             ("max-age=60", "max-stale", .status(503), false),
-            // §5.2.1.5: stored it is already.
+            // §5.2.1.5: no-store in the request does not exclude a response that is already stored.
             ("max-age=60", "no-store", .unreachable, true),
         ] as [(String, String, OriginFailure, Bool)])
     func allowed(stored: String, request: String, failure: OriginFailure, isAllowed: Bool) {
@@ -63,7 +63,7 @@ struct StaleOnErrorTests {
         #expect(ReusePolicy.mayServeStale(request, stored, onError: failure, now: now) == isAllowed)
     }
 
-    @Test("a stored error of the origin stands in for no failure, whatever allows it", arguments: [500, 501, 503, 599])
+    @Test("A stored 5xx never replaces a failed fetch, even if directives allow it", arguments: [500, 501, 503, 599])
     func storedError(status: Int) {
         let control = "Cache-Control: max-age=60, stale-if-error=600, stale-while-revalidate=600"
         let now = Sample.now + .seconds(61)
@@ -75,15 +75,15 @@ struct StaleOnErrorTests {
             }
         }
         #expect(ReusePolicy.decide(Sample.request(), stored, now: now) == .fetch(.stale))
-        // A missing page is an answer, not an error (RFC 5861 §4).
+        // A stored 404 is an answer, not an error, so it may be served (RFC 5861 §4).
         let missing = Sample.stored([control], status: 404)
         #expect(ReusePolicy.mayServeStale(Sample.request(), missing, onError: .status(503), now: now))
-        // Whoever asks for what is stale gets it.
+        // A request with max-stale still gets the stored error.
         let asked = ReusePolicy.decide(Sample.request(["Cache-Control: max-stale"]), stored, now: now)
         #expect(asked == .serve(age: .seconds(61), isStale: true))
     }
 
-    @Test("a variant for others is for others when the origin fails, too (RFC 9111 §4.1)")
+    @Test("A failed fetch does not make the variant of another request servable (RFC 9111 §4.1)")
     func variant() {
         let stored = Sample.stored(["Cache-Control: max-age=60", "Vary: Accept"], request: ["Accept: a"])
         let now = Sample.now + .seconds(61)

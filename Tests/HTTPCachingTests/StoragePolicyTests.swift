@@ -4,33 +4,33 @@ import Testing
 
 @testable import HTTPCaching
 
-@Suite("What is stored")
+@Suite("The decision to store an answer")
 struct StoragePolicyTests {
     private static let modified = "Last-Modified: " + Sample.date(-36_000)
 
-    /// `nil` when the answer is stored.
+    /// The reason not to store `answer`, or `nil` if it is stored.
     private func reason(_ request: CacheRequest, _ answer: OriginAnswer) -> PassReason? {
         if case .pass(let reason) = StoragePolicy.decide(request, answer) { reason } else { nil }
     }
 
     @Test(
-        "by what the answer says",
+        "The fields of an answer decide whether it is stored",
         arguments: [
             // RFC 9111 §3: explicit freshness.
             (200, ["Cache-Control: max-age=60"], nil),
             (200, ["Cache-Control: s-maxage=60"], nil),
             (200, ["Expires: " + Sample.date(60)], nil),
             (200, ["cache-control: MAX-AGE=60"], nil),
-            // Stale at once, but good enough when the origin cannot be reached (§4.2.4) …
+            // The answer is stale at once, but usable when the origin cannot be reached (§4.2.4) …
             (200, ["Cache-Control: max-age=0"], nil),
             (200, ["Expires: 0"], nil),
             (200, ["Cache-Control: max-age=60", "Age: 100"], nil),
-            // … unless that is forbidden and there is nothing to validate by.
+            // … unless a directive forbids stale responses and the answer has no validator.
             (200, ["Cache-Control: max-age=0, must-revalidate"], .noFreshness),
             (200, ["Cache-Control: max-age=0, must-revalidate", "ETag: \"a\""], nil),
             (200, ["Cache-Control: s-maxage=0"], .noFreshness),
             (200, ["Cache-Control: max-age=60, must-revalidate"], nil),
-            // §4.2.2: a guess, or something to validate by.
+            // §4.2.2: a heuristic lifetime, or a validator.
             (200, [modified], nil),
             (200, ["ETag: \"a\""], nil),
             (200, ["ETag: W/\"a\""], nil),
@@ -43,10 +43,10 @@ struct StoragePolicyTests {
             (200, ["Cache-Control: max-age=60", "Cache-Control: NO-STORE"], .noStore),
             (200, ["Cache-Control: max-age=60, extension=\"no-store\""], nil),
             (200, ["Cache-Control: max-age=60, extension=\"a, no-store\""], nil),
-            // §5.2.2.7: with field names too.
+            // §5.2.2.7: private counts with field names, too.
             (200, ["Cache-Control: private, max-age=60"], .private),
             (200, ["Cache-Control: private=\"Set-Cookie\", max-age=60"], .private),
-            // §5.2.2.4: stored, and validated each time.
+            // §5.2.2.4: no-cache is stored if a validator allows to validate it on each use.
             (200, ["Cache-Control: no-cache", "ETag: \"a\""], nil),
             (200, ["Cache-Control: no-cache=\"Set-Cookie\"", modified], nil),
             (200, ["Cache-Control: no-cache"], .noFreshness),
@@ -55,7 +55,7 @@ struct StoragePolicyTests {
             (200, ["Cache-Control: max-age=60", "Vary: *"], .varyAny),
             (200, ["Cache-Control: max-age=60", "Vary: Accept, *"], .varyAny),
             (200, ["Cache-Control: max-age=60", "Vary: Accept"], nil),
-            // A cookie is for one client, unless the origin states for how long others may have it (§7.3).
+            // An answer with a cookie is for one client, unless the origin states a lifetime (§7.3).
             (200, ["Cache-Control: max-age=60", "Set-Cookie: a=b"], nil),
             (200, ["Expires: " + Sample.date(60), "Set-Cookie: a=b"], nil),
             (200, ["Set-Cookie: a=b", modified], .setCookie),
@@ -63,7 +63,7 @@ struct StoragePolicyTests {
             (200, ["Cache-Control: public", "Set-Cookie: a=b", modified], .setCookie),
             (200, ["Cache-Control: no-cache", "Set-Cookie: a=b", "ETag: \"a\""], .setCookie),
             (301, ["Set-Cookie: a=b", modified], .setCookie),
-            // Pragma says nothing in an answer (§5.4).
+            // Pragma has no meaning in an answer (§5.4).
             (200, ["Cache-Control: max-age=60", "Pragma: no-cache"], nil),
             (200, ["Pragma: no-cache", modified], nil),
             // RFC 9213 §2.2.
@@ -78,7 +78,7 @@ struct StoragePolicyTests {
     }
 
     @Test(
-        "any final status with explicit freshness (RFC 9111 §3)",
+        "Explicit freshness makes successes, redirects and errors storable (RFC 9111 §3)",
         arguments: [
             200, 201, 202, 203, 204, 205, 207, 299, 300, 301, 302, 303, 305, 307, 308, 399, 400, 401, 403, 404, 405,
             409, 410, 414, 418, 422, 451, 499, 500, 501, 502, 503, 504, 505, 599,
@@ -89,7 +89,7 @@ struct StoragePolicyTests {
     }
 
     @Test(
-        "statuses that say something about one request, or must not be stored",
+        "Statuses that concern a single request or forbid storing are never stored",
         arguments: [
             304,  // RFC 9110 §15.4.5
             412,  // RFC 9110 §15.5.13
@@ -103,7 +103,7 @@ struct StoragePolicyTests {
     }
 
     @Test(
-        "without explicit freshness, by status (RFC 9110 §15.1)",
+        "Without explicit freshness, an answer is stored by its status or by public (RFC 9110 §15.1)",
         arguments: [
             (200, true), (203, true), (204, true), (300, true), (301, true), (308, true), (404, true), (405, true),
             (410, true), (414, true), (501, true),
@@ -118,7 +118,7 @@ struct StoragePolicyTests {
     }
 
     @Test(
-        "must-understand (RFC 9111 §5.2.2.3)",
+        "An answer with must-understand is stored only if its status is known (RFC 9111 §5.2.2.3)",
         arguments: [
             (200, "must-understand, max-age=60", nil),
             (200, "must-understand, no-store, max-age=60", nil),
@@ -135,7 +135,7 @@ struct StoragePolicyTests {
     }
 
     @Test(
-        "an answer to a request with Authorization (RFC 9111 §3.5)",
+        "An answer to a request with Authorization is stored only if a directive allows it (RFC 9111 §3.5)",
         arguments: [
             ("max-age=60", .authorization),
             ("max-age=60, proxy-revalidate", .authorization),
@@ -153,16 +153,16 @@ struct StoragePolicyTests {
     }
 
     @Test(
-        "by what the request says",
+        "Only no-store in the request prevents storing",
         arguments: [
             // RFC 9111 §5.2.1.5.
             (["Cache-Control: no-store"], .noStore),
             (["Cache-Control: max-age=3, No-Store"], .noStore),
-            // The other directives are about what is stored already (§5.2.1).
+            // The other directives concern responses that are already stored (§5.2.1).
             (["Cache-Control: no-cache"], nil),
             (["Cache-Control: max-age=0"], nil),
             (["Pragma: no-cache"], nil),
-            // A whole answer to a request for a part or under a condition is a whole answer.
+            // A 200 to a range request or to a conditional request is a complete answer.
             (["Range: bytes=0-4"], nil),
             (["If-None-Match: \"x\""], nil),
             (["Cookie: a=b"], nil),
@@ -172,7 +172,7 @@ struct StoragePolicyTests {
     }
 
     @Test(
-        "by method (RFC 9110 §9.2.3)",
+        "Answers to methods other than GET and POST are not stored (RFC 9110 §9.2.3)",
         arguments: ["HEAD", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT", "PROPFIND", "get", "M-SEARCH"])
     func methods(method: String) {
         let request = Sample.request(method: HTTPRequest.Method(method)!)
@@ -185,7 +185,7 @@ struct StoragePolicyTests {
     }
 
     @Test(
-        "POST (RFC 9110 §9.3.3): with the target as Content-Location and explicit freshness",
+        "A 200 to POST is stored only with explicit freshness and its URL as Content-Location (RFC 9110 §9.3.3)",
         arguments: [
             (200, ["Cache-Control: max-age=60", "Content-Location: http://origin.example/thing"], nil),
             (200, ["Cache-Control: max-age=60", "Content-Location: HTTP://Origin.Example:80/thing#top"], nil),
@@ -210,7 +210,7 @@ struct StoragePolicyTests {
     }
 
     @Test(
-        "parts (RFC 9111 §3.3, §3.4)",
+        "A 206 is stored only with a strong validator and a consistent Content-Range (RFC 9111 §3.3, §3.4)",
         arguments: [
             (["Content-Range: bytes 0-4/10", "ETag: \"a\""], nil),
             (["Content-Range: bytes 0-4/*", "ETag: \"a\""], nil),
@@ -226,7 +226,7 @@ struct StoragePolicyTests {
             (["Content-Range: bytes 4-0/10", "ETag: \"a\""], .partial),
             (["Content-Range: lines 0-4/10", "ETag: \"a\""], .partial),
             (["Content-Range: bytes */10", "ETag: \"a\""], .partial),
-            // RFC 9110 §15.3.7: the content is the range, no more and no less.
+            // RFC 9110 §15.3.7: the content is exactly the range.
             (["Content-Range: bytes 0-4/10", "ETag: \"a\"", "Content-Length: 5"], nil),
             (["Content-Range: bytes 0-4/10", "ETag: \"a\"", "Content-Length: 3"], .partial),
             (["Content-Range: bytes 0-4/10", "ETag: \"a\"", "Content-Length: 10"], .partial),
@@ -237,7 +237,7 @@ struct StoragePolicyTests {
         #expect(reason(Sample.request(["Range: bytes=0-4"]), answer) == expected)
     }
 
-    @Test("what is stored says which bytes it has")
+    @Test("A stored response records its range, its complete length and its selecting fields")
     func storedPart() throws {
         let lines = ["Cache-Control: max-age=60", "ETag: \"a\"", "Content-Range: bytes 2-4/10", "Content-Length: 3"]
         guard case .store(let part) = StoragePolicy.decide(Sample.request(), Sample.answer(206, lines)),

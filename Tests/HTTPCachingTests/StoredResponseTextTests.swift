@@ -4,9 +4,9 @@ import Testing
 
 @testable import HTTPCaching
 
-@Suite("A stored response as text")
+@Suite("The text form of a stored response")
 struct StoredResponseTextTests {
-    @Test("every line of every field comes back byte for byte, in order")
+    @Test("Every field line survives the text form byte for byte, in order")
     func fields() throws {
         var response = Sample.stored(
             ["X-b: 2", "x-B: 1", "Set-Cookie: a=\"b\"; Path=/", "SET-COOKIE: c=d", "Empty:", "X-b: 3"])
@@ -23,7 +23,7 @@ struct StoredResponseTextTests {
         #expect(read.text == response.text)
     }
 
-    @Test("everything else comes back too")
+    @Test("URL, status, times, part, length, selection and grant survive the text form")
     func everything() throws {
         var response = Sample.stored(["Vary: Accept, Foo"], status: 206, request: ["Accept: a, b"])
         response.url = "http://origin.example/a%2Fb//?q=\"x\"&"
@@ -43,7 +43,7 @@ struct StoredResponseTextTests {
     }
 
     @Test(
-        "another text is none",
+        "A malformed text is not read as a stored response",
         arguments: [
             ("", ""), ("{", "["), ("\"status\"", "\"state\""), ("200", "\"200\""), ("\"Date\"", "\"Da te\""),
             ("\"Date\",", "\"Date\",\"\","), ("GMT", "GMT\u{20AC}"), ("[0,5]", "[5,0]"), ("[0,5]", "[5]"),

@@ -5,14 +5,14 @@ import Testing
 
 @Suite("Via")
 struct ViaTests {
-    @Test("Larder is the last of those that a message came through (RFC 9110 §7.6.3)")
+    @Test("Larder appends itself behind the earlier Via members (RFC 9110 §7.6.3)")
     func order() {
         var fields: HTTPFields = [.via: "1.0 fred, 1.1 p.example.net", .date: "x"]
         Via.append(to: &fields)
         #expect(fields[values: .via] == ["1.0 fred, 1.1 p.example.net", "1.1 larder"])
     }
 
-    @Test("it says how Larder received the message, not how it sends it (RFC 9110 §7.6.3)")
+    @Test("Via states the HTTP version of the received message (RFC 9110 §7.6.3)")
     func version() {
         var fields = HTTPFields()
         Via.append(to: &fields, version: "2")
