@@ -3,9 +3,9 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("Paths of hostile names")
+@Suite("The paths of hostile names")
 struct HostilePathTests {
-    /// What must hold of every path, whatever it was made from.
+    /// Checks the rules that hold for every path, from any source.
     private func expectInside(_ path: String, root: String, _ source: String) {
         let components = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         #expect(components.first.map { String(Substring($0)) } == root, "\(source.debugDescription)")
@@ -23,7 +23,8 @@ struct HostilePathTests {
         }
     }
 
-    /// Whether a name ends in `~` and 32 hexadecimal digits, or in that with a dot and 8 more.
+    /// Returns whether a name ends in `~` and 32 hexadecimal digits, with or without a dot and 8 more digits behind
+    /// them.
     private func isMarked(_ name: Substring.UTF8View) -> Bool {
         let bytes = Array(name)
         let isHex: (UInt8) -> Bool = { "0123456789abcdef".utf8.contains($0) }
@@ -36,7 +37,7 @@ struct HostilePathTests {
                 && endsInMark(bytes.dropLast(9))
     }
 
-    @Test("directories above a name that begins with an accent are made")
+    @Test("Directories above a name that begins with an accent are created")
     func directoriesAboveAccent() throws {
         let temporary = try TemporaryDirectory()
         let path = temporary.path("a/\u{301}/b")
@@ -44,7 +45,7 @@ struct HostilePathTests {
         #expect(FileSystem.status(of: path)?.isDirectory == true)
     }
 
-    @Test("no URL leads out of the root, whatever it contains")
+    @Test("No URL leads out of the root, for any content")
     func urls() {
         var generator = SplitMix64(seed: 11)
         let pieces = [
@@ -67,7 +68,7 @@ struct HostilePathTests {
         }
     }
 
-    @Test("no caller's key leads out of the root")
+    @Test("No caller's key leads out of the root")
     func dataKeys() {
         var generator = SplitMix64(seed: 13)
         let pieces = [

@@ -2,9 +2,9 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("Layouts")
+@Suite("The layouts of bodies")
 struct LayoutTests {
-    @Test("the hashed layout has two levels of directories")
+    @Test("The hashed layout has two levels of directories")
     func hashed() {
         let key = CacheKey.url(canonical: "http://example.com/")
         #expect(HashedPath.path(for: key) == "a6/bf/a6bf1757fff057f266b697df9cf176fd")
@@ -12,7 +12,7 @@ struct LayoutTests {
         #expect(Layout.hashed.path(for: key, url: "http://example.com/") == HashedPath.path(for: key))
     }
 
-    @Test("callers' keys with one MD5 get files of their own, told apart by a number")
+    @Test("Callers' keys with one MD5 get files of their own, distinguished by a number")
     func collision() throws {
         let left = try CacheKey.data(CollidingTexts.left)
         let right = try CacheKey.data(CollidingTexts.right)
@@ -21,7 +21,7 @@ struct LayoutTests {
         #expect(Layout.readable.path(for: left, url: nil) != Layout.readable.path(for: right, url: nil))
     }
 
-    @Test("variants of a response do not share a file")
+    @Test("Variants of a response do not share a file")
     func variants() throws {
         let md5 = "d41d8cd98f00b204e9800998ecf8427e"
         let first = try #require(CacheKey(md5 + ".00000001"))
@@ -31,7 +31,7 @@ struct LayoutTests {
         }
     }
 
-    @Test("a layout is written as one word")
+    @Test("A layout is written as one word")
     func words() {
         #expect(Layout(rawValue: "hashed") == .hashed)
         #expect(Layout(rawValue: "readable") == .readable)

@@ -15,7 +15,7 @@ struct ReadablePathTests {
     }
 
     @Test(
-        "a plain URL is mirrored as it is",
+        "A plain URL is mirrored as it is",
         arguments: [
             ("http://example.com/", "QUrlCaches/http/example.com/@index"),
             ("https://example.com/", "QUrlCaches/https/example.com/@index"),
@@ -43,7 +43,7 @@ struct ReadablePathTests {
     }
 
     @Test(
-        "what cannot be said plainly ends in the key",
+        "The path of a URL that cannot be mirrored plainly ends in the key",
         arguments: [
             ("http://example.com/a//b", "QUrlCaches/http/example.com/a/@empty/b"),
             ("http://example.com//", "QUrlCaches/http/example.com/@empty/@index"),
@@ -64,7 +64,7 @@ struct ReadablePathTests {
                 "http://example.com/a~d41d8cd98f00b204e9800998ecf8427e.01234567/b",
                 "QUrlCaches/http/example.com/a%7Ed41d8cd98f00b204e9800998ecf8427e.01234567/b"
             ),
-            // None of these is canonical; they get a path all the same, inside the root.
+            // URLs that are not canonical get a path inside the root, too.
             ("http://example.com/../b", "QUrlCaches/http/example.com/%2E%2E/b"),
             ("http://example.com/./..", "QUrlCaches/http/example.com/%2E/%2E%2E"),
             ("http://../b", "QUrlCaches/http/%2E%2E/b"),
@@ -78,7 +78,7 @@ struct ReadablePathTests {
         #expect(path(url) == expected + mark(url))
     }
 
-    @Test("a name over 255 bytes is cut so that the key fits behind it")
+    @Test("A name over 255 bytes is cut so that the key fits behind it")
     func longLeaf() {
         let url = "http://example.com/" + String(repeating: "a", count: 256)
         #expect(path(url) == "QUrlCaches/http/example.com/" + String(repeating: "a", count: 222) + mark(url))
@@ -86,13 +86,13 @@ struct ReadablePathTests {
         #expect(path(fits) == "QUrlCaches/http/example.com/" + String(repeating: "a", count: 255))
     }
 
-    @Test("the query counts to the length of the name")
+    @Test("The query counts in the length of the name")
     func longQuery() {
         let url = "http://example.com/leaf?" + String(repeating: "q", count: 8000)
         #expect(path(url) == "QUrlCaches/http/example.com/leaf?" + String(repeating: "q", count: 217) + mark(url))
     }
 
-    @Test("a percent-escape is not cut in two", arguments: [219, 220, 221, 222])
+    @Test("A percent-escape is not cut in two", arguments: [219, 220, 221, 222])
     func cutBeforeEscape(start: Int) {
         let url = "http://example.com/" + String(repeating: "a", count: start) + String(repeating: "%FF", count: 20)
         let kept = (222 - start) / 3 * 3
@@ -100,7 +100,7 @@ struct ReadablePathTests {
         #expect(path(url) == "QUrlCaches/http/example.com/" + name + mark(url))
     }
 
-    @Test("a directory's name over 255 bytes is cut, and the file's name ends in the key")
+    @Test("A directory's name over 255 bytes is cut, and the file's name ends in the key")
     func longDirectory() {
         let long = String(repeating: "d", count: 300)
         let url = "http://example.com/\(long)/b"
@@ -108,7 +108,7 @@ struct ReadablePathTests {
         #expect(path(url) != path("http://example.com/\(long)d/b"))
     }
 
-    @Test("a path that is too deep or too long keeps its outer directories and its leaf")
+    @Test("A path that is too deep or too long keeps its outer directories and its leaf")
     func tooDeep() {
         let deep = "http://example.com" + String(repeating: "/d", count: 4000) + "/leaf"
         let components = path(deep).split(separator: "/").map(String.init)
@@ -120,21 +120,21 @@ struct ReadablePathTests {
         #expect(path(long).hasSuffix("/leaf" + mark(long)))
     }
 
-    @Test("a download with request fields does not share the file of the URL")
+    @Test("A download with request fields does not share the file of the URL")
     func requestFields() {
         let url = "http://example.com/a"
         let key = CacheKey.url(canonical: url, requestFields: [("accept", "text/html")])
         #expect(ReadablePath.path(forURL: url, key: key) == "QUrlCaches/http/example.com/a~" + key.text)
     }
 
-    @Test("a caller's key is a file name as it is")
+    @Test("A caller's key is used as a file name unchanged")
     func dataKeys() throws {
         for text in ["config", "Größe", "..a", "a b", "@index", String(repeating: "k", count: 255)] {
             #expect(ReadablePath.path(forData: try CacheKey.data(text)) == "QDataCaches/" + text)
         }
     }
 
-    @Test("a caller's key that ends like a marked name is marked itself, cut at a character's end")
+    @Test("A caller's key that ends like a marked name is marked itself, cut at a character boundary")
     func markedDataKeys() throws {
         let tail = "~d41d8cd98f00b204e9800998ecf8427e"
         let key = try CacheKey.data(String(repeating: "é", count: 111) + tail)
@@ -145,7 +145,7 @@ struct ReadablePathTests {
             ReadablePath.path(forData: odd) == "QDataCaches/x" + String(repeating: "é", count: 110) + "y~" + odd.md5Hex)
     }
 
-    @Test("a body in the way of a directory gets its key behind its name")
+    @Test("A body in the way of a directory gets its key behind its name")
     func alternative() {
         let key = CacheKey.url(canonical: "http://example.com/a")
         let plain = "QUrlCaches/http/example.com/a"
@@ -157,7 +157,7 @@ struct ReadablePathTests {
                 == "QUrlCaches/http/" + String(repeating: "a", count: 222) + "~" + key.text)
     }
 
-    @Test("a name gets its key once, also when it ends in a sign that Swift counts to the ~ behind it")
+    @Test("A name gets its key once, even after a sign that Swift joins with the ~ behind it")
     func alternativeBehindAPrependedSign() throws {
         let key = try CacheKey.data("a\u{601}")
         let marked = "QDataCaches/a\u{601}~" + key.md5Hex
@@ -165,7 +165,7 @@ struct ReadablePathTests {
         #expect(ReadablePath.alternative(for: marked, key: key) == marked)
     }
 
-    @Test("canonical URLs that differ have paths that differ")
+    @Test("Different canonical URLs have different paths")
     func injective() {
         var generator = SplitMix64(seed: 7)
         let pieces = [
@@ -188,7 +188,7 @@ struct ReadablePathTests {
         #expect(accepted > 5000)
     }
 
-    @Test("a canonical file name never ends like the marked name of another, nor does a directory's")
+    @Test("No file or directory of a canonical URL ends like the marked name of another URL")
     func noImpostor() {
         let victim = CacheKey.url(canonical: "http://h/a")
         for url in ["http://h/a~\(victim.text)", "http://h/a~\(victim.text)/b"] {

@@ -2,10 +2,10 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("A URL's parts")
+@Suite("The parts of a URL")
 struct URLPartsTests {
     @Test(
-        "are there of any text",
+        "Any text is split into scheme, host, port, path segments and query",
         arguments: [
             ("http://h/a/b?q#r", "http", "h", nil, ["a", "b"], "q#r"),
             ("https://h:8443/", "https", "h", "8443", [""], nil),
