@@ -5,9 +5,9 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("Listing")
+@Suite("The listing of entries")
 struct ListingTests {
-    @Test("100,000 entries are paged through once and only once while others come and go, and a start is quick")
+    @Test("Paging visits each of 100,000 entries once during other changes, and the start is quick")
     func manyEntries() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in try await fill(cache, 100_000) }
@@ -18,7 +18,7 @@ struct ListingTests {
         #expect(ContinuousClock.now - start < .seconds(1))
         defer { cache.close() }
 
-        // Every key with an even number is there all the time; those with an odd one go, others come.
+        // Even keys are there all the time. The other task removes odd keys and adds new keys.
         let isDone = Locked(false)
         let hasBegun = Gate("the first change")
         async let churn: Int = {
@@ -31,7 +31,7 @@ struct ListingTests {
             }
             return number
         }()
-        // On a busy machine all of the pages could be read before.
+        // On a busy machine the test could otherwise read all pages before the first change.
         try await hasBegun.wait()
         var seen: [String] = []
         for try await key in DiskCacheService(cache).allKeys where !key.hasSuffix("-new") { seen.append(key) }
@@ -43,7 +43,7 @@ struct ListingTests {
         #expect(stable == (0..<50_000).map { fillKey($0 * 2) })
     }
 
-    @Test("every order pages through all entries, both ways", arguments: EntrySort.Order.allCases, [true, false])
+    @Test("Every order pages through all entries, both ways", arguments: EntrySort.Order.allCases, [true, false])
     func orders(_ order: EntrySort.Order, descending: Bool) async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -82,7 +82,7 @@ struct ListingTests {
         }
     }
 
-    @Test("a cursor of another query, or of none, is refused")
+    @Test("A cursor of another query is refused, and so is a text that is no cursor")
     func cursors() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -102,7 +102,7 @@ struct ListingTests {
             for text in ["", "x", "AAAA", "%", String(cursor.dropLast(8)), "ü"] where text != cursor {
                 let isRefused: Bool
                 do {
-                    // What is cut may still be a cursor, of another place.
+                    // A cursor that was cut may still be valid, for another place.
                     _ = try cache.list(filter, cursor: text)
                     isRefused = text == String(cursor.dropLast(8))
                 } catch DiskCacheError.invalidCursor {
@@ -113,7 +113,7 @@ struct ListingTests {
         }
     }
 
-    @Test("filters restrict pages too, and a slide that is not written down yet counts")
+    @Test("Filters restrict pages, too, and a slide that is not written yet counts")
     func filters() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in

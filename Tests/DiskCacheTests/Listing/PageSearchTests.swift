@@ -4,10 +4,10 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("Page search")
+@Suite("The search for a page of a listing")
 struct PageSearchTests {
-    /// 2,000 entries of URLs and 1,000 of callers. The tag `mixed` is on every other one; `late` on those of callers
-    /// that come last by key, by access and by expiry; `rare` on three.
+    /// Stores 2,000 entries with URLs and 1,000 under callers' keys. Every second entry has the tag `mixed`, and three
+    /// entries have `rare`. The callers' entries that come last by key, by access and by expiry have `late`.
     private static func fill(_ cache: DiskCache, _ fixture: CacheFixture) async throws {
         for start in stride(from: 0, to: 3000, by: 100) {
             fixture.clock.advance(by: .milliseconds(1))
@@ -38,7 +38,7 @@ struct PageSearchTests {
         EntryFilter(prefix: "zz2", tag: "mixed", state: .fresh, kind: .data), EntryFilter(tag: "nobody's"),
     ]
 
-    @Test("whichever way a page is found, all pages together are what matches, in order and once")
+    @Test("All pages together hold each matching entry once, for every filter, order and page size")
     func agreement() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -50,12 +50,12 @@ struct PageSearchTests {
                 let matching = Set(all.filter { Self.matches($0, filter, cache) }.map(\.key))
                 #expect(try cache.count(matching: filter) == matching.count, "\(filter)")
                 for order in EntrySort.Order.allCases {
-                    // Small pages walk, or give that up and sort; larger ones sort.
+                    // Small pages walk, or give up the walk and sort. Larger pages sort.
                     for (descending, limit) in [(false, 100), (true, 100), (true, 1000)] {
                         let sort = EntrySort(order, descending: descending)
                         let keys = try cache.keys(filter, sort: sort, limit: limit)
                         #expect(keys.count == matching.count && Set(keys) == matching, "\(filter) \(sort) \(limit)")
-                        // Others want Swift's threads too.
+                        // Other tasks need Swift's threads, too.
                         await Task.yield()
                     }
                 }
@@ -73,7 +73,7 @@ struct PageSearchTests {
             && filter.kind.map { entry.kind == $0 } ?? true && filter.url.map { entry.url == $0 } ?? true
     }
 
-    @Test("what much matches is walked in each order of an index, what little matches is looked up and sorted")
+    @Test("A filter with many matches is walked in the order of an index; few matches are looked up and sorted")
     func ways() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -90,7 +90,7 @@ struct PageSearchTests {
                     EntryFilter(tag: "mixed"), EntryFilter(host: "h1.example"), EntryFilter(kind: .json),
                     EntryFilter(tag: "mixed", kind: .json),
                 ] {
-                    // Of √(10 · 3000) that are worth sorting it tries four times as many.
+                    // The search tries four times the √(10 · 3000) entries that are worth sorting.
                     guard case .walk(let end?) = try way(filter, order) else {
                         Issue.record("\(filter) is not walked in the order of \(order)")
                         continue
@@ -104,7 +104,7 @@ struct PageSearchTests {
                 #expect(try way(EntryFilter(tag: "mixed", kind: .download), order) == .sort(.kind))
                 #expect(try way(EntryFilter(tag: "mixed"), order, limit: 3000) == .sort(.tag))
             }
-            // What the index of the order finds by itself is not even counted.
+            // Entries that the index of the order finds by itself are not even counted.
             #expect(try way(EntryFilter(prefix: "zz"), .key) == .walk(end: nil))
             #expect(try way(EntryFilter(prefix: "http://h0"), .url) == .walk(end: nil))
             #expect(try way(EntryFilter(state: .stale), .expiryDate) == .walk(end: nil))
