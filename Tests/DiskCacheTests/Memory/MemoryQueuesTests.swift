@@ -4,9 +4,9 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("Queues in memory")
+@Suite("The queues of the memory tier")
 struct MemoryQueuesTests {
-    @Test("agree with two lists, whatever is put in, moved and taken out")
+    @Test("The queues agree with two lists after insertions, moves, removals and changes of cost")
     func model() {
         struct Item {
             var id: Int
@@ -56,7 +56,7 @@ struct MemoryQueuesTests {
         }
     }
 
-    @Test("count hits up to a limit")
+    @Test("An entry counts its hits up to a limit")
     func hits() {
         var queues = MemoryQueues()
         let id = queues.insert(ExactText("a"), cost: 1, at: QueuePlace(queue: .small))

@@ -2,13 +2,13 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("Memory tier")
+@Suite("The memory tier")
 struct MemoryTierTests {
     private func insert(_ tier: MemoryTier<String>, _ key: String, _ value: String, cost: Int) -> Bool {
         tier.insert(value, for: key, cost: cost, ticket: tier.ticket(for: key))
     }
 
-    @Test("what was put in is found, and counted")
+    @Test("An inserted value is found, and hits and misses are counted")
     func hitsAndMisses() {
         let tier = MemoryTier<String>(limit: 1000)
         #expect(tier.value(for: "a") == nil)
@@ -23,7 +23,7 @@ struct MemoryTierTests {
         #expect(statistics.evictions == 0)
     }
 
-    @Test("a newer value replaces the older one, and its cost")
+    @Test("A newer value replaces the older value and its cost")
     func replacing() {
         let tier = MemoryTier<String>(limit: 1000)
         #expect(insert(tier, "a", "old", cost: 100))
@@ -33,7 +33,7 @@ struct MemoryTierTests {
         #expect(tier.statistics.count == 1)
     }
 
-    @Test("when room is needed what came first goes, but for what was asked for")
+    @Test("An insertion evicts the oldest values, except values with hits")
     func eviction() {
         let tier = MemoryTier<String>(limit: 80, shardCount: 1)
         for key in "abcdefgh" { #expect(insert(tier, String(key), "value", cost: 10)) }
@@ -48,7 +48,7 @@ struct MemoryTierTests {
         #expect(tier.statistics.evictions == 2)
     }
 
-    @Test("a value over an eighth of the limit is not kept, and evicts nothing")
+    @Test("A value over an eighth of the limit is not kept, and evicts no other value")
     func tooLarge() {
         let tier = MemoryTier<String>(limit: 800)
         #expect(insert(tier, "a", "A", cost: 100))
@@ -57,18 +57,18 @@ struct MemoryTierTests {
         #expect(tier.value(for: "b") == nil)
     }
 
-    @Test("with a limit of 0 nothing is kept, not even what costs nothing")
+    @Test("A limit of 0 keeps no value, not even a value without cost")
     func off() {
         let tier = MemoryTier<String>(limit: 0)
         #expect(!insert(tier, "a", "A", cost: 0))
         #expect(tier.value(for: "a") == nil)
     }
 
-    @Test("an old value read before a replace does not come back after it")
+    @Test("An old value that was read before a replacement does not come back after it")
     func slowReader() {
         let tier = MemoryTier<String>(limit: 1000)
         let ticket = tier.ticket(for: "a")
-        // The reader has read the old value; now the writer replaces it on disk.
+        // The reader has read the old value. Now the writer replaces the value on disk.
         tier.remove("a")
         #expect(!tier.insert("old", for: "a", cost: 1, ticket: ticket))
         #expect(tier.value(for: "a") == nil)
@@ -76,7 +76,7 @@ struct MemoryTierTests {
         #expect(insert(tier, "a", "new", cost: 1))
     }
 
-    @Test("an old value read before everything was purged does not come back after it")
+    @Test("An old value that was read before a purge of all values does not come back after it")
     func slowReaderAndPurge() {
         let tier = MemoryTier<String>(limit: 1000)
         let tickets = (0..<100).map { ("\($0)", tier.ticket(for: "\($0)")) }
@@ -85,7 +85,7 @@ struct MemoryTierTests {
         #expect(tier.statistics.count == 0)
     }
 
-    @Test("an eviction leaves tickets valid")
+    @Test("An eviction leaves tickets valid")
     func ticketSurvivesTrim() {
         let tier = MemoryTier<String>(limit: 1000)
         #expect(insert(tier, "a", "A", cost: 1))
@@ -94,7 +94,7 @@ struct MemoryTierTests {
         #expect(tier.insert("A", for: "a", cost: 1, ticket: ticket))
     }
 
-    @Test("keys that are only canonically equivalent have values of their own")
+    @Test("Keys that are only canonically equivalent have values of their own")
     func canonicalEquivalence() {
         let tier = MemoryTier<String>(limit: 1000)
         #expect(insert(tier, "caf\u{E9}", "one scalar", cost: 1))
@@ -103,7 +103,7 @@ struct MemoryTierTests {
         #expect(tier.value(for: "caf\u{E9}") == "one scalar")
     }
 
-    @Test("removeAll leaves nothing, and room for all")
+    @Test("The removal of all values leaves room for as many new values")
     func removeAll() {
         let tier = MemoryTier<String>(limit: 800)
         for round in 0..<3 {
@@ -115,7 +115,7 @@ struct MemoryTierTests {
         }
     }
 
-    @Test("trim evicts down to a size")
+    @Test("A trim evicts values down to a size")
     func trim() {
         let tier = MemoryTier<String>(limit: 10_000)
         for number in 0..<100 { #expect(insert(tier, "\(number)", "value", cost: 100)) }
@@ -128,7 +128,7 @@ struct MemoryTierTests {
         for number in 0..<100 { #expect(insert(tier, "\(number)", "value", cost: 100)) }
     }
 
-    @Test("a large value makes room in every shard, not in its own alone")
+    @Test("A large value makes room in every shard, not only in its own")
     func evictionAcrossShards() {
         let tier = MemoryTier<String>(limit: 8_000, shardCount: 16)
         for number in 0..<800 { #expect(insert(tier, "\(number)", "value", cost: 10)) }
@@ -138,7 +138,7 @@ struct MemoryTierTests {
         #expect(tier.statistics.count == 701)
     }
 
-    @Test("what others hold on account of the limit makes less room, and room again once they hold less")
+    @Test("Bytes that are held outside the tier count in its limit until they are released")
     func heldByOthers() {
         let tier = MemoryTier<String>(limit: 1000)
         for number in 0..<10 { #expect(insert(tier, "\(number)", "value", cost: 100)) }
@@ -154,7 +154,7 @@ struct MemoryTierTests {
         #expect(tier.bytesReserved == 950)
     }
 
-    @Test("a lower limit evicts what is too much, and holds for what comes; the full one is the most there is")
+    @Test("A lower current limit evicts values and bounds new values; the configured limit is its maximum")
     func currentLimit() {
         let tier = MemoryTier<String>(limit: 8 << 20)
         for number in 0..<8 { #expect(insert(tier, "\(number)", "value", cost: 1 << 20)) }
@@ -170,7 +170,7 @@ struct MemoryTierTests {
         #expect(tier.statistics.bytes > 7 << 20)
     }
 
-    @Test("a lower limit leaves what others hold beside it")
+    @Test("A lower current limit applies beside the bytes that are held outside the tier")
     func currentLimitBesideOthers() {
         let tier = MemoryTier<String>(limit: 8 << 20)
         tier.setHeldByOthers(2 << 20)
@@ -182,7 +182,7 @@ struct MemoryTierTests {
         #expect(tier.statistics.bytes == 0)
     }
 
-    @Test("what is replaced on disk while it is in use is in use when it is back")
+    @Test("A used value that is replaced on disk counts as used when it comes back")
     func replacedInUse() {
         let tier = MemoryTier<String>(limit: 1000)
         #expect(insert(tier, "hot", "1", cost: 10))
@@ -194,7 +194,7 @@ struct MemoryTierTests {
         #expect(tier.value(for: "hot") == "2")
     }
 
-    /// Looks into the tier when it is dropped, which would wait for ever under the shard's lock.
+    /// A value that reads the tier when it is dropped. Under the shard's lock that read would wait for ever.
     private final class CallsBack: Sendable {
         let tier: MemoryTier<CallsBack>
 
@@ -207,7 +207,7 @@ struct MemoryTierTests {
         }
     }
 
-    @Test("a value is dropped after the lock was released")
+    @Test("A value is dropped after the shard's lock is released")
     func dropping() {
         let tier = MemoryTier<CallsBack>(limit: 80, shardCount: 1)
         func add(_ key: String) {
@@ -222,7 +222,8 @@ struct MemoryTierTests {
         #expect(tier.statistics.count == 0)
     }
 
-    /// Stands for a writer that commits just while room is made for a reader's value.
+    /// A value that removes a key when it is dropped, like a writer that commits while room is made for a reader's
+    /// value.
     private final class RemovesWhenDropped: Sendable {
         let tier: MemoryTier<RemovesWhenDropped>
         let key: String
@@ -237,7 +238,7 @@ struct MemoryTierTests {
         }
     }
 
-    @Test("a value that is replaced on disk while room is made for it is not kept, and its room is free again")
+    @Test("A value that is replaced on disk while room is made for it is not kept, and its room is freed")
     func replacedWhileMakingRoom() {
         let tier = MemoryTier<RemovesWhenDropped>(limit: 80, shardCount: 1)
         for number in 0..<8 {

@@ -5,9 +5,9 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("Memory tier, many threads")
+@Suite("The memory tier on many threads")
 struct MemoryTierThreadsTests {
-    /// Calls `body` for each number below `count` on as many threads as there are, off the threads of tasks.
+    /// Calls `body` in parallel for each number below `count`, outside the threads of tasks.
     private func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) async {
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
@@ -17,7 +17,7 @@ struct MemoryTierThreadsTests {
         }
     }
 
-    @Test("the tier never holds more bytes than its limit, whoever inserts")
+    @Test("The tier never holds more bytes than its limit under concurrent insertions")
     func byteBound() async {
         let limit = 64 * 1024
         let tier = MemoryTier<Int>(limit: limit, shardCount: 16)
@@ -43,10 +43,10 @@ struct MemoryTierThreadsTests {
         #expect(tier.bytesReserved == 0)
     }
 
-    @Test("no reader ever finds a version that was replaced before it asked")
+    @Test("A reader never finds a version that was replaced before the read")
     func noStaleVersion() async {
         let tier = MemoryTier<Int>(limit: 1_000_000, shardCount: 16)
-        // What is on disk: the version of each of two entries.
+        // The versions of two entries on disk.
         let disk = Locked([0, 0])
         let violations = Locked(0)
         await onThreads(4) { thread in
@@ -54,7 +54,7 @@ struct MemoryTierThreadsTests {
                 let number = round % 2
                 let key = "key \(number)"
                 if thread == 0 {
-                    // The only writer: commit, then remove from memory.
+                    // The only writer commits, and then removes the value from memory.
                     let version = disk.withLock { disk in
                         disk[number] += 1
                         return disk[number]
