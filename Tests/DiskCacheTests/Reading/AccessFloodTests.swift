@@ -4,7 +4,7 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("Hits on more entries than can be written down")
+@Suite("Hits on very many entries")
 struct AccessFloodTests {
     private let now = Timestamp(seconds: 1)
     private var hit: PendingAccess { PendingAccess(version: 1, hits: 1, lastAccess: now) }
@@ -13,7 +13,7 @@ struct AccessFloodTests {
     }
 
     @Test(
-        "take bounded memory; slides are all kept, and so is what is handed out again and again", arguments: [0, 200])
+        "The log takes bounded memory, and keeps all slides and the hits of often used entries", arguments: [0, 200])
     func bounded(slides: Int) {
         let log = AccessLog()
         for number in 0..<slides { _ = log.note(slide, for: "slid-\(number)") }
@@ -30,7 +30,7 @@ struct AccessFloodTests {
         #expect(all.items.count < 17_000)
     }
 
-    @Test("are written a few at a time, and all in the end; slides at once")
+    @Test("Flushes write a limited number of hits each, and all slides at once")
     func fewAtATime() {
         let log = AccessLog()
         for number in 0..<4000 { _ = log.note(hit, for: "hit-\(number)") }
@@ -48,7 +48,7 @@ struct AccessFloodTests {
         #expect(log.pending("hit-17") == nil)
     }
 
-    @Test("stay with a slide of their entry, whichever came first, and come back together from a flush that failed")
+    @Test("Hits and slides of an entry stay together, and come back together from a failed flush")
     func withSlides() {
         let log = AccessLog()
         _ = log.note(hit, for: "a")
@@ -68,7 +68,7 @@ struct AccessFloodTests {
         #expect(log.isEmpty)
     }
 
-    @Test("that were counted in memory do not push out others when they are written down")
+    @Test("Hits that were counted in memory do not push out other hits when they are written")
     func countedBesideOthers() {
         let log = AccessLog()
         let clock = AccessClock(ManualClock(), notBefore: now)
@@ -88,7 +88,7 @@ struct AccessFloodTests {
         #expect(written == kept + 2000)
     }
 
-    @Test("are each written down in its turn when more entries are hot than a flush takes")
+    @Test("Each hot entry has its turn when more entries are hot than a flush takes")
     func turns() throws {
         let log = AccessLog()
         let clock = AccessClock(ManualClock(), notBefore: now)
@@ -101,12 +101,12 @@ struct AccessFloodTests {
             written.formUnion(flush.items.map(\.key))
             log.endFlush(flush)
         }
-        // In fifty flushes each could have had a turn.
+        // In fifty flushes each entry could have a turn.
         #expect(written.count == 400)
         #expect(log.countedHits == 400 * 120)
     }
 
-    @Test("of entries that come to memory and leave it again leave nothing behind in the queue for a flush")
+    @Test("Entries that come to memory and leave it again leave no items in the queue for a flush")
     func comingAndGoing() {
         var queue = CounterQueue()
         let log = AccessLog()
@@ -120,7 +120,7 @@ struct AccessFloodTests {
         #expect(queue.oldest(5) == [ExactText("k7")])
     }
 
-    @Test("are all written down when a cache is closed")
+    @Test("All hits are written when a cache is closed")
     func closing() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in

@@ -9,7 +9,7 @@ import Testing
 struct AccessTests {
     private let url = "http://h/a"
 
-    @Test("show at once, wherever an entry is read, and survive a close")
+    @Test("Hits and slides show at once in every read, and survive a close")
     func overlay() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -43,7 +43,7 @@ struct AccessTests {
         }
     }
 
-    @Test("of two keys that look alike are written down, and shown, as each one's own")
+    @Test("Hits of two keys that look alike are written and shown for each key separately")
     func lookAlikes() async throws {
         let fixture = try CacheFixture()
         let keys = ["caf\u{e9}", "cafe\u{301}"]
@@ -54,7 +54,7 @@ struct AccessTests {
                 for _ in 0..<count { cache.recordHit(entry) }
             }
             try await cache.flush()
-            // From memory, and from the index.
+            // Reads from memory, and from the index.
             for (count, key) in zip([1, 5] as [Int64], keys) {
                 #expect(try await cache.stored(key)?.entry.hits == count)
                 #expect(try cache.entry(for: key)?.hits == count)
@@ -62,7 +62,7 @@ struct AccessTests {
         }
     }
 
-    @Test("show in the memory tier after they were written down")
+    @Test("Written hits and slides show in the memory tier")
     func memoryAfterFlush() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -83,7 +83,7 @@ struct AccessTests {
         }
     }
 
-    @Test("are written down by themselves within a second or so")
+    @Test("Hits are written without a request within a second or so")
     func writtenDown() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -96,7 +96,7 @@ struct AccessTests {
         }
     }
 
-    @Test("of an entry that was replaced or removed say nothing about what comes after")
+    @Test("Hits and slides of a replaced or removed entry do not affect the next entry")
     func otherVersion() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -117,7 +117,7 @@ struct AccessTests {
         }
     }
 
-    @Test("an update of the ttl has the last word over a slide that came before it")
+    @Test("An update of the ttl overrides an earlier slide")
     func updateAfterSlide() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -138,7 +138,7 @@ struct AccessTests {
         }
     }
 
-    @Test("an update with a ttl of 0 makes a download stale and removes what a caller stored; of nothing it is nothing")
+    @Test("An update with a ttl of 0 makes a download stale and removes a caller's data")
     func updateToZero() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -154,7 +154,7 @@ struct AccessTests {
         }
     }
 
-    @Test("what a purge removed or a store replaced is not served from memory")
+    @Test("A purged or replaced body is not served from memory")
     func memoryInvalidation() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -169,7 +169,7 @@ struct AccessTests {
         }
     }
 
-    @Test("the log forgets a key only when it was told so, and puts back what could not be written")
+    @Test("The log forgets a key only after a completed flush, and restores a cancelled flush")
     func log() {
         let log = AccessLog()
         let now = Timestamp(seconds: 1)
@@ -190,7 +190,7 @@ struct AccessTests {
         #expect(log.pending("k") == PendingAccess(version: 3, hits: 1))
     }
 
-    @Test("are counted once when a transaction flushes a key twice and the second is undone alone")
+    @Test("Hits are counted once when a transaction flushes a key twice and the second flush is undone")
     func undoneAlone() async throws {
         struct Failure: Error {}
         let fixture = try CacheFixture()
@@ -203,12 +203,12 @@ struct AccessTests {
             cache.writer.submit({ try $0.flushAccess() }, completion: { _ in done.add() })
             cache.writer.submit(
                 { context in
-                    // In the second run, in which each operation has its savepoint.
+                    // Adds a hit in the second run, in which each operation has its savepoint.
                     if runs.add() == 2 { cache.recordHit(entry) }
                     try context.flushAccess(only: entry.key)
                     throw Failure()
                 }, completion: { (_: Result<Void, DiskCacheError>) in done.add() })
-            // Fails when it has changed something: that makes them all run again.
+            // Fails after a change, which makes all operations run again.
             cache.writer.submit(
                 { context in
                     try context.remove(try #require(try context.index.row(forKey: entry.key)))
@@ -224,7 +224,7 @@ struct AccessTests {
         }
     }
 
-    @Test("are shown once, and slides always, at every instant of a flush")
+    @Test("Each hit shows once, and the slide always, at every instant of a flush")
     func everyInstant() async throws {
         let fixture = try CacheFixture()
         let seen = Recorder<Entry?>()
@@ -245,12 +245,12 @@ struct AccessTests {
         opened.withLock { $0 = cache }
         try await cache.flush()
         opened.withLock { $0 = nil }
-        // At least before and after one commit, each read in three ways.
+        // Expects at least two instants, before and after one commit, each read in three ways.
         #expect(seen.elements.count >= 6)
         #expect(seen.elements.allSatisfy { $0?.hits == 1 && $0?.expiryDate == expiry })
     }
 
-    @Test("are not missed by who read an entry just before a flush of it ended")
+    @Test("A read during which a flush ends is repeated, so that it misses no hits")
     func endedMeanwhile() throws {
         let log = AccessLog()
         _ = log.note(PendingAccess(version: 1, hits: 1), for: "k")

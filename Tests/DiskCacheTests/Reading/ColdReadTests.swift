@@ -7,9 +7,9 @@ import Testing
 
 @Suite("A thread that may not wait for the disk")
 struct ColdReadTests {
-    /// Has the kernel forget what is in a file, by default in the index, and connections what they know, until a look
-    /// finds it so. What it is just writing it does not forget, however it is told to, and the cache's own threads
-    /// read, too.
+    /// Makes the kernel forget the content of a file, by default of the index, and makes connections forget their
+    /// pages, until `isForgotten` returns true. The kernel keeps pages that it is writing, and the cache's own threads
+    /// read, too, so several attempts may be necessary.
     private func forget(
         _ path: String? = nil, of cache: DiskCache, in fixture: CacheFixture, until isForgotten: () throws -> Bool
     ) async throws {
@@ -26,7 +26,8 @@ struct ColdReadTests {
         Issue.record("it was never told")
     }
 
-    /// Whether the kernel says of this file system what it has in memory: overlays do not, and then it has nothing.
+    /// Returns whether the kernel reports the pages of this file system that are in memory. Overlays report no pages,
+    /// as if none were in memory.
     private func canTell(_ path: String) throws -> Bool {
         let file = try FileDescriptor(opening: path, O_RDONLY)
         let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: 16, alignment: 16)
@@ -44,7 +45,7 @@ struct ColdReadTests {
         if case .onDisk = result { true } else { false }
     }
 
-    @Test("is told that an entry is on disk, and gets it once it was read", arguments: Layout.allCases)
+    @Test("A load without waiting reports an entry on disk, and finds it once it was read", arguments: Layout.allCases)
     func entries(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout) { $0.memoryLimit = 0 }
         try await fixture.withCache { cache async throws in try await cache.store("1", key: "k") }
@@ -59,7 +60,7 @@ struct ColdReadTests {
         }
     }
 
-    /// Reads until it need not wait; the kernel may forget at any moment.
+    /// Reads until a load need not wait. The kernel may forget pages at any moment.
     private func becomesCached(_ cache: DiskCache) async throws {
         try await poll("an entry in memory") {
             #expect(try text(cache.load("k")) == "1")
@@ -67,7 +68,7 @@ struct ColdReadTests {
         }
     }
 
-    @Test("reads a body without the index where it is known where it lies; and is told so when it is not in memory")
+    @Test("A body with a known slot passes without the index, or is reported to be on disk")
     func slab() async throws {
         let fixture = try CacheFixture { $0.memoryLimit = 256 << 10 }
         try await fixture.withCache { cache async throws in
@@ -77,8 +78,8 @@ struct ColdReadTests {
             for key in keys { _ = try cache.load(key) }
             guard try canTell(slab) else { return }
             let file = try FileDescriptor(opening: slab, O_RDONLY)
-            // The kernel may begin to read with the first who asks, though that one does not wait: so each is asked for
-            // once.
+            // The kernel may begin to read at the first request, although that request does not wait. So each key is
+            // requested once.
             var cold = 0
             for key in keys.prefix(20) {
                 #expect(fsync(file.number) == 0 && posix_fadvise(file.number, 0, 0, POSIX_FADV_DONTNEED) == 0)
@@ -102,7 +103,7 @@ struct ColdReadTests {
         }
     }
 
-    @Test("does not wait for the index to answer with what comes into memory because it was asked for again")
+    @Test("A repeated request is answered before the index is read to take the entry into memory")
     func admitted() async throws {
         let fixture = try CacheFixture { $0.memoryLimit = 256 << 10 }
         try await fixture.withCache { cache async throws in
@@ -128,14 +129,14 @@ struct ColdReadTests {
                 #expect(passes())
                 if cache.parts.memory.peek(key) == nil { deferred += 1 }
                 mayGoOn.open()
-                // What is about to come is refused when something is written down at that moment.
+                // An entry on its way to memory is refused when a write happens at that moment.
                 try await poll("\(key) in memory") { cache.parts.memory.peek(key) != nil || !passes() }
             }
             #expect(deferred > 0)
         }
     }
 
-    @Test("sees what was stored or removed a moment ago")
+    @Test("A load without waiting sees recent stores and removals")
     func log() async throws {
         let fixture = try CacheFixture { $0.memoryLimit = 0 }
         try await fixture.withCache { cache async throws in
@@ -146,7 +147,7 @@ struct ColdReadTests {
                 try await cache.store("\(number)", key: "k\(number)")
                 for key in ["k", "k\(number)"] {
                     let found = try cache.load(key, mayWait: false)
-                    // Now and then something is not in memory, even so soon.
+                    // Now and then a page is not in memory, even so soon.
                     if isOnDisk(found) { continue }
                     hits += 1
                     #expect(try text(found) == "\(number)")
@@ -159,7 +160,7 @@ struct ColdReadTests {
         }
     }
 
-    @Test("gets its answer from threads that may, all of it before a close ends")
+    @Test("The threads that may wait for the disk complete all work, even work that comes after a stop")
     func threads() async throws {
         let threads = DiskThreads()
         let done = Counter()
@@ -169,7 +170,7 @@ struct ColdReadTests {
         try await done.wait(for: 101)
     }
 
-    @Test("is told of origins' answers, too")
+    @Test("A look-up of responses without waiting reports that the index is on disk")
     func responses() async throws {
         let fixture = try CacheFixture()
         let url = ResponseURL("http://h/r")
@@ -183,7 +184,7 @@ struct ColdReadTests {
         }
     }
 
-    @Test("looks in the right file whatever its path is")
+    @Test("The index is found under a path with any special characters")
     func paths() async throws {
         let directory = try TemporaryDirectory()
         let cache = try DiskCache(

@@ -33,7 +33,7 @@ struct DamageTests {
     }
 
     @Test(
-        "are never served and their entries removed, while open and after a restart", arguments: Damage.allCases,
+        "A damaged body is never served, and its entry is removed", arguments: Damage.allCases,
         [true, false])
     func damaged(_ damage: Damage, whileOpen: Bool) async throws {
         let fixture = try CacheFixture(.readable) { $0.memoryLimit = 0 }
@@ -54,13 +54,13 @@ struct DamageTests {
         #expect(cache.totals.entries == 0)
         #expect(fixture.notices.elements.contains("a body was damaged or missing, and its entry is removed"))
 
-        // And it can be fetched again.
+        // The body can be stored again.
         try await cache.store("again", url: Self.url)
         #expect(try await cache.text(url: Self.url) == "again")
     }
 
     @Test(
-        "a file that was touched or copied, but holds the same bytes, is hashed once and served",
+        "A touched or copied file with the same bytes is hashed once and served",
         arguments: Layout.allCases)
     func touched(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout) { $0.memoryLimit = 0 }
@@ -84,7 +84,7 @@ struct DamageTests {
         }
     }
 
-    @Test("a flipped byte of a body in the slab is noticed")
+    @Test("A flipped byte of a body in the slab is detected")
     func inline() async throws {
         let fixture = try CacheFixture()
         let text = "a body that can be found in the file"
@@ -106,7 +106,7 @@ struct DamageTests {
         }
     }
 
-    @Test("many who ask for a touched body wait for one verification")
+    @Test("Many requests for a touched body wait for its verification, and all get the body")
     func sharedVerification() async throws {
         let fixture = try CacheFixture { $0.memoryLimit = 0 }
         try await fixture.withCache { cache async throws in
@@ -125,7 +125,7 @@ struct DamageTests {
         }
     }
 
-    @Test("a verification that meets a replacement ends with the new body")
+    @Test("A verification that meets a replacement ends with the new body or without a body")
     func verificationRace() async throws {
         let fixture = try CacheFixture { $0.memoryLimit = 0 }
         try await fixture.withCache { cache async throws in
@@ -143,13 +143,14 @@ struct DamageTests {
             gate.open()
             _ = try await second
             try await done.wait()
-            // Either it saw the damage first and removed that entry, or it saw the new body; never the old one.
+            // The verification either saw the damage first and removed the entry, or saw the new body, but never the
+            // old body.
             #expect(result.elements == ["new"] || result.elements == [nil])
             #expect(try await cache.text(url: Self.url) == "new")
         }
     }
 
-    @Test("readers beside a writer that replaces see whole bodies only", arguments: Layout.allCases)
+    @Test("Readers beside a writer that replaces bodies see whole bodies only", arguments: Layout.allCases)
     func readersBesideWriter(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout) { $0.memoryLimit = 0 }
         try await fixture.withCache { cache async throws in
@@ -176,7 +177,7 @@ struct DamageTests {
         }
     }
 
-    @Test("the scrub finds rot that changed nothing but the bytes, and removes bodies without entries")
+    @Test("The scrub finds rot that changed only bytes, and removes bodies without entries")
     func scrub() async throws {
         let fixture = try CacheFixture(.readable)
         try await fixture.withCache { cache async throws in
@@ -184,7 +185,8 @@ struct DamageTests {
             try await cache.store(Self.body, url: "http://h/good")
             let path = try #require(rotten.localPath)
             try edit(path) { $0[7] ^= 1 }
-            // As if the medium had done it: the index is told that the file looks as it should.
+            // Simulates decay of the medium: the index gets the identity of the changed file, as if the file were
+            // untouched.
             let status = try #require(FileSystem.status(of: path))
             let key = rotten.key
             try await blocking {
@@ -208,7 +210,7 @@ struct DamageTests {
         }
     }
 
-    @Test("bodies without entries are logged in one line, however many")
+    @Test("Any number of bodies without entries is logged in a single line")
     func orphansInOneLine() async throws {
         let fixture = try CacheFixture(.readable)
         try await fixture.withCache { cache async throws in
@@ -225,7 +227,7 @@ struct DamageTests {
         }
     }
 
-    @Test("verify reports what is missing, corrupt, left over or miscounted")
+    @Test("A verification reports missing bodies, leftover files, wrong totals and orphaned rows")
     func findings() async throws {
         let fixture = try CacheFixture { $0.inlineLimit = 0 }
         try await fixture.withCache { cache async throws in

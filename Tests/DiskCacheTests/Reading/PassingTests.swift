@@ -5,7 +5,7 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("Bodies that pass the memory tier by")
+@Suite("Bodies that pass by the memory tier")
 struct PassingTests {
     private static let body = longText(1000)
 
@@ -14,7 +14,7 @@ struct PassingTests {
     }
 
     private static func passing(_ key: String, in cache: DiskCache, _ fixture: CacheFixture) -> PassingBody? {
-        // The kernel may have to read again what was in memory a moment ago.
+        // The kernel may have to read pages again that were in memory a moment ago.
         guard case .body(let body) = cache.passing(key, at: fixture.clock.now(), mayWait: true) else { return nil }
         return body
     }
@@ -23,7 +23,7 @@ struct PassingTests {
         body.map { body in body.bytes.withUnsafeBytes { String(decoding: $0[body.range], as: UTF8.self) } }
     }
 
-    /// Stores entries, and has all of them read once: so it is known where they are, and the memory tier is full.
+    /// Stores entries and reads each of them once. After that their slots are known, and the memory tier is full.
     private static func fill(_ cache: DiskCache, _ keys: [String]) async throws {
         for key in keys {
             try await cache.store(body + key, key: key) {
@@ -37,7 +37,7 @@ struct PassingTests {
 
     private static let keys = (0..<600).map { "k\($0)" }
 
-    @Test("are what was stored, with what it was stored with, and count as hits")
+    @Test("A passing body comes with the stored bytes and metadata, and counts as a hit")
     func whole() async throws {
         let fixture = try Self.fixture()
         try await fixture.withCache { cache async throws in
@@ -57,7 +57,7 @@ struct PassingTests {
         }
     }
 
-    @Test("come into the memory tier when they are asked for again soon")
+    @Test("A passing body that is requested again soon enters the memory tier")
     func admitted() async throws {
         let fixture = try Self.fixture()
         try await fixture.withCache { cache async throws in
@@ -66,7 +66,7 @@ struct PassingTests {
             #expect(cache.parts.memory.peek(key) == nil)
             let misses = cache.memoryStatistics.misses
             #expect(Self.text(Self.passing(key, in: cache, fixture)) == Self.body + key)
-            // The kernel may have to read the index again, which is done on another thread.
+            // The kernel may have to read the index again, which happens on another thread.
             try await poll("it in memory") { cache.parts.memory.peek(key) != nil }
             #expect(cache.memoryStatistics.misses == misses + 1)
             #expect(Self.passing(key, in: cache, fixture) == nil)
@@ -76,7 +76,7 @@ struct PassingTests {
         }
     }
 
-    @Test("are no more than that when they cost more than the memory tier keeps, however often they are asked for")
+    @Test("A body that costs more than the memory tier keeps only passes, however often it is requested")
     func large() async throws {
         let fixture = try Self.fixture(memoryLimit: 64 << 10)
         try await fixture.withCache { cache async throws in
@@ -86,7 +86,7 @@ struct PassingTests {
             try await Self.fill(cache, Self.keys)
             for _ in 0..<3 { #expect(Self.text(Self.passing(key, in: cache, fixture)) == body) }
             #expect(cache.parts.memory.peek(key) == nil)
-            // It is known that it was asked for; the index is not asked in vain.
+            // The requests are remembered, and the index is not read in vain.
             #expect(cache.parts.memory.way(of: key, cost: body.utf8.count) == .past)
             #expect(cache.parts.memory.way(of: key, cost: 1) == .pastAndIn)
         }
@@ -94,7 +94,7 @@ struct PassingTests {
 
     private struct TestFailure: Error {}
 
-    @Test("do not as long as there is room for them in memory, and all do where there is none")
+    @Test("No body passes while the memory tier has room for it")
     func room() async throws {
         let keys = Array(Self.keys.prefix(10))
         let large = try Self.fixture(memoryLimit: 16 << 20)
@@ -109,12 +109,13 @@ struct PassingTests {
         case removed, purged, replaced, expired, slid, clockSetBack, retagged, shortened, spoiled, spoiledHead
     }
 
-    @Test("are nobody's once something has changed about their entry that they do not say", arguments: Change.allCases)
+    @Test("A body no longer passes after a change that its slot does not show", arguments: Change.allCases)
     func changed(_ change: Change) async throws {
         let fixture = try Self.fixture()
         try await fixture.withCache { cache async throws in
             try await Self.fill(cache, Self.keys)
-            // What was asked for first was forgotten since; what is asked for a second time comes into memory.
+            // The first request for this key is forgotten by now. The check takes another key, because a second request
+            // brings a key into memory.
             let key = Self.keys[0]
             #expect(Self.text(Self.passing(Self.keys[1], in: cache, fixture)) == Self.body + Self.keys[1])
             let entry = try #require(try cache.entry(for: key))
@@ -150,7 +151,7 @@ struct PassingTests {
             if change == .slid || change == .shortened {
                 #expect(try cache.entry(for: key)?.expiryDate == fixture.clock.now() + .seconds(5))
                 try await cache.flush()
-                // It may be known again where it is, but not with what is no longer so.
+                // The slot may become known again, but not with the old expiry.
                 cache.emptyMemory()
                 _ = try cache.load(key)
                 fixture.clock.advance(by: .seconds(6))
@@ -159,7 +160,7 @@ struct PassingTests {
         }
     }
 
-    @Test("follow their entry: where it is is known again once its expiry, but not when it slid, is another")
+    @Test("The slot of an entry becomes known again after an update of its ttl, but not after a slide")
     func followed() async throws {
         let fixture = try Self.fixture()
         try await fixture.withCache { cache async throws in
@@ -183,7 +184,7 @@ struct PassingTests {
         }
     }
 
-    @Test("are not believed again by who read their entry before a slide of it was written down")
+    @Test("A slot that was read before a slide was written does not become known after it")
     func slideWritten() async throws {
         let fixture = try Self.fixture()
         try await fixture.withCache { cache async throws in
@@ -200,7 +201,7 @@ struct PassingTests {
         }
     }
 
-    @Test("count as asked for only when they could be read")
+    @Test("A request counts only when the passing body could be read")
     func unread() async throws {
         let fixture = try Self.fixture()
         try await fixture.withCache { cache async throws in
@@ -215,7 +216,7 @@ struct PassingTests {
         }
     }
 
-    @Test("do not from a cache without a memory limit: it has no room to know where they are")
+    @Test("No body passes in a cache without a memory limit, because the cache has no room for slots")
     func nothing() async throws {
         let fixture = try Self.fixture(memoryLimit: 0)
         try await fixture.withCache { cache async throws in
@@ -224,7 +225,7 @@ struct PassingTests {
         }
     }
 
-    @Test("are whole, or none, while entries are stored, replaced and removed beside them")
+    @Test("A passing body is whole while entries are stored, replaced and removed beside it")
     func beside() async throws {
         let fixture = try Self.fixture()
         try await fixture.withCache { cache async throws in
@@ -238,7 +239,7 @@ struct PassingTests {
                 }
                 var passed = 0
                 repeat {
-                    // What was read the other way a moment ago does not pass.
+                    // A body that `load` has read a moment ago does not pass.
                     for key in keys {
                         guard let text = Self.text(Self.passing(key, in: cache, fixture)) else { continue }
                         passed += 1

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("Slides of more entries than one transaction should write down")
+@Suite("More slides than a transaction should write")
 struct SlideFloodTests {
     private let now = Timestamp(seconds: 1)
 
@@ -12,26 +12,26 @@ struct SlideFloodTests {
         PendingAccess(version: 1, slide: .init(ttl: .seconds(seconds), expiryDate: now + .seconds(seconds)))
     }
 
-    /// Notes slides of entries that are not there: to write them down costs a look at the index.
+    /// Notes slides of missing entries. The write of each slide costs a look-up in the index.
     private func flood(_ cache: DiskCache, _ count: Int) {
         for number in 0..<count { _ = cache.parts.access.note(slide(9), for: "slid-\(number)") }
     }
 
-    @Test("are marked at one moment, written down a few at a time, and later ones do not get in between")
+    @Test("Slides that were marked together are written a few at a time, before slides of other entries")
     func marked() {
         let log = AccessLog()
         for number in 0..<1000 { _ = log.note(slide(1), for: "a\(number)") }
         log.markSlides()
         #expect(log.hasMarkedSlides)
         for number in 0..<1000 { _ = log.note(slide(2), for: "b\(number)") }
-        // What is noted once more goes with what was noted before.
+        // A second slide of a marked entry is written with the first.
         for number in 0..<500 { _ = log.note(slide(3), for: "a\(number)") }
         var taken: [String: PendingAccess] = [:]
         for (round, count) in [300, 300, 300, 300, 100].enumerated() {
             #expect(log.hasMarkedSlides)
             let flush = log.beginFlush(limit: .marked(300))
             #expect(flush.items.count == count)
-            // What was undone is still to be written down.
+            // The slides of a cancelled flush are still to be written.
             if round == 1 {
                 log.cancelFlush(flush)
                 continue
@@ -45,7 +45,7 @@ struct SlideFloodTests {
         #expect(log.beginFlush(limit: .periodic).items.count == 1000)
     }
 
-    @Test("do not hold up a store that comes behind a sweep or a purge", arguments: [true, false])
+    @Test("Many slides do not hold up a store that comes behind a sweep or a purge", arguments: [true, false])
     func storesGoOn(isSweep: Bool) async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -76,7 +76,7 @@ struct SlideFloodTests {
         }
     }
 
-    @Test("count, all that were noted before, when a purge asks what is stale or fresh")
+    @Test("All slides that were noted before a purge count in its choice of stale or fresh entries")
     func purge() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -95,13 +95,13 @@ struct SlideFloodTests {
         }
     }
 
-    @Test("keep what a purge removed from being published again, though it has expired before they are written down")
+    @Test("A refresh of a purged entry is not kept, though the entry expires while slides are written")
     func refreshMeanwhile() async throws {
         let fixture = try CacheFixture()
         let isArmed = Locked(false)
         let commits = Counter("commits")
         let cache = try fixture.open(crashHook: { [clock = fixture.clock] point in
-            // The first is that of the job that held the writer, the second the first of the purge.
+            // The first commit is that of the operation that held the writer, the second is the first of the purge.
             guard point == .beforeCommit, isArmed.withLock({ $0 }), commits.add() == 2 else { return }
             clock.advance(by: .seconds(20))
         })
@@ -129,7 +129,7 @@ struct SlideFloodTests {
         #expect(try cache.keys().isEmpty)
     }
 
-    @Test("keep an entry that is slid while a sweep writes down others")
+    @Test("An entry that slides while a sweep writes other slides is kept")
     func slidMeanwhile() async throws {
         let fixture = try CacheFixture()
         let opened = Locked<(DiskCache, Entry)?>(nil)
@@ -159,7 +159,7 @@ struct SlideFloodTests {
         #expect(try await cache.text(key: "k") == "1")
     }
 
-    @Test("are written down one transaction after the other while there are more than one should take")
+    @Test("Many slides are written in one transaction right after the other")
     func oneAfterTheOther() async throws {
         let fixture = try CacheFixture()
         let (count, inOne) = (20_000, AccessLog.FlushLimit.periodic.slides)
@@ -168,7 +168,7 @@ struct SlideFloodTests {
         let commits = Counter("commits")
         let cache = try fixture.open(crashHook: { point in
             guard point == .afterCommit, let cache = opened.withLock({ $0 }), commits.add() == 1 else { return }
-            // It is in the next transaction, behind what that writes down without having paused.
+            // This operation is in the next transaction, which writes its slides first and without a pause.
             cache.writer.submit { _ in
                 areMoreLeft.append(cache.parts.access.hasMoreSlides(than: .init(slides: count - 2 * inOne, hits: 0)))
             } completion: { _ in
@@ -181,11 +181,11 @@ struct SlideFloodTests {
         try await poll("the last slide", limit: .seconds(60)) { cache.parts.access.isEmpty }
         opened.withLock { $0 = nil }
         #expect(areMoreLeft.elements == [false])
-        // The last is not always seen.
+        // The last commit is not always counted.
         #expect(commits.value >= 4)
     }
 
-    @Test("spare what they keep fresh from eviction, which writes no others down")
+    @Test("Eviction spares an entry that a slide keeps fresh, and writes no other slides")
     func eviction() async throws {
         let cost = EntryRow.cost(bodyLength: 1000, isFile: false, url: nil) + 2
         let fixture = try CacheFixture { $0.diskLimit = cost * 4 * 16 / 15 + 16 }
@@ -195,7 +195,7 @@ struct SlideFloodTests {
                 try await cache.flush()
                 fixture.clock.advance(by: .seconds(1))
             }
-            // Without having it written down soon.
+            // Notes the slide without a request to write it soon.
             let slide = PendingAccess.Slide(ttl: .seconds(100), expiryDate: fixture.clock.now() + .seconds(100))
             let version = try #require(try cache.entry(for: "a")).version
             _ = cache.parts.access.note(PendingAccess(version: version, slide: slide), for: "a")
