@@ -16,9 +16,8 @@ public protocol OriginReceiver: AnyObject, Sendable {
     /// transfer.
     func originDidSend(_ bytes: UnsafeRawBufferPointer) throws
     /// All bytes that arrived together with the head of the response have been delivered, unless the transfer is
-    /// paused, and the response is not complete. A receiver that waits for such bytes can stop waiting. Called once for
-    /// a response, and possibly twice for a chunked response; not called when the response is already complete. Does
-    /// nothing by default.
+    /// paused, and the response is not complete. A receiver that waits for such bytes can stop waiting. Called at
+    /// most once for a response; not called when the response is already complete. Has no effect by default.
     func originDidPause()
     /// The end of the transfer. Only `success` means that the body is complete.
     func originDidFinish(_ result: Result<OriginSummary, OriginError>)

@@ -52,6 +52,23 @@ import Testing
         #expect(!together.didPause.isOpen)
     }
 
+    @Test("A response in chunks pauses once, whether its head or its first chunk is late", arguments: [true, false])
+    func pauseInChunks(isHeadAlone: Bool) async throws {
+        let gate = Gate("the pause")
+        let origin = try ScriptedOrigin { _, connection in
+            let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+            try connection.send(isHeadAlone ? head : head + "1\r\na\r\n")
+            try gate.waitBlocking()
+            try connection.send(isHeadAlone ? "1\r\na\r\n0\r\n\r\n" : "0\r\n\r\n")
+        }
+        let collector = client.start(origin.url())
+        try await collector.didPause.wait()
+        gate.open()
+        try await collector.summary()
+        #expect(collector.text == "a")
+        #expect(collector.pauseCount == 1)
+    }
+
     @Test("a body that comes after the answer to HEAD all the same is nobody's answer")
     func headWithBody() async throws {
         let origin = try ScriptedOrigin { request, connection in

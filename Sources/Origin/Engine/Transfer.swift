@@ -270,9 +270,9 @@ final class Transfer {
             if redirection != nil { return true }
         }
         let head = originHead(head)
+        answered.note(self)
         guard head.framing == .chunked else { return deliver(head) }
         heldHead = head
-        answered.note(self)
         return true
     }
 
@@ -327,6 +327,7 @@ final class Transfer {
         var fields = HTTPFields()
         fields[.contentLength] = length.map { String($0) }
         if let time = handle?.info(CURLINFO_FILETIME_T) { fields[.lastModified] = Timestamp(seconds: time).httpDate }
+        answered.note(self)
         return deliver(
             OriginHead(
                 status: 200, fields: fields, effectiveURL: url.text, declaredLength: length, framing: .ftp,
@@ -339,7 +340,6 @@ final class Transfer {
             return false
         }
         answer = head
-        answered.note(self)
         return tell { try receiver.originDidAnswer(head) }
     }
 

@@ -11,6 +11,7 @@ final class Collector: OriginReceiver {
     private struct State {
         var interimHeads: [OriginHead] = []
         var heads: [OriginHead] = []
+        var pauseCount = 0
         var body: [UInt8] = []
         var results: [Result<OriginSummary, OriginError>] = []
         var transfer: OriginTransfer?
@@ -37,6 +38,7 @@ final class Collector: OriginReceiver {
 
     var heads: [OriginHead] { state.withLock { $0.heads } }
     var head: OriginHead? { heads.first }
+    var pauseCount: Int { state.withLock { $0.pauseCount } }
     var body: [UInt8] { state.withLock { $0.body } }
     var text: String { String(decoding: body, as: UTF8.self) }
     var results: [Result<OriginSummary, OriginError>] { state.withLock { $0.results } }
@@ -60,6 +62,7 @@ final class Collector: OriginReceiver {
     }
 
     func originDidPause() {
+        state.withLock { $0.pauseCount += 1 }
         didPause.open()
     }
 
