@@ -1,11 +1,13 @@
 /// A URL as a line of the log shows it: without its query, which may carry a secret.
 public enum LoggedURL {
     /// The URL up to its query, which becomes `?…`; nothing but its scheme and host when a token of Larder's is in its
-    /// path. A canonical URL has neither a user name nor a password.
+    /// path, as it is or encoded, and nothing at all when one is in its host. A canonical URL has neither a user name
+    /// nor a password.
     public static func text(of url: String) -> String {
         let shown = url.prefix { $0 != "?" }
-        guard !TokenSecret.isIn(String(shown)) else {
-            return url.split(separator: "/", maxSplits: 3).prefix(2).joined(separator: "//") + "/…"
+        guard !TokenCredentials.areIn(shown) else {
+            let host = url.split(separator: "/", maxSplits: 3).prefix(2).joined(separator: "//")
+            return TokenCredentials.areIn(host) ? "…" : host + "/…"
         }
         return shown.endIndex == url.endIndex ? url : shown + "?…"
     }

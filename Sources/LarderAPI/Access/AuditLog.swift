@@ -25,14 +25,15 @@ struct AuditLog: Sendable {
     ///
     /// - Parameters:
     ///   - what: the key, or what selects what was changed. Nothing of it may be a secret: a URL goes without its
-    ///     query.
+    ///     query. A text with a token in it is not shown.
     ///   - count: how many entries, or others.
     func note(_ what: String, count: Int) {
         logger.notice(
             "change",
             metadata: [
                 "operation": "\(operation)", "token": "\(bearer ?? "-")", "remote": "\(request.remoteAddress)",
-                "namespace": "\(namespace)", "what": "\(what)", "count": .number(count),
+                "namespace": "\(namespace)", "what": "\(TokenCredentials.areIn(what) ? "…" : what)",
+                "count": .number(count),
             ])
     }
 }

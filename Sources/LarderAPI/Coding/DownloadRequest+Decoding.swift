@@ -50,6 +50,10 @@ private enum OriginFields {
         var names: Set<String> = []
         var bytes = 0
         for member in members {
+            guard !TokenCredentials.areIn(member.name), !TokenCredentials.areIn(member.name.lowercased()) else {
+                throw .invalid(
+                    "a field's name has a token of Larder's in it, which is not for an origin", pointer: "/headers")
+            }
             let pointer = "/headers/" + JSON.pointerToken(member.name)
             guard let name = HTTPField.Name(member.name) else {
                 throw .invalid("\"\(member.name)\" is not a field name", pointer: pointer)

@@ -115,7 +115,7 @@ enum URLDecoding {
         } catch {
             throw .invalidURL(error, pointer: urlPointer, isInTarget: isInTarget)
         }
-        guard !TokenSecret.isInEscaped(url.string) else {
+        guard !TokenCredentials.areIn(url.string) else {
             throw .invalid("a token of Larder's is not for an origin", pointer: urlPointer)
         }
         return url

@@ -87,8 +87,9 @@ struct FetchRoutes: Sendable {
         guard method != .connect else { throw .invalid("CONNECT opens no tunnel here") }
         var fields = Self.forwarded(fields)
         // Whoever sends it with everything would give it away.
-        if let field = fields.first(where: { TokenCredentials.areIn($0.value) }) {
-            throw .invalid("a token of Larder's belongs into Larder-Authorization: \(field.name) goes to the origin")
+        if let field = fields.first(where: { TokenCredentials.areIn($0) }) {
+            let name = TokenCredentials.areIn(field.value) ? "\(field.name)" : "a field that has it as its name"
+            throw .invalid("a token of Larder's belongs into Larder-Authorization: \(name) goes to the origin")
         }
         try Self.countHop(&fields, method)
         guard !Self.isForWorker(head.request) else {

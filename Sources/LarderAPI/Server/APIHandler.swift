@@ -61,6 +61,7 @@ final class APIHandler: RequestHandler {
         var operation = "none"
         var space: Route.Space?
         do throws(Problem) {
+            try AccessGate.checkTarget(of: sent)
             guard case .found(let route, let rawParameters, _, _) = match else {
                 if !isOpen(match, to: request) { _ = try gate.admit(request, scope: nil) }
                 throw refusal(of: asked, match)
@@ -68,7 +69,6 @@ final class APIHandler: RequestHandler {
             operation = route.endpoint.operation
             space = route.space
             if let scope = route.scope {
-                try AccessGate.checkTarget(of: request)
                 visitor = try gate.admit(request, scope: scope)
                 try visitor.check(scope)
             }
@@ -187,7 +187,7 @@ final class APIHandler: RequestHandler {
             guard logsRequests else { return }
             // The query is left out: it may carry somebody's secret, and so may the rest where it is not as it should
             // be.
-            let path = status == 400 || TokenSecret.isIn(request.path) ? "…" : request.path
+            let path = status == 400 || TokenCredentials.areIn(request.path) ? "…" : request.path
             logger.debug(
                 "request",
                 metadata: [

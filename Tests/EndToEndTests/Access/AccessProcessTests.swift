@@ -160,12 +160,16 @@ struct AccessProcessTests {
         let token = "larder_me_" + String(repeating: "s3cret", count: 8)
         for target in [
             "/fetch/http://user:s3cret@127.0.0.1:1/", "/entries/\(token)", "/fetch/http://127.0.0.1:1/?key=s3cret",
-            "/plain",
+            "/plain", "/nowhere/\(token.replacing("l", with: "%6C"))", "/@\(token)/entries", "/livez?key=s3cret",
+            "/entries/\(Data(token.utf8).base64EncodedString())",
         ] {
             _ = try await larder.client.request("GET", target, fields: [.authorization: "Bearer s3cret"])
         }
         #expect(try await larder.stop() == .status(0))
-        #expect(larder.logLines("request").count == 4)
+        let lines = larder.logLines("request")
+        #expect(lines.count == 8)
+        #expect(lines.count { $0["status"] == 400 && $0["path"] == "…" } == 5)
         #expect(!larder.process.output.contains("s3cret"))
+        #expect(!larder.process.output.contains(Data("s3cret".utf8).base64EncodedString()))
     }
 }

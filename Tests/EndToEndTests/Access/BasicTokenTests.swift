@@ -96,6 +96,73 @@ struct BasicTokenTests {
         }
     }
 
+    @Test("Credentials with a token in another form are refused with 400, in every field, and no origin is asked")
+    func otherForms() async throws {
+        let origin = try Self.origin()
+        defer { origin.stop() }
+        let tokens = try TestTokens([.init(name: "me")])
+        let token = tokens.secret("me")
+        let inner = String(Self.basic("x:\(token)").dropFirst(6))
+        let escaped = Self.basic("x:\(token.replacing("_", with: "%5F"))")
+        let url64 = Self.basic("\u{3ff}?>:\(token)").replacing("+", with: "-").replacing("/", with: "_")
+        var forms: [(name: String, value: String)] = [
+            Self.basic("u: \(token)"), Self.basic("u:\(token):x"), Self.basic("u:p:\(token)"), escaped, url64,
+            "Basic\t\(inner)", "Digest a=b, Basic \(inner)", inner, inner.replacing("=", with: ""), "Token \(token)",
+        ].map { ("Authorization", $0) }
+        forms += [
+            ("X-Auth", inner), ("X-Auth", Self.basic("x:\(token)\n")), ("Cookie", "a=b; s=\(inner)"), (token, "x"),
+        ]
+        try await TestServer.with(tokens: tokens.store) { (server) async throws in
+            for (name, value) in forms {
+                let field = HTTPField(name: try #require(HTTPField.Name(name)), value: value)
+                for target in ["/fetch/\(origin.url("/a"))", "/fetch?url=\(origin.url("/a").percentEncoded)"] {
+                    var fields = tokens.fields("me", for: target)
+                    fields.append(field)
+                    let reply = try await server.client.request("GET", target, fields: fields)
+                    #expect(reply.status == 400 && !reply.text.contains(token), "\(name): \(value)")
+                }
+                var fields = tokens.fields("me", for: "/download")
+                fields[.contentType] = "application/json"
+                let json: JSON = [
+                    "url": .string(origin.url("/a")), "headers": .object([.init(name, .string(value))]),
+                ]
+                let reply = try await server.client.request("POST", "/download", fields: fields, body: json.utf8)
+                #expect(reply.status == 400, "\(name): \(value)")
+            }
+            #expect(origin.requestCount == 0)
+            // A shell's line end behind the token changes nothing.
+            for pair in ["u:\(token)\n", "\(token):\r\n"] {
+                let fields: HTTPFields = [.authorization: Self.basic(pair)]
+                #expect(try await server.get("/entries", fields: fields).status == 200)
+                let reply = try await server.get("/fetch/\(origin.url("/b"))", fields: fields)
+                #expect(reply.status == 200 && reply.text == "")
+            }
+        }
+    }
+
+    @Test("A token in the path of any call is refused with 400 and words, raw and encoded, with or without credentials")
+    func inPath() async throws {
+        let tokens = try TestTokens([.init(name: "me")])
+        try await TestServer.with(tokens: tokens.store) { (server) async throws in
+            let token = tokens.secret("me")
+            let base64 = String(Self.basic("x:\(token)").dropFirst(6)).percentEncoded
+            for text in [token, token.replacing("l", with: "%6C"), token.replacing("_", with: "%5f"), base64] {
+                for (method, path) in [
+                    ("GET", "/entries/\(text)"), ("PUT", "/entries/\(text)/content"), ("GET", "/@\(text)/entries"),
+                    ("DELETE", "/entries/\(text)"), ("PUT", "/namespaces/\(text)"), ("GET", "/nowhere/\(text)"),
+                    ("GET", "/dashboard/\(text)"), ("GET", "/livez?t=\(text)"), ("POST", "/\(text)"),
+                ] {
+                    for fields: HTTPFields in [[:], tokens.fields("me", for: path)] {
+                        // Some of the paths are no call of the document.
+                        let reply = try await HTTPClient(port: server.api.port).request(method, path, fields: fields)
+                        #expect(reply.status == 400, "\(method) \(path)")
+                        #expect(reply.text.contains("does not belong into a URL") && !reply.text.contains(token))
+                    }
+                }
+            }
+        }
+    }
+
     @Test("A token in a query or in a URL for an origin is refused, raw and percent-encoded, and no origin is asked")
     func inURL() async throws {
         let origin = try Self.origin()

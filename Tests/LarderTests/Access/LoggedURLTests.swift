@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import Larder
@@ -21,5 +22,10 @@ struct LoggedURLTests {
             #expect(LoggedURL.text(of: url) == "http://h:1/…")
         }
         #expect(LoggedURL.text(of: "http://h/?t=\(token)") == "http://h/?…")
+        let encoded = Data("x:\(token)".utf8).base64EncodedString()
+        for text in [token.replacing("l", with: "%6C"), token.replacing("_", with: "%5f"), encoded] {
+            #expect(LoggedURL.text(of: "http://h:1/in/\(text)/a") == "http://h:1/…")
+        }
+        #expect(LoggedURL.text(of: "http://\(token)/") == "…")
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import Testing
 
 @testable import Larder
@@ -52,12 +53,63 @@ struct TokenCredentialsTests {
             token, "a=\(token)&b", token.replacing("_", with: "%5F"), token.replacing("l", with: "%6c"), escape(token),
             escape(escape(token)), "%\(escape(token))%4",
         ] {
-            #expect(TokenSecret.isInEscaped("https://h/?t=" + text), "\(text)")
+            #expect(TokenCredentials.areIn("https://h/?t=" + text), "\(text)")
             #expect(TokenCredentials.areIn(text), "\(text)")
         }
         for text in ["", "%", "larder_me_x", "a%20b", String(repeating: "%25", count: 1000)] {
-            #expect(!TokenSecret.isInEscaped(text), "\(text)")
+            #expect(!TokenCredentials.areIn(text), "\(text)")
         }
+    }
+
+    @Test("A token is found in Base64 of either alphabet, anywhere in a text, with or without padding, and in layers")
+    func encoded() {
+        let token = Self.token
+        func base64(_ text: String) -> String { Data(text.utf8).base64EncodedString() }
+        let inner = base64("x:\(token)")
+        var texts = (0..<4).map { base64(String(repeating: "~", count: $0) + token) }
+        texts += (0..<4).map { String(repeating: "a", count: $0) + inner }
+        texts += ["s=\(inner); t=u", "a/\(inner)", inner.replacing("=", with: ""), base64(inner), base64("a%\(inner)")]
+        texts += [inner.replacing("=", with: "%3D"), base64(token.replacing("_", with: "%5F"))]
+        texts += [base64("\u{3ff}?>:\(token)").replacing("+", with: "-").replacing("/", with: "_")]
+        texts += ["Basic\t\(inner)", "\(inner.prefix(40)) \(inner.dropFirst(40))"]
+        texts += ["u:\(token)\n", "u: \(token)", "u:\(token):x", "u:p:\(token)"].map(base64)
+        for text in texts {
+            #expect(TokenCredentials.areIn(text), "\(text)")
+        }
+        let nothing = String(repeating: "A", count: 1000)
+        for text in [nothing, base64(nothing), base64("larder_me_x"), base64("user:" + nothing), inner.uppercased()] {
+            #expect(!TokenCredentials.areIn(text), "\(text)")
+        }
+    }
+
+    @Test("A token is found in the name of a field, in any case")
+    func name() throws {
+        for name in [Self.token, Self.token.uppercased(), Self.token.lowercased()] {
+            #expect(TokenCredentials.areIn(HTTPField(name: try #require(HTTPField.Name(name)), value: "x")))
+        }
+        #expect(!TokenCredentials.areIn(HTTPField(name: .cacheControl, value: "larder_me")))
+    }
+
+    @Test("A line end behind the pair is left out, and no other character is")
+    func lineEnd() {
+        let token = Self.token
+        for end in ["\n", "\r\n", "\n\n"] {
+            #expect(Self.text(Self.basic("u:\(token)\(end)")) == token)
+            #expect(Self.text(Self.basic("\(token):\(end)")) == token)
+        }
+        for pair in ["u: \(token)", "u:\(token) ", "u:\(token)\t", "u:\(token):x", "u:p:\(token)", "u:\n\(token)"] {
+            #expect(TokenCredentials.wellFormedToken(in: Self.basic(pair)) == nil, "\(pair)")
+        }
+    }
+
+    @Test("The time of a look is bounded, whatever the text is")
+    func bounded() {
+        let runs = String(repeating: "QUFB", count: 8 << 10)
+        let nested = (0..<3).reduce(runs) { text, _ in Data(text.utf8).base64EncodedString() }
+        let escaped = String(repeating: "%2541", count: 8 << 10)
+        let start = ContinuousClock.now
+        for text in [runs, String(nested.prefix(32 << 10)), escaped] { #expect(!TokenCredentials.areIn(text)) }
+        #expect(ContinuousClock.now - start < .seconds(20))
     }
 }
 
