@@ -81,7 +81,7 @@ final class AccessGate: Sendable {
         return (name, [])
     }
 
-    /// Throws 400 when a token is in the target of a request, because targets are written down by servers on the way and
+    /// Throws 400 when a token is in the target of a request, because targets are logged by servers on the way, and
     /// passed on to origins.
     static func checkTarget(of request: Request) throws(Problem) {
         guard TokenCredentials.areIn(request.target) else { return }
@@ -132,17 +132,22 @@ final class AccessGate: Sendable {
         return tokens.knows(bearer)
     }
 
-    /// The fields of a request that choose its namespace, for `Vary`; under `/fetch` it is ``fetchVary(of:)``.
-    var vary: String { tokens == nil ? "Larder-Namespace" : "Larder-Namespace, Authorization" }
-
-    /// The fields that an answer of the gateway depends on beside those that its origin names. They are the token,
-    /// which may choose the namespace, and `Sec-Fetch-Dest`, in which a browser states the use of the answer, because
-    /// the script of a worker is refused. `nil`: none.
-    func fetchVary(of request: Request) -> String? {
-        let names = [
-            tokens == nil ? nil : "Larder-Authorization, Authorization",
-            request.field("Sec-Fetch-Dest") == nil ? nil : "Sec-Fetch-Dest",
-        ].compactMap(\.self)
+    /// The fields of a request that an answer to a GET depends on, for `Vary`, beside those that an origin names;
+    /// `nil`: none.
+    ///
+    /// They choose the namespace, by name or by the token, and say that a worker would run the answer
+    /// (``ContentFence``).
+    ///
+    /// - Parameter isFenced: whether the answer may have content of another origin.
+    func vary(in space: Route.Space, isFenced: Bool) -> String? {
+        var names: [String] = []
+        switch space {
+        case .named: names = tokens == nil ? ["Larder-Namespace"] : ["Larder-Namespace", "Authorization"]
+        case .prefixed:
+            names = tokens == nil ? [] : ["Larder-Authorization", "Authorization", "Proxy-Authorization"]
+        case .server, .inPath, .inQuery: break
+        }
+        if isFenced { names += ContentFence.selectingNames }
         return names.isEmpty ? nil : names.joined(separator: ", ")
     }
 

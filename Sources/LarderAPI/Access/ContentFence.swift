@@ -1,10 +1,14 @@
 import HTTPTypes
+import MicroHTTPD
 
 /// Keeps the content of other origins, which browsers get under this server's own name, apart from this server's pages.
 ///
-/// Every answer has the same ``fields``, whatever the request is for. A browser obeys a sandbox only in pages and
-/// workers, so images and scripts are not harmed by it, and a cache on the way cannot give a page the copy that was
-/// made for an image. The origin's own policies stay beside it, and all of them hold.
+/// Every answer has the same ``fields``, whatever the request is for and whatever its status is. A browser obeys a
+/// sandbox only in pages and workers, so images and scripts are not harmed by it, and a cache on the way cannot give a
+/// page the copy that was made for an image. The origin's own policies stay beside it, and all of them hold.
+///
+/// A worker has the origin of its script's URL, which is this server's, and the sandbox does not take it away in every
+/// browser. So requests for the script of a worker are refused, and `Vary` names the fields that decide about it.
 enum ContentFence {
     /// The fields that every answer has: no scripts, no forms, no origin of its own, nothing to load; and the type is
     /// the one that is stated (https://fetch.spec.whatwg.org/#x-content-type-options-header).
@@ -12,6 +16,21 @@ enum ContentFence {
         HTTPField(name: .xContentTypeOptions, value: "nosniff"),
         HTTPField(name: .contentSecurityPolicy, value: "sandbox; default-src 'none'"),
     ]
+
+    /// The fields in which a browser says that a worker would run the answer.
+    static let selectingNames = ["Sec-Fetch-Dest", "Service-Worker"]
+
+    /// Throws 403 when a browser says that a worker would run the answer to the request: in `Sec-Fetch-Dest`
+    /// (https://www.w3.org/TR/fetch-metadata/), or in `Service-Worker`, which only the script of a service worker is
+    /// asked for with (https://www.w3.org/TR/service-workers/#service-worker-script-request).
+    static func check(_ request: Request) throws(Problem) {
+        var isForWorker = false
+        request.forEachFieldLine { if RequestField.isForWorker($0) { isForWorker = true } }
+        guard isForWorker else { return }
+        throw Problem(
+            status: 403,
+            detail: "a worker would run in this server's name, not its origin's; ask the origin for its script")
+    }
 
     /// The fields of an origin's answer without those by which a browser would change what it keeps about this server's
     /// whole host: its storage, service workers, TLS, other addresses, reports, logins, hints and dictionaries.

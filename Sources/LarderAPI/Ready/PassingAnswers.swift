@@ -18,11 +18,12 @@ struct PassingAnswers: Sendable {
     init(hits: Counter, metrics: RequestMetrics, gate: AccessGate) {
         self.hits = hits
         meter = metrics.meter(operation: "getContent", status: 200)
-        let names = [gate.vary] + (gate.allowsPages ? ["Origin"] : [])
-        let fields = ContentResponse.commonFields + names.map { HTTPField(name: .vary, value: $0) }
-        common = PreparedFields(fields)
+        let names = [gate.vary(in: .named, isFenced: true), gate.allowsPages ? "Origin" : nil].compactMap(\.self)
+        let fields =
+            [ContentResponse.acceptRanges] + ContentFence.fields + names.map { HTTPField(name: .vary, value: $0) }
+        common = PreparedFields(HTTPFields(fields))
         revalidated = PreparedFields(
-            [HTTPField(name: .cacheControl, value: ContentCaching.revalidation)] + fields)
+            HTTPFields([HTTPField(name: .cacheControl, value: ContentCaching.revalidation)] + fields))
     }
 
     /// The answer to a request that has no field which asks for anything else, where somebody else does not have it.

@@ -20,17 +20,14 @@ final class ReadyAnswer: Sendable {
         let target: [UInt8]
         /// What `Larder-TTL` said; `nil`: it was not there.
         let ttl: [UInt8]?
-        /// Whether `Sec-Fetch-Dest` was there, which the answers of the gateway then name in `Vary`.
-        let statesDestination: Bool
         let selectors: [Selector]
         /// Of the target and the namespace.
         let hash: Int
 
-        init(namespace: Int, target: [UInt8], ttl: [UInt8]?, statesDestination: Bool, selectors: [Selector]) {
+        init(namespace: Int, target: [UInt8], ttl: [UInt8]?, selectors: [Selector]) {
             self.namespace = namespace
             self.target = target
             self.ttl = ttl
-            self.statesDestination = statesDestination
             self.selectors = selectors
             hash = ReadyAnswer.hash(target.withUnsafeBytes(ReadyAnswer.hash), in: namespace)
         }
@@ -38,7 +35,6 @@ final class ReadyAnswer: Sendable {
         func hash(into hasher: inout Hasher) {
             hasher.combine(hash)
             hasher.combine(ttl)
-            hasher.combine(statesDestination)
             hasher.combine(selectors)
         }
     }
@@ -105,9 +101,7 @@ final class ReadyAnswer: Sendable {
 
     /// Whether a request for the target gets this answer.
     func answers(_ head: borrowing RawHead, _ wish: ReadyWish) -> Bool {
-        guard requests.namespace == wish.namespace, requests.statesDestination == wish.statesDestination else {
-            return false
-        }
+        guard requests.namespace == wish.namespace else { return false }
         switch (requests.ttl, wish.ttl) {
         case (nil, nil): break
         case (let own?, let ttl?): guard own.withUnsafeBytes(ttl.hasSameBytes) else { return false }
@@ -135,6 +129,4 @@ struct ReadyWish {
     let target: UnsafeRawBufferPointer
     /// What its `Larder-TTL` says.
     let ttl: UnsafeRawBufferPointer?
-    /// See ``ReadyAnswer/Requests/statesDestination``.
-    let statesDestination: Bool
 }

@@ -44,7 +44,6 @@ final class ReadyAnswers: Sendable {
         let isFetch = AccessGate.isFetch(target)
         var ttl, credentials, host: UnsafeRawBufferPointer?
         var name = prefix?.rawName
-        var statesDestination = false
         for index in 0..<head.fieldCount {
             let field = head[field: index]
             if RequestField.isTTL(field), ttl == nil {
@@ -55,8 +54,6 @@ final class ReadyAnswers: Sendable {
                 host = field.value
             } else if RequestField.isNamespace(field), name == nil, !isFetch {
                 name = field.value
-            } else if isFetch, RequestField.isDestination(field), !RequestField.isWorker(field) {
-                statesDestination = true
             } else if RequestField.changesAnswer(field) {
                 return .none
             }
@@ -65,8 +62,7 @@ final class ReadyAnswers: Sendable {
             let namespace = namespaceID(named: name, pass)
         else { return .none }
         let now = now
-        let wish = ReadyWish(
-            namespace: namespace, target: target, ttl: ttl, statesDestination: statesDestination)
+        let wish = ReadyWish(namespace: namespace, target: target, ttl: ttl)
         let found: Found? = table.find(head, wish) { answer in
             let validity = answer.validity
             guard validity.isCurrent else { return .outdated(answer) }
@@ -164,13 +160,10 @@ final class ReadyAnswers: Sendable {
         var isPlain = true
         let isFetch = request.withTarget(AccessGate.isFetch)
         var ttl: [UInt8]?
-        var statesDestination = false
         var values = names.map { (name: Array($0.utf8), lines: [[UInt8]]()) }
         request.forEachFieldLine { field in
             if RequestField.isTTL(field), ttl == nil {
                 ttl = Array(field.value)
-            } else if isFetch, RequestField.isDestination(field) {
-                statesDestination = true
             } else if !RequestField.isCredentials(field, isFetch: isFetch), !RequestField.isNamespace(field),
                 RequestField.changesAnswer(field)
             {
@@ -184,7 +177,6 @@ final class ReadyAnswers: Sendable {
         guard isPlain, values.allSatisfy({ $0.lines.count <= 1 }) else { return nil }
         return ReadyAnswer.Requests(
             namespace: namespace, target: request.withTarget(Array.init), ttl: ttl,
-            statesDestination: statesDestination,
             selectors: values.map { ReadyAnswer.Selector(name: $0.name, value: $0.lines.first) })
     }
 }

@@ -18,9 +18,8 @@ enum RequestField {
             case 10: field.isNamed("connection") ? !isHopOption(field) : false
             case 13: field.isNamed("if-none-match") || field.isNamed("cache-control") || field.isNamed("authorization")
             case 14:
-                field.isNamed("sec-fetch-dest")
-                    ? isWorker(field)
-                    : field.isNamed("sec-fetch-site") && !field.says("none") && !field.says("same-origin")
+                isForWorker(field)
+                    || (field.isNamed("sec-fetch-site") && !field.says("none") && !field.says("same-origin"))
             case 17: field.isNamed("if-modified-since")
             case 19: field.isNamed("if-unmodified-since")
             default: false
@@ -42,14 +41,12 @@ enum RequestField {
         field.name.count == 10 && field.isNamed("larder-ttl")
     }
 
-    /// Whether it says what a browser wants the answer for (https://www.w3.org/TR/fetch-metadata/).
-    static func isDestination(_ field: RawField) -> Bool {
-        field.name.count == 14 && field.isNamed("sec-fetch-dest")
-    }
-
-    /// Whether a value of that field says that the answer would run as a worker of this server's own origin.
-    static func isWorker(_ field: RawField) -> Bool {
-        field.says("worker") || field.says("sharedworker") || field.says("serviceworker")
+    /// Whether a browser says in it that a worker of this server's own origin would run the answer (``ContentFence``).
+    static func isForWorker(_ field: RawField) -> Bool {
+        guard field.name.count == 14 else { return false }
+        return field.isNamed("sec-fetch-dest")
+            ? field.says("worker") || field.says("sharedworker") || field.says("serviceworker")
+            : field.isNamed("service-worker")
     }
 
     /// Whether it names the namespace that is meant.

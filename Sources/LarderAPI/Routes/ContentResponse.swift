@@ -9,8 +9,8 @@ import Primitives
 struct ContentResponse {
     /// What of a request decides how much of the body is sent.
     private static let conditionNames = ConditionalRequest.fieldNames + [.range]
-    /// What every answer with a body says.
-    static let commonFields = HTTPFields([HTTPField(name: .acceptRanges, value: "bytes")] + ContentFence.fields)
+    /// What every answer with a body says, beside what every answer of its route says (``RequestContext``).
+    static let acceptRanges = HTTPField(name: .acceptRanges, value: "bytes")
 
     private let entry: Entry
     private let now: Timestamp
@@ -98,7 +98,7 @@ struct ContentResponse {
         }
         fields.append(contentsOf: more)
         fields.append(cacheControl)
-        fields.append(contentsOf: commonFields)
+        fields.append(acceptRanges)
         return fields
     }
 

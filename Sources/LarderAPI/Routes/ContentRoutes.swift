@@ -12,9 +12,9 @@ struct ContentRoutes: Sendable {
 
     var routes: [Route] {
         [
-            Route("GET", "/entries/:key/content", .read, .calling("getContent", getContent)),
+            Route("GET", "/entries/:key/content", .read, .calling("getContent", getContent), isFenced: true),
             Route("PUT", "/entries/:key/content", .write, Endpoint(operation: "putContent", begin: putContent)),
-            Route("GET", "/json", .read, .calling("getJSON", getJSON)),
+            Route("GET", "/json", .read, .calling("getJSON", getJSON), isFenced: true),
             Route("PUT", "/json", .write, Endpoint(operation: "putJSON", begin: putJSON)),
         ]
     }

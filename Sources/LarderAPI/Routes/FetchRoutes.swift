@@ -12,10 +12,12 @@ struct FetchRoutes: Sendable {
 
     var routes: [Route] {
         [
-            Route("GET", "/fetch", .download, Endpoint(operation: "fetch", begin: fetchQuery), in: .prefixed),
+            Route(
+                "GET", "/fetch", .download, Endpoint(operation: "fetch", begin: fetchQuery), in: .prefixed,
+                isFenced: true),
             Route(
                 Router<Never>.anyMethod, "/fetch/*", .download, Endpoint(operation: "fetchPath", begin: fetchPath),
-                in: .prefixed),
+                in: .prefixed, isFenced: true),
         ]
     }
 
@@ -92,24 +94,10 @@ struct FetchRoutes: Sendable {
             throw .invalid("a token of Larder's belongs into Larder-Authorization: \(name) goes to the origin")
         }
         try Self.countHop(&fields, method)
-        guard !Self.isForWorker(head.request) else {
-            throw Problem(
-                status: 403,
-                detail: "a worker would run in this server's name, not its origin's; ask the origin for its script")
-        }
         guard method != .head || !head.request.hasBody else { throw .invalid("HEAD has no body here") }
         var request = GatewayRequest(method: method, url: exact, fields: fields)
         request.version = String(Substring(head.request.version.utf8.drop { $0 != UInt8(ascii: "/") }.dropFirst()))
         return request
-    }
-
-    /// Whether a browser says that it would run the answer as a worker.
-    private static func isForWorker(_ request: Request) -> Bool {
-        var isForWorker = false
-        request.forEachFieldLine { field in
-            if RequestField.isDestination(field), RequestField.isWorker(field) { isForWorker = true }
-        }
-        return isForWorker
     }
 
     /// RFC 9110 §7.6.2: Max-Forwards says how many servers more may pass TRACE or OPTIONS on.

@@ -58,26 +58,25 @@ final class APIHandler: RequestHandler {
             observed("none")(response.status, nil)
             return .accept(.none) { $0.respond(response) }
         }
-        var operation = "none"
-        var space: Route.Space?
+        var found: Route?
         do throws(Problem) {
             try AccessGate.checkTarget(of: sent)
             guard case .found(let route, let rawParameters, _, _) = match else {
                 if !isOpen(match, to: request) { _ = try gate.admit(request, scope: nil) }
                 throw refusal(of: asked, match)
             }
-            operation = route.endpoint.operation
-            space = route.space
+            found = route
             if let scope = route.scope {
                 visitor = try gate.admit(request, scope: scope)
                 try visitor.check(scope)
             }
+            if route.isFenced { try ContentFence.check(request) }
             let namespace = try namespace(of: asked, route, visitor)
             let parameters = try Self.decode(rawParameters)
             let context = context(
                 of: asked, visitor, namespace,
                 named: route.space == .inPath ? parameters.first { $0.name == "name" }?.value : nil,
-                space: space, operation: operation, observer: observed(operation))
+                route, observer: observed(route.endpoint.operation))
             let head = Endpoint.Head(
                 request: request, parameters: parameters, namespace: namespace, visitor: visitor)
             let plan = try route.endpoint.begin(head)
@@ -91,8 +90,8 @@ final class APIHandler: RequestHandler {
             }
         } catch {
             let context = context(
-                of: asked, visitor, namespaces.default, space: space, operation: operation,
-                observer: observed(operation))
+                of: asked, visitor, namespaces.default, found,
+                observer: observed(found?.endpoint.operation ?? "none"))
             return answer(error, to: request, context)
         }
     }
@@ -149,22 +148,18 @@ final class APIHandler: RequestHandler {
 
     /// - Parameters:
     ///   - name: of the namespace that the request is about, when it is not the one that it works in.
-    ///   - space: which namespace its route means; `nil`: it has none.
+    ///   - route: the one that the request leads to; `nil`: it leads to none.
     private func context(
         of asked: PrefixedRequest, _ visitor: AccessGate.Visitor, _ namespace: Namespace, named name: String? = nil,
-        space: Route.Space?, operation: String, observer: @escaping @Sendable (Int, String?) -> Void
+        _ route: Route?, observer: @escaping @Sendable (Int, String?) -> Void
     ) -> RequestContext {
         let request = asked.request
+        let operation = route?.endpoint.operation ?? "none"
         let isRead = request.method == "GET" || request.isHead
-        let vary: String? =
-            switch space {
-            case .named: isRead ? gate.vary : nil
-            case .prefixed: isRead ? gate.fetchVary(of: request) : nil
-            default: nil
-            }
+        let vary = isRead ? route.flatMap { gate.vary(in: $0.space, isFenced: $0.isFenced) } : nil
         return RequestContext(
             request: request, pathPrefix: asked.pathPrefix, operation: operation, visitor: visitor,
-            namespace: namespace, metrics: metrics, vary: vary, isFenced: space == .prefixed,
+            namespace: namespace, metrics: metrics, vary: vary, isFenced: route?.isFenced ?? false,
             audit: AuditLog(
                 request, operation: operation, namespace: name ?? namespace.name, visitor: visitor, logger: logger),
             observer: observer)

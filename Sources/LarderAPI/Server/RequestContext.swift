@@ -17,7 +17,7 @@ struct RequestContext: Sendable {
     /// The fields of the request that the answer depends on, for `Vary`: a cache on the way must not give one's answer
     /// to another. `nil` when the answer is the same for all, or to nothing that is cached.
     let vary: String?
-    /// Whether the answer may have content of another origin, which a browser must keep apart (``ContentFence``).
+    /// See ``Route/isFenced``.
     let isFenced: Bool
     let audit: AuditLog
     /// Told of the status before the answer goes out, and of what is to be said about it when it is a problem.

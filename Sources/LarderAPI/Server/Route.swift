@@ -8,6 +8,8 @@ struct Route: Sendable {
     /// What a token must be good for; `nil`: none is needed.
     let scope: Scope?
     let space: Space
+    /// Whether answers may have content of another origin, which a browser must keep apart (``ContentFence``).
+    let isFenced: Bool
 
     /// Which namespace is meant.
     enum Space: Sendable {
@@ -23,11 +25,15 @@ struct Route: Sendable {
         case inQuery
     }
 
-    init(_ method: String, _ pattern: String, _ scope: Scope?, _ endpoint: Endpoint, in space: Space = .named) {
+    init(
+        _ method: String, _ pattern: String, _ scope: Scope?, _ endpoint: Endpoint, in space: Space = .named,
+        isFenced: Bool = false
+    ) {
         self.method = method
         self.pattern = pattern
         self.scope = scope
         self.endpoint = endpoint
         self.space = space
+        self.isFenced = isFenced
     }
 }

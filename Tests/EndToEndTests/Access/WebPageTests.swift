@@ -7,6 +7,7 @@ import Testing
 @Suite("Web pages of others")
 struct WebPageTests {
     private static let site = HTTPField.Name("Sec-Fetch-Site")!
+    private static let contentVary = "Larder-Namespace, Sec-Fetch-Dest, Service-Worker, Origin"
     private static let origin = HTTPField.Name("Origin")!
     private static let host = HTTPField.Name("Host")!
 
@@ -149,10 +150,10 @@ struct WebPageTests {
                 let reply = try await server.get("/entries/a/content", fields: fields)
                 #expect(reply.text == "one")
                 #expect(reply[.accessControlAllowOrigin] == app)
-                #expect(reply[.vary] == "Larder-Namespace, Origin")
+                #expect(reply[.vary] == Self.contentVary)
             }
             // A cache on the way must not give a page what was made for no page.
-            for _ in 0..<4 { #expect(try await server.get("/entries/a/content")[.vary] == "Larder-Namespace, Origin") }
+            for _ in 0..<4 { #expect(try await server.get("/entries/a/content")[.vary] == Self.contentVary) }
             #expect(server.space.cache.hitsAtHand > 0)
             // An error can be read as well.
             let missing = try await server.get("/entries/none", fields: fields)

@@ -110,7 +110,7 @@ extension ExchangeTable {
             "9110 §15.4.5: the fields of a 304",
             ok(hour, v1, "Vary: Foo", "Content-Location: /x", "Content-Type: text/plain", "X: 1"),
             then: get(none("\"v1\"")), is: .notModified, .field("ETag", ["\"v1\""]),
-            .field("Vary", ["Foo"]),
+            .field("Vary", ["Foo", "Sec-Fetch-Dest, Service-Worker"]),
             .field("Cache-Control", ["max-age=3600"]), .field("Content-Location", ["/x"]),
             .field("Date", [at(0)]),
             .age(1), .lacks("Content-Type"), .lacks("X")),

@@ -127,9 +127,9 @@ struct FetchFenceTests {
     }
 
     @Test(
-        "the script of a worker is refused, whatever is at hand, and a cache is told why",
-        arguments: ["worker", "sharedworker", "serviceworker", "ServiceWorker"])
-    func workers(destination: String) async throws {
+        "The script of a worker is refused, whatever is at hand, and every answer names the fields that say so in Vary",
+        arguments: workerRequests)
+    func workers(name: String, value: String) async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.cacheControl: "max-age=60", .vary: "Foo"], body: "postMessage(1)")
         }
@@ -142,17 +142,73 @@ struct FetchFenceTests {
                 for _ in 0..<4 {
                     #expect(
                         try await fetch(server, url, fields).fields[values: .vary]
-                            == ["Foo"] + (kind == nil ? [] : ["Sec-Fetch-Dest"]))
+                            == ["Foo", "Sec-Fetch-Dest, Service-Worker"])
                 }
                 let before = server.space.cache.hitsAtHand
                 #expect(try await fetch(server, url, fields).status == 200)
                 #expect(server.space.cache.hitsAtHand == before + 1)
-                let refused = try await fetch(server, url, [Self.destination: destination])
-                #expect(refused.status == 403)
-                #expect(refused[.vary] == "Sec-Fetch-Dest")
+                for method in ["GET", "HEAD"] {
+                    let refused = try await fetch(
+                        server, url, [try #require(HTTPField.Name(name)): value], method: method)
+                    #expect(refused.status == 403)
+                    #expect(refused[.vary] == "Sec-Fetch-Dest, Service-Worker")
+                    #expect(refused[.contentSecurityPolicy] == Self.policy)
+                }
                 #expect(server.space.cache.hitsAtHand == before + 1)
             }
             #expect(origin.requestCount == 1)
+        }
+    }
+
+    @Test(
+        "The script of a worker is refused from /entries/{key}/content and /json as well, at hand and from the disk",
+        arguments: workerRequests)
+    func contentForWorkers(name: String, value: String) async throws {
+        try await TestServer.with { (server) async throws in
+            #expect(
+                try await server.put("k", Array("alert(1)".utf8), fields: [.contentType: "text/javascript"]).status
+                    == 200)
+            let page = "/json?url=http%3A%2F%2Fa.example%2F"
+            _ = try await server.client.request("PUT", page, fields: [.contentType: "application/json"], text: "1")
+            for target in ["/entries/k/content", page] {
+                for _ in 0..<4 {
+                    let reply = try await server.get(target)
+                    #expect(reply.status == 200)
+                    #expect(reply[.vary] == "Larder-Namespace, Sec-Fetch-Dest, Service-Worker")
+                    let refused = try await server.get(target, fields: [try #require(HTTPField.Name(name)): value])
+                    #expect(refused.status == 403)
+                    #expect(refused[.vary] == "Larder-Namespace, Sec-Fetch-Dest, Service-Worker")
+                }
+                #expect(try await server.get(target, fields: [Self.destination: "script"]).status == 200)
+            }
+        }
+    }
+
+    @Test("Every answer of /entries/{key}/content and /json has the sandbox and nosniff, whatever its status is")
+    func content() async throws {
+        try await TestServer.with { (server) async throws in
+            try await server.put("k", Array("<b>".utf8))
+            let etag = try #require(try await server.get("/entries/k/content")[.eTag])
+            _ = try await server.client.request(
+                "PUT", "/json?url=http%3A%2F%2Fa.example%2F", fields: [.contentType: "application/json"], text: "1")
+            for (target, fields, status) in [
+                ("/entries/k/content", [:], 200), ("/entries/k/content", [.range: "bytes=0-1"], 206),
+                ("/entries/k/content", [.ifNoneMatch: etag], 304), ("/entries/k/content", [.ifMatch: "\"x\""], 412),
+                ("/entries/k/content", [.range: "bytes=99-"], 416), ("/entries/k/content?x=1", [:], 400),
+                ("/entries/none/content", [:], 404), ("/@none/entries/k/content", [:], 404),
+                ("/entries/k/content", [Self.destination: "worker"], 403),
+                ("/json?url=http%3A%2F%2Fa.example%2F", [:], 200), ("/json?url=http%3A%2F%2Fb.example%2F", [:], 404),
+                ("/json", [:], 400),
+            ] as [(String, HTTPFields, Int)] {
+                for method in ["GET", "HEAD"] {
+                    let reply = try await server.client.request(method, target, fields: fields)
+                    // Ranges are for GET (RFC 9110 §14.2).
+                    let isWhole = method == "HEAD" && fields.contains(.range)
+                    #expect(reply.status == (isWhole ? 200 : status), "\(method) \(target)")
+                    #expect(reply.fields[values: .contentSecurityPolicy] == [Self.policy], "\(method) \(target)")
+                    #expect(reply.fields[values: .xContentTypeOptions] == ["nosniff"], "\(method) \(target)")
+                }
+            }
         }
     }
 }

@@ -165,8 +165,16 @@ struct NamespaceTests {
             let put = hasTokens ? tokens.fields("me", for: "/entries") : [:]
             try await server.put("k", [1], fields: put)
             for (target, vary) in [
-                ("/entries/k/content", "Larder-Namespace" + (hasTokens ? ", Authorization" : "")),
-                ("/fetch/" + origin.url("/a"), "Accept" + (hasTokens ? ", Larder-Authorization, Authorization" : "")),
+                (
+                    "/entries/k/content",
+                    "Larder-Namespace" + (hasTokens ? ", Authorization" : "") + ", Sec-Fetch-Dest, Service-Worker"
+                ),
+                // Each field that a token may come in.
+                (
+                    "/fetch/" + origin.url("/a"),
+                    "Accept" + (hasTokens ? ", Larder-Authorization, Authorization, Proxy-Authorization" : "")
+                        + ", Sec-Fetch-Dest, Service-Worker"
+                ),
             ] {
                 for _ in 0..<5 {
                     let found = try await get(target)[.vary]
@@ -180,7 +188,9 @@ struct NamespaceTests {
             fields[HTTPField.Name("Larder-Namespace")!] = "none"
             let missing = try await server.get("/json?url=http://h/", fields: fields)
             #expect(missing.status == (hasTokens ? 403 : 404))
-            #expect(missing[.vary] == "Larder-Namespace" + (hasTokens ? ", Authorization" : ""))
+            #expect(
+                missing[.vary]
+                    == "Larder-Namespace" + (hasTokens ? ", Authorization" : "") + ", Sec-Fetch-Dest, Service-Worker")
         }
     }
 

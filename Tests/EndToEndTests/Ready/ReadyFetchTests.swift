@@ -166,7 +166,7 @@ struct ReadyFetchTests {
                 let reply = try await warm(server, origin.url("/a"), fields)
                 #expect(reply.fields[values: .contentSecurityPolicy] == ["sandbox; default-src 'none'"])
                 #expect(reply.fields[values: .xContentTypeOptions] == ["nosniff"])
-                #expect(reply[.vary] == (destination == nil ? nil : "Sec-Fetch-Dest"))
+                #expect(reply[.vary] == "Sec-Fetch-Dest, Service-Worker")
                 // A second later it is made anew.
                 server.clock.advance(by: .seconds(1))
             }

@@ -171,7 +171,7 @@ struct ReadyKeepingTests {
                 let mark = try #require(try await cache.stored("k\(number)")?.hot)
                 let selector = ReadyAnswer.Selector(name: Array("accept".utf8), value: [UInt8(number)])
                 let answer = ReadyAnswer(
-                    to: .init(namespace: 0, target: target, ttl: nil, statesDestination: false, selectors: [selector]),
+                    to: .init(namespace: 0, target: target, ttl: nil, selectors: [selector]),
                     response: Self.response("a"),
                     validity: .init(entry: mark, responses: nil, from: server.clock.now(), until: .distantFuture),
                     meter: nil, renew: nil)
