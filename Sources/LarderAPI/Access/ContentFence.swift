@@ -33,7 +33,8 @@ enum ContentFence {
     }
 
     /// The fields of an origin's answer without those by which a browser would change what it keeps about this server's
-    /// whole host: its storage, service workers, TLS, other addresses, reports, logins, hints and dictionaries.
+    /// whole host: its storage, service workers, TLS, other addresses, reports, logins, hints and dictionaries; and
+    /// without those that only this server may say: which pages may read its answers, and its own.
     static func stripped(_ fields: HTTPFields) -> HTTPFields {
         // Most answers have none of them.
         guard fields.contains(where: { isAboutHost($0.name) }) else { return fields }
@@ -41,10 +42,23 @@ enum ContentFence {
     }
 
     private static func isAboutHost(_ name: HTTPField.Name) -> Bool {
-        // The length alone rules most names out, which costs less than to hash them.
-        let length = name.canonicalName.utf8.count
-        return length < 64 && lengths & 1 << length != 0 && aboutHost.contains(name.canonicalName)
+        let name = name.canonicalName
+        // The length and the first letter alone rule most names out, which costs less than to hash and to compare them.
+        let length = name.utf8.count
+        if length < 64, lengths & 1 << length != 0, aboutHost.contains(name) { return true }
+        switch name.utf8.first {
+        case UInt8(ascii: "a"), UInt8(ascii: "l"), UInt8(ascii: "s"): return prefixes.contains { name.hasPrefix($0) }
+        default: return false
+        }
     }
+
+    /// Families of fields.
+    private static let prefixes = [
+        // Which pages may read an answer of this server (``CrossOrigin``), and this server's own fields.
+        "access-control-", "larder-",
+        // Sessions that are bound to the device, and what a browser reports about clicks.
+        "secure-session-", "sec-session-", "attribution-reporting-",
+    ]
 
     /// A bit for each length that one of ``aboutHost`` has.
     private static let lengths = aboutHost.reduce(0 as UInt64) { $0 | 1 << $1.utf8.count }
@@ -54,10 +68,13 @@ enum ContentFence {
         "clear-site-data", "service-worker-allowed", "origin-agent-cluster",
         // TLS and the addresses at which the host is found.
         "strict-transport-security", "public-key-pins", "public-key-pins-report-only", "expect-ct", "alt-svc",
+        "alternate-protocol",
         // Where reports about the host's pages go.
         "nel", "report-to", "reporting-endpoints",
-        // Whether the user is logged in there, and sessions that are bound to the device.
-        "set-login", "sec-session-registration", "secure-session-registration",
+        // Whether the user is logged in there.
+        "set-login", "idp-signin-status",
+        // What a page of another site that embeds the host may share with it.
+        "activate-storage-access", "shared-storage-write", "observe-browsing-topics",
         // What the browser says of itself in each later request to the host.
         "accept-ch", "accept-ch-lifetime", "critical-ch",
         // Compression dictionaries for other paths of the host (RFC 9842), and pages of it to load ahead.

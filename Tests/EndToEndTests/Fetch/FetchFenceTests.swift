@@ -86,12 +86,17 @@ struct FetchFenceTests {
     }
 
     @Test(
-        "a field about the whole host passes with no answer: neither stored nor new, 304, 103 or error",
+        "A field about the whole host passes with no answer: neither stored nor new, 304, 103 or error",
         arguments: [
             "Clear-Site-Data", "Service-Worker-Allowed", "Strict-Transport-Security", "Public-Key-Pins",
             "Public-Key-Pins-Report-Only", "Alt-Svc", "NEL", "Report-To", "Reporting-Endpoints", "Expect-CT",
-            "Set-Login",
-            "Accept-CH", "Critical-CH", "Origin-Agent-Cluster", "Speculation-Rules", "Use-As-Dictionary", "aLT-sVC",
+            "Set-Login", "IdP-SignIn-Status", "Secure-Session-Registration", "Secure-Session-Challenge",
+            "Sec-Session-Registration", "Sec-Session-Challenge", "Activate-Storage-Access", "Shared-Storage-Write",
+            "Observe-Browsing-Topics", "Attribution-Reporting-Register-Source", "Alternate-Protocol",
+            "Attribution-Reporting-Register-Trigger", "Attribution-Reporting-Register-OS-Source",
+            "Access-Control-Allow-Origin", "access-control-allow-credentials", "Access-Control-Expose-Headers",
+            "Larder-Namespace", "LARDER-Anything", "Accept-CH", "Critical-CH", "Origin-Agent-Cluster",
+            "Speculation-Rules", "Use-As-Dictionary", "aLT-sVC",
         ])
     func host(name: String) async throws {
         let name = try #require(HTTPField.Name(name))
@@ -125,6 +130,36 @@ struct FetchFenceTests {
             #expect(try await fetch(server, origin.url("/a"), method: "POST")[name] == nil)
         }
     }
+
+    @Test("A page of an allowed origin gets Larder's own CORS fields, and none of the origin's beside them")
+    func crossOrigin() async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            var fields: HTTPFields = [.cacheControl: "max-age=60", .accessControlAllowOrigin: "*"]
+            fields[.accessControlAllowCredentials] = "true"
+            fields[.accessControlExposeHeaders] = "X-Secret"
+            fields[.accessControlMaxAge] = "86400"
+            try connection.respond(fields: fields, body: "x")
+        }
+        defer { origin.stop() }
+        let app = "https://app.example"
+        try await TestServer.with(configure: { $0.corsOrigins = [app] }) { (server) async throws in
+            for _ in 0..<4 {
+                let reply = try await fetch(
+                    server, origin.url("/a"),
+                    [HTTPField.Name("Origin")!: app, HTTPField.Name("Sec-Fetch-Site")!: "cross-site"])
+                #expect(reply.fields[values: .accessControlAllowOrigin] == [app])
+                #expect(reply.fields[values: .accessControlExposeHeaders] == ["*"])
+                #expect(reply[.accessControlAllowCredentials] == nil && reply[.accessControlMaxAge] == nil)
+                #expect(try await fetch(server, origin.url("/a"))[.accessControlAllowOrigin] == nil)
+            }
+        }
+    }
+
+    /// How a browser asks for the script of a worker.
+    private static let workerRequests: [(String, String)] = [
+        ("Sec-Fetch-Dest", "worker"), ("Sec-Fetch-Dest", "sharedworker"), ("Sec-Fetch-Dest", "serviceworker"),
+        ("sec-fetch-dest", "ServiceWorker"), ("Service-Worker", "script"), ("service-worker", "Script"),
+    ]
 
     @Test(
         "The script of a worker is refused, whatever is at hand, and every answer names the fields that say so in Vary",
