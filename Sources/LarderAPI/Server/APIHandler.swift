@@ -196,6 +196,10 @@ final class APIHandler: RequestHandler {
     /// The namespace that a request means: the one that its path names, else its field, else the token's own, else
     /// the default one. Throws 400 when two of them disagree, or the route does not take the field, and 404 when there
     /// is no such namespace.
+    ///
+    /// A call that concerns the whole server, or the namespace in its path or query, works in none. A namespace that it
+    /// names by its prefix or its field must be there all the same, and be the visitor's to use, unless the call needs
+    /// no token: then nothing is said of namespaces.
     private func namespace(
         of asked: PrefixedRequest, _ route: Route, _ visitor: AccessGate.Visitor
     ) throws(Problem) -> Namespace {
@@ -204,13 +208,16 @@ final class APIHandler: RequestHandler {
             throw .invalid("the namespace in the path has a broken percent-escape or is not UTF-8")
         }
         switch route.space {
-        case .inPath: return namespaces.default
+        case .inPath:
+            try checkNamed(by: asked, route, visitor)
+            return namespaces.default
         case .inQuery where Self.namesNamespace(request.query):
             guard !asked.hasPrefix else {
                 throw .invalid("the path and the query name a namespace; leave one of them out", pointer: "/namespace")
             }
             return namespaces.default
         case .server:
+            try checkNamed(by: asked, route, visitor)
             // What concerns all of them is the default one's.
             if route.scope != nil { try visitor.check(namespace: LarderService.defaultNamespace) }
             return namespaces.default
@@ -219,6 +226,18 @@ final class APIHandler: RequestHandler {
         let name =
             try named(by: request, asked, route) ?? visitor.bearer?.token.ownNamespace
             ?? LarderService.defaultNamespace
+        return try find(name, visitor)
+    }
+
+    /// Throws 403 or 404 when a call that works in no namespace names one that is not the visitor's, or not there.
+    private func checkNamed(
+        by asked: PrefixedRequest, _ route: Route, _ visitor: AccessGate.Visitor
+    ) throws(Problem) {
+        guard route.scope != nil, let name = try named(by: asked.request, asked, route) else { return }
+        _ = try find(name, visitor)
+    }
+
+    private func find(_ name: String, _ visitor: AccessGate.Visitor) throws(Problem) -> Namespace {
         try visitor.check(namespace: name)
         guard let namespace = namespaces.find(name) else { throw Problem(NamespaceError.unknown(name)) }
         return namespace

@@ -208,21 +208,54 @@ struct NamespacePrefixTests {
                 }
             }
             #expect(try await get("a", "/@a", "/stats").status == 403)
+            // Of namespaces that are not the visitor's nothing is said, not even whether they are there.
+            for prefix in ["/@default", "/@none"] {
+                for path in ["/stats", "/namespaces/a"] {
+                    #expect(try await get("a", prefix, path).status == 403, "\(prefix)\(path)")
+                }
+                #expect(try await server.get(prefix + "/stats").status == 401)
+            }
             #expect(try await server.get("/@none/livez").status == 200)
         }
     }
 
-    @Test("calls about the whole server, or about the namespace behind, are the same behind a prefix")
+    @Test(
+        "Calls about the whole server, or about a namespace in their path or query, are the same behind a prefix that is there"
+    )
     func server() async throws {
         try await TestServer.with { (server) async throws in
             try await server.putNamespace("ci")
             for (target, status) in [
-                ("/@ci/livez", 200), ("/@none/livez", 200), ("/@ci/stats", 200), ("/@none/stats", 200),
+                ("/@ci/livez", 200), ("/@none/livez", 200), ("/@ci/stats", 200), ("/@none/stats", 404),
                 ("/@ci/namespaces", 200), ("/@default/namespaces/ci", 200), ("/@ci/namespaces/none", 404),
-                ("/@ci/", 200),
+                ("/@ci/", 200), ("/@none/namespaces", 404), ("/@none/namespaces/ci", 404), ("/@none/metrics", 404),
+                ("/@none/events", 404), ("/@none/namespaces/none", 404), ("/@CI/stats", 404),
             ] {
                 #expect(try await server.get(target).status == status, "\(target)")
             }
+            for (method, path) in [
+                ("PUT", "/namespaces/zz"), ("PUT", "/namespaces/none"),
+            ] {
+                let json: HTTPFields = [.contentType: "application/json"]
+                let named: HTTPFields = [.contentType: "application/json", Self.namespace: "none"]
+                for (prefix, fields, status) in [("/@none", json, 404), ("", named, 404), ("/@ci", named, 400)] {
+                    let reply = try await server.client.request(method, prefix + path, fields: fields, text: "{}")
+                    #expect(reply.status == status, "\(method) \(prefix)\(path)")
+                }
+            }
+            for (method, path) in [("POST", "/memory/trim"), ("DELETE", "/namespaces/ci")] {
+                let named: HTTPFields = [Self.namespace: "none"]
+                for (prefix, fields, status) in [("/@none", [:], 404), ("", named, 404), ("/@ci", named, 400)] {
+                    let reply = try await server.client.request(method, prefix + path, fields: fields)
+                    #expect(reply.status == status, "\(method) \(prefix)\(path)")
+                }
+            }
+            #expect(server.service.namespaces.find("zz") == nil && server.service.namespaces.find("ci") != nil)
+            let json: HTTPFields = [.contentType: "application/json"]
+            #expect(try await server.client.request("POST", "/@ci/memory/trim").status == 200)
+            #expect(
+                try await server.client.request("PUT", "/@ci/namespaces/zz", fields: json, text: "{}").status == 200)
+            #expect(server.service.namespaces.find("zz") != nil)
             let refused = try await server.client.request("POST", "/@ci/entries/k", text: "x")
             #expect(refused.status == 405)
             #expect(refused.text.contains("/@ci/entries/k has"))
