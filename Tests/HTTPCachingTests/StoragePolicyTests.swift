@@ -58,6 +58,13 @@ struct StoragePolicyTests {
             // An answer with a cookie is for one client, unless the origin states a lifetime (§7.3).
             (200, ["Cache-Control: max-age=60", "Set-Cookie: a=b"], nil),
             (200, ["Expires: " + Sample.date(60), "Set-Cookie: a=b"], nil),
+            (200, ["Cache-Control: max-age=0, must-revalidate", "Set-Cookie: a=b", "ETag: \"a\""], .setCookie),
+            (200, ["Cache-Control: s-maxage=0", "Set-Cookie: a=b", "ETag: \"a\""], .setCookie),
+            (200, ["Cache-Control: max-age=abc", "Set-Cookie: a=b", "ETag: \"a\""], .setCookie),
+            (200, ["Cache-Control: max-age=0, stale-while-revalidate=60", "Set-Cookie: a=b"], .setCookie),
+            (200, ["Cache-Control: max-age=60, no-cache", "Set-Cookie: a=b", "ETag: \"a\""], .setCookie),
+            (200, ["Expires: 0", "Set-Cookie: a=b", "ETag: \"a\""], .setCookie),
+            (200, ["Expires: " + Sample.date(-60), "Set-Cookie: a=b", "ETag: \"a\""], .setCookie),
             (200, ["Set-Cookie: a=b", modified], .setCookie),
             (200, ["Set-Cookie: a=b", "ETag: \"a\""], .setCookie),
             (200, ["Cache-Control: public", "Set-Cookie: a=b", modified], .setCookie),

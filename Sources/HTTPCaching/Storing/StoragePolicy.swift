@@ -4,8 +4,9 @@ import Primitives
 /// Whether an answer is kept (RFC 9111 §3).
 ///
 /// A caller's ttl stands in for what the origin does not say, and overrules what it says: `no-store`, `private`,
-/// `no-cache`, no freshness, Authorization. It does so for GET and for the statuses of ``grantedStatuses``; an error
-/// that nobody wants to see for a week is kept as its origin says.
+/// `no-cache`, no freshness, Authorization. Then `Set-Cookie` is not kept, because a cookie is for the client whose
+/// request brought it, and the origin did not say for how long others may have it. A ttl decides for GET and for the
+/// statuses of ``grantedStatuses``; any other error is kept as its origin says, because its ttl is meant for success.
 public enum StoragePolicy {
     /// The statuses about which a caller's ttl decides: those for which a lifetime may be guessed (RFC 9110 §15.1), and
     /// the temporary redirects.
@@ -44,6 +45,7 @@ public enum StoragePolicy {
         let objection = objection(to: answer, request, freshness)
         if request.callerTTL != nil, request.method == .get, grantedStatuses.contains(answer.status) {
             stored.grant = CallerGrant(isOnlyReason: objection != nil, authorization: request.authorization)
+            stored.dropGrantedCookies()
         } else if let objection {
             return .pass(objection)
         }
@@ -93,7 +95,7 @@ public enum StoragePolicy {
             }
         }
         // §7.3.
-        if answer.fields.contains(.setCookie), !freshness.isExplicit { return .setCookie }
+        if answer.fields.contains(.setCookie), !isSharedByLifetime(freshness) { return .setCookie }
         // §3: something must allow it. Then there must be something that it can be used for.
         let isAllowed =
             freshness.isExplicit || control.contains("public") || Freshness.heuristicStatuses.contains(answer.status)
@@ -101,6 +103,12 @@ public enum StoragePolicy {
         let mayBeServedStale = freshness.isExplicit && !freshness.forbidsStale && !freshness.isServerError
         let isUseful = isFresh || mayBeServedStale || !Validators(answer.fields).isEmpty
         return isAllowed && isUseful ? nil : .noFreshness
+    }
+
+    /// Whether the origin states, by a lifetime in which the answer may be used unasked, that others may have it. Zero,
+    /// a lifetime that cannot be read, and one beside `no-cache` state nothing like that.
+    private static func isSharedByLifetime(_ freshness: Freshness) -> Bool {
+        freshness.isExplicit && freshness.lifetime > .zero && !freshness.control.noCache
     }
 
     /// RFC 9110 §9.3.3: an answer to POST is one to a later GET when it says, by Content-Location, that it is what that

@@ -54,6 +54,19 @@ public struct StoredResponse: Hashable, Sendable {
         memo = FreshnessMemo(freshness)
     }
 
+    /// Takes the fields without those that end at this hop; a caller's ttl keeps no cookies.
+    ///
+    /// - Parameter fields: of the same answer.
+    public mutating func take(endToEnd fields: HTTPFields) {
+        self.fields = fields
+        dropGrantedCookies()
+    }
+
+    /// Leaves out `Set-Cookie` where a caller's ttl decides for how long others get the response (RFC 9111 §7.3).
+    mutating func dropGrantedCookies() {
+        if grant != nil, fields.contains(.setCookie) { fields[fields: .setCookie] = [] }
+    }
+
     /// The instant at which it stops being fresh; in the past when it never was.
     ///
     /// - Parameter callerTTL: that of the request that brought the answer or validated it. It counts from the receipt,

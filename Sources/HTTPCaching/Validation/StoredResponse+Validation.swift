@@ -45,6 +45,7 @@ extension StoredResponse {
             let wasOnlyReason = grant?.isOnlyReason == true
             if request.callerTTL != nil { grant = stored.grant }
             if wasOnlyReason { grant?.isOnlyReason = true }
+            dropGrantedCookies()
             return nil
         }
     }

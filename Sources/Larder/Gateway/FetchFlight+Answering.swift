@@ -167,7 +167,7 @@ extension FetchFlight: OriginReceiver {
         switch StoragePolicy.decide(leader.cacheRequest, isWhole ? answer : answer.with(head.fields)) {
         case .pass(let reason): return (nil, reason)
         case .store(var stored):
-            if !isWhole { stored.fields = answer.fields }
+            if !isWhole { stored.take(endToEnd: answer.fields) }
             guard stored.isText(within: Gateway.headLimit) else { return (nil, .tooLarge) }
             reservation.decide(
                 .response(to: leader.url, variant: stored.variantText), tags: CacheGroups(answer.fields).names)

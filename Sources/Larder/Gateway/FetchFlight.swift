@@ -51,6 +51,13 @@ final class FetchFlight: Sendable {
             self.flow = flow
             self.length = length
         }
+
+        /// The same with other fields, for one client alone.
+        func with(_ fields: HTTPFields) -> Shared {
+            var head = head
+            head.fields = fields
+            return Shared(head: head, key: key, flow: flow, length: length)
+        }
     }
 
     /// What becomes of somebody who asks while the flight is under way.

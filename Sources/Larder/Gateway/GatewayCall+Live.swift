@@ -15,7 +15,12 @@ extension GatewayCall {
     ) {
         var status = CacheStatus(.forwarded(reason))
         status.detail = pass?.rawValue
-        if let shared { return live(shared, status, now: now, isOwn: true) }
+        if let shared {
+            // A caller's ttl keeps no cookies, but this client's request brought them.
+            let hasOwnCookies = shared.head.grant != nil && answer.fields.contains(.setCookie)
+            return live(
+                hasOwnCookies ? shared.with(answer.fields) : shared, status, now: now, isOwn: true)
+        }
         var fields = answer.fields
         finish(&fields, status)
         // A 304 states the length of the representation, not that of its own body (RFC 9110 §8.6).

@@ -2,6 +2,7 @@ import Testing
 
 /// Which statuses are kept (RFC 9111 §3), and for how long when the origin does not say so (§4.2.2).
 extension ExchangeTable {
+    private static let cookie = "Set-Cookie: a=1"
     private static let longAgo = "Last-Modified: \(at(-100_000))"
 
     private static func reply(_ status: Int, _ lines: String...) -> Exchange.Answer {
@@ -78,6 +79,27 @@ extension ExchangeTable {
         row(
             "9111 §7.3: also of a redirect", answer(301, longAgo, "Location: /x", "Set-Cookie: a=1"), is: .forwarded),
         row("9111 §7.3: but not a stated lifetime", ok(hour, longAgo, "Set-Cookie: a=1"), after: 60, is: .hit),
+        row(
+            "9111 §7.3: a lifetime of zero is none", ok("Cache-Control: max-age=0, must-revalidate", v1, cookie),
+            is: .forwarded, .tells("detail=set-cookie")),
+        row(
+            "9111 §7.3: nor is s-maxage=0", ok("Cache-Control: s-maxage=0, max-age=60", v1, cookie), is: .forwarded,
+            .tells("detail=set-cookie")),
+        row("9111 §7.3: nor Expires: 0", ok("Expires: 0", v1, cookie), is: .forwarded, .tells("detail=set-cookie")),
+        row(
+            "9111 §7.3: nor one that cannot be read", ok("Cache-Control: max-age=abc", v1, cookie), is: .forwarded,
+            .tells("detail=set-cookie")),
+        row(
+            "9111 §7.3: nor zero with a time to be stale",
+            ok("Cache-Control: max-age=0, stale-while-revalidate=60", cookie),
+            is: .forwarded, .tells("detail=set-cookie")),
+        row(
+            "9111 §7.3: nor one beside no-cache", ok("Cache-Control: max-age=60, no-cache", v1, cookie),
+            is: .forwarded, .tells("detail=set-cookie")),
+        row(
+            "9111 §7.3: a caller's ttl keeps the answer without its cookie", ok(hour, cookie),
+            asked: get("Larder-TTL: 60"),
+            then: get("Larder-TTL: 60"), is: .hit, .lacks("Set-Cookie")),
         row("9111 §4.2.2: and no-store", ok("Cache-Control: no-store", longAgo), is: .forwarded),
     ]
 }

@@ -145,6 +145,69 @@ struct FetchPrivacyTests {
         }
     }
 
+    @Test("A ttl keeps an answer without its cookies, which go to the client whose request brought them")
+    func cookieUnderTTL() async throws {
+        let gate = Gate("the first answer")
+        let origin = try ScriptedOrigin { request, connection in
+            if request.index == 0 { try gate.waitBlocking() }
+            var fields: HTTPFields = [.eTag: "\"v1\"", .setCookie: "id=\(request["Cookie"] ?? "")"]
+            if request.target == "/stated" { fields[.cacheControl] = "max-age=10" }
+            // A field that ends at this hop has the rest stored apart from what came.
+            if request.target == "/hop" { (fields[.connection], fields[.init("X-Hop")!]) = ("x-hop", "1") }
+            let isKnown = request["If-None-Match"] != nil
+            try connection.respond(isKnown ? 304 : 200, fields: fields, body: isKnown ? "" : "body")
+        }
+        defer {
+            gate.open()
+            origin.stop()
+        }
+        let ttl = HTTPField.Name("Larder-TTL")!
+        try await TestServer.with { (server) async throws in
+            for path in ["/unstated", "/stated", "/hop"] {
+                let url = origin.url(path)
+                async let first = get(server, url, [ttl: "60", .cookie: "alice"])
+                if path == "/unstated" {
+                    try await origin.waitForRequests(1)
+                    gate.open()
+                }
+                #expect(try await first[.setCookie] == "id=alice", "\(path)")
+                try await server.waitForFlights()
+                for _ in 0..<4 {
+                    let second = try await get(server, url, [ttl: "60"])
+                    #expect(second.text == "body" && second[.setCookie] == nil, "\(path)")
+                }
+                server.clock.advance(by: .seconds(61))
+                // A 304 sets the cookie of its own client, and stores none.
+                #expect(try await get(server, url, [ttl: "60", .cookie: "bob"])[.setCookie] == "id=bob", "\(path)")
+                try await server.waitForFlights()
+                #expect(try await get(server, url, [ttl: "60"])[.setCookie] == nil, "\(path)")
+            }
+        }
+    }
+
+    @Test("A cookie that the origin let others have goes to nobody for as long as a later caller's ttl says")
+    func cookieBeforeTTL() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            if request["If-None-Match"] != nil { return try connection.respond(304, fields: [.eTag: "\"v1\""]) }
+            try connection.respond(
+                fields: [.cacheControl: "max-age=10", .eTag: "\"v1\"", .setCookie: "id=first"], body: "body")
+        }
+        defer { origin.stop() }
+        let ttl = HTTPField.Name("Larder-TTL")!
+        try await TestServer.with { (server) async throws in
+            let url = origin.url("/a")
+            #expect(try await get(server, url)[.setCookie] == "id=first")
+            try await server.waitForFlights()
+            server.clock.advance(by: .seconds(11))
+            _ = try await get(server, url, [ttl: "600"])
+            try await server.waitForFlights()
+            server.clock.advance(by: .seconds(60))
+            let reply = try await get(server, url, [ttl: "600"])
+            #expect(reply.text == "body" && reply[.setCookie] == nil)
+            #expect(origin.requestCount == 2)
+        }
+    }
+
     @Test("private counts in a 304 and a HEAD even when Connection names Cache-Control", arguments: ["GET", "HEAD"])
     func hiddenPrivate(method: String) async throws {
         let origin = try ScriptedOrigin { request, connection in
