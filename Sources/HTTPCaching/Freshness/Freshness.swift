@@ -14,8 +14,10 @@ public struct Freshness: Hashable, Sendable {
     public let isExplicit: Bool
     /// How old the answer was when it arrived (§4.2.3: `corrected_initial_age`).
     public let ageAtReceipt: Duration
-    /// Whether the answer is an error of its origin, which never stands in for a newer one.
+    /// Whether the answer is an error of its origin (5xx), which never stands in for a newer failure.
     public let isServerError: Bool
+    /// Whether the answer is an error, of its origin or of the request (4xx), which never stands in for a newer error.
+    public let isError: Bool
     private let receivedAt: Timestamp
 
     /// The longest lifetime that is guessed: a week.
@@ -46,6 +48,7 @@ public struct Freshness: Hashable, Sendable {
             (Self.heuristicStatuses.contains(status) || control.contains("public")) && !fields.contains(.setCookie)
         self.control = control
         isServerError = status >= 500
+        isError = status >= 400
         self.receivedAt = receivedAt
         isExplicit = stated != nil
         lifetime = stated ?? (mayGuess ? Self.guessed(fields, receivedAt: receivedAt) : .zero)

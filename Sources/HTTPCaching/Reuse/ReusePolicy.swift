@@ -55,8 +55,10 @@ public enum ReusePolicy {
     ///
     /// When it cannot be reached: unless the origin forbids stale responses or limits them by `stale-if-error`. On 500,
     /// 502, 503 and 504: within `stale-if-error` (RFC 5861 §4). The request's `stale-if-error` goes before the
-    /// origin's, and a request that wants validation, or nothing so old, gets nothing stale. A stored error of the
-    /// origin never stands in for a newer failure, because it is no better than that.
+    /// origin's, and a request that wants validation, or nothing so old, gets nothing stale.
+    ///
+    /// A stored error never stands in for a newer error response, because it is no better than that. For an origin that
+    /// cannot be reached a stored 4xx does, because it was an answer, and a stored 5xx does not.
     ///
     /// - Parameters:
     ///   - expiry: see ``decide(_:_:expiry:coverage:now:)``.
@@ -133,7 +135,8 @@ private struct Candidate {
         let limit = directives.staleIfError ?? freshness.staleIfError
         switch failure {
         case .unreachable: return limit.map { staleness <= $0 } ?? true
-        case .status(500), .status(502), .status(503), .status(504): return limit.map { staleness <= $0 } ?? false
+        case .status(500), .status(502), .status(503), .status(504):
+            return !freshness.isError && limit.map { staleness <= $0 } ?? false
         case .status: return false
         }
     }

@@ -100,8 +100,20 @@ extension ExchangeTable {
             "9111 §4.2.4: nor for an origin that cannot be reached", answer(503, control("stale-if-error=3600")),
             after: 61, now: nothing, is: .failed(502)),
         row(
-            "5861 §4: a stored 404 is no error, and stands in for one", answer(404, control("stale-if-error=3600")),
-            after: 61, now: answer(503), is: .staleAfterError),
+            "5861 §4: a stored 404 stands in for no 503", answer(404, control("stale-if-error=3600")), after: 61,
+            now: answer(503), is: .forwarded),
+        row(
+            "5861 §4: nor a stored 403 with a validator", answer(403, control("stale-if-error=3600"), v1), after: 61,
+            now: answer(500), is: .replaced),
+        row(
+            "5861 §4: nor a stored 410 when the request asks for it", answer(410, minute), after: 61,
+            then: get("Cache-Control: stale-if-error=3600"), now: answer(502), is: .forwarded),
+        row(
+            "5861 §4: nor a stored 401", answer(401, control("stale-if-error=3600")), after: 61, now: answer(504),
+            is: .forwarded),
+        row(
+            "9111 §4.2.4: a stored 404 stands in for an origin that cannot be reached", answer(404, minute), after: 61,
+            now: nothing, is: .staleAfterError),
 
         row(
             "9111 §4.2.4: no origin", ok(minute, v1), after: 61, now: nothing, is: .staleAfterError,
