@@ -53,7 +53,6 @@ struct PreparedFieldsTests {
     @Test("Prepared fields leave out fields that would split or contradict the answer")
     func unsafe() {
         var fields = PreparedFields()
-        fields.append("X-Empty", "")
         fields.append("X-Split", "a\r\nX-Injected: b")
         fields.append("X-Control", "a\u{1}b")
         #expect(fields.fields == [:])
@@ -66,6 +65,27 @@ struct PreparedFieldsTests {
         #expect(fields.fields == [:])
         fields.append("X-Good", "a\tb")
         #expect(fields.fields.map { "\($0.name): \($0.value)" } == ["X-Good: a\tb"])
+    }
+
+    @Test("A field with an empty value is sent, wherever it stands, also alone")
+    func empty() async throws {
+        for names in [["A"], ["A", "B"], ["A", "B", "C"], ["B", "A"], ["B", "A", "C"]] {
+            var fields = HTTPFields()
+            for name in names {
+                fields.append(HTTPField(name: HTTPField.Name("X-" + name)!, value: name == "B" ? "b" : ""))
+            }
+            for response in [
+                Response(fields: fields, body: .empty), Response(fields: PreparedFields(fields), body: .empty),
+            ] {
+                let answers = try await sent(response, "GET")
+                #expect(!answers.isEmpty)
+                for answer in answers {
+                    let own = answer.fields.filter { $0.name.hasPrefix("X-") }
+                    #expect(own.map(\.name) == names.map { "X-" + $0 })
+                    #expect(own.map(\.value) == names.map { $0 == "B" ? "b" : "" })
+                }
+            }
+        }
     }
 
     @Test("A copy of prepared fields can grow without changing the original")

@@ -108,7 +108,7 @@ struct ResponseTests {
         #expect(answer.text == "body")
         #expect(answer["X-Injected"] == nil)
         // `HTTPField` has replaced the line end with spaces, so the first field is harmless.
-        #expect(answer.values("X-Odd").allSatisfy { $0.hasPrefix("a") && !$0.contains("\u{1}") })
+        #expect(answer.values("X-Odd").allSatisfy { ($0.hasPrefix("a") || $0.isEmpty) && !$0.contains("\u{1}") })
         #expect(answer.values("Content-Length") == ["4"])
         #expect(answer["Transfer-Encoding"] == nil)
         #expect(answer["Connection"] == nil)

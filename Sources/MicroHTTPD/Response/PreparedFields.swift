@@ -21,8 +21,8 @@ public struct PreparedFields: Sendable {
         }
     }
 
-    /// Adds a field after the existing fields. A field whose value is empty, or contains a control character other than
-    /// tab, is left out.
+    /// Adds a field after the existing fields. A field whose value contains a control character other than tab is left
+    /// out. The value may be empty (RFC 9110 §5.5).
     ///
     /// - Parameter name: a token, and not a field that libmicrohttpd sets itself.
     public mutating func append(_ name: StaticString, _ value: String) {
@@ -30,7 +30,7 @@ public struct PreparedFields: Sendable {
         assert(UnsafeRawBufferPointer(name).isToken, "a field's name is a token")
         var value = value
         value.withUTF8 { value in
-            guard !value.isEmpty, UnsafeRawBufferPointer(value).isFieldContent else { return }
+            guard UnsafeRawBufferPointer(value).isFieldContent else { return }
             append(name, value)
         }
     }
@@ -55,6 +55,8 @@ public struct PreparedFields: Sendable {
             bytes.append(contentsOf: name)
             bytes.append(0)
             nameLength = bytes.count
+            // libmicrohttpd refuses an empty value; a space in front of a value is none of it (RFC 9112 §5.1).
+            if value.isEmpty { bytes.append(0x20) }
         } else {
             bytes.removeLast()
             ends.append(bytes.count - nameLength)

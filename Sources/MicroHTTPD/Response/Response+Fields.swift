@@ -43,7 +43,7 @@ extension Response {
             name.withUTF8 { name in
                 guard UnsafeRawBufferPointer(name).isToken else { return }
                 field.withUnsafeBytesOfValue { value in
-                    guard !value.isEmpty, UnsafeRawBufferPointer(value).isFieldContent else { return }
+                    guard UnsafeRawBufferPointer(value).isFieldContent else { return }
                     body(name, value)
                 }
             }

@@ -57,10 +57,9 @@ public final class Response: Sendable {
 
     /// An answer with this status (200 by default), these fields, in this order, and this body (none by default).
     ///
-    /// Invalid fields are left out: a name that is not a token, a value with a control character other than tab, and an
-    /// empty value (which libmicrohttpd cannot send). Fields that the caller may not set are left out, too:
-    /// `Content-Length`, `Transfer-Encoding`, and all options of `Connection` but `close`. A status outside of
-    /// 200...999 is a programmer error.
+    /// Invalid fields are left out: a name that is not a token, and a value with a control character other than tab.
+    /// Fields that the caller may not set are left out, too: `Content-Length`, `Transfer-Encoding`, and all options of
+    /// `Connection` but `close`. A status outside of 200...999 is a programmer error.
     public convenience init(status: Int = 200, fields: HTTPFields = [:], body: Body = .empty) {
         self.init(status: status, head: .fields(fields), body: body)
     }

@@ -74,6 +74,29 @@ struct FetchWireTests {
         }
     }
 
+    @Test(
+        "A field with an empty value is passed on, new, stored and at hand, and in a 103 (RFC 9110 §5.5)",
+        arguments: ["X-Empty:\r\nVary:\r\nLocation: \r\n", "Location:\r\nX-Empty:\t\r\nVary: \r\n"])
+    func emptyValues(lines: String) async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.send(
+                "HTTP/1.1 103 Early Hints\r\nX-Empty:\r\nLink: </a>\r\n\r\n"
+                    + "HTTP/1.1 200 OK\r\n\(lines)Content-Length: 1\r\nCache-Control: max-age=60\r\n\r\nx")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            for round in 0..<5 {
+                let reply = try await fetch(server, "/fetch/" + origin.url("/a"))
+                #expect(reply.fields[values: .init("X-Empty")!] == [""], "\(round)")
+                #expect(reply.fields[values: .location] == [""], "\(round)")
+                #expect(reply.fields[values: .vary].first == "", "\(round)")
+                if round == 0 { #expect(reply.interim.first?.fields[values: .init("X-Empty")!] == [""]) }
+            }
+            #expect(server.space.cache.hitsAtHand > 0)
+            #expect(origin.requestCount == 1)
+        }
+    }
+
     @Test("GET /fetch?url= is the same, with ttl and updateExpiry")
     func query() async throws {
         let origin = try ScriptedOrigin { request, connection in
