@@ -35,9 +35,9 @@ public enum NamespaceError: Error, Hashable, Sendable {
     public enum RegistryRefusal: Hashable, Sendable {
         /// A newer Larder wrote it.
         case newer(file: String)
-        /// It is missing, damaged, or may not be read. `directories` are those beside it that have an index: which of
-        /// them hold purged entries is not known.
-        case unreadable(file: String, reason: String, directories: [String])
+        /// It is missing, damaged, or may not be read. `others` are its spare file and the directories beside it that
+        /// have an index, for which of them hold purged entries is not known.
+        case unreadable(file: String, reason: String, others: [String])
     }
 }
 
@@ -75,11 +75,11 @@ extension NamespaceError.RegistryRefusal: CustomStringConvertible {
         switch self {
         case .newer(let file):
             "\(file) was written by a newer Larder: start that one, or another --directory"
-        case .unreadable(let file, let reason, let directories):
+        case .unreadable(let file, let reason, let others):
             "\(file), which says which namespaces there are, cannot be read: \(reason). Nothing was changed. Put it right, "
                 + "or bring it back from a backup; to begin with an empty cache, choose another --directory"
-                + (directories.isEmpty
-                    ? "" : " or move it away together with \(directories.joined(separator: ", "))")
+                + (others.isEmpty
+                    ? "" : " or move it away together with \(others.joined(separator: ", "))")
         }
     }
 }

@@ -3,13 +3,15 @@ import Foundation
 
 /// Where the ``NamespaceRegistry`` is written down: replaced as a whole, so that a kill leaves the old one or the new.
 ///
-/// It is there as soon as a server has run: where it is missing beside directories that only it can have named, it was
-/// lost, and the server does not start. A second file waits beside it, with room for what is written next, so that a
-/// namespace can be removed from a disk that is full.
+/// It is there as soon as a server has run: where it is missing beside its spare, or beside directories that only it
+/// can have named, it was lost, and the server does not start. The spare is a second file, with room for the next
+/// version, so that a namespace can be removed from a disk that is full. The first version is written under a name of
+/// its own, so that a kill at the first start leaves no spare without a file.
 struct NamespaceRegistryFile: Sendable {
     private let directory: String
     private let path: String
     private var nextPath: String { path + ".new" }
+    private var firstPath: String { path + ".first" }
 
     /// That of a cache directory.
     init(in directory: CacheDirectory) {
@@ -17,12 +19,12 @@ struct NamespaceRegistryFile: Sendable {
         path = directory.path + "/" + NamespaceRegistry.fileName
     }
 
-    /// Reads it, and writes it when there is none and nothing is there that only it can have named.
+    /// Reads it, and writes it when there is none and nothing shows that there was one.
     ///
     /// - Parameter places: the directories that there are.
     /// - Throws: ``NamespaceError/registryRefused(_:)`` when it cannot be read, is a newer Larder's, or is missing
-    ///   beside directories that only it can have named: which entries were purged is not known then, so nothing is
-    ///   served, and nothing changes.
+    ///   beside its spare or directories that only it can have named: which entries were purged, and which origins and
+    ///   limits the namespaces have, is not known then, so nothing is served, and nothing changes.
     func load(beside places: [NamespaceDirectory]) throws(NamespaceError) -> NamespaceRegistry {
         let last = places.map(\.generation).max() ?? 0
         if var registry = try read(beside: places) {
@@ -32,23 +34,30 @@ struct NamespaceRegistryFile: Sendable {
             return registry
         }
         let registry = NamespaceRegistry()
-        try save(registry)
+        try save(registry, through: firstPath)
         return registry
     }
 
-    /// Reads it; `nil` when there is none and nothing is there that only it can have named. Throws as ``load(beside:)``
+    /// Reads it; `nil` when there is none and nothing shows that there was one. Throws as ``load(beside:)``
     /// does.
     func read(beside places: [NamespaceDirectory]) throws(NamespaceError) -> NamespaceRegistry? {
         do {
             if let text = try contents() { return try NamespaceRegistry(text: text) }
-            guard places.contains(where: { $0.generation > 0 }) else { return nil }
+            guard places.contains(where: { $0.generation > 0 }) || hasSpare else { return nil }
             throw NamespaceRegistry.Unreadable(reason: "it is missing")
         } catch is NamespaceRegistry.Newer {
             throw .registryRefused(.newer(file: path))
         } catch {
             let reason = (error as? NamespaceRegistry.Unreadable)?.reason ?? "\(error)"
-            throw .registryRefused(.unreadable(file: path, reason: reason, directories: places.map(\.name)))
+            let others = places.map(\.name) + (hasSpare ? [NamespaceRegistry.fileName + ".new"] : [])
+            throw .registryRefused(.unreadable(file: path, reason: reason, others: others))
         }
+    }
+
+    /// Whether the spare is there, in any form.
+    private var hasSpare: Bool {
+        var status = stat()
+        return lstat(nextPath, &status) == 0
     }
 
     /// The file's bytes; `nil` when there is none.
@@ -71,6 +80,10 @@ struct NamespaceRegistryFile: Sendable {
     /// Writes it; it is on the disk when this returns. Throws ``NamespaceError/registry(reason:)``, and
     /// ``NamespaceError/cache(_:)`` with ``DiskCacheError/noSpace`` on a full disk.
     func save(_ registry: NamespaceRegistry) throws(NamespaceError) {
+        try save(registry, through: nextPath)
+    }
+
+    private func save(_ registry: NamespaceRegistry, through nextPath: String) throws(NamespaceError) {
         let descriptor = open(nextPath, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw failure("open", nextPath) }
         defer { close(descriptor) }

@@ -119,13 +119,58 @@ struct NamespaceRecoveryTests {
         }
     }
 
+    @Test(
+        "A file that is lost beside its spare stops the start with words, and the policy of the default namespace stays"
+    )
+    func lostBesideSpare() async throws {
+        let directory = try TemporaryDirectory()
+        try await TestServer.with(directory: directory) { (server) async throws in
+            #expect(try await server.putNamespace("default", ["origins": ["only.example"]]).status == 200)
+            #expect(try await server.put("k", Array("kept".utf8)).status == 200)
+        }
+        let path = directory.path("cache/namespaces.json")
+        let written = try Data(contentsOf: URL(filePath: path))
+        try FileManager.default.removeItem(atPath: path)
+        let before = try Self.files(in: directory.path("cache"))
+        let started = try await blocking {
+            try ChildProcess.run(
+                LarderProcess.executable, ["serve", "--port", "0", "--directory", directory.path("cache")])
+        }
+        #expect(started.exit == .status(1))
+        for words in [path, "it is missing", "move it away together with default, namespaces.json.new"] {
+            #expect(started.text.contains(words), "\(started.text)")
+        }
+        #expect(try await LarderProcess.verify(directory.path("cache")).exit == .status(2))
+        #expect(try Self.files(in: directory.path("cache")) == before)
+        try written.write(to: URL(filePath: path))
+        try await TestServer.with(directory: directory) { (server) async throws in
+            #expect(try await server.get("/entries/k/content").text == "kept")
+            #expect(try await server.get("/namespaces/default").member("origins") == ["only.example"])
+        }
+    }
+
+    @Test("A first start that a kill cut short leaves nothing that stops the next one")
+    func cutFirstStart() async throws {
+        let directory = try TemporaryDirectory()
+        try FileManager.default.createDirectory(
+            atPath: directory.path("cache"), withIntermediateDirectories: true)
+        try directory.write("{\"format\": 1, \"lastGen", to: "cache/namespaces.json.first")
+        try await TestServer.with(directory: directory) { (server) async throws in
+            #expect(try await server.put("k", Array("first".utf8)).status == 200)
+        }
+        let names = try FileManager.default.contentsOfDirectory(atPath: directory.path("cache"))
+        #expect(names.contains("namespaces.json") && !names.contains("namespaces.json.first"))
+    }
+
     @Test("a cache directory without the file, as a build before there were namespaces leaves it, is used as it is")
     func noRegistry() async throws {
         let directory = try TemporaryDirectory()
         try await TestServer.with(directory: directory) { (server) async throws in
             #expect(try await server.put("k", Array("first".utf8)).status == 200)
         }
-        try FileManager.default.removeItem(atPath: directory.path("cache/namespaces.json"))
+        for name in ["namespaces.json", "namespaces.json.new"] {
+            try FileManager.default.removeItem(atPath: directory.path("cache/\(name)"))
+        }
         #expect(try await LarderProcess.verify(directory.path("cache")).exit == .status(0))
         try await TestServer.with(directory: directory) { (server) async throws in
             #expect(try await server.get("/entries/k/content").text == "first")
