@@ -80,7 +80,24 @@ struct StaleOnErrorTests {
         #expect(asked == .serve(age: .seconds(61), isStale: true))
     }
 
-    // A request with max-stale still gets the stored error.
+    @Test(
+        "A stored 4xx stands in for an origin that cannot be reached, and for no newer error response",
+        arguments: [400, 401, 403, 404, 410, 451])
+    func storedClientError(status: Int) {
+        let control = "Cache-Control: max-age=60, stale-if-error=600"
+        let now = Sample.now + .seconds(61)
+        let stored = Sample.stored([control], status: status)
+        #expect(ReusePolicy.mayServeStale(Sample.request(), stored, onError: .unreachable, now: now))
+        for failure in [500, 502, 503, 504] {
+            for request in [[], ["Cache-Control: stale-if-error=600"], ["Cache-Control: max-stale"]] {
+                #expect(
+                    !ReusePolicy.mayServeStale(
+                        Sample.request(request), stored, onError: .status(failure), now: now))
+            }
+        }
+    }
+
+    @Test("A failed fetch does not make the variant of another request servable (RFC 9111 §4.1)")
     func variant() {
         let stored = Sample.stored(["Cache-Control: max-age=60", "Vary: Accept"], request: ["Accept: a"])
         let now = Sample.now + .seconds(61)
