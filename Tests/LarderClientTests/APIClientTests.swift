@@ -6,9 +6,9 @@ import Testing
 
 @testable import LarderClient
 
-@Suite("speaking to a server")
+@Suite("The calls of the API client")
 struct APIClientTests {
-    @Test("every call has the token and the namespace; they go to the server and nowhere else")
+    @Test("Every call carries the token and the namespace, and a redirect to another server is not followed")
     func credentials() async throws {
         let elsewhere = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { elsewhere.stop() }
@@ -29,7 +29,7 @@ struct APIClientTests {
         #expect(elsewhere.requestCount == 0)
     }
 
-    @Test("connections are used again; JSON goes out with its type and length")
+    @Test("Connections are reused, and JSON is sent with its type and length")
     func reuse() async throws {
         let server = try ScriptedOrigin { request, connection in
             try connection.respond(json: ["length": .number(request.body.count)])
@@ -45,7 +45,7 @@ struct APIClientTests {
         #expect(request["Content-Length"] == "7")
     }
 
-    @Test("a problem is thrown as the server wrote it; that nobody is there says where")
+    @Test("A problem is thrown as the server wrote it, and the error of an unreachable server names its address")
     func failures() async throws {
         let server = try ScriptedOrigin { _, connection in
             try connection.respond(
@@ -66,7 +66,7 @@ struct APIClientTests {
         #expect(words.contains("http://127.0.0.1:\(port.number)"))
     }
 
-    @Test("a body that breaks off is no body; a silent server is given up after the limit")
+    @Test("A truncated body is an error, and a silent server is given up after the silence limit")
     func broken() async throws {
         let gate = Gate("the rest")
         let server = try ScriptedOrigin { request, connection in
@@ -87,7 +87,7 @@ struct APIClientTests {
         }
     }
 
-    @Test("a large body comes whole, also when it comes faster than it is read")
+    @Test("A large body is complete, even if it arrives faster than the caller reads")
     func largeBody() async throws {
         let content = (0..<(2 << 20)).map { UInt8(truncatingIfNeeded: $0 >> 3) }
         let server = try ScriptedOrigin { _, connection in try connection.respond(body: content) }
@@ -95,7 +95,7 @@ struct APIClientTests {
         let body = try await APIClient.of(server).withResponse(to: APICall(["large"])) { response in
             var body: [UInt8] = []
             while let piece = try await response.nextPiece() {
-                // Others run in between, so that what comes gets ahead of the reader.
+                // Yields to other tasks, so that the arriving bytes get ahead of the reader.
                 await Task.yield()
                 body += piece
             }
@@ -104,7 +104,7 @@ struct APIClientTests {
         #expect(body == content)
     }
 
-    @Test("a cancelled task ends its call, and the server sees it go")
+    @Test("A cancelled task ends its call, and the server sees the connection close")
     func cancelling() async throws {
         let hungUp = Gate("the client's end of the connection")
         let server = try ScriptedOrigin { _, connection in
@@ -120,7 +120,7 @@ struct APIClientTests {
         try await hungUp.wait()
     }
 
-    @Test("content goes out from a file with its length, and from a pipe in chunks", arguments: [true, false])
+    @Test("Content from a file is sent with its length, content from a pipe in chunks", arguments: [true, false])
     func upload(isFile: Bool) async throws {
         let directory = try TemporaryDirectory()
         let content = [UInt8](repeating: 0x61, count: 1_000_000)

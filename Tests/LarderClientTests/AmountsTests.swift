@@ -3,9 +3,9 @@ import Testing
 
 @testable import LarderClient
 
-@Suite("numbers of an answer")
+@Suite("The numbers of an answer")
 struct AmountsTests {
-    @Test("a count is a whole number that is not negative and fits; anything else is none")
+    @Test("A count is a non-negative integer that fits 64 bits, and any other value is rejected")
     func counts() {
         for text in ["0", "1024", "9223372036854775807"] { #expect(JSON.number(text).countValue == Int64(text)) }
         for text in ["-1", "1.5", "1e3", "1e300", "-1e300", "9223372036854775808"] {
@@ -15,7 +15,7 @@ struct AmountsTests {
         #expect(Int64(1).addingClamped(2) == 3 && Int64.max.addingClamped(.max) == .max)
     }
 
-    @Test("a time can be calculated with, whatever number it is")
+    @Test("A duration is read from any number, clamped between zero and a maximum")
     func times() throws {
         #expect(JSON.number("63.5").durationValue == .milliseconds(63_500))
         for text in ["-1", "-1e300", "-1e999"] { #expect(JSON.number(text).durationValue == .zero) }
@@ -25,7 +25,7 @@ struct AmountsTests {
     }
 
     @Test(
-        "an entry or a download with an impossible length is none",
+        "An entry or a download with an impossible length is rejected",
         arguments: ["-1", "1e300", "1e999", "9223372036854775808", "0.5"])
     func lengths(number: String) throws {
         let text = entryJSON(url: "http://h/").text

@@ -4,10 +4,10 @@ import Testing
 
 @testable import LarderClient
 
-@Suite("addresses, calls, keys and seconds")
+@Suite("The addresses, calls, keys and durations of the client")
 struct CallTests {
     @Test(
-        "the address of a server has one form, whatever slashes and letters it is written with",
+        "The address of a server has the same form for all spellings of slashes, letters and port",
         arguments: [
             ("http://127.0.0.1:8080", "http://127.0.0.1:8080"), ("HTTP://LOCALHOST:80/", "http://localhost"),
             ("https://cache.example/larder//", "https://cache.example/larder"), ("http://[::1]:1/", "http://[::1]:1"),
@@ -17,7 +17,7 @@ struct CallTests {
     }
 
     @Test(
-        "what is no address of a server is refused, and a password in it is not repeated",
+        "An invalid server address is refused, and the error does not repeat a password in it",
         arguments: ["", "localhost:8080", "ftp://h/", "http://h/?a=b", "http://me:secret@h/", "http://"])
     func noAddress(text: String) {
         let error = #expect(throws: ServerAddress.Invalid.self) { try ServerAddress(text) }
@@ -25,7 +25,7 @@ struct CallTests {
         #expect(error?.description.contains("secret") == false)
     }
 
-    @Test("a key is one segment of the path, whatever is in it; a query leaves out what has no value")
+    @Test("A key with any characters is a single path segment, and a query omits absent values")
     func target() {
         #expect(APICall(["entries", "a b/é%?", "content"]).target == "/entries/a%20b%2F%C3%A9%25%3F/content")
         #expect(APICall(["entries", "-._~"]).target == "/entries/-._~")
@@ -34,7 +34,7 @@ struct CallTests {
         #expect(APICall(["x"], query: query).target == "/x?tags=a&tags=b%2Cc&ttl=")
     }
 
-    @Test("a name with :// in it is a URL, and any other a key")
+    @Test("A name with :// is a URL, and any other name is a key")
     func reference() {
         #expect(EntryReference("HTTPS://h/a") == .url("HTTPS://h/a"))
         for text in ["report-2026", "d41d8cd98f00b204e9800998ecf8427e", "a:b", "http:x", ""] {
@@ -42,7 +42,7 @@ struct CallTests {
         }
     }
 
-    @Test("a duration is a JSON number that is not negative, with a unit or without, and stays as it was written")
+    @Test("A duration is a non-negative number with or without a unit, and keeps its spelling")
     func seconds() {
         for text in ["0", "3600", "0.5", "1e3", "90s", "1.5h", "7d"] { #expect(Seconds(text)?.description == text) }
         for text in [
@@ -52,7 +52,7 @@ struct CallTests {
         }
     }
 
-    @Test("a token is shown by nothing that prints it")
+    @Test("Printing, reflecting or dumping a token does not show its secret")
     func token() throws {
         let token = try #require(BearerToken(" larder_me_s3cret\n"))
         #expect(token.credentials == "Bearer larder_me_s3cret")
@@ -63,7 +63,7 @@ struct CallTests {
         for text in ["", " ", "a b", "a\u{1}", "é"] { #expect(BearerToken(text) == nil) }
     }
 
-    @Test("the request for a download has what was said, and nothing else")
+    @Test("The request for a download contains exactly the options that were set")
     func downloadRequest() throws {
         #expect(DownloadOptions().json(url: "http://h/") == ["url": "http://h/"])
         var options = DownloadOptions()
@@ -82,7 +82,7 @@ struct CallTests {
         #expect(options.json(url: "u", ttl: Seconds("15m"))["ttl"] == "15m")
     }
 
-    @Test("a problem says what went wrong, and what is none is told apart")
+    @Test("A problem states the error, and an answer that is not a problem is recognised as foreign")
     func problem() {
         let json = #"{"type":"about:blank","title":"x","status":429,"detail":"too often","pointer":"/url"}"#
         let problem = ServerProblem(status: 429, fields: [.retryAfter: "3"], body: Array(json.utf8))

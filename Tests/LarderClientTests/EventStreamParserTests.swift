@@ -3,7 +3,7 @@ import Testing
 @testable import LarderClient
 
 /// WHATWG HTML §9.2.6, with its examples.
-@Suite("server-sent events")
+@Suite("The parser of server-sent events")
 struct EventStreamParserTests {
     private typealias Event = EventStreamParser.Event
 
@@ -18,7 +18,7 @@ struct EventStreamParserTests {
         return events
     }
 
-    @Test("an event has a type, an id and data; a comment is nothing")
+    @Test("An event has a type, an id and data, and a comment is ignored")
     func fields() {
         let text = ":\n\nid: 7\nevent: entry.stored\ndata: {\"key\": \"a\"}\n\n: heartbeat\n\ndata: 2\n\n"
         let expected = [
@@ -28,7 +28,7 @@ struct EventStreamParserTests {
         for size in 1...20 { #expect(events(text, pieces: size) == expected, "pieces of \(size)") }
     }
 
-    @Test("lines end in LF, CR or both; one space behind the colon is none of the value")
+    @Test("Lines end in LF, CR or CRLF, and a single space behind the colon is dropped")
     func lineEnds() {
         for end in ["\n", "\r", "\r\n"] {
             let text = ["\u{feff}data:a", "data:  b", "data", "data: c:d", "", ""].joined(separator: end)
@@ -38,7 +38,7 @@ struct EventStreamParserTests {
         }
     }
 
-    @Test("an event without data is none, but its id counts; one that has not ended is none")
+    @Test("An event without data only sets the id, and an unfinished event is not delivered")
     func withoutData() {
         #expect(events("event: x\nid: 1\n\ndata: y\n\n") == [Event(type: "message", id: "1", data: "y")])
         #expect(events("data: y\n").isEmpty)
@@ -46,7 +46,7 @@ struct EventStreamParserTests {
         #expect(events("id: 1\n\nid\ndata: y\n\n").first?.id == "")
     }
 
-    @Test("what it keeps is the event that has not ended")
+    @Test("The parser keeps only the unfinished event in memory")
     func pending() {
         var parser = EventStreamParser()
         _ = parser.consume(Array("data: \(String(repeating: "x", count: 1000))\n\n".utf8))
@@ -57,7 +57,7 @@ struct EventStreamParserTests {
         #expect(parser.pendingBytes == 5)
     }
 
-    @Test("the server may say how long to wait before connecting again")
+    @Test("A valid retry line sets the delay before the next connection, at most one day")
     func retry() {
         var parser = EventStreamParser()
         #expect(parser.consume(Array("retry: 1500\nretry: soon\n\n".utf8)).isEmpty)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LarderClient
 
-@Suite("following events")
+@Suite("The watch of events")
 struct EventWatchTests {
     private struct Enough: Error {}
 
@@ -31,11 +31,11 @@ struct EventWatchTests {
         return events
     }
 
-    @Test("when the connection is lost, it goes on behind the last event that it heard of")
+    @Test("A watch resumes after a lost connection behind the last event that it received")
     func resuming() async throws {
         let server = try ScriptedOrigin { request, connection in
             let last = request["Last-Event-ID"].flatMap { Int($0) } ?? 0
-            // A connection that brings nothing, and one that is cut in the middle of an event.
+            // The second connection closes at once. Every other connection is cut in the middle of an event.
             if request.index == 1 { return connection.close() }
             try connection.startChunks(fields: [.contentType: "text/event-stream"])
             for number in (last + 1)...(last + 2) {
@@ -52,7 +52,7 @@ struct EventWatchTests {
         #expect(server.requests.allSatisfy { $0["Accept"] == "text/event-stream" })
     }
 
-    @Test("what is asked for is in the query")
+    @Test("The filters of a watch are sent in the query")
     func filters() async throws {
         let server = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.contentType: "text/event-stream"], body: "data: {}\n\n")
@@ -69,7 +69,7 @@ struct EventWatchTests {
         #expect(server.requests[0].target == target)
     }
 
-    @Test("an event without an end fills no memory, in one line or in many", arguments: ["x", "data\n"])
+    @Test("An endless event is refused before it fills the memory, in one line or in many", arguments: ["x", "data\n"])
     func endlessEvent(text: String) async throws {
         let server = try ScriptedOrigin.endless(
             "data: " + String(repeating: text, count: (1 << 20) / text.utf8.count))
@@ -85,7 +85,7 @@ struct EventWatchTests {
     }
 
     @Test(
-        "a server that refuses, or is not there at first, is an end; one that is busy later, or behind a proxy, is not",
+        "A refusal or an absent server ends a watch, and a later busy or gateway status only pauses it",
         arguments: [429, 502, 503, 504])
     func refusals(status: Int) async throws {
         let server = try ScriptedOrigin { request, connection in

@@ -4,7 +4,7 @@ import Primitives
 import TestSupport
 
 extension APIClient {
-    /// A client of a server that is scripted.
+    /// A client of `server`.
     static func of(
         _ server: ScriptedOrigin, configure: (inout APIClient.Configuration) -> Void = { _ in }
     ) throws -> APIClient {
@@ -15,7 +15,7 @@ extension APIClient {
 }
 
 extension ScriptedOrigin {
-    /// Answers with one piece after the other, for as long as somebody reads.
+    /// A server that answers with `piece` again and again, until the client stops reading.
     static func endless(_ piece: String) throws -> ScriptedOrigin {
         try ScriptedOrigin { _, connection in
             try connection.startChunks()
@@ -25,7 +25,7 @@ extension ScriptedOrigin {
 }
 
 extension ScriptedOrigin.Connection {
-    /// Answers with JSON.
+    /// Answers with `json`, in the type of a problem if `status` is an error.
     func respond(_ status: Int = 200, json: JSON, fields: HTTPFields = [:]) throws {
         var fields = fields
         fields[.contentType] = status < 400 ? "application/json" : "application/problem+json"
@@ -33,7 +33,7 @@ extension ScriptedOrigin.Connection {
     }
 }
 
-/// An entry as the API shows it, with what the client reads of it.
+/// An entry in the form of the API, with the members that the client reads.
 func entryJSON(url: String, length: Int = 3) -> JSON {
     [
         "key": "k", "kind": "download", "url": .string(url), "state": "fresh", "contentLength": .number(length),

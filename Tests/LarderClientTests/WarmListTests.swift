@@ -3,9 +3,9 @@ import Testing
 
 @testable import LarderClient
 
-@Suite("the list of larder warm")
+@Suite("The list of larder warm")
 struct WarmListTests {
-    @Test("a URL a line, with its own ttl or without; comments and empty lines are left out")
+    @Test("Each line is a URL with an optional ttl, and comments and empty lines are skipped")
     func lines() {
         let list = WarmList(
             Array(
@@ -29,7 +29,7 @@ struct WarmListTests {
         #expect(WarmList([UInt8]()).items.isEmpty)
     }
 
-    @Test("a line that cannot be read is a mistake with its number, and harms no other")
+    @Test("An unreadable line is reported with its number and does not affect the other lines")
     func mistakes() {
         let long = "http://h/" + String(repeating: "x", count: CanonicalURL.maximumLength)
         let bytes = Array("http://h/a soon\nhttp://h/b 1 2\n\(long)\nhttp://h/\n".utf8) + [0x68, 0xff, 0x0a]
@@ -40,7 +40,7 @@ struct WarmListTests {
         #expect(list.mistakes[3].reason.contains("UTF-8"))
     }
 
-    @Test("what comes in pieces is cut into lines wherever the pieces end")
+    @Test("Input is split into the same lines, independent of the piece boundaries")
     func splitting() {
         let text = Array("one\n\ntwo\nthree".utf8)
         for size in 1...text.count {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LarderClient
 
-@Suite("having a list kept")
+@Suite("The run of a warm list")
 struct WarmRunTests {
     private func list(_ count: Int) -> WarmList {
         WarmList(Array((0..<count).map { "http://h/\($0) \($0)\n" }.joined().utf8))
@@ -22,11 +22,11 @@ struct WarmRunTests {
         return line.text + "\n"
     }
 
-    @Test("every line of a long list is asked for once, with its own ttl, and each end is told once")
+    @Test("Each line of a long list is requested once with its own ttl, and its end is reported once")
     func batches() async throws {
         let server = try ScriptedOrigin { request, connection in
             let lines = try Self.requests(request)
-            // In an order of its own, as they end.
+            // The server answers in the order in which downloads end, here in reverse.
             let answer = lines.indices.reversed().map { Self.line($0, lines[$0]) }.joined()
             try connection.respond(fields: [.contentType: "application/x-ndjson"], body: answer)
         }
@@ -49,7 +49,7 @@ struct WarmRunTests {
         #expect(ends.elements[0].json["url"] == .string(ends.elements[0].item.url))
     }
 
-    @Test("a batch of long requests has fewer of them, so that a server takes it")
+    @Test("A batch contains fewer requests if they are long, so that the server accepts its size")
     func longRequests() async throws {
         let server = try ScriptedOrigin { request, connection in
             let lines = try Self.requests(request)
@@ -63,12 +63,12 @@ struct WarmRunTests {
         let items = list(500).items
         try await WarmRun(items, options: options, client: try APIClient.of(server)) { ends.append($0) }.run()
         #expect(Set(ends.elements.map(\.item)) == Set(items) && ends.elements.count == items.count)
-        // 500 of these are 10 MB; what DownloadRoutes takes is 8 MiB.
+        // 500 of the requests are 10 MB, and DownloadRoutes accepts 8 MiB.
         #expect(server.requests.allSatisfy { $0.body.count <= 8 << 20 })
         #expect(server.requestCount == 2)
     }
 
-    @Test("what became of the lines is counted: bytes only of what came from origins")
+    @Test("The tally counts each outcome, and only the bytes that came from origins")
     func tally() async throws {
         let server = try ScriptedOrigin { request, connection in
             let lines = try Self.requests(request)
@@ -89,7 +89,7 @@ struct WarmRunTests {
         #expect(result.bytes == 6)
     }
 
-    @Test("a batch that is refused because there is too much to do is sent again, when the server says")
+    @Test("A batch that is refused with 429 or 503 is sent again after its Retry-After")
     func tooMuch() async throws {
         let server = try ScriptedOrigin { request, connection in
             let problem: JSON = ["status": .number(request.index == 0 ? 429 : 503), "detail": "too much"]
@@ -107,7 +107,7 @@ struct WarmRunTests {
     }
 
     @Test(
-        "an answer that is not what the API says is an error, and so is one that ends too early",
+        "An answer that breaks the API or ends too early is an error",
         arguments: [
             "", "{}\n", "{\"index\": 1}\n", "{\"index\": 0}\n", "nonsense\n", "{\"index\": 0, \"outcome\": \"x\"}\n",
         ])
@@ -120,7 +120,7 @@ struct WarmRunTests {
         }
     }
 
-    @Test("a line without an end fills no memory")
+    @Test("An endless line is refused before it fills the memory")
     func endlessLine() async throws {
         let server = try ScriptedOrigin.endless(String(repeating: "x", count: 1 << 20))
         defer { server.stop() }
@@ -132,7 +132,7 @@ struct WarmRunTests {
         #expect(isUnexpected, "\(String(describing: error))")
     }
 
-    @Test("when the server goes away, the run ends; what had ended by then was told")
+    @Test("A run ends when the server disconnects, and the earlier results have been reported")
     func serverGone() async throws {
         let server = try ScriptedOrigin { request, connection in
             let lines = try Self.requests(request)
