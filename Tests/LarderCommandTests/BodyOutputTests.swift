@@ -4,7 +4,7 @@ import Testing
 
 @testable import LarderCommand
 
-@Suite("where a body goes")
+@Suite("The output of a body")
 struct BodyOutputTests {
     private func mode(_ path: String) throws -> UInt16 {
         var status = stat()
@@ -13,7 +13,7 @@ struct BodyOutputTests {
     }
 
     @Test(
-        "what takes a file's place is for whom the file was for, from its first byte on, and is run as nobody else",
+        "A replacing file has the old permissions from its first byte on, without setuid and setgid",
         arguments: [(0o600, 0o600), (0o640, 0o640), (0o4755, 0o755), (0o2755, 0o755)] as [(UInt16, UInt16)])
     func permissions(of old: UInt16, become new: UInt16) throws {
         let directory = try TemporaryDirectory()
@@ -30,7 +30,7 @@ struct BodyOutputTests {
         #expect(try mode(path) == new)
     }
 
-    @Test("a body that does not come whole leaves what was there, and nothing else")
+    @Test("An incomplete body leaves the old file unchanged and no other file behind")
     func unfinished() throws {
         let directory = try TemporaryDirectory()
         let path = try directory.write("old", to: "file")

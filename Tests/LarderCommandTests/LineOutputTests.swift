@@ -4,7 +4,7 @@ import Testing
 
 @testable import LarderCommand
 
-@Suite("Where log lines go")
+@Suite("The output of log lines")
 struct LineOutputTests {
     /// Both ends of a pipe.
     private final class Pipe {
@@ -22,7 +22,7 @@ struct LineOutputTests {
             close(writing)
         }
 
-        /// What is in it.
+        /// The text in the pipe, which this empties.
         func drain() -> String {
             var bytes = [UInt8](repeating: 0, count: 1 << 20)
             var polled = pollfd(fd: reading, events: Int16(POLLIN), revents: 0)
@@ -30,7 +30,7 @@ struct LineOutputTests {
             return String(decoding: bytes[..<max(0, read(reading, &bytes, bytes.count))], as: UTF8.self)
         }
 
-        /// Leaves room for that many pages.
+        /// Fills the pipe, then reads `pages` pages of `PIPE_BUF` bytes to leave room for them.
         func fill(leaving pages: Int) {
             var page = [UInt8](repeating: 0x20, count: Int(PIPE_BUF))
             _ = fcntl(writing, F_SETFL, O_NONBLOCK)
@@ -40,7 +40,7 @@ struct LineOutputTests {
         }
     }
 
-    @Test("lines that nobody reads hold nobody up, and the next reader is told how many were lost")
+    @Test("Unread lines do not block the writer, and the next reader gets the number of lost lines")
     func stalled() throws {
         let pipe = try Pipe()
         let output = LineOutput(pipe.writing, patience: .milliseconds(10))
@@ -55,7 +55,7 @@ struct LineOutputTests {
         #expect(pipe.drain() == "lost 3\nread\nagain\n")
     }
 
-    @Test("all lines together wait for room only so long")
+    @Test("All lines together wait for room as long as the patience lasts, and no longer")
     func patience() throws {
         let pipe = try Pipe()
         pipe.fill(leaving: 0)
@@ -66,7 +66,7 @@ struct LineOutputTests {
         #expect(time >= .milliseconds(200) && time < .seconds(10), "\(time)")
     }
 
-    @Test("a line of which only the beginning was written is ended before the next one")
+    @Test("A partly written line is ended before the next line")
     func broken() throws {
         let pipe = try Pipe()
         let page = Int(PIPE_BUF)
@@ -78,7 +78,7 @@ struct LineOutputTests {
         #expect(pipe.drain() == "\nlost 1\nnext\n")
     }
 
-    @Test("a line that is longer than a pipe has room for at once comes whole")
+    @Test("A line that is longer than an atomic write to a pipe is written whole")
     func long() throws {
         let pipe = try Pipe()
         let line = String(repeating: "y", count: 10_000) + "\n"
@@ -86,7 +86,7 @@ struct LineOutputTests {
         #expect(pipe.drain() == line)
     }
 
-    @Test("a socket that nobody reads holds nobody up either, and stays as it is")
+    @Test("An unread socket does not block the writer, and stays in blocking mode")
     func socket() throws {
         var ends: [Int32] = [-1, -1]
         try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
@@ -103,7 +103,7 @@ struct LineOutputTests {
         #expect(fcntl(ends[1], F_GETFL) & O_NONBLOCK == 0)
     }
 
-    @Test("what cannot be written is lost without a wait", arguments: [nil, "/dev/full"])
+    @Test("A line that cannot be written is dropped without a wait", arguments: [nil, "/dev/full"])
     func failing(path: String?) {
         let descriptor = path.map { open($0, O_WRONLY | O_CLOEXEC) } ?? -1
         defer { if descriptor >= 0 { close(descriptor) } }

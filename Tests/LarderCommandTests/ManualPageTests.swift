@@ -4,11 +4,11 @@ import Testing
 
 @testable import LarderCommand
 
-@Suite("the manual page")
+@Suite("The manual page")
 struct ManualPageTests {
     private static let page = Result { try ManualPage(dump: LarderCommand._dumpHelp(), version: "1.2.3").text }
 
-    /// The names of all commands that do something, and of their options, of what the parser itself says.
+    /// The names of the commands without subcommands and of their long options, as the argument parser lists them.
     private static func commands(in command: JSON, path: String) -> [(name: String, options: [String])] {
         let name = [path, command["commandName"]?.stringValue ?? ""].filter { !$0.isEmpty }.joined(separator: " ")
         let subcommands = (command["subcommands"]?.arrayValue ?? []).filter {
@@ -19,7 +19,7 @@ struct ManualPageTests {
         return [(name, names.filter { $0["kind"] == "long" }.compactMap { $0["name"]?.stringValue })]
     }
 
-    @Test("it has every command and every option of it")
+    @Test("The manual page lists every command with every option")
     func complete() throws {
         let page = try Self.page.get()
         let root = try #require(try JSON(parsing: LarderCommand._dumpHelp())["command"])
@@ -36,7 +36,7 @@ struct ManualPageTests {
         #expect(page.contains("LARDER_TOKEN") && page.contains("1.2.3"))
     }
 
-    @Test("a line that begins with a dot is one of its own requests, and a backslash begins an escape that it means")
+    @Test("Leading dots and quotes, hyphens and backslashes of the texts are escaped for roff")
     func roff() throws {
         let dump = #"""
             {"command": {"commandName": "tool", "abstract": "Does -x.", "discussion": ".hidden\n'quoted\n\nback\\slash",

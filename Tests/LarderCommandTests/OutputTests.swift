@@ -4,12 +4,12 @@ import Testing
 
 @testable import LarderClient
 @testable import LarderCommand
-// Swift Testing has one, too.
+// Swift Testing has an `ExitStatus`, too.
 @testable import enum LarderCommand.ExitStatus
 
-@Suite("what client commands print and end with")
+@Suite("The output and the exit status of client commands")
 struct OutputTests {
-    @Test("numbers of bytes have at most three digits before the unit")
+    @Test("A number of bytes is printed with a binary unit and at most four digits")
     func bytes() {
         for (count, words) in [
             (0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1536, "1.5 KiB"), (102_348, "99.9 KiB"),
@@ -20,7 +20,7 @@ struct OutputTests {
         }
     }
 
-    @Test("times have their two largest units")
+    @Test("A duration is printed with its two largest units")
     func durations() {
         for (seconds, words) in [
             (0, "0 s"), (59, "59 s"), (60, "1 min"), (63, "1 min 3 s"), (3600, "1 h"), (3663, "1 h 1 min"),
@@ -32,7 +32,7 @@ struct OutputTests {
         #expect(Words.duration(.milliseconds(999)) == "0 s")
     }
 
-    @Test("an instant is said as seen from now")
+    @Test("An instant is printed relative to now, and an unreadable instant as it is")
     func instants() throws {
         let now = Date(timeIntervalSince1970: 1_769_846_709)
         #expect(Words.instant("2026-01-31T08:05:09.250Z", now: now) == "in 0 s")
@@ -43,7 +43,7 @@ struct OutputTests {
         #expect(Words.instant(endless, now: now) == endless)
     }
 
-    @Test("a table has columns and titles on a terminal, and tabs and no titles elsewhere")
+    @Test("A table has columns and titles on a terminal, and tabs without titles elsewhere")
     func table() {
         var table = Table(titles: ["KEY", "SIZE", "URL"])
         table.add([Cell("a"), Cell(bytes: 2048), Cell("http://h/a")])
@@ -56,7 +56,7 @@ struct OutputTests {
         #expect(Table(titles: ["KEY"]).lines(forTerminal: true).isEmpty)
     }
 
-    @Test("A line of a list fits the terminal: the URL comes first and loses its middle, and never the other cells")
+    @Test("A line of a list fits the terminal, because its URL comes first and is shortened in the middle")
     func fittingTable() throws {
         let now = Date(timeIntervalSince1970: 1_769_846_709)
         let url = "http://h.example/" + String(repeating: "very-long/", count: 30) + "end"
@@ -70,14 +70,14 @@ struct OutputTests {
             #expect(lines[1].hasPrefix("http://h.ex") && lines[2].hasPrefix("http://h/a "))
             #expect(lines[1].contains("end  download  fresh  in 0 s   1.0 KiB"), "\(lines[1])")
             #expect(lines[1].contains(url) == (width == 500))
-            // Whatever the width, a program gets it all.
+            // A program gets the whole URL at every width.
             var plain = Table(titles: nil)
             plain.add(entries[0].cells(now: now))
             #expect(plain.lines(forTerminal: false, width: width)[0].hasSuffix("\t1024\t\(url)"))
         }
     }
 
-    @Test("A terminal that is too narrow for a list has the ends of its lines left out; hostile cells make none longer")
+    @Test("The lines of a list are cut to a narrow terminal, even with hostile or wide cells")
     func narrowTable() throws {
         let now = Date(timeIntervalSince1970: 0)
         let endless = "soon" + String(repeating: "!", count: 500)
@@ -107,7 +107,7 @@ struct OutputTests {
         #expect((text + "/" + text).shortened(toColumns: 5).columns <= 5)
     }
 
-    @Test("what comes from elsewhere neither ends a line nor speaks to the terminal")
+    @Test("Foreign text neither ends a line nor controls the terminal")
     func hostile() throws {
         let entry = try HeldEntry.sample([
             .init("url", "http://h/\u{1b}]0;x\u{7}\u{202e}"), .init("tags", ["a\nkey\tb"]),
@@ -127,7 +127,7 @@ struct OutputTests {
         }
     }
 
-    @Test("an event is one line with what it is about")
+    @Test("An event is printed as one line that names its URL or key")
     func events() throws {
         let data =
             #"{"time": "2026-01-31T08:05:09.250Z", "namespace": "default", "key": "k", "url": "http://h/a", "#
@@ -146,7 +146,7 @@ struct OutputTests {
         #expect(reset.text(forTerminal: false) == "\treset\t\t\t")
     }
 
-    @Test("counters are said with their units")
+    @Test("Counters are printed with their units on a terminal, and as numbers elsewhere")
     func stats() {
         let json: JSON = [
             "version": "0.1.0", "uptimeSeconds": .number("63.5"), "diskBytes": 2048, "diskFreeBytes": .null,
@@ -160,7 +160,7 @@ struct OutputTests {
         #expect(StatsCommand.report(json).lines(forTerminal: false)[1] == "uptimeSeconds\t63.5")
     }
 
-    @Test("a counter of any size is a line")
+    @Test("A counter of an impossible size is still printed as a line")
     func impossibleStats() {
         let json: JSON = [
             "uptimeSeconds": .number("1e300"), "waitSeconds": .number("-1e999"), "diskBytes": .number("-1"),
@@ -172,7 +172,7 @@ struct OutputTests {
         #expect(Words.bytes(.nan) == "0 B" && Words.bytes(.infinity) == "1000000 PiB")
     }
 
-    @Test("the exit status tells what went wrong")
+    @Test("The exit status distinguishes the kinds of failures")
     func exitStatuses() throws {
         func status(_ status: Int, pointer: String? = nil) -> ExitStatus {
             var members: [JSON.Member] = [.init("status", .number(status)), .init("detail", "x")]
@@ -189,7 +189,7 @@ struct OutputTests {
         let foreign = ServerProblem(status: 404, fields: [:], body: Array("<html>".utf8))
         #expect(ExitStatus(.refused(foreign)) == .unavailable)
         #expect(ExitStatus(.unreachable("x")) == .unavailable && ExitStatus(.cancelled) == .interrupted)
-        // Each is in the help, and none has the meaning of success.
+        // Each status is in the help, and no status means success.
         for status in ExitStatus.allCases { #expect(ExitStatus.help.contains("\n\(status.rawValue) ")) }
         #expect(ExitStatus.allCases.allSatisfy { (1...255).contains($0.rawValue) })
     }

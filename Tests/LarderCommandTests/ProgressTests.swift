@@ -5,7 +5,7 @@ import Testing
 
 @testable import LarderCommand
 
-@Suite("progress")
+@Suite("The progress display")
 struct ProgressTests {
     private func tally(_ outcomes: [String], of total: Int) throws -> WarmTally {
         var tally = WarmTally(total: total)
@@ -13,7 +13,7 @@ struct ProgressTests {
         return tally
     }
 
-    @Test("a bar is as long as it is told, empty at 0, full at 1 and only then")
+    @Test("A bar has the given length, is empty at 0 and full only at 1")
     func bar() {
         #expect(ProgressLine.bar(0, length: 12) == "[          ]")
         #expect(ProgressLine.bar(0.1, length: 12) == "[>         ]")
@@ -23,7 +23,7 @@ struct ProgressTests {
         for fraction in [-1, 2, 0.33] { #expect(ProgressLine.bar(fraction, length: 30).count == 30) }
     }
 
-    @Test("a line is never as wide as the terminal, and leaves out what does not fit, from its end")
+    @Test("A progress line is narrower than the terminal and omits details from its end")
     func width() {
         let line = ProgressLine(
             title: "12/100  12 %", fraction: 0.12, details: ["12 downloaded", "3 s left", "1 KiB/s"])
@@ -39,7 +39,7 @@ struct ProgressTests {
         #expect(unknown.text(width: 80) == "a  1 KiB")
     }
 
-    @Test("the whole, and the largest of those that run")
+    @Test("The display shows the progress of the whole run and of the largest running download")
     func warm() throws {
         var progress = WarmProgress(
             tally: try tally(["downloaded", "downloaded", "cached", "failed"], of: 10), elapsed: .seconds(6),
@@ -61,7 +61,7 @@ struct ProgressTests {
         #expect(progress.lines(width: 60)[1] == "http://h/unknown  3.0 MiB  0 B/s")
     }
 
-    @Test("what is too much to be counted is the largest number, and ends nothing")
+    @Test("A count that overflows becomes the largest number and does not crash")
     func tooMuch() throws {
         var tally = WarmTally(total: 3)
         let longest: JSON = .number(Int64.max)
@@ -74,7 +74,7 @@ struct ProgressTests {
         #expect(lines[0].contains("8192 PiB/s") && lines[1].contains("100 % of 0 B"), "\(lines)")
     }
 
-    @Test("the title of a download is the end of its URL, and cannot speak to the terminal")
+    @Test("The title of a download is the end of its URL, without terminal controls")
     func title() {
         #expect("http://h/a".shortened(to: 10) == "http://h/a")
         #expect("http://h/abc".shortened(to: 10) == "...//h/abc")
@@ -85,7 +85,7 @@ struct ProgressTests {
         #expect(!hostile.progress(width: 80).unicodeScalars.contains("\u{1b}"))
     }
 
-    @Test("what is drawn stands where it stood before, whatever was there, and leaves nothing behind")
+    @Test("Each frame replaces the previous frame in place and leaves no remains")
     func frames() throws {
         var screen = TerminalScreen(columns: 20)
         func show(_ lines: [String], over count: Int) throws {
@@ -104,7 +104,7 @@ struct ProgressTests {
         #expect(screen.lines == ["$ larder warm", "done"])
     }
 
-    @Test("the summary says what became of all of them")
+    @Test("The summary counts each outcome and the URLs that were not done")
     func summary() throws {
         let none = try tally([], of: 0)
         #expect(none.summary(elapsed: .zero) == "0 URLs; 0 B in 0 s")

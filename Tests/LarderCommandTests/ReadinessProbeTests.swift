@@ -4,9 +4,9 @@ import Testing
 
 @testable import LarderCommand
 
-@Suite("asking whether a server is ready")
+@Suite("The readiness probe")
 struct ReadinessProbeTests {
-    @Test("an answer that is not whole when the time is over is a no, even if it begins in time")
+    @Test("An answer that is incomplete at the end of the patience counts as no answer")
     func late() async throws {
         let server = try ScriptedOrigin { _, connection in
             try connection.send("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 100\r\n\r\n{")

@@ -3,7 +3,7 @@ import Primitives
 @testable import LarderClient
 
 extension HeldEntry {
-    /// An entry of 1 KiB.
+    /// An entry of 1 KiB. `members` replace its members of the same name.
     static func sample(_ members: [JSON.Member] = []) throws -> HeldEntry {
         let standard: [JSON.Member] = [
             .init("key", "k"), .init("kind", "download"), .init("url", "http://h/a"), .init("state", "fresh"),
@@ -15,7 +15,7 @@ extension HeldEntry {
 }
 
 extension WarmRun.End {
-    /// The end of a line that came to this outcome, or `failed`; `members` are the entry's.
+    /// The end of a line with `outcome`, or a failure if `outcome` is unknown. `members` are members of the entry.
     static func sample(_ outcome: String, _ members: [JSON.Member] = []) throws -> WarmRun.End {
         let item = WarmList.Item(line: 1, url: "http://h/a", ttl: nil)
         guard let outcome = Outcome(rawValue: outcome) else {

@@ -4,9 +4,9 @@ import Testing
 
 @testable import LarderCommand
 
-@Suite("options of larder serve")
+@Suite("The options of larder serve")
 struct SettingOptionsTests {
-    @Test("each setting has a flag, and there are no others")
+    @Test("Each setting has a flag, and each flag except --config has a setting")
     func flags() throws {
         let commands = try JSON(parsing: LarderCommand._dumpHelp())["command"]?["subcommands"]?.arrayValue
         let serve = try #require(commands?.first { $0["commandName"] == "serve" })
@@ -15,9 +15,9 @@ struct SettingOptionsTests {
         #expect(Set(names).subtracting(["help", "version"]) == Set(Setting.all.map(\.name)).union(["config"]))
     }
 
-    @Test("what a flag says is what its setting is given", arguments: Setting.all.map(\.name))
+    @Test("The value of a flag becomes the value of its setting", arguments: Setting.all.map(\.name))
     func values(name: String) throws {
-        // It takes no value.
+        // The flag of this setting takes no value.
         let isSwitch = name == Setting.open.name
         let options = try SettingOptions.parse(isSwitch ? ["--\(name)"] : ["--\(name)", "7"])
         #expect(options.flags[name] == [isSwitch ? "true" : "7"])

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LarderCommand
 
-@Suite("what a terminal is shown")
+@Suite("The text that a terminal is shown")
 struct TerminalTextTests {
     private func shown(_ bytes: [UInt8], pieces size: Int) throws -> [UInt8] {
         var text = TerminalText()
@@ -16,7 +16,7 @@ struct TerminalTextTests {
     }
 
     @Test(
-        "text is shown as it is, wherever its pieces end",
+        "Text is shown unchanged, independent of the piece boundaries",
         arguments: ["", "a\tb\r\nc\n", "é日😀", "e\u{301}\u{feff}\u{200d}\u{10ffff}"])
     func text(text: String) throws {
         let bytes = Array(text.utf8)
@@ -24,7 +24,7 @@ struct TerminalTextTests {
     }
 
     @Test(
-        "what controls the terminal or the direction of text is refused, and so is what is not UTF-8",
+        "Characters that control the terminal or the text direction and invalid UTF-8 are refused",
         arguments: [
             [0x00], [0x07], [0x08], [0x1b, 0x5b, 0x32, 0x4a], [0x7f], [0xc2, 0x80], [0xc2, 0x9b, 0x32, 0x4a],
             [0xe2, 0x80, 0xae], [0xe2, 0x81, 0xa6], [0x80], [0x9b], [0xff], [0xc0, 0xaf], [0xc3], [0xc3, 0x61],
@@ -38,7 +38,7 @@ struct TerminalTextTests {
         }
     }
 
-    @Test("JSON has escapes for what a terminal should not see, and is the same JSON")
+    @Test("JSON for a terminal escapes control characters and keeps its value")
     func json() throws {
         let json: JSON = ["\u{202e}": "\\\u{9b}2J\u{7f}\u{e0001}\u{2066}\u{2028}é😀"]
         let text = LogText.json(json)
