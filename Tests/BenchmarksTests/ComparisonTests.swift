@@ -14,14 +14,14 @@ struct ComparisonTests {
         Row(group: "1 KiB", name: "Larder", baseline: "bare", values: [:], ratios: [metric: Series(ratios)!])
     }
 
-    @Test("the median of an even number of rounds lies between the two in the middle")
+    @Test("The median of an even number of rounds is the mean of the middle two")
     func median() {
         #expect(Series([4, 1, 3, 2])?.median == 2.5)
         #expect(Series([9, 1, 5])?.median == 5)
         #expect(Series([]) == nil)
     }
 
-    @Test("a ratio is taken in each round, to the row of the same group that has the baseline's name")
+    @Test("The ratio of each round is relative to the row of the same group that has the baseline's name")
     func ratios() {
         let heads = [
             Row(group: "b", name: "few", baseline: "many"), Row(group: "a", name: "few"),
@@ -34,7 +34,7 @@ struct ComparisonTests {
         #expect(rows.map { $0.ratios[.p99]?.rounds } == [nil, nil, [1.5]])
     }
 
-    @Test("turns go there and back, also from one round to the next, and only where rounds are divided")
+    @Test("The order of the contenders alternates from turn to turn, but only if rounds are divided into turns")
     func order() {
         let turns = (0..<2).flatMap { round in
             (0..<3).map { Turn(round: round, number: $0, count: 3, seconds: 1) }
@@ -44,7 +44,7 @@ struct ComparisonTests {
         #expect(Turn(round: 1, number: 0, count: 1, seconds: 3).order(of: 2) == [0, 1])
     }
 
-    @Test("the turns of a round are one: rates and times as their mean, what failed as its sum")
+    @Test("The turns of a round combine rates and times as a mean, failures as a sum, memory as a maximum")
     func together() {
         let round = Metric.together([
             [.requestsPerSecond: 10, .p99: 1, .failures: 0, .peakMemory: 5],
@@ -54,7 +54,7 @@ struct ComparisonTests {
         #expect(round == [.requestsPerSecond: 30, .p99: 4, .failures: 3, .peakMemory: 7])
     }
 
-    @Test("a ratio that fell in every round is worse, and one that rose is better")
+    @Test("A ratio that fell in every round is worse, and a ratio that rose is better")
     func change() {
         let (before, after) = (report([row(ratios: [0.9, 0.92, 0.95])]), report([row(ratios: [0.7, 0.75, 0.8])]))
         #expect(Comparison(after, against: before).isWorse)
@@ -62,7 +62,7 @@ struct ComparisonTests {
         #expect(!back.isWorse && back.changes.count == 1)
     }
 
-    @Test("rounds that overlap, or medians that are close together, say nothing")
+    @Test("Rounds that overlap and medians that are close together show no change")
     func noise() {
         let wide = (report([row(ratios: [0.7, 0.9, 1])]), report([row(ratios: [0.6, 0.75, 0.8])]))
         #expect(Comparison(wide.1, against: wide.0).changes.isEmpty)
@@ -70,14 +70,14 @@ struct ComparisonTests {
         #expect(Comparison(close.1, against: close.0).changes.isEmpty)
     }
 
-    @Test("a time that rose is worse")
+    @Test("A time that rose is worse")
     func time() {
         let before = report([row(ratios: [1, 1.1, 1.2], of: .p99)])
         let after = report([row(ratios: [1.9, 2, 2.1], of: .p99)])
         #expect(Comparison(after, against: before).isWorse)
     }
 
-    @Test("two more instructions in a hundred are worse, although no time shows them; of what is not a hit, six")
+    @Test("Two per cent more instructions are worse for a hit, and six per cent for other requests")
     func instructions() {
         func counted(_ count: Double, isHit: Bool) -> Report {
             var row = Row(group: "1 KiB", name: "Larder", values: [.instructionsPerRequest: Series([count])!])
@@ -91,7 +91,7 @@ struct ComparisonTests {
         #expect(!Comparison(counted(102_000, isHit: false), against: other).isWorse)
     }
 
-    @Test("rates of one run are not held against those of another: the machine may have been busy")
+    @Test("The rates of two runs are not compared, because the machine may have been busy")
     func rates() {
         func rated(_ rate: Double) -> Report {
             report([Row(group: "1 KiB", name: "Larder", values: [.requestsPerSecond: Series([rate])!])])
@@ -99,7 +99,7 @@ struct ComparisonTests {
         #expect(Comparison(rated(50_000), against: rated(100_000)).changes.isEmpty)
     }
 
-    @Test("a report comes back from its file as it was written")
+    @Test("A report is read back from its file as it was written, and the index shows its plot")
     func file() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("report-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -111,7 +111,7 @@ struct ComparisonTests {
         #expect(try String(contentsOf: index, encoding: .utf8).contains("![hits](hits.svg)"))
     }
 
-    @Test("the table has no column in which there is nothing")
+    @Test("A table omits empty columns")
     func table() {
         let text = MarkdownTable(report([row(ratios: [0.5, 0.6, 0.7])])).text
         #expect(text.contains("| 1 KiB | ratio of requests/s |\n|---|---:|\n| Larder | 0.60 (0.50 to 0.70) |"))

@@ -2,9 +2,10 @@ import TestSupport
 import Testing
 import TraceReplay
 
-@Suite("Replays of traces")
+@Suite("The replay of traces")
 struct EvictionReplayTests {
-    /// Requests whose popularity falls with their rank, and now and then a run of keys that never come again.
+    /// A trace of `count` requests, in which the popularity of a key falls with its rank. `scans` runs of keys that are
+    /// requested only once interrupt them.
     private static func trace(_ count: Int, keys: Int, scans: Int = 0, scale: Int = 1) -> Trace {
         var generator = SplitMix64(seed: 42)
         var sums = [0.0]
@@ -17,7 +18,7 @@ struct EvictionReplayTests {
                 let middle = (low + high) / 2
                 if sums[middle] <= point { low = middle } else { high = middle }
             }
-            // Some are twenty times as large as most.
+            // Every tenth key is twenty times as large as the rest.
             requests.append(.init(key: "k\(low)", size: (low % 10 == 7 ? 20_000 : 1000) * scale))
             if scans > 0, round % (count / scans) == 0 {
                 requests += (0..<keys / 4).map { .init(key: "scan \(round) \($0)", size: 1000) }
@@ -26,7 +27,7 @@ struct EvictionReplayTests {
         return Trace(requests)
     }
 
-    /// What least recently used would miss.
+    /// The miss ratio of a cache that evicts the least recently used key.
     private static func leastRecentlyUsed(_ trace: Trace, capacity: Int) -> Double {
         var lastUse: [String: Int] = [:]
         var order: [(key: String, size: Int)] = []
@@ -55,7 +56,7 @@ struct EvictionReplayTests {
         return try EvictionReplay.diskTier(trace, capacity: capacity, directory: temporary.path("cache"))
     }
 
-    @Test("both tiers miss less than least recently used does, and in the same places", arguments: [5, 20])
+    @Test("Both tiers miss less than a least-recently-used cache, and almost equally often", arguments: [5, 20])
     func ratios(percent: Int) throws {
         let trace = Self.trace(15_000, keys: 3000)
         let capacity = trace.footprint * percent / 100
@@ -65,12 +66,12 @@ struct EvictionReplayTests {
         #expect(memory.requests == trace.requests.count)
         #expect(memory.objectMissRatio < other * 0.95)
         #expect(disk.objectMissRatio < other * 0.95)
-        // They differ by which hashes look alike, and by hits that are noted but not written down yet.
+        // The tiers differ in hashes that collide, and in hits that the disk tier has noted but not written yet.
         #expect(abs(disk.objectMissRatio / memory.objectMissRatio - 1) < 0.01)
         #expect(disk.policyBytes <= 16 * disk.entries + 72)
     }
 
-    @Test("a scan of ten times the capacity costs least recently used what it holds, and both tiers nearly nothing")
+    @Test("A scan costs both tiers less than half of the misses that it costs a least-recently-used cache")
     func scans() throws {
         let (calm, scanned) = (Self.trace(10_000, keys: 2000), Self.trace(10_000, keys: 2000, scans: 20))
         let capacity = calm.footprint / 20
@@ -90,7 +91,7 @@ struct EvictionReplayTests {
         #expect(disk < other / 2, "\(disk) \(other)")
     }
 
-    @Test("a tier whose limit is worth more shards misses no more for it")
+    @Test("A tier with several shards misses no more than a tier with a single shard")
     func shards() {
         let trace = Self.trace(20_000, keys: 10_000, scale: 100)
         let capacity = 256 << 20
@@ -99,7 +100,7 @@ struct EvictionReplayTests {
         #expect(many < one * 1.02, "\(many) \(one)")
     }
 
-    @Test("what is pinned is never lost, however much goes")
+    @Test("Pinned entries are never evicted, even if most other entries are")
     func pinned() throws {
         let temporary = try TemporaryDirectory("larder-replay")
         let trace = Self.trace(5000, keys: 2000)
@@ -110,7 +111,7 @@ struct EvictionReplayTests {
         #expect(outcome.misses > 1000)
     }
 
-    @Test("the published ratios are read from their table, and what is not in it is nothing")
+    @Test("The published ratios are read from their table, and missing ratios are absent")
     func published() {
         let table = """
             # Traces

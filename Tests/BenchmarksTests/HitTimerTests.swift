@@ -3,9 +3,9 @@ import Testing
 
 @testable import LarderBenchmarks
 
-@Suite("Times of hits")
+@Suite("The times of hits")
 struct HitTimerTests {
-    @Test("a time ends with the last byte, every client asks for the targets in turn, and warm-up does not count")
+    @Test("A time ends with the last byte, clients request the targets in turn, and warm-up does not count")
     func times() async throws {
         let never = Gate("the rest's time")
         let origin = try ScriptedOrigin { _, connection in
@@ -28,7 +28,7 @@ struct HitTimerTests {
     }
 
     @Test(
-        "what is no hit, or not the one that was expected, is said",
+        "An answer that is not the expected hit is an error",
         arguments: [
             "HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nbody",
             "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",

@@ -15,7 +15,7 @@ struct ReadmeSectionTests {
             rows: rows)
     }
 
-    @Test("the README shows what the results say, to the letter")
+    @Test("The README shows the results of the last measurement exactly")
     func shownAsMeasured() throws {
         let readme = try String(contentsOf: Self.root.appendingPathComponent("README.md"), encoding: .utf8)
         let reports = try Report.all(in: Self.root.appendingPathComponent("Benchmarks/results"))
@@ -23,7 +23,7 @@ struct ReadmeSectionTests {
         #expect(ReadmeSection(reports).placed(in: readme) == readme)
     }
 
-    @Test("hits are one table: a line for each server, a column for each size")
+    @Test("Hits form a table with a line for each server and a column for each size")
     func hits() throws {
         func row(_ group: String, _ name: String, _ ratio: Double) -> Row {
             Row(
@@ -38,7 +38,7 @@ struct ReadmeSectionTests {
         #expect(text.contains("| nginx |  | 0.70, 4.20 ms |"))
     }
 
-    @Test("elsewhere every ratio is told with what it is to, and how far it scattered")
+    @Test("Ratios of other parts are shown with their baseline, their spread and their note")
     func others() throws {
         let row = Row(
             group: "misses, 1 KiB", name: "Larder /fetch", baseline: "nginx", values: [:],
@@ -49,7 +49,7 @@ struct ReadmeSectionTests {
                 .contains("| misses, 1 KiB: Larder /fetch | nginx | requests/s | 0.50 (0.40, 0.70) |"))
     }
 
-    @Test("what was counted once has no rounds")
+    @Test("A value that was counted once is shown without rounds")
     func counts() {
         let row = Row(
             group: "hits, 1 KiB", name: "Larder /fetch", baseline: "bare",
@@ -59,7 +59,7 @@ struct ReadmeSectionTests {
         #expect(text.contains("| hits, 1 KiB: Larder /fetch | bare | instructions a request, less is better | 1.10 "))
     }
 
-    @Test("a README without the two marks is left alone")
+    @Test("A README without the two marks is not changed")
     func noPlace() {
         #expect(ReadmeSection([]).placed(in: "# Larder\n") == nil)
     }
