@@ -9,7 +9,7 @@ import Testing
 struct DiskCacheServiceTests {
     private let url = "https://api.example.com/users"
 
-    @Test("JSON is found by URL and parameters, in whatever order and spelling, and only while fresh")
+    @Test("JSON is found by URL and parameters in any order and spelling, as long as it is fresh")
     func json() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -31,7 +31,7 @@ struct DiskCacheServiceTests {
         }
     }
 
-    @Test("what was downloaded is read as JSON by its URL, when it is JSON")
+    @Test("A download is read as JSON by its URL when it is JSON")
     func downloaded() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -46,7 +46,7 @@ struct DiskCacheServiceTests {
         }
     }
 
-    @Test("null, an object without members and an empty body are not stored", arguments: [JSON.null, .object([])])
+    @Test("Null, an empty object and an empty body are not stored", arguments: [JSON.null, .object([])])
     func empty(_ json: JSON) async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -61,7 +61,7 @@ struct DiskCacheServiceTests {
         }
     }
 
-    @Test("storing with a ttl of zero or less removes the entry", arguments: [Duration.zero, .seconds(-1)])
+    @Test("A store with a ttl of zero or less removes the entry", arguments: [Duration.zero, .seconds(-1)])
     func removesWithZero(_ ttl: Duration) async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -76,7 +76,7 @@ struct DiskCacheServiceTests {
         }
     }
 
-    @Test("data, keys, removal and clearing")
+    @Test("Data is stored, listed, removed and cleared by key, and expires after the default ttl")
     func data() async throws {
         let fixture = try CacheFixture { $0.defaultTTL = .seconds(5) }
         try await fixture.withCache { cache async throws in
