@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Bodies in an index of format 2")
 struct MovedBodiesTests {
-    @Test("go into the slab at the next start, all of them, whenever that is killed", arguments: [nil, 1, 700])
+    @Test("All bodies move into the slab at the next start, even when a kill interrupts it", arguments: [nil, 1, 700])
     func moved(killedAt occurrence: Int?) async throws {
         let fixture = try CacheFixture { $0.inlineLimit = 2000 }
         try await fixture.withCache { cache async throws in

@@ -25,7 +25,7 @@ struct SlabMapTests {
         map.committed()
     }
 
-    @Test("gives each slot to one, and what is freed to another once that is committed")
+    @Test("Each slot is given out once, and again only after its release is committed")
     func reuse() throws {
         let map = try load()
         let slots = (0..<5000).map { _ in map.take(for: 1000) }
@@ -39,7 +39,7 @@ struct SlabMapTests {
         #expect(map.take(for: 1000) == slots[7])
     }
 
-    @Test("is the same after a restart, as of the last commit")
+    @Test("After a restart the map has the state of the last commit")
     func restart() throws {
         let map = try load()
         var slots: [Slot] = []
@@ -56,13 +56,13 @@ struct SlabMapTests {
         #expect(slots[100...].allSatisfy(again.isUsed))
         #expect(!slots[..<100].contains(where: again.isUsed))
         #expect(!again.isUsed(lost) || slots.contains(lost))
-        // A part of the slab that none of the extents is in.
+        // Makes a part of the slab belong to no extent.
         try queue.write { try $0.execute(sql: "DELETE FROM extents WHERE number = 1") }
         let other = try load()
         #expect(other.take(for: 70_000).extent == 1)
     }
 
-    @Test("takes back what was undone, last first")
+    @Test("Takes and releases of slots are undone in reverse order")
     func undo() throws {
         let map = try load()
         let first = map.take(for: 1000)
@@ -79,7 +79,7 @@ struct SlabMapTests {
         #expect(try load().usedCount == 1)
     }
 
-    @Test("an extent that becomes empty is told of once, and anybody's then")
+    @Test("An extent that becomes empty is reported once, and can then hold slots of any size")
     func emptied() throws {
         let map = try load()
         let slots = (0..<10).map { _ in map.take(for: 100_000) }
@@ -96,13 +96,13 @@ struct SlabMapTests {
         #expect(try load().usedCount == 0)
     }
 
-    @Test("counts what free slots take that were used before")
+    @Test("The map counts the bytes of free slots that were used before")
     func slack() throws {
         let map = try load()
         let size = Int64(SlotClass(holding: 1000).size)
         let slots = (0..<100).map { _ in map.take(for: 1000) }
         #expect(map.slackBytes == 0)
-        // The last ones, too: nobody gives their blocks back.
+        // Frees the last slots, too, because their blocks are not given back.
         for slot in slots[40..<50] + slots[90...] { #expect(map.free(slot)) }
         try commit(map)
         #expect(map.slackBytes == 20 * size)
@@ -111,7 +111,7 @@ struct SlabMapTests {
         #expect(map.slackBytes == 19 * size)
     }
 
-    @Test("empties the extent with the fewest bytes, when others have room for them, and fills it no more meanwhile")
+    @Test("The extent with the fewest bytes is drained when other extents have room, and gets no new bodies")
     func draining() throws {
         let map = try load()
         let perExtent = SlotClass(holding: 1000).slotsPerExtent
@@ -135,7 +135,7 @@ struct SlabMapTests {
         #expect(map.takeEmptied() == [Int64(Slot.extentBytes)..<Int64(2 * Slot.extentBytes)])
     }
 
-    @Test("frees nothing that is not used: a damaged row may name any slot")
+    @Test("A slot that is not used cannot be freed, because a damaged row may name any slot")
     func unused() throws {
         let map = try load()
         let slot = map.take(for: 1000)
@@ -146,7 +146,7 @@ struct SlabMapTests {
         #expect(map.isUsed(slot) && map.usedCount == 1)
     }
 
-    @Test("that cannot be is made anew of the rows; of two that name one slot, or two sizes in one place, one loses it")
+    @Test("A damaged map is rebuilt from the rows, and a row loses a slot that another row occupies")
     func damaged() throws {
         let slots = (0..<3).map { Slot(extent: 4, index: $0, slotClass: SlotClass(holding: 1000)) }
         let clash = Slot(extent: 4, index: 1, slotClass: SlotClass(holding: 9000))

@@ -14,7 +14,7 @@ struct SlabTests {
         return Int64(raw.st_blocks) * 512
     }
 
-    @Test("a body whose slot was given to another while it was read is not served for that one's")
+    @Test("A body is not served from a slot that another body took during the read")
     func reusedWhileRead() async throws {
         let fixture = try CacheFixture { $0.memoryLimit = 0 }
         try await fixture.withCache { cache async throws in
@@ -29,7 +29,7 @@ struct SlabTests {
         }
     }
 
-    @Test("gives back the room of bodies of a size that does not come any more")
+    @Test("The slab gives back the room of bodies of a size that is no longer stored")
     func compaction() async throws {
         let fixture = try CacheFixture { $0.diskLimit = 64 << 20 }
         try await fixture.withCache { cache async throws in
@@ -40,7 +40,7 @@ struct SlabTests {
             let full = try Self.blocks(of: fixture)
             #expect(full >= 17 << 20)
             try await cache.remove(matching: EntryFilter(tag: "go"))
-            // A quarter is left, and half of what is kept free below the limit may be free in between.
+            // A quarter of the bodies is left, and up to half of the head-room may be free between them.
             try await poll("the room is given back") { try Self.blocks(of: fixture) <= full / 4 + 3 << 20 }
             #expect(try cache.findings() == [])
             for number in stride(from: 0, to: 6000, by: 4) { #expect(try await cache.text(key: "\(number)") == body) }
@@ -48,7 +48,7 @@ struct SlabTests {
         try await fixture.withCache { cache async throws in #expect(try cache.findings() == []) }
     }
 
-    @Test("leaves an extent alone that a damaged record is in, and goes on with others")
+    @Test("An extent with a damaged record stays as it is, and the compaction goes on with other extents")
     func damagedRecord() async throws {
         let fixture = try CacheFixture { $0.diskLimit = 64 << 20 }
         try await fixture.withCache { cache async throws in
@@ -64,14 +64,14 @@ struct SlabTests {
             let full = try Self.blocks(of: fixture)
             try await cache.remove(matching: EntryFilter(tag: "go"))
             try await poll("the room is given back") { try Self.blocks(of: fixture) <= full / 4 + 5 << 20 }
-            // The head alone is damaged.
+            // Only the head of the record is damaged.
             #expect(try await cache.text(key: "0") == body)
             #expect(try cache.parts.reader.row(forKey: "0")?.slot == slot)
             #expect(try cache.findings() == [])
         }
     }
 
-    @Test("is emptied when the index was lost: nothing names what is in it")
+    @Test("The slab is emptied after a loss of the index, because no row names its slots")
     func lostIndex() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in try await fill(cache, 1000) }
@@ -84,7 +84,7 @@ struct SlabTests {
         }
     }
 
-    @Test("that was removed while it is used loses what is stored no acknowledged body: stores fail")
+    @Test("Stores fail after the slab was removed during use, so no acknowledged body is lost")
     func removed() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -102,7 +102,7 @@ struct SlabTests {
         }
     }
 
-    @Test("what marks slots as used and the rows that name them are held against each other")
+    @Test("A verification compares the used slots of the map with the rows of the index")
     func findings() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in

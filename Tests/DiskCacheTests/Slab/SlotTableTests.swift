@@ -14,11 +14,11 @@ struct SlotTableTests {
 
     private static func hash(_ number: Int) -> Int { ExactText("key \(number)").hashValue }
 
-    @Test("finds what was put there, however often it has grown, and forgets little before its limit")
+    @Test("The table finds inserted slots after any growth, and forgets few of them before its limit")
     func growth() {
         let table = SlotTable(memoryLimit: 1 << 20)
         #expect(table.memoryBytes == 0)
-        // Five cells in eight.
+        // The keys fill five of eight cells.
         let count = (1 << 17) * 5 / 8
         for number in 0..<count {
             let hash = Self.hash(number)
@@ -36,7 +36,7 @@ struct SlotTableTests {
         #expect(strangers < count / 200)
     }
 
-    @Test("takes no more than it may: what is new takes the place of others")
+    @Test("The table stays within its memory limit, because new slots replace old slots")
     func limit() {
         let table = SlotTable(memoryLimit: 64 << 10)
         for number in 0..<100_000 {
@@ -52,7 +52,7 @@ struct SlotTableTests {
         #expect(table.find(hash) == nil)
     }
 
-    @Test("what was read before something changed about its key does not come in, and is not believed")
+    @Test("A slot that was read before a change of its key does not enter the table, and is not current")
     func tickets() throws {
         let table = SlotTable(memoryLimit: 1 << 20)
         let hash = Self.hash(1)

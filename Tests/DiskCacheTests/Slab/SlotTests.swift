@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Slots")
 struct SlotTests {
-    @Test("have the smallest size that holds what is put there, and waste an eighth of it at most")
+    @Test("A slot has the smallest size that holds a body, and wastes at most an eighth of the body's length")
     func sizes() {
         var sizes: [Int] = []
         for length in 0...(1 << 20) + 4096 {
@@ -19,7 +19,7 @@ struct SlotTests {
         #expect(sizes.allSatisfy { $0 % SlotClass.unit == 0 && $0 <= Slot.extentBytes })
     }
 
-    @Test("are told by one number, and other numbers tell none")
+    @Test("A slot is encoded as one number, and other numbers encode no slot")
     func codes() throws {
         for length in [1, 256, 257, 1000, 1434, 16_384, 1 << 20] {
             let slotClass = SlotClass(holding: length)
