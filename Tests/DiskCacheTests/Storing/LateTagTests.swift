@@ -4,12 +4,12 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("Purges by tags that are known late")
+@Suite("Purges by tags that become known late")
 struct LateTagTests {
     private let url = "https://example.com/a"
     private let mine = CacheKey.response(to: ResponseURL("https://example.com/a"), variant: "mine")
 
-    @Test("a response that turns out to have a tag that was purged after its request left is not kept")
+    @Test("A response is not kept when it gets a tag that was purged after its request")
     func lateTag() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -33,7 +33,7 @@ struct LateTagTests {
         }
     }
 
-    @Test("what a purge by tag did not mean apart from the tag is kept, whatever tags come")
+    @Test("A purge by tag does not affect a response that its other conditions exclude")
     func elsewhere() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -47,7 +47,7 @@ struct LateTagTests {
         }
     }
 
-    @Test("a tag that somebody who joins brings, or that comes with the metadata, counts too")
+    @Test("A tag from a joining caller or from the metadata counts for earlier purges, too")
     func otherKinds() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -69,7 +69,7 @@ struct LateTagTests {
         }
     }
 
-    @Test("after purges by more tags than are remembered a tag that comes late counts as purged, and no tag does not")
+    @Test("After purges by more tags than the limit, a late tag counts as purged, and an early tag does not")
     func tooMany() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -78,7 +78,7 @@ struct LateTagTests {
                 try await cache.remove(matching: numbers.map { EntryFilter(tag: "t\($0)") })
             }
             try await purge(0..<200)
-            // The same ones again are no more.
+            // Repeated purges by the same tags do not count again.
             try await purge(0..<Flight.latePurgeLimit)
             reservations[0].decide(mine, tags: ["late", "early"])
             try await purge(Flight.latePurgeLimit..<Flight.latePurgeLimit + 1)
@@ -89,7 +89,7 @@ struct LateTagTests {
         }
     }
 
-    @Test("once the key is decided others may still bring tags, which purges meet as before")
+    @Test("Tags that are added after the key is decided count for earlier and later purges")
     func decided() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -107,7 +107,7 @@ struct LateTagTests {
         }
     }
 
-    @Test("a reservation that a purge spares is spared by its tags that come late, too")
+    @Test("A reservation that a purge spares is spared for its late tags, too")
     func spared() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in

@@ -5,13 +5,13 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("Where bodies are put")
+@Suite("The places of bodies")
 struct PlacingTests {
     private func bodies(_ fixture: CacheFixture) -> [String] {
         files(below: fixture.namespace).filter { $0.hasPrefix("Q") || $0.dropFirst(2).hasPrefix("/") }
     }
 
-    @Test("in the readable layout the tree mirrors the URLs, whichever comes first")
+    @Test("The tree of the readable layout mirrors the URLs, in any order of the stores")
     func bothOrders() async throws {
         let urls = [
             "http://h:8080/a", "http://h:8080/a/b", "http://h:8080/a/", "http://h:8080/a/b/c?q=/x", "http://h:8080/",
@@ -36,7 +36,7 @@ struct PlacingTests {
                     ])
                 #expect(try cache.findings() == [])
             }
-            // What was moved is known by its new place after a restart too.
+            // After a restart, the moved bodies are found in their new places, too.
             try await fixture.withCache { cache async throws in
                 for url in order { #expect(try await cache.text(url: url) == "body of " + url) }
                 for url in order { try await cache.remove(CacheKey.url(canonical: url).text) }
@@ -47,7 +47,7 @@ struct PlacingTests {
         }
     }
 
-    @Test("a body that moved out of the way is replaced where it is, and goes back when there is room")
+    @Test("A body that moved out of the way is replaced where it is, and moves back when there is room")
     func moved() async throws {
         let fixture = try CacheFixture(.readable)
         try await fixture.withCache { cache async throws in
@@ -66,7 +66,7 @@ struct PlacingTests {
         }
     }
 
-    @Test("a body whose file somebody removed, and whose place is a directory by now, harms nobody when it is replaced")
+    @Test("The replacement of a body that was deleted from outside does no harm to a directory in its place")
     func removedByOthers() async throws {
         let fixture = try CacheFixture(.readable)
         try await fixture.withCache { cache async throws in
@@ -81,7 +81,7 @@ struct PlacingTests {
         }
     }
 
-    @Test("over-long and unusual names live side by side")
+    @Test("Over-long and unusual names live side by side")
     func unusualNames() async throws {
         let long = String(repeating: "x", count: 300)
         let urls = [
@@ -103,7 +103,7 @@ struct PlacingTests {
     }
 
     @Test(
-        "two callers' keys with one MD5 both live and never see each other's bytes", arguments: Layout.allCases,
+        "Two callers' keys with one MD5 both live and never see each other's bytes", arguments: Layout.allCases,
         [0, 1 << 14])
     func collision(_ layout: Layout, inlineLimit: Int64) async throws {
         let first = "TEXTCOLLBYfGiJUETHQ4hAcKSMd5zYpgqf1YRDhkmxHkhPWptrkoyz28wnI9V0aHeAuaKnak"
@@ -130,10 +130,10 @@ struct PlacingTests {
     }
 
     @Test(
-        "of two URLs with one key the later replaces the earlier, and the earlier is not found",
+        "A URL with the key of an earlier URL replaces it, and the earlier URL is not found",
         arguments: Layout.allCases)
     func collidingURLs(_ layout: Layout) async throws {
-        // As if the two had one MD5.
+        // Simulates two URLs with one MD5.
         let key = CacheKey.url(canonical: "http://h/a")
         let fixture = try CacheFixture(layout) { $0.inlineLimit = 0 }
         try await fixture.withCache { cache async throws in
@@ -155,7 +155,7 @@ struct PlacingTests {
         }
     }
 
-    @Test("what was written with one layout is read, replaced and removed with the other", arguments: Layout.allCases)
+    @Test("A body written with one layout is read, replaced and removed with the other", arguments: Layout.allCases)
     func otherLayout(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout) { $0.inlineLimit = 100 }
         let long = longText(1000)
@@ -181,7 +181,7 @@ struct PlacingTests {
     }
 
     @Test(
-        "incoming/ is made anew when somebody removed it: bodies come in, are replaced and go",
+        "The removed directory incoming/ is made again, so that stores and removals succeed",
         arguments: Layout.allCases)
     func incomingRemoved(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout) { $0.inlineLimit = 10 }
@@ -196,7 +196,7 @@ struct PlacingTests {
             try removeIncoming()
             #expect(try await cache.remove(CacheKey.url(canonical: first).text))
             #expect(FileSystem.status(of: path) == nil)
-            // It was received before, and is placed afterwards.
+            // The next body is received in the new directory.
             let reservation = cache.reserve(.url(canonical: first), kind: .download, url: first)
             try reservation.receive(Array(longText(5000, "two").utf8))
             #expect(files(below: fixture.namespace).contains { $0.hasSuffix(".part") })

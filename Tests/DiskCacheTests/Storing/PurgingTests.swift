@@ -5,12 +5,12 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("Purging")
+@Suite("Purges")
 struct PurgingTests {
     private let url = "https://example.com/dir/a?x=1"
 
     @Test(
-        "what is being received when a purge matches it answers its waiters and is not kept",
+        "A download that a purge matches while it is received is answered, but not kept",
         arguments: [
             EntryFilter(key: CacheKey.url(canonical: "https://example.com/dir/a?x=1").text),
             EntryFilter(url: "https://example.com/dir/a?x=1"), EntryFilter(prefix: "https://example.com/dir/"),
@@ -44,7 +44,7 @@ struct PurgingTests {
     }
 
     @Test(
-        "a purge means a response that is being received by its canonical URL, too",
+        "A purge matches a response that is being received by its canonical URL, too",
         arguments: [
             EntryFilter(url: "https://example.com/m%C3%BC/b"), EntryFilter(prefix: "https://example.com/m%C3%BC"),
             EntryFilter(url: "https://example.com/x/../m%c3%bc/b"), EntryFilter(host: "example.com"),
@@ -74,7 +74,7 @@ struct PurgingTests {
         }
     }
 
-    @Test("the host of a filter means URLs whose host ends with a dot, held or being received")
+    @Test("The host of a filter matches URLs with a dot behind the host, stored or being received")
     func dottedHost() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -90,7 +90,7 @@ struct PurgingTests {
     }
 
     @Test(
-        "what a purge does not mean is kept",
+        "A download that a purge does not match is kept",
         arguments: [
             EntryFilter(key: "other"), EntryFilter(url: "https://example.com/dir/a"), EntryFilter(prefix: "http:"),
             EntryFilter(host: "www.example.com"), EntryFilter(tag: "x"), EntryFilter(kind: .json),
@@ -111,7 +111,7 @@ struct PurgingTests {
     }
 
     @Test(
-        "what a caller stores is acknowledged when it is published, and kept whatever was purged while it came",
+        "A caller's data is stored, although a purge matches it while it is received",
         arguments: [
             EntryFilter(key: "k"), EntryFilter(prefix: "k"), EntryFilter(tag: "early"), EntryFilter(tag: "late"),
             EntryFilter(kind: .data), .all,
@@ -135,7 +135,7 @@ struct PurgingTests {
         }
     }
 
-    @Test("a reservation that was made after the purge is kept")
+    @Test("An entry that is reserved after the purge is kept")
     func afterPurge() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -145,7 +145,7 @@ struct PurgingTests {
         }
     }
 
-    @Test("a refresh that was running when its entry was purged answers and does not bring it back")
+    @Test("A running refresh of a purged entry is answered, but does not bring the entry back")
     func refreshPurged() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -163,7 +163,7 @@ struct PurgingTests {
         }
     }
 
-    @Test("a refresh keeps the body and changes what it says, and fails when the body is another by now")
+    @Test("A refresh keeps the body and updates the metadata, and fails when the body was replaced")
     func refresh() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -190,7 +190,7 @@ struct PurgingTests {
         }
     }
 
-    @Test("filters combine, and removing matches counting", arguments: Layout.allCases)
+    @Test("Filters combine, and a removal matches the same entries as a count", arguments: Layout.allCases)
     func filters(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout)
         try await fixture.withCache { cache async throws in
@@ -225,7 +225,7 @@ struct PurgingTests {
         }
     }
 
-    @Test("a purge of thousands goes in steps and leaves what came after it began")
+    @Test("A purge of thousands of entries takes several steps, and leaves entries that come later")
     func steps() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -239,7 +239,8 @@ struct PurgingTests {
                 done.open()
             }
             gate.open()
-            // In flight or published before the purge began, it goes; reserved after, it stays. Here: after.
+            // The purge removes entries that were in flight or published before it began. This entry is reserved after
+            // that.
             try await cache.flush()
             try await cache.store("late", key: "late")
             try await done.wait()
@@ -248,7 +249,7 @@ struct PurgingTests {
         }
     }
 
-    @Test("the successor of a prefix comes right after all that begin with it")
+    @Test("The successor of a prefix comes right after all texts with that prefix")
     func prefixSuccessor() {
         #expect(EntryQuery.successor(ofPrefix: "ab") == "ac")
         #expect(EntryQuery.successor(ofPrefix: "a\u{D7FF}") == "a\u{E000}")
@@ -256,7 +257,7 @@ struct PurgingTests {
         #expect(EntryQuery.successor(ofPrefix: "\u{10FFFF}") == nil)
     }
 
-    @Test("what is of no more use is swept; what can be revalidated, may be served stale or is pinned stays")
+    @Test("The sweep removes expired entries without a validator, a stale allowance or a pin")
     func sweep() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in

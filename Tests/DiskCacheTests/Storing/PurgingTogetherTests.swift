@@ -5,9 +5,9 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("Purging by several filters at once")
+@Suite("Purges with several filters")
 struct PurgingTogetherTests {
-    @Test("what matches any of the filters goes, once, and what matches none stays")
+    @Test("An entry that matches any filter is removed and counted once, and all other entries stay")
     func anyOf() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -26,7 +26,7 @@ struct PurgingTogetherTests {
         }
     }
 
-    @Test("thousands that match several filters go in steps, and are counted once")
+    @Test("Thousands of entries that match several filters are removed in steps and counted once")
     func steps() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -37,7 +37,7 @@ struct PurgingTogetherTests {
         }
     }
 
-    @Test("filters that differ in the bytes of a text only are two")
+    @Test("Two filters that differ only in the bytes of a text both take effect")
     func exactTexts() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -48,7 +48,7 @@ struct PurgingTogetherTests {
         }
     }
 
-    @Test("a reservation is spared by the purge that its own answer asked for, and by no other")
+    @Test("A reservation is spared by the purge that its own answer requested, and by no other purge")
     func sparing() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -71,7 +71,7 @@ struct PurgingTogetherTests {
         }
     }
 
-    @Test("a reservation of another namespace spares nothing")
+    @Test("A reservation of another namespace spares no reservation")
     func sparingElsewhere() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -85,7 +85,7 @@ struct PurgingTogetherTests {
         }
     }
 
-    @Test("by tag or state of the held entry a purge means what is to bring it up to date, of that kind")
+    @Test("A purge by a held entry's tag or state matches the reservation that refreshes the entry")
     func heldEntries() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -110,11 +110,12 @@ struct PurgingTogetherTests {
         }
     }
 
-    @Test("the index is asked only about held entries that alone can tell, and once for each URL")
+    @Test("A purge queries the index only for held entries that decide the match, once for each URL")
     func statements() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
-            // Of another host; of the same URL, one of which the tag is known; of another URL.
+            // 20 reservations of another host, 20 of one URL, of which the first has a known tag, and a reservation of
+            // another URL.
             let reservations =
                 (0..<20).map { cache.reserve(responseTo: ResponseURL("http://other/\($0)")) }
                 + (0..<20).map { cache.reserve(responseTo: ResponseURL("http://h/a"), tags: $0 == 0 ? ["t3"] : []) }
@@ -130,14 +131,14 @@ struct PurgingTogetherTests {
             try await cache.onIndex { $0.trace(options: []) }
             #expect(statements.elements.filter { $0 == IndexWriter.heldStatement }.count == 2)
             #expect(reservations.filter(\.isPurged).count == 1)
-            // That in which the tracing began, and that of the purge.
+            // Expects the commit of the transaction in which the tracing began, and the commit of the purge.
             #expect(statements.elements.filter { $0.hasPrefix("COMMIT") }.count == 2)
         }
     }
 }
 
 extension DiskCache {
-    /// Does something with the connection that writes.
+    /// Runs `body` with the writing connection, on the writer's thread.
     func onIndex(_ body: @escaping @Sendable (Database) -> Void) async throws {
         try await withCheckedThrowingContinuation { continuation in
             writer.submit({ context in body(context.index.db) }, completion: { continuation.resume(with: $0) })

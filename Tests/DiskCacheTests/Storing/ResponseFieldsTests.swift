@@ -16,7 +16,7 @@ struct ResponseFieldsTests {
 
     private func fields(_ length: Int) -> String { String(repeating: "x", count: length) }
 
-    /// Stores a variant a second after the last one.
+    /// Stores a variant a second after the previous variant.
     private func publish(_ variant: String, _ length: Int, in cache: DiskCache) async throws -> PublishOutcome {
         fixture.clock.advance(by: .seconds(1))
         let reservation = cache.reserve(responseTo: url)
@@ -35,13 +35,13 @@ struct ResponseFieldsTests {
         Set(variants.map { CacheKey.response(to: url, variant: "\($0)").text })
     }
 
-    @Test("of those whose fields together have more than 512 KiB the oldest go, by bytes, but for the pinned")
+    @Test("The oldest unpinned responses are removed when the fields of all responses exceed 512 KiB")
     func limit() async throws {
         try await fixture.withCache { cache async throws in
             for number in 0..<8 { _ = try await publish("\(number)", 64 << 10, in: cache) }
             #expect(try variants(in: cache) == keys(0..<8))
             _ = try await cache.update(CacheKey.response(to: url, variant: "0").text, pinned: true)
-            // One byte too many costs one, three places cost three.
+            // One byte over the limit removes one response, and a response of 192 KiB removes three.
             _ = try await publish("8", 1, in: cache)
             #expect(try variants(in: cache) == keys([0] + Array(2...8)))
             _ = try await publish("9", 3 * (64 << 10), in: cache)
@@ -51,7 +51,7 @@ struct ResponseFieldsTests {
         }
     }
 
-    @Test("are counted in bytes, not in characters")
+    @Test("The length of fields is counted in bytes, not in characters")
     func bytes() async throws {
         try await fixture.withCache { cache async throws in
             fixture.clock.advance(by: .seconds(1))
@@ -68,7 +68,7 @@ struct ResponseFieldsTests {
         }
     }
 
-    @Test("are none of a caller's data under a key that begins as theirs do, which stays")
+    @Test("A caller's data under a key that begins like a response's key does not count, and stays")
     func callersData() async throws {
         try await fixture.withCache { cache async throws in
             let md5 = CacheKey.response(to: url, variant: "0").md5Hex
@@ -79,14 +79,14 @@ struct ResponseFieldsTests {
             for number in 0..<300 { _ = try await publish("small \(number)", 1, in: cache) }
             #expect(try variants(in: cache).count == Entry.variantLimit)
             for key in keys { #expect(try cache.entry(for: key) != nil) }
-            // Nor does who removes them, or looks for them, mean those.
+            // A removal or look-up of the responses does not match the caller's data, either.
             #expect(try await cache.remove(matching: EntryFilter(md5: md5)) == Entry.variantLimit)
             #expect(try variants(in: cache).isEmpty)
             for key in keys { #expect(try cache.entry(for: key) != nil) }
         }
     }
 
-    @Test("may have any length when it is the only one")
+    @Test("The fields of a single response may have any length")
     func alone() async throws {
         try await fixture.withCache { cache async throws in
             _ = try await publish("0", 600 << 10, in: cache)
@@ -96,7 +96,7 @@ struct ResponseFieldsTests {
         }
     }
 
-    @Test("leave no room for another when they are pinned: nothing goes, and nothing more is kept")
+    @Test("A response is not kept when pinned responses leave no room for its fields")
     func pinned() async throws {
         try await fixture.withCache { cache async throws in
             for number in 0..<8 { _ = try await publish("\(number)", 64 << 10, in: cache) }
@@ -111,12 +111,12 @@ struct ResponseFieldsTests {
         }
     }
 
-    @Test("make others go when one of them that is held becomes longer, by a new answer or by a refresh")
+    @Test("Older responses are removed when a new answer or a refresh makes the fields of a response longer")
     func longer() async throws {
         try await fixture.withCache { cache async throws in
             for number in 0..<100 { _ = try await publish("\(number)", 10, in: cache) }
             for number in 0..<10 { _ = try await publish("\(number)", 100 << 10, in: cache) }
-            // By when they were stored last.
+            // The responses are removed in the order in which they were stored last.
             #expect(try variants(in: cache) == keys(5..<10))
 
             let key = CacheKey.response(to: url, variant: "9")
@@ -130,7 +130,7 @@ struct ResponseFieldsTests {
         }
     }
 
-    @Test("are looked for by their keys alone")
+    @Test("The responses of a URL are found by their keys only")
     func plan() throws {
         let cache = try fixture.open()
         defer { cache.close() }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("Responses: several entries for one URL")
+@Suite("The responses to a URL, one for each variant")
 struct ResponseTests {
     private let url = "https://example.com/a"
     private let md5 = CacheKey.url(canonical: "https://example.com/a").text
@@ -20,7 +20,7 @@ struct ResponseTests {
         return try await reservation.publish(EntryMetadata(ttl: .seconds(9))).entry
     }
 
-    @Test("a URL has one entry a variant, found together, and none of another URL's")
+    @Test("A URL has an entry for each variant, and a look-up finds no entries of another URL")
     func variants() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -37,7 +37,7 @@ struct ResponseTests {
         }
     }
 
-    @Test("of more than 256 variants those go that were stored or confirmed longest ago, but for the pinned")
+    @Test("Beyond 256 variants, the variant stored or confirmed longest ago is removed, unless it is pinned")
     func variantLimit() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -54,7 +54,7 @@ struct ResponseTests {
             var refresh = EntryRefresh(ttl: .seconds(9))
             refresh.downloadEndDate = fixture.clock.now()
             _ = try await confirmation.publishUnchanged(entries[1], refresh)
-            // What is there already is no new variant.
+            // A variant that is held already is not a new variant.
             _ = try await store("again", variant: "3", in: cache)
             #expect(try cache.responses(to: ResponseURL(url)).count == 256)
 
@@ -68,7 +68,7 @@ struct ResponseTests {
             #expect(cache.totals.entries == 257)
             #expect(try cache.findings() == [])
 
-            // All of them pinned: nothing goes, and nothing more is kept. Other URLs do not mind.
+            // When all variants are pinned, none is removed, and no new variant is kept. Other URLs are not affected.
             try await cache.onIndex { try? $0.execute(sql: "UPDATE entries SET pinned = 1") }
             let reservation = cache.reserve(responseTo: ResponseURL(url))
             reservation.decide(.response(to: ResponseURL(url), variant: "newest"))
@@ -85,7 +85,7 @@ struct ResponseTests {
         }
     }
 
-    @Test("the MD5 of a URL removes what was downloaded and every variant, and nothing else")
+    @Test("A removal by the MD5 of a URL removes its download and all variants, and no other entry")
     func removal() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -99,7 +99,7 @@ struct ResponseTests {
         }
     }
 
-    @Test("a purge of any variant means a response of which the variant is not known yet")
+    @Test("A purge of any variant matches a response that has no variant yet")
     func openVariant() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -116,7 +116,7 @@ struct ResponseTests {
         }
     }
 
-    @Test("a purge by a tag that only the held response has means the one that is to replace it")
+    @Test("A purge by a tag of the held response matches the response that is to replace it")
     func refresh() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -128,7 +128,7 @@ struct ResponseTests {
     }
 
     @Test(
-        "a body can be read along while it comes, in memory and as a file, and after it was abandoned",
+        "A growing body can be read in memory, as a file, and after it was abandoned",
         arguments: [1_000, 100_000])
     func growing(length: Int) throws {
         let fixture = try CacheFixture()
@@ -146,7 +146,7 @@ struct ResponseTests {
         #expect(try body.read(at: 250, upTo: length).withUnsafeBytes(Array.init) == Array(text[250...]))
     }
 
-    @Test("who reads along sees what was published, whatever becomes of the entry")
+    @Test("A reader of a growing body sees the whole published body, even after its entry is removed")
     func published() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in

@@ -9,7 +9,7 @@ import Testing
 struct StoringTests {
     private let url = "https://example.com/a/b?x=1"
 
-    @Test("what is stored is read back whole, before and after a restart", arguments: Layout.allCases)
+    @Test("A stored body is read back whole, before and after a restart", arguments: Layout.allCases)
     func roundTrip(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout)
         let long = longText(300_000)
@@ -29,7 +29,7 @@ struct StoringTests {
         }
     }
 
-    @Test("a body longer than a megabyte is handed out as an open file, which outlives its entry")
+    @Test("A body longer than a megabyte is returned as an open file, which outlives its entry")
     func largeBody() async throws {
         let fixture = try CacheFixture()
         let text = longText(3 << 20)
@@ -47,7 +47,7 @@ struct StoringTests {
         }
     }
 
-    @Test("a body at the inline limit is in the slab, one byte more makes a file named by the MD5 of the URL")
+    @Test("A body at the inline limit is in the slab, and a longer body is a file named by its URL's MD5")
     func inlineLimit() async throws {
         let fixture = try CacheFixture { $0.inlineLimit = 100 }
         try await fixture.withCache { cache async throws in
@@ -62,7 +62,7 @@ struct StoringTests {
     }
 
     @Test(
-        "with an inline limit of 0, and in the readable layout, even an empty body is a file",
+        "An empty body is a file at an inline limit of 0, and in the slab at the default limit",
         arguments: Layout.allCases)
     func emptyBody(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout) { $0.inlineLimit = 0 }
@@ -81,7 +81,7 @@ struct StoringTests {
         }
     }
 
-    @Test("an entry keeps what its publish said")
+    @Test("An entry keeps the metadata of its publish")
     func metadata() async throws {
         let fixture = try CacheFixture()
         let start = fixture.clock.now()
@@ -129,7 +129,7 @@ struct StoringTests {
         }
     }
 
-    @Test("a later body replaces an earlier one, whichever of them is inline", arguments: Layout.allCases)
+    @Test("A later body replaces an earlier body, inline or as a file", arguments: Layout.allCases)
     func replacing(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout) { $0.inlineLimit = 50 }
         try await fixture.withCache { cache async throws in
@@ -146,7 +146,7 @@ struct StoringTests {
         }
     }
 
-    @Test("a replacement without tags or pinned keeps those that were there, and unites tags")
+    @Test("A replacement adds tags and keeps the pin, unless its metadata states tags or a pin")
     func keepsTags() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -168,7 +168,7 @@ struct StoringTests {
         }
     }
 
-    @Test("a delete and a store of one path in one transaction leave the new body", arguments: Layout.allCases)
+    @Test("A delete and a store of one path in one transaction leave the new body", arguments: Layout.allCases)
     func deleteThenStore(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout) { $0.inlineLimit = 0 }
         try await fixture.withCache { cache async throws in
@@ -185,7 +185,7 @@ struct StoringTests {
             reservation.publish(EntryMetadata(ttl: .seconds(1))) { result in
                 if case .success(.notKept) = result { stored.open() }
             }
-            // It was in flight when the delete came: the delete wins.
+            // The reservation was in flight when the delete came, so the delete wins.
             gate.open()
             try await removed.wait()
             try await stored.wait()
@@ -208,7 +208,7 @@ struct StoringTests {
         }
     }
 
-    @Test("a body that is shorter or longer than declared is not kept", arguments: [4, 6])
+    @Test("A body that is shorter or longer than declared is not kept", arguments: [4, 6])
     func lengthMismatch(_ expected: Int64) async throws {
         let fixture = try CacheFixture { $0.inlineLimit = 0 }
         try await fixture.withCache { cache async throws in
@@ -223,7 +223,7 @@ struct StoringTests {
         }
     }
 
-    @Test("a reservation that is let go leaves nothing behind")
+    @Test("A released reservation leaves no file and no reserved bytes behind")
     func abandoned() async throws {
         let fixture = try CacheFixture { $0.inlineLimit = 0 }
         try await fixture.withCache { cache async throws in
@@ -241,7 +241,7 @@ struct StoringTests {
         }
     }
 
-    @Test("a condition sees the entry that would be replaced, and can refuse")
+    @Test("A condition sees the entry to be replaced, and can refuse the replacement")
     func condition() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -259,7 +259,7 @@ struct StoringTests {
         }
     }
 
-    @Test("JSON is recognised whatever pieces it comes in")
+    @Test("JSON is recognised even when each byte arrives alone")
     func recognisesJSON() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -271,7 +271,7 @@ struct StoringTests {
         }
     }
 
-    @Test("after a close everything says so")
+    @Test("Every operation after a close fails with the error that the cache is closed")
     func closed() async throws {
         let fixture = try CacheFixture()
         let cache = try fixture.open()

@@ -4,11 +4,11 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("Tags of what replaces or refreshes an entry")
+@Suite("The tags of replaced and refreshed entries")
 struct TagTests {
     private let url = "https://example.com/a"
 
-    @Test("a publish or refresh leaves the tags behind that it says, and a purge by them means it no more")
+    @Test("A publish or refresh drops the tags that it names, and purges by them no longer match")
     func dropped() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -20,7 +20,7 @@ struct TagTests {
                 }
             }
             #expect(second.tags == ["caller", "new", "stays"])
-            // What the new one has it does not lose.
+            // A tag of the new reservation is not dropped.
             var refresh = EntryRefresh(ttl: .seconds(9))
             refresh.droppedTags = { $0.tags.filter { $0 != "caller" } }
             let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url)
@@ -32,11 +32,11 @@ struct TagTests {
         }
     }
 
-    @Test("a new tag with each body never becomes too many: those go that were held for longest")
+    @Test("New tags beyond the limit push out the tags that were held longest")
     func accumulating() async throws {
         let fixture = try CacheFixture()
         let limit = Entry.tagLimit
-        // Their order is not that of their bytes.
+        // The tags are not in the order of their bytes.
         func tag(_ number: Int) -> String { "t\((number * 7919) % 1009)" }
         func tags(_ numbers: Range<Int>) -> Set<String> { Set(numbers.map(tag)) }
         try await fixture.withCache { cache async throws in
@@ -47,7 +47,7 @@ struct TagTests {
         }
         try await fixture.withCache { cache async throws in
             let entry = try #require(try cache.entry(url: url))
-            // One that it has already is held anew.
+            // A tag that the entry has already counts as new.
             let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url, tags: [tag(2)])
             let refreshed = try await reservation.publishUnchanged(entry, EntryRefresh(ttl: .seconds(9))).entry
             #expect(Set(refreshed.tags) == tags(2..<limit + 2))
@@ -59,7 +59,7 @@ struct TagTests {
         }
     }
 
-    @Test("more tags than an entry may have, asked for at once, are refused")
+    @Test("A request with more tags than an entry may have is refused")
     func tooMany() async throws {
         let fixture = try CacheFixture()
         let tags = (0...Entry.tagLimit).map { "t\($0)" }
