@@ -7,14 +7,14 @@ import Testing
 
 @Suite("The scrub")
 struct ScrubTests {
-    /// How many steps a pass takes at most: each ends with its rows or with its bytes.
+    /// Returns the largest number of steps of a pass. Each step ends with its rows or with its bytes.
     private static func steps(entries: Int64, bytes: Int64) -> Int64 {
         let totals = CacheTotals(entries: entries, bodyBytes: bytes, diskBytes: bytes, entriesByKind: [:])
         let pace = Scrubber.Pace(for: totals)
         return (entries + Int64(pace.rows) - 1) / Int64(pace.rows) + (bytes + pace.bytes - 1) / pace.bytes
     }
 
-    @Test("ends a pass over a large cache within a day of steps a minute apart")
+    @Test("A pass over a large cache ends within a day of steps a minute apart")
     func pace() {
         let day: Int64 = 24 * 60
         #expect(Self.steps(entries: 1_000_000, bytes: 1 << 30) <= day)
@@ -31,7 +31,7 @@ struct ScrubTests {
         try await done.wait()
     }
 
-    @Test("goes on where it stopped, from step to step, and begins anew after the last entry")
+    @Test("The scrub goes on where it stopped, and begins anew after the last entry")
     func steps() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -49,7 +49,7 @@ struct ScrubTests {
         }
     }
 
-    @Test("is not stopped by one body that cannot be read")
+    @Test("A body that cannot be read does not stop the scrub")
     func unreadable() async throws {
         let fixture = try CacheFixture { $0.inlineLimit = 0 }
         try await fixture.withCache { cache async throws in
@@ -59,7 +59,7 @@ struct ScrubTests {
             try await blocking {
                 try cache.writer.perform { context in
                     let row = try #require(try context.index.row(forKey: "a"))
-                    // A name that is too long: neither missing nor damaged, but an error of the system.
+                    // The name is too long: the body is neither missing nor damaged, but the system reports an error.
                     try context.index.db.execute(
                         sql: "UPDATE entries SET path = ? WHERE id = ?",
                         arguments: [String(repeating: "x", count: 300), row.id])
