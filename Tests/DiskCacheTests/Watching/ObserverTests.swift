@@ -5,9 +5,9 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("Who watches what becomes of entries")
+@Suite("The observer of entries")
 struct ObserverTests {
-    /// Remembers what it is told.
+    /// Records the reported changes.
     private final class Watcher: EntryObserver {
         private let interested = Locked(true)
         private let recorder = Recorder<[EntryChange]>()
@@ -19,10 +19,10 @@ struct ObserverTests {
 
         func entriesChanged(_ changes: [EntryChange]) { recorder.append(changes) }
 
-        /// What it was told, as `stored a`, `removed 5 more`.
+        /// The reported changes, as `stored a`, `removed 5 more`.
         var words: [String] { recorder.elements.flatMap { $0.map(\.words) } }
         var changes: [EntryChange] { recorder.elements.flatMap(\.self) }
-        /// How many were told of at once.
+        /// The number of changes in each report.
         var batches: [Int] { recorder.elements.map(\.count) }
 
         func forget() { recorder.removeAll() }
@@ -38,7 +38,7 @@ struct ObserverTests {
         try await body(fixture, cache, watcher)
     }
 
-    @Test("stored, replaced, removed, expired: each is told once it is durable, with what tells the entry from others")
+    @Test("Each store, removal and expiry is reported once it is durable, with the data of its entry")
     func each() async throws {
         try await Self.with { (fixture, cache, watcher) async throws in
             try await cache.store("1", key: "a", tags: ["y", "x"])
@@ -54,7 +54,7 @@ struct ObserverTests {
             #expect(first.tags == ["x", "y"] && first.kind == .data && first.url == nil && first.contentLength == 1)
             #expect(last.url == "http://h/b" && last.kind == .download)
             watcher.forget()
-            // The body stays: nothing to tell of.
+            // The body stays the same, so there is no change to report.
             _ = try await cache.update("a", tags: ["z"], pinned: false)
             cache.recordHit(try #require(try cache.entry(for: "a")))
             try await cache.flush()
@@ -63,7 +63,7 @@ struct ObserverTests {
             let swept = try await withCheckedContinuation { continuation in
                 cache.sweepExpired { continuation.resume(returning: $0) }
             }.get()
-            // The other one can be revalidated.
+            // The entry of the URL can be revalidated, so the sweep keeps it.
             #expect(swept == 1)
             #expect(watcher.words == ["expired a"])
             #expect(try await cache.remove(url.key))
@@ -75,7 +75,7 @@ struct ObserverTests {
         }
     }
 
-    @Test("what is not kept is not told of, nor what a transaction took back")
+    @Test("Bodies that are not kept and changes that are undone are not reported")
     func undone() async throws {
         try await Self.with { (_, cache, watcher) async throws in
             let url = "http://h/purged"
@@ -86,7 +86,7 @@ struct ObserverTests {
             #expect(watcher.words == [])
             try await cache.store("1", key: "kept")
             watcher.forget()
-            // Two share a transaction, and one fails after it has removed something.
+            // Two operations share a transaction, and the first fails after it has removed an entry.
             let gate = Gate("the writer")
             try await cache.holdWriter(until: gate)
             let ended = Counter("jobs")
@@ -106,7 +106,7 @@ struct ObserverTests {
         }
     }
 
-    @Test("a group of stores is told of in one batch, and nothing is made for who does not want to know")
+    @Test("A group of stores is reported in one batch, and an observer without interest gets no report")
     func batches() async throws {
         try await Self.with { (_, cache, watcher) async throws in
             let gate = Gate("the writer")
@@ -129,7 +129,7 @@ struct ObserverTests {
         }
     }
 
-    @Test("a purge of many tells of the first 100, and at its end of the number of the others with the filter")
+    @Test("A purge reports its first 100 entries, and at its end the number of the rest with the filter")
     func purge() async throws {
         try await Self.with { (fixture, cache, watcher) async throws in
             try await fill(cache, 1000)
@@ -144,7 +144,7 @@ struct ObserverTests {
                 return
             }
             #expect(told == filter)
-            // Of several filters none is the one.
+            // A purge by several filters reports no filter.
             try await fill(cache, 150)
             watcher.forget()
             #expect(try await cache.remove(matching: [filter, EntryFilter(key: "other")]) == 151)
@@ -167,7 +167,7 @@ struct ObserverTests {
         }
     }
 
-    @Test("eviction is told of: a step that takes many as the first 16 and a number")
+    @Test("A step of the eviction reports its first 16 entries and the number of the rest")
     func eviction() async throws {
         try await Self.with({ $0.diskLimit = 2_000_000 }) { (_, cache, watcher) async throws in
             try await fill(cache, 1000)
@@ -186,7 +186,7 @@ struct ObserverTests {
         }
     }
 
-    @Test("what is found damaged is removed, and told of")
+    @Test("A damaged body is removed, and the removal is reported")
     func damage() async throws {
         try await Self.with({ $0.inlineLimit = 0 }) { (_, cache, watcher) async throws in
             let entry = try await cache.store("body", key: "a")
