@@ -6,9 +6,9 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("What survives a power cut")
+@Suite("Durability through a power cut")
 struct DurabilityTests {
-    /// What was done, in its order: bodies and directories that the disk was to keep, and points of a transaction.
+    /// Records the steps in their order: the syncs of bodies and directories, and the points of a transaction.
     private final class Log: Sendable {
         let steps = Recorder<String>()
         private let fixture: CacheFixture
@@ -26,7 +26,7 @@ struct DurabilityTests {
                 { $0.durability = durability }, crashHook: { [steps] in steps.append($0.rawValue) }, sync: sync)
         }
 
-        /// Has what matches fail from now on.
+        /// Makes the sync of that step fail from now on; with `nil`, all syncs succeed again.
         func fail(_ step: String?) { failing.withLock { $0 = step } }
 
         private func note(_ kind: String, _ name: String) -> Int32? {
@@ -49,13 +49,13 @@ struct DurabilityTests {
         return (fixture, log, try log.open(durability))
     }
 
-    /// The directories above a body, the lowest first, as ``Log`` names them.
+    /// Returns the directories above a body, the lowest first, as ``Log`` names them.
     private static func directories(of key: String) throws -> [String] {
         let path = HashedPath.path(for: try .data(key)).split(separator: "/")
         return ["\(path[0])/\(path[1])", "\(path[0])"]
     }
 
-    @Test("the index waits for the disk with each transaction only when it is to survive one")
+    @Test("The index syncs each transaction only when the cache must survive a power cut")
     func log() async throws {
         for (durability, level) in [(Durability.process, 1), (.power, 2)] {
             let cache = try CacheFixture().open { $0.durability = durability }
@@ -67,7 +67,7 @@ struct DurabilityTests {
         }
     }
 
-    @Test("bodies are on the disk before their directories, and both before the rows that name them, a group at once")
+    @Test("Bodies are synced before their directories, and both before their rows, once for a group")
     func order() async throws {
         let (_, log, cache) = try Self.open(.power)
         defer { cache.close() }
@@ -82,7 +82,7 @@ struct DurabilityTests {
         }
         gate.open()
         try await done.wait(for: 3)
-        // What the first transaction, which was held, still had to say.
+        // Skips the last steps of the first transaction, which held the writer.
         let steps = Array(log.steps.elements.drop { $0 != "intentNoted" })
         let end = try #require(steps.firstIndex(of: "beforeCommit"))
         #expect(steps.filter { $0 == "beforeCommit" }.count == 1)
@@ -94,7 +94,7 @@ struct DurabilityTests {
         #expect(synced.dropFirst(3).sorted() == Set(named).map { "directory \($0)" }.sorted())
     }
 
-    @Test("the body that is replaced has its other name on the disk before it loses its own")
+    @Test("The other name of a replaced body is synced before the body loses its own name")
     func replaced() async throws {
         let (_, log, cache) = try Self.open(.power)
         defer { cache.close() }
@@ -108,7 +108,7 @@ struct DurabilityTests {
         #expect(log.steps.elements == expected)
     }
 
-    @Test("what the disk does not keep is an error, and nothing of it stays", arguments: [true, false])
+    @Test("A failed sync of a body or directory is an error, and the old body stays", arguments: [true, false])
     func failure(isBody: Bool) async throws {
         let (_, log, cache) = try Self.open(.power)
         defer { cache.close() }
@@ -128,7 +128,7 @@ struct DurabilityTests {
         #expect(try await cache.text(key: Self.key) == Self.long + "2")
     }
 
-    @Test("a body that the disk did not keep once is not taken for kept because the kernel says it of the next try")
+    @Test("A failed sync of a body is remembered, although the kernel reports success for the next sync")
     func failureIsRemembered() throws {
         let fixture = try CacheFixture()
         let path = fixture.directory.path + "/body"
@@ -139,7 +139,7 @@ struct DurabilityTests {
         #expect(body.sync { _ in 0 } == EIO)
     }
 
-    @Test("small bodies are in the slab, which is on the disk before the rows are; a removal needs nothing else")
+    @Test("The slab is synced before the rows of small bodies, and a removal syncs no body")
     func inline() async throws {
         let (_, log, cache) = try Self.open(.power)
         defer { cache.close() }
@@ -153,7 +153,7 @@ struct DurabilityTests {
         #expect(steps == ["slotWritten", "body of 0"] + removal + removal + removal)
     }
 
-    @Test("small bodies that the disk did not keep are an error, and the next ones are kept again")
+    @Test("A failed sync of the slab fails the store, and the next store succeeds")
     func failingSlab() async throws {
         let (_, log, cache) = try Self.open(.power)
         defer { cache.close() }
@@ -165,7 +165,7 @@ struct DurabilityTests {
         #expect(try await cache.text(key: "small") == "small")
     }
 
-    @Test("the namespace's own directory and all above it are on the disk when it is opened")
+    @Test("The directory of a namespace and all directories above it are synced when it is opened")
     func opening() async throws {
         let (fixture, log, cache) = try Self.open(.power)
         cache.close()
@@ -175,7 +175,7 @@ struct DurabilityTests {
         #expect(directories.last == "directory /")
     }
 
-    @Test("a kill is survived without waiting for the disk")
+    @Test("A cache that must survive only a kill syncs no body and no directory")
     func process() async throws {
         let (_, log, cache) = try Self.open(.process)
         defer { cache.close() }

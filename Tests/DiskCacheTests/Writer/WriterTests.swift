@@ -7,8 +7,8 @@ import Testing
 
 @Suite("The writer's thread")
 struct WriterTests {
-    // In a process of its own, which does not survive it.
-    @Test("a completion that waits for the writer is told so, instead of waiting for itself for ever")
+    // Each case runs in a process of its own, because the process ends.
+    @Test("A completion that waits for the writer ends the process with a message, not in a deadlock")
     func waitingForItself() async throws {
         let waits = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             try await WriterTests.inCompletion { _ = try? $0.writer.perform { _ in } }
@@ -22,7 +22,7 @@ struct WriterTests {
         }
     }
 
-    @Test("shares its processor while it removes many entries, and keeps it in what follows")
+    @Test("The writer shares its processor while it removes many entries, and keeps it afterwards")
     func sharing() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -38,11 +38,11 @@ struct WriterTests {
         }
     }
 
-    /// Fails before, or after, it has changed something.
+    /// The error of an operation that fails before or after a change.
     private struct Failure: Error {}
 
     @Test(
-        "an operation that fails takes nothing of the others with it, whatever it has done before",
+        "A failing operation undoes no other operation of its group, before or after a change of its own",
         arguments: [false, true], Layout.allCases)
     func failureInGroup(hasChanged: Bool, _ layout: Layout) async throws {
         let fixture = try CacheFixture(layout)
@@ -72,7 +72,7 @@ struct WriterTests {
             gate.open()
             try await done.wait(for: 3)
             #expect(failures.value == 1)
-            // Undone alone only where there is something to undo: that takes a second run, with savepoints.
+            // The operation is undone alone only after a change. That takes a second run, with savepoints.
             #expect(runs.value == (hasChanged ? 2 : 1))
             for key in ["first", "last"] { #expect(try await cache.text(key: key) == "body of \(key)") }
             #expect(try await cache.text(key: "victim") == "old")
@@ -84,7 +84,7 @@ struct WriterTests {
     private static func inCompletion(_ body: @escaping @Sendable (DiskCache) -> Void) async throws {
         let fixture = try CacheFixture()
         let cache = try fixture.open()
-        // Nobody will be there to do it.
+        // The process ends before the fixture removes its directory.
         try FileManager.default.removeItem(atPath: fixture.temporary.path)
         let done = Gate("done")
         cache.flush { _ in
