@@ -35,7 +35,7 @@ struct DiskReserveTests {
     @Test("The reserve stays free when the limit is larger than the disk", arguments: Layout.allCases, [3000, 100_000])
     func limitLargerThanDisk(_ layout: Layout, length: Int) async throws {
         try await Self.withCache(layout) { disk, cache in
-            // The count is twice the number of bodies that fit.
+            // Stores twice as many bodies as fit.
             let count = Int(Self.size) * 2 / (layout == .hashed && length < 16 << 10 ? 6000 : (length + 4095))
             var least = Int64.max
             for number in 0..<count {

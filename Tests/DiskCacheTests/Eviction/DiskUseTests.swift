@@ -17,7 +17,7 @@ struct DiskUseTests {
         try await fixture.withCache { cache async throws in
             let body = Array(longText(length).utf8)
             var generator = SplitMix64(seed: UInt64(length))
-            // The count is at least the number of bodies that fill the limit twice.
+            // Stores twice as many bodies as fit.
             let count = Int(Self.limit) * 2 / (length + 512)
             for start in stride(from: 0, to: count, by: 250) {
                 let done = Counter("stored")

@@ -18,7 +18,7 @@ struct GhostTableTests {
         let (old, last) = (all.dropLast(limit), all.suffix(limit))
         #expect(table.count <= limit)
         let foundOld = old.count { table.remove($0) }
-        // For new hashes that a full bucket forgot early, as many older hashes are still there.
+        // For each new hash that a full bucket forgot early, an older hash is still there.
         #expect(Double(foundOld) <= Double(limit) * 0.03)
         let found = last.count { table.remove($0) }
         #expect(found <= limit)
