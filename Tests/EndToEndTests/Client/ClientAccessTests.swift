@@ -5,10 +5,10 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("client commands: where, who, and what goes wrong")
+@Suite("Addresses, tokens and failures of the client commands")
 struct ClientAccessTests {
     @Test(
-        "A server's address that is none is refused with where it is said and what it looks like",
+        "A malformed server address is refused with the names of its settings and an example",
         arguments: ["127.0.0.1:8080", "localhost", "ftp://h/", "http://h/?x=1", "unix:/run/larder"])
     func badAddress(address: String) async throws {
         let output = try await ClientCommands(server: address).run(["stats"])
@@ -17,7 +17,7 @@ struct ClientAccessTests {
             output.errors.contains("--server or LARDER_SERVER says it, like http://127.0.0.1:8080"), "\(output.errors)")
     }
 
-    @Test("the token comes from the environment, is good for what it is for, and is printed by nothing")
+    @Test("The token comes from the environment, is limited to its scopes, and is never printed")
     func tokens() async throws {
         let tokens = try TestTokens([.init(name: "reader", scopes: [.read]), .init(name: "me")])
         try await TestServer.with(tokens: tokens.store) { (server) async throws in
@@ -44,7 +44,7 @@ struct ClientAccessTests {
         }
     }
 
-    @Test("--namespace works in another part of the cache; one that is not there says so")
+    @Test("--namespace selects a namespace, and an unknown namespace is an error with its name")
     func namespace() async throws {
         try await TestServer.with { (server) async throws in
             let larder = ClientCommands(server)
@@ -60,7 +60,7 @@ struct ClientAccessTests {
         }
     }
 
-    @Test("that the server is not there, or is none, is said with where it was looked for")
+    @Test("An unreachable or foreign server is an error with the address or the name of its setting")
     func noServer() async throws {
         let port = try RefusingPort()
         let gone = try await ClientCommands(server: port.url("")).run(["ls"])
@@ -68,7 +68,7 @@ struct ClientAccessTests {
         #expect(gone.errors.contains("http://127.0.0.1:\(port.number)"), "\(gone.errors)")
         let wrong = try await ClientCommands(server: "localhost:8080").run(["ls"])
         #expect(wrong.exit == .status(64) && wrong.errors.contains("address"))
-        // The flag goes before the variable.
+        // The flag takes precedence over the environment variable.
         let flag = try await ClientCommands(server: "nonsense").run(["ls", "--server", port.url("")])
         #expect(flag.exit == .status(69))
         let other = try ScriptedOrigin { _, connection in try connection.respond(404, body: "<html>") }
@@ -80,7 +80,7 @@ struct ClientAccessTests {
         #expect(try await ClientCommands(server: teapot.url("")).run(["ls"]).exit == .status(1))
     }
 
-    @Test("a server with a certificate of its own authority is trusted when that is")
+    @Test("A server certificate is trusted when its authority is configured")
     func secure() async throws {
         try await TestServer.with { (server) async throws in
             let front = try await TLSFront(originPort: server.api.port)
@@ -95,7 +95,7 @@ struct ClientAccessTests {
         }
     }
 
-    @Test("what is called wrongly ends with 64 and a word; the help has every command")
+    @Test("A wrong call exits with 64 and a message, and the help lists every command")
     func usage() async throws {
         let larder = ClientCommands(server: "http://127.0.0.1:1")
         for arguments in [

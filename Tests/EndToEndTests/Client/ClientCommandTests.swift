@@ -4,9 +4,9 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("client commands")
+@Suite("The client commands")
 struct ClientCommandTests {
-    @Test("download says what happened and what is held; a second one is from the cache, and get reads it")
+    @Test("download prints the outcome and the entry, the second download is cached, and get reads the body")
     func download() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(fields: [.contentType: "text/csv"], body: request["Accept"] ?? "")
@@ -31,12 +31,12 @@ struct ClientCommandTests {
             #expect(origin.requestCount == 1)
             let key = try #require(first.values["key"])
             #expect(try await larder.run(["get", key]).text == "text/csv")
-            // The field is part of the key, so under the URL alone there is nothing.
+            // The request field is part of the key, so the URL alone finds no entry.
             #expect(try await larder.run(["get", url + "?b=1"]).exit == .status(4))
         }
     }
 
-    @Test("a body goes into a file whole or not at all, and to standard output byte for byte")
+    @Test("A body reaches a file completely or not at all, and standard output byte for byte")
     func output() async throws {
         let content = (0..<300_000).map { UInt8(truncatingIfNeeded: $0) }
         let origin = try ScriptedOrigin { request, connection in
@@ -61,7 +61,7 @@ struct ClientCommandTests {
             #expect(folder.exit == .status(73))
             #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["body"])
             #expect(try directory.read("body") == content)
-            // What is there and is no file is written to.
+            // An existing path that is not a regular file is written to.
             #expect(try await larder.run(["get", origin.url("/a"), "-o", "/dev/null"]).exit == .status(0))
             server.clock.advance(by: .seconds(60))
             #expect(try await larder.run(["get", origin.url("/a")]).exit == .status(4))
@@ -69,7 +69,7 @@ struct ClientCommandTests {
         }
     }
 
-    @Test("put stores a file or what is piped in; under a URL it is JSON that a download finds")
+    @Test("put stores a file or standard input, and under a URL it stores JSON that a download finds")
     func put() async throws {
         try await TestServer.with { (server) async throws in
             let larder = ClientCommands(server)
@@ -96,11 +96,11 @@ struct ClientCommandTests {
         }
     }
 
-    @Test("ls lists all pages of what is selected, rm removes it, and the exit status says whether there was any")
+    @Test("ls lists all pages of the selection, rm removes it, and the exit status reports missing entries")
     func listing() async throws {
         try await TestServer.with { (server) async throws in
             let larder = ClientCommands(server)
-            // More than a page.
+            // The entries fill more than one page.
             let client = HTTPClient(port: server.api.port)
             for number in 0..<1234 {
                 let tag = number < 4 ? "few" : "many"
@@ -131,7 +131,7 @@ struct ClientCommandTests {
         }
     }
 
-    @Test("explain says whether it would be a hit, and ends with it; rm of a URL takes all that is held for it")
+    @Test("explain reports a hit in its text and exit status, and rm of a URL removes all its entries")
     func explain() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.cacheControl: "max-age=60"], body: "x")
@@ -157,7 +157,7 @@ struct ClientCommandTests {
         }
     }
 
-    @Test("stats are those of the server")
+    @Test("stats prints the server's statistics")
     func stats() async throws {
         try await TestServer.with { (server) async throws in
             let larder = ClientCommands(server)

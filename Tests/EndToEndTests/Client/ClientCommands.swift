@@ -4,11 +4,11 @@ import TestSupport
 
 /// The client commands of the built executable, run against one server as a person or a script would run them.
 struct ClientCommands: Sendable {
-    /// What `LARDER_SERVER` says.
+    /// The value of `LARDER_SERVER`.
     let server: String
-    /// What `LARDER_TOKEN` says; `nil`: nothing.
+    /// The value of `LARDER_TOKEN`; `nil` when the variable is not set.
     var token: String?
-    /// A file of certificate authorities; `nil`: none.
+    /// A file of certificate authorities; `nil` when `LARDER_CA_FILE` is not set.
     var authority: String?
 
     init(_ server: TestServer) {
@@ -19,7 +19,7 @@ struct ClientCommands: Sendable {
         self.server = server
     }
 
-    /// What a command left.
+    /// The exit status and the output of a finished command.
     struct Output: Sendable {
         let exit: ChildProcess.Exit
         /// Standard output.
@@ -29,7 +29,7 @@ struct ClientCommands: Sendable {
 
         var text: String { String(decoding: bytes, as: UTF8.self) }
 
-        /// Standard output as JSON; throws when it is none.
+        /// Standard output as JSON; throws when standard output is not JSON.
         var json: JSON {
             get throws { try JSON(parsing: bytes) }
         }
@@ -50,7 +50,7 @@ struct ClientCommands: Sendable {
         }
     }
 
-    /// A command that runs; its standard output and standard error are files.
+    /// A running command. Its standard output and standard error are files.
     final class Running: Sendable {
         let process: ChildProcess
         private let directory: TemporaryDirectory
@@ -60,12 +60,12 @@ struct ClientCommands: Sendable {
             self.directory = directory
         }
 
-        /// What it has written to standard output so far.
+        /// The standard output so far.
         var text: String { (try? directory.read("output")).map { String(decoding: $0, as: UTF8.self) } ?? "" }
-        /// What it has written to standard error so far.
+        /// The standard error so far.
         var errors: String { (try? directory.read("errors")).map { String(decoding: $0, as: UTF8.self) } ?? "" }
 
-        /// Waits for its end.
+        /// Waits until the command ends.
         func output() async throws -> Output {
             let exit = try await process.wait()
             return Output(exit: exit, bytes: try directory.read("output"), errors: errors)
@@ -80,7 +80,7 @@ struct ClientCommands: Sendable {
     /// Starts a command.
     ///
     /// - Parameters:
-    ///   - terminal: what standard error is, instead of a file; standard output too.
+    ///   - terminal: The terminal that serves as standard output and standard error; `nil` for files.
     func start(_ arguments: [String], input: [UInt8] = [], terminal: PseudoTerminal? = nil) throws -> Running {
         let directory = try TemporaryDirectory("larder-client")
         let inputPath = try directory.write(input, to: "input")

@@ -2,16 +2,16 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("the manual page and completions of the executable")
+@Suite("The manual page and completions of the executable")
 struct ManualTests {
-    @Test("the manual page is one that man can show, with every command in it")
+    @Test("The manual page contains every command, and formats without warnings")
     func manual() async throws {
         let larder = ClientCommands(server: "http://127.0.0.1:1")
         let page = try await larder.run(["manual"])
         #expect(page.exit == .status(0))
         let directory = try TemporaryDirectory()
         let path = try directory.write(page.bytes, to: "larder.1")
-        // It complains about what it does not understand, and on nothing else.
+        // With `-ww`, groff warns about all input that it does not understand.
         let shown = try await blocking { try ChildProcess.run("groff", ["-man", "-Tascii", "-P-cbou", "-ww", path]) }
         #expect(shown.exit == .status(0))
         for words in ["larder download", "larder token create", "LARDER_TOKEN", "NAME", "COMMANDS"] {
@@ -20,7 +20,7 @@ struct ManualTests {
         #expect(!shown.text.contains("warning:") && !shown.text.contains("error:"), "\(shown.text)")
     }
 
-    @Test("there is a script that completes command lines for each shell", arguments: ["bash", "zsh", "fish"])
+    @Test("Each shell has a script that completes command lines", arguments: ["bash", "zsh", "fish"])
     func completions(shell: String) async throws {
         let larder = ClientCommands(server: "http://127.0.0.1:1")
         let script = try await larder.run(["--generate-completion-script", shell])
@@ -29,7 +29,7 @@ struct ManualTests {
         guard shell == "bash" else { return }
         let directory = try TemporaryDirectory()
         let path = try directory.write(script.bytes, to: "larder.bash")
-        // What a shell that has read it offers behind "larder wa".
+        // The completions that bash offers for "larder wa" after it has read the script.
         let asking = """
             source "$1"
             COMP_WORDS=(larder wa) COMP_CWORD=1 COMP_LINE="larder wa" COMP_POINT=9

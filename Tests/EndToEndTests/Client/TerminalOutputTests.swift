@@ -4,9 +4,9 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("client commands on a terminal")
+@Suite("Client commands on a terminal")
 struct TerminalOutputTests {
-    /// What a command shows on a terminal, and how it ends.
+    /// The text that a command shows on a terminal, and its exit status.
     private func show(
         _ arguments: [String], _ larder: ClientCommands
     ) async throws -> (exit: ChildProcess.Exit, text: String) {
@@ -16,7 +16,7 @@ struct TerminalOutputTests {
         return (try await run.process.wait(), try await terminal.outputToEnd())
     }
 
-    @Test("get prints to a terminal what is text; anything else only when that is said, and elsewhere as it is")
+    @Test("get prints other bodies than text to a terminal only on request, and to a pipe unchanged")
     func body() async throws {
         let hostile = "a\u{1b}]0;x\u{7}b"
         let server = try ScriptedOrigin { request, connection in
@@ -34,7 +34,7 @@ struct TerminalOutputTests {
         #expect(try await larder.run(["get", "binary"]).text == hostile)
     }
 
-    @Test("ls fits the terminal's width with the URL first; through a pipe and with --json nothing is left out")
+    @Test("ls fits the terminal's width and shows the URL first, while a pipe and --json get the whole text")
     func list() async throws {
         let url = "http://h.example/" + String(repeating: "very-long/", count: 30) + "end"
         try await TestServer.with { (server) async throws in
@@ -55,7 +55,7 @@ struct TerminalOutputTests {
         }
     }
 
-    @Test("--json escapes what would speak to a terminal; elsewhere it is as it came")
+    @Test("--json escapes control characters on a terminal, and prints them unchanged to a pipe")
     func json() async throws {
         let json: JSON = ["key": "a\u{9b}2J\u{7f}\u{202e}b"]
         let server = try ScriptedOrigin { _, connection in

@@ -4,13 +4,13 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("larder warm")
+@Suite("The command larder warm")
 struct WarmCommandTests {
     private func list(_ origin: ScriptedOrigin, _ count: Int) -> [UInt8] {
         Array((0..<count).map { origin.url("/\($0)") + "\n" }.joined().utf8)
     }
 
-    /// Answers as many of a list's URLs at once, and the later ones when the gate is opened.
+    /// An origin that answers the first `count` URLs of a list at once, and the later URLs when the gate opens.
     private func gatedOrigin(answering count: Int, _ gate: Gate) throws -> ScriptedOrigin {
         try ScriptedOrigin { request, connection in
             if (Int(request.target.dropFirst()) ?? 0) >= count { try gate.waitBlocking() }
@@ -18,7 +18,7 @@ struct WarmCommandTests {
         }
     }
 
-    @Test("every URL of the list is kept, with its own ttl; the second time nothing is asked of the origin")
+    @Test("Every URL of the list is kept with its own ttl, and a second run contacts the origin for none")
     func twice() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(body: String(repeating: "x", count: 1000))
@@ -33,7 +33,7 @@ struct WarmCommandTests {
             let first = try await larder.run(["warm", path, "--ttl", "60", "--tag", "t"])
             #expect(first.exit == .status(0), "\(first.errors)")
             #expect(first.text.hasPrefix("701 URLs: 701 downloaded; 685 KiB in "), "\(first.text)")
-            // Neither is a terminal: nothing is drawn.
+            // Without a terminal, the command draws no progress.
             #expect(first.errors.isEmpty && !first.text.contains("\u{1b}"))
             #expect(origin.requestCount == 701)
             let short = try await server.get("/entries/\(md5(origin.url("/short")))")
@@ -53,7 +53,7 @@ struct WarmCommandTests {
         }
     }
 
-    @Test("what fails is said with its reason, harms no other, and the exit status tells")
+    @Test("A failed URL is reported with its reason, the other URLs are kept, and the exit status is 1")
     func failures() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(request.target == "/1" ? 404 : 200, body: "x")
@@ -76,7 +76,7 @@ struct WarmCommandTests {
         }
     }
 
-    @Test("killed and run again, it has done what is left, and no URL was asked for twice")
+    @Test("A run after a kill downloads the remaining URLs, and requests no URL twice")
     func killed() async throws {
         let gate = Gate("the later answers")
         let origin = try gatedOrigin(answering: 50, gate)
@@ -92,7 +92,7 @@ struct WarmCommandTests {
             first.process.kill(SIGKILL)
             _ = try await first.process.wait()
             gate.open()
-            // What was under way goes on; what waited for its turn does not.
+            // Running downloads continue. Queued downloads do not start.
             try await poll("the end of what ran") { server.space.downloads.runningCount == 0 }
             let done = origin.requestCount
             #expect(done >= 60)
@@ -104,7 +104,7 @@ struct WarmCommandTests {
         }
     }
 
-    @Test("interrupted, it ends with what it came to")
+    @Test("An interrupt ends the command with a summary of finished and unfinished URLs")
     func interrupted() async throws {
         let gate = Gate("the later answers")
         let origin = try gatedOrigin(answering: 20, gate)
@@ -125,7 +125,7 @@ struct WarmCommandTests {
         }
     }
 
-    @Test("when the server goes away, it ends with what it came to and says so")
+    @Test("The loss of the server ends the command with status 69, a summary and an error")
     func serverGone() async throws {
         let gate = Gate("never")
         let origin = try gatedOrigin(answering: 1, gate)
@@ -145,7 +145,7 @@ struct WarmCommandTests {
         #expect(!output.errors.isEmpty)
     }
 
-    @Test("on a terminal it draws how far it is, over and over in the same place, and leaves the summary")
+    @Test("On a terminal, the progress is redrawn in place, and the summary replaces it")
     func terminal() async throws {
         let rest = Gate("the rest of the large body")
         let origin = try ScriptedOrigin { request, connection in
@@ -166,7 +166,7 @@ struct WarmCommandTests {
             terminal.release()
             func screen() -> [String] {
                 var screen = TerminalScreen(columns: 70)
-                // What was read may end within a control sequence.
+                // The output so far may end within a control sequence.
                 return (try? screen.write(terminal.output)).map { screen.lines } ?? []
             }
             var lines: [String] = []

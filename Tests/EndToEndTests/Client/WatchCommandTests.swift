@@ -4,9 +4,9 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("larder watch")
+@Suite("The command larder watch")
 struct WatchCommandTests {
-    @Test("each event is a line as soon as it comes; a lost connection is taken up again where it was")
+    @Test("Each event is printed at once, and a lost connection resumes behind the last event")
     func lines() async throws {
         let gate = Gate("the second event")
         let server = try ScriptedOrigin { request, connection in
@@ -40,7 +40,7 @@ struct WatchCommandTests {
         #expect(server.requests[0]["Larder-Namespace"] == nil)
     }
 
-    @Test("a server that is not there, or that says no, is an end")
+    @Test("An unreachable server or a refusal ends the command")
     func refused() async throws {
         let port = try RefusingPort()
         #expect(try await ClientCommands(server: port.url("")).run(["watch"]).exit == .status(69))
