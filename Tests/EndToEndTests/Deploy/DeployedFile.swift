@@ -1,34 +1,34 @@
 import Foundation
 
-/// A file that operators deploy, as it is in the repository.
+/// A file of the repository that operators deploy.
 struct DeployedFile {
     let text: String
 
-    /// - Parameter path: from the top of the repository. Throws when there is none.
+    /// - Parameter path: the path from the top of the repository. Throws when the file does not exist.
     init(_ path: String) throws {
         var root = URL(filePath: #filePath)
         for _ in 0..<4 { root.deleteLastPathComponent() }
         text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
     }
 
-    /// What it holds. Throws when it is not YAML.
+    /// The content. Throws when it is not YAML.
     var yaml: JSONValue {
         get throws { try JSONValue(yaml: text) }
     }
 
-    /// What it holds. Throws when it is not JSON.
+    /// The content. Throws when it is not JSON.
     var json: JSONValue {
         get throws { try JSONValue(parsing: text.utf8) }
     }
 
-    /// What stands behind a word, as `ENV `, on the lines that begin with it.
+    /// The text behind a word such as `ENV ` on all lines that begin with the word.
     func values(after word: String) -> [String] {
         text.split(separator: "\n").filter { $0.hasPrefix(word) }.map { String($0.dropFirst(word.count)) }
     }
 }
 
 extension JSONValue {
-    /// Every value of a member of that name, at any depth.
+    /// All values of members with this name, at any depth.
     func members(named name: String) -> [JSONValue] {
         switch self {
         case .array(let elements): elements.flatMap { $0.members(named: name) }
@@ -38,7 +38,7 @@ extension JSONValue {
         }
     }
 
-    /// The element of an array whose member `name` is the text `value`; `nil` when there is none.
+    /// The element of an array with the text `value` as its member `name`; `nil` when no element matches.
     func element(where name: String, is value: String) -> JSONValue? {
         arrayValue?.first { $0[name]?.stringValue == value }
     }

@@ -3,9 +3,9 @@ import Larder
 import TestSupport
 import Testing
 
-@Suite("What alerts and dashboards ask for is there")
+@Suite("The metrics that alerts and dashboards query")
 struct DeployedMetricsTests {
-    /// What a server shows that did a little of everything.
+    /// The metrics of a server after a download, a failed download and a read.
     private static func samples() async throws -> MetricSamples {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(request.target == "/a" ? 200 : 404, body: "x")
@@ -20,7 +20,7 @@ struct DeployedMetricsTests {
         }
     }
 
-    /// Everything that is asked of Prometheus, with the place it is asked in.
+    /// All PromQL expressions of the alerts and of the dashboard, each with its place.
     private static func expressions() throws -> [(place: String, text: String)] {
         let alerts = try DeployedFile("deploy/prometheus/alerts.yaml").yaml
         let dashboard = try DeployedFile("deploy/grafana/larder.json").json
@@ -31,7 +31,7 @@ struct DeployedMetricsTests {
         return expressions
     }
 
-    @Test("every metric and every label that is named exists on /metrics, and so does every route and outcome")
+    @Test("Alerts and dashboard name only metrics, labels, routes and outcomes that exist")
     func names() async throws {
         let samples = try await Self.samples()
         let routes = Set(try OpenAPIDocument.repository().operations.map(\.id))
@@ -39,7 +39,7 @@ struct DeployedMetricsTests {
         #expect(expressions.count > 30)
         for (place, text) in expressions {
             let query = MetricQuery(text)
-            // "up" is Prometheus' own.
+            // Prometheus itself provides "up".
             #expect(!query.selectors.isEmpty || text.hasPrefix("up{"), "\(place): \(text)")
             var labels: Set<String> = ["instance", "job"]
             for selector in query.selectors {
@@ -78,7 +78,7 @@ struct DeployedMetricsTests {
         #expect(asked[0].count == 2 && asked[0] == asked[1])
     }
 
-    @Test("every alert is tried by promtool's unit tests")
+    @Test("Every alert fires in a unit test of promtool")
     func tried() throws {
         let alerts = try DeployedFile("deploy/prometheus/alerts.yaml").yaml.members(named: "alert")
         let tests = try DeployedFile("deploy/prometheus/alerts_test.yaml").yaml.members(named: "alert_rule_test")
@@ -87,7 +87,7 @@ struct DeployedMetricsTests {
         #expect(Set(alerts.compactMap(\.stringValue)) == Set(fired.compactMap { $0["alertname"]?.stringValue }))
     }
 
-    @Test("a query is understood: its metrics, what they are narrowed to, and what is aggregated by")
+    @Test("A parsed query has its metrics, their matchers, and the labels of its aggregation")
     func queries() throws {
         let query = MetricQuery(#"sum by (route, le) (rate(larder_a{route!~"x|y",le="1"}[5m])) / larder_b > 2"#)
         #expect(query.selectors.map(\.metric) == ["larder_a", "larder_b"])

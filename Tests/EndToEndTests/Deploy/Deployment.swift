@@ -2,25 +2,25 @@ import Foundation
 import Larder
 import Testing
 
-/// One of the ways in which Larder is deployed: what it tells the server, and what it gives it.
+/// A way of deploying Larder: the variables that it sets for the server, and the limits that it grants.
 struct Deployment {
     let name: String
-    /// The variables that it sets.
+    /// The environment variables of the server.
     let variables: [String: String]
-    /// How long it waits from the signal to stop, or the hook before it, until it kills.
+    /// The time from the stop signal, or from the hook before the signal, until the server is killed.
     let grace: Duration
-    /// How long it waits before it sends the signal.
+    /// The delay of the hook before the stop signal.
     var hook: Duration = .zero
-    /// Bytes of memory, and of the volume; `nil` when it sets no limit.
+    /// The limits of the memory and of the volume, in bytes; `nil` without a limit.
     var memory: Int?
     var volume: Int?
 
-    /// What the server makes of it.
+    /// The configuration that the server derives from the variables.
     var configuration: Configuration {
         get throws { try Configuration(flags: [:], environment: variables, file: nil) }
     }
 
-    /// The image alone, stopped by `docker stop` as it is by default.
+    /// The image alone, with the default grace period of `docker stop`.
     static func image() throws -> Deployment {
         let lines = try DeployedFile("Dockerfile").values(after: "ENV ")
         return Deployment(name: "the image", variables: try variables(lines), grace: .seconds(10))
@@ -34,7 +34,7 @@ struct Deployment {
             name: "compose", variables: try image().variables.merging(own) { $1 }, grace: grace)
     }
 
-    /// - Parameter overlay: whose patches and variables go before those of the base; `nil` for the base alone.
+    /// - Parameter overlay: the overlay that overrides the patches and variables of the base; `nil` for the base alone.
     static func kubernetes(overlay: String? = nil) throws -> Deployment {
         let folders = ["base"] + (overlay.map { ["overlays/\($0)"] } ?? [])
         var variables = try image().variables
@@ -67,12 +67,12 @@ struct Deployment {
         return Deployment(name: "systemd", variables: try variables(lines), grace: try seconds(timeOut + "s"))
     }
 
-    /// All of them.
+    /// All deployments of the repository.
     static func all() throws -> [Deployment] {
         try [image(), compose(), kubernetes(), kubernetes(overlay: "production"), systemd()]
     }
 
-    /// Of lines as `NAME=value`.
+    /// Parses lines such as `NAME=value`.
     private static func variables(_ lines: [String]) throws -> [String: String] {
         var variables: [String: String] = [:]
         for line in lines {
@@ -83,12 +83,12 @@ struct Deployment {
         return variables
     }
 
-    /// Of `45s`.
+    /// Parses a duration such as `45s`.
     private static func seconds(_ text: String) throws -> Duration {
         .seconds(try #require(text.hasSuffix("s") ? Int(text.dropLast()) : nil, "\(text)"))
     }
 
-    /// Of `10Gi`, as Kubernetes writes it.
+    /// Parses a size such as `10Gi`, as Kubernetes writes it.
     private static func bytes(_ value: JSONValue) throws -> Int {
         let text = try #require(value.stringValue)
         return try #require(ByteSize(text + "B"), "\(text)").bytes

@@ -4,9 +4,9 @@ import Larder
 import TestSupport
 import Testing
 
-@Suite("What is deployed fits the server")
+@Suite("The settings of the deployments")
 struct DeploymentTests {
-    @Test("the variables are the server's own, and put the cache where the volume is")
+    @Test("The variables are valid settings, and put the cache on the volume")
     func variables() throws {
         for deployment in try Deployment.all() {
             let configuration = try deployment.configuration
@@ -15,7 +15,7 @@ struct DeploymentTests {
         }
     }
 
-    @Test("none is open: where others reach it there are tokens, and the image alone does not start")
+    @Test("No deployment is open: all set a tokens file, except the bare image, which does not start")
     func closed() throws {
         for deployment in try Deployment.all() {
             let configuration = try deployment.configuration
@@ -29,7 +29,7 @@ struct DeploymentTests {
         }
     }
 
-    @Test("the time to stop is enough for the hook before the signal, the drain, and closing the index")
+    @Test("The time to stop covers the hook before the signal, the drain, and the closing of the index")
     func grace() throws {
         for deployment in try Deployment.all() {
             let configuration = try deployment.configuration
@@ -39,12 +39,12 @@ struct DeploymentTests {
         }
     }
 
-    @Test("limits fit the memory and the volume that Kubernetes gives")
+    @Test("The cache's limits fit the memory and the volume that Kubernetes grants")
     func limits() throws {
         for deployment in try [Deployment.kubernetes(), .kubernetes(overlay: "production")] {
             let configuration = try deployment.configuration
             let (memory, volume) = (try #require(deployment.memory), try #require(deployment.volume))
-            // Beside the memory tier 256 MiB for bodies that come in, and as much for everything else.
+            // Beside the memory tier, incoming bodies take 256 MiB, and everything else takes another 256 MiB.
             #expect(configuration.memoryLimit + (512 << 20) <= memory, "\(deployment.name)")
             guard case .percent(let reserve) = configuration.diskReserve else {
                 Issue.record("\(deployment.name): the reserve is no share")
@@ -54,7 +54,7 @@ struct DeploymentTests {
         }
     }
 
-    @Test("they agree on the ports and on the user")
+    @Test("Dockerfile, Kubernetes and Prometheus agree on the ports and on the user")
     func agreement() throws {
         let image = try Deployment.image().configuration
         let dockerfile = try DeployedFile("Dockerfile")
@@ -73,7 +73,7 @@ struct DeploymentTests {
         #expect(user != 0)
     }
 
-    @Test("Compose's Prometheus is let in by the name that it asks by, where some names are let in and others are not")
+    @Test("Prometheus in Compose is allowed by its host name, and an unlisted host name gets 421")
     func scraped() async throws {
         let prometheus = try DeployedFile("deploy/prometheus/prometheus.yaml").yaml
         let target = try #require(prometheus.members(named: "targets").first?.arrayValue?.first?.stringValue)
@@ -89,7 +89,7 @@ struct DeploymentTests {
         }
     }
 
-    @Test("they are of this version")
+    @Test("Dockerfile and Kubernetes name the current version")
     func version() throws {
         #expect(try DeployedFile("Dockerfile").values(after: "ARG VERSION=") == [Version.current])
         for folder in ["base", "overlays/production"] {

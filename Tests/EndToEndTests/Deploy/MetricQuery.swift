@@ -1,21 +1,21 @@
-/// What an expression of PromQL asks of Larder, as far as a test must know it.
+/// The metrics, conditions and aggregations of a PromQL expression, as far as the tests need them.
 struct MetricQuery {
-    /// A metric, and what it is narrowed to.
+    /// A metric with the conditions on its labels.
     struct Selector {
         let metric: String
         let matchers: [Matcher]
     }
 
-    /// One condition between the braces.
+    /// A condition between the braces.
     struct Matcher {
         let label: String
-        /// The alternatives of a regular expression, or the one value.
+        /// The alternatives of a regular expression, or a single value.
         let values: [String]
     }
 
-    /// The metrics that begin with `larder_`.
+    /// The selectors of the metrics that begin with `larder_`.
     let selectors: [Selector]
-    /// The labels that are aggregated by.
+    /// The labels of all `by` clauses.
     let groups: [String]
 
     init(_ expression: String) {

@@ -1,9 +1,9 @@
-/// What a server shows on `/metrics`: the names of the samples, and the values of their labels.
+/// The samples of `/metrics`: their names, and the values of their labels.
 struct MetricSamples {
-    /// By name and label.
+    /// The values of the labels, by the sample's name and the label's name.
     private let values: [String: [String: Set<String>]]
 
-    /// Reads the text format.
+    /// Parses the text format of Prometheus.
     init(_ text: String) {
         var values: [String: [String: Set<String>]] = [:]
         for line in text.split(separator: "\n") where !line.hasPrefix("#") {
@@ -16,14 +16,14 @@ struct MetricSamples {
         self.values = values
     }
 
-    /// Whether there is a sample of that name.
+    /// Whether a sample has this name.
     func has(_ name: String) -> Bool { values[name] != nil }
 
-    /// The names of the labels that samples of that name have, and those that Prometheus gives them.
+    /// The names of the labels of all samples with this name, and the labels that Prometheus adds.
     func labels(of name: String) -> Set<String> {
         Set(values[name]?.keys.map { $0 } ?? []).union(["instance", "job"])
     }
 
-    /// The values of a label that samples of that name have.
+    /// The values of a label in all samples with this name.
     func values(of label: String, in name: String) -> Set<String> { values[name]?[label] ?? [] }
 }

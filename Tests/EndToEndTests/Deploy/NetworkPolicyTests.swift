@@ -2,9 +2,9 @@ import Testing
 
 @testable import Origin
 
-@Suite("deploy/kubernetes lets out what the address policy does")
+@Suite("The egress rules of deploy/kubernetes")
 struct NetworkPolicyTests {
-    /// Addresses that are let out: those of a range, without those of others.
+    /// The allowed addresses of a block: the addresses of its range, without the addresses of its exceptions.
     private struct Block {
         let range: AddressRange
         let exceptions: [AddressRange]
@@ -21,7 +21,7 @@ struct NetworkPolicyTests {
         }
     }
 
-    /// The rule with blocks of addresses: the other one is for name servers.
+    /// The egress rule with address blocks. The other egress rule is for name servers.
     private static func rule() throws -> JSONValue {
         let policy = try DeployedFile("deploy/kubernetes/base/networkpolicy.yaml").yaml
         let rules = try #require(policy["spec"]?["egress"]?.arrayValue)
@@ -33,7 +33,7 @@ struct NetworkPolicyTests {
         try rule().members(named: "ipBlock").map { try Block($0) }
     }
 
-    @Test("on each side of the ends of every range, of either's, the two agree")
+    @Test("The egress rules and the address policy agree at both sides of each end of their ranges")
     func ranges() throws {
         let blocks = try Self.blocks()
         let special = (SpecialPurposeRanges.v4 + SpecialPurposeRanges.v6).map(\.range)
@@ -48,14 +48,14 @@ struct NetworkPolicyTests {
         }
     }
 
-    @Test("the ports are those that may be asked by default")
+    @Test("The egress rule opens exactly the default ports of the address policy")
     func ports() throws {
         let ports = try #require(try Self.rule()["ports"]?.arrayValue)
         #expect(Set(ports.compactMap { $0["port"]?.countValue }) == Set(AddressPolicy.defaultPorts.map { Int($0) }))
         #expect(ports.allSatisfy { $0["protocol"]?.stringValue == "TCP" && $0["endPort"] == nil })
     }
 
-    @Test("what is left out of a range is in it, as Kubernetes demands")
+    @Test("Each exception lies within the range of its block, as Kubernetes demands")
     func exceptions() throws {
         for block in try Self.blocks() {
             for exception in block.exceptions {
@@ -73,7 +73,7 @@ extension AddressRange {
         self = range
     }
 
-    /// The lowest and the highest address, and those before and behind; around the end of all addresses.
+    /// The lowest and the highest address of the range, and their outer neighbours. The neighbours wrap around.
     fileprivate var ends: [IPAddress] {
         switch address {
         case .v4(let low):
