@@ -1,7 +1,7 @@
 import Foundation
 
-/// What libFuzzer calls with each input that it makes up, for the target that the environment names. A broken property
-/// ends the process, and libFuzzer keeps the input.
+/// The function that libFuzzer calls with each input that it generates. The environment variable `LARDER_FUZZ` names
+/// the target. A broken property ends the process, and libFuzzer keeps the input.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
     let bytes = Array(UnsafeBufferPointer(start: start, count: count))

@@ -1,3 +1,3 @@
-// The main function comes with libFuzzer, which calls Entry.swift. SwiftPM wants a source in an executable, and none in
-// Swift, for then it would look for a main function of Swift's.
+// libFuzzer provides the main function and calls Entry.swift. SwiftPM requires a source file in an executable target.
+// The file is not in Swift, because SwiftPM would then expect a main function in Swift.
 typedef int larder_fuzz_has_no_main;

@@ -4,10 +4,11 @@ import Synchronization
 
 @testable import Origin
 
-/// Answers of a hostile origin, which come over real connections to handles and connections that are used again: after
-/// each of them the next request gets its own answer and no other.
+/// Answers of a hostile origin, which arrive over real connections on reused handles and connections. The request
+/// behind each hostile answer must get its own answer.
 ///
-/// The input is cut at lines of `--`. A piece that begins with `HEAD` and a line feed answers that method, others GET.
+/// Lines of `--` cut the input into pieces. A piece that begins with `HEAD` and a line feed answers a HEAD request, any
+/// other piece a GET request.
 enum AnswerProperties {
     private static let run = HostileRun()
 
@@ -20,7 +21,7 @@ enum AnswerProperties {
                 pieces[pieces.count - 1] += (pieces[pieces.count - 1].isEmpty ? [] : [0x0a]) + line
             }
         }
-        // More of them reach nothing new, and take time.
+        // The limit is four pieces, because more pieces reach no new code and take time.
         for piece in pieces.prefix(4) { try check(piece: piece) }
     }
 
@@ -36,7 +37,7 @@ enum AnswerProperties {
     }
 }
 
-/// A client with one thread, and an origin that answers `/hostile` as it is told.
+/// A client with one thread, and an origin that answers `/hostile` with the bytes of the input.
 private final class HostileRun: Sendable {
     static let good = Array("good".utf8)
 
@@ -49,12 +50,12 @@ private final class HostileRun: Sendable {
         configuration.threads = 1
         configuration.totalTimeout = .seconds(5)
         configuration.retry = .never
-        // No redirect leads anywhere else.
+        // The address policy refuses a redirect to any other address.
         configuration.addressPolicy = AddressPolicy(allowing: [try! AddressRule("127.0.0.1:\(origin.port)")])
         client = OriginClient(configuration: configuration)
     }
 
-    /// The body; `nil` for an error.
+    /// The body of the answer, or `nil` if the request fails.
     func ask(_ path: String, isHead: Bool, answer: [UInt8]) -> [UInt8]? {
         origin.answer.withLock { $0 = answer }
         var request = OriginRequest(url: "http://127.0.0.1:\(origin.port)\(path)")
@@ -86,8 +87,9 @@ private final class HostileRun: Sendable {
     }
 }
 
-/// Answers `/good` well, and any other request with ``answer``, after which it waits a moment for another request: an
-/// answer that has no end would take the client's patience otherwise.
+/// Answers `/good` with `good`, and any other request with ``answer``. Behind a hostile answer, the origin closes the
+/// connection after 5 ms without a request, because the client would otherwise wait for the end of an endless answer
+/// until its timeout.
 private final class HostileOrigin: Sendable {
     let answer = Locked<[UInt8]>([])
     let port: UInt16

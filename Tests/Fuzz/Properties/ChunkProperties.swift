@@ -3,7 +3,7 @@ import Primitives
 @testable import MicroHTTPD
 @testable import Origin
 
-/// Bytes as they come from the network: heads of clients, and bodies in chunks of clients and of origins.
+/// Bytes from the network: request heads of clients, and chunked bodies of clients and of origins.
 enum ChunkProperties {
     static func check(_ bytes: [UInt8]) throws(Violation) {
         for rules in [ChunkedFraming.Rules.ofRequests, .ofAnswers] { try checkChunks(bytes, rules) }
@@ -31,7 +31,7 @@ enum ChunkProperties {
         var isComplete = false
     }
 
-    /// What is read of a body that comes in pieces; `nil` when it is refused.
+    /// The content of a chunked body that arrives in `pieces`, or `nil` if the body is refused.
     private static func read(_ pieces: [ArraySlice<UInt8>], _ rules: ChunkedFraming.Rules) -> Found? {
         var framing = ChunkedFraming(rules)
         var found = Found()
@@ -50,7 +50,8 @@ enum ChunkProperties {
         return found
     }
 
-    /// Takes the bytes for a head that libmicrohttpd has found, behind what it takes for empty lines.
+    /// Checks the bytes as a head that libmicrohttpd has found. libmicrohttpd skips NUL, CR and LF bytes before the
+    /// head as empty lines.
     private static func checkHead(_ bytes: [UInt8]) throws(Violation) {
         let skipped = bytes.prefix { $0 == 0 || $0 == 0x0d || $0 == 0x0a }
         guard skipped.count < bytes.count else { return }

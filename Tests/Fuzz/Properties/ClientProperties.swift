@@ -2,7 +2,7 @@ import Primitives
 
 @testable import LarderClient
 
-/// What client commands read: events as a server sends them, lines of a batch, and the list of `larder warm`.
+/// The input of client commands: server-sent events, lines of a batch, and the list of `larder warm`.
 enum ClientProperties {
     static func check(_ bytes: [UInt8]) throws(Violation) {
         try checkEvents(bytes)
@@ -20,7 +20,7 @@ enum ClientProperties {
             try demand(!event.type.isEmpty, "an event has a type", event.data)
             let names = Array((event.type + event.id).utf8)
             try demand(!names.contains { $0 == 0x0a || $0 == 0x0d }, "type and id are of one line", event.type)
-            // It goes into a field of the next request.
+            // The id becomes a field value of the next request.
             try demand(!event.id.utf8.contains(0), "an id has no NUL", event.id)
         }
     }

@@ -1,6 +1,6 @@
 @testable import Origin
 
-/// The first byte says the codings, the others are a body in them.
+/// The first byte selects one or two codings, and the rest is a body in these codings.
 enum CodingProperties {
     private static let names = ["gzip", "deflate", "br", "zstd"]
     private static let limit: Int64 = 1 << 20
@@ -11,14 +11,14 @@ enum CodingProperties {
         if first >= 0x80 { codings.append(names[Int(first) / 4 % 4]) }
         let body = bytes[1...]
         let whole = try decode([body], codings)
-        // Byte by byte as far as headers reach.
+        // The first 200 bytes come byte by byte, because the headers of the codings lie in them.
         let single = try decode(body.prefix(200).indices.map { body[$0...$0] } + [body.dropFirst(200)], codings)
         let cut = body.startIndex + body.count / 2
         let halves = try decode([body[..<cut], body[cut...]], codings)
         try demand(whole == halves && whole == single, "pieces make no difference", "\(codings)")
     }
 
-    /// What becomes of a body that comes in pieces; `nil` when it is refused.
+    /// The decoded body that arrives in `pieces`, or `nil` if the body is refused.
     private static func decode(_ pieces: [ArraySlice<UInt8>], _ codings: [String]) throws(Violation) -> [UInt8]? {
         let memory = DecoderMemory(limit: 64 << 20)
         var output: [UInt8] = []

@@ -3,7 +3,8 @@ import Primitives
 
 @testable import HTTPCaching
 
-/// Field lines, as `Name: value`: those of an answer and of the request at once. What is no field line is a value.
+/// Field lines `Name: value`, which are the fields of both an answer and its request. A line without a field name is
+/// checked as a value only.
 enum FieldProperties {
     private static let now = Timestamp(seconds: 1_767_225_600)
 
@@ -17,7 +18,7 @@ enum FieldProperties {
         try checkRequest(fields)
     }
 
-    /// Fields from lines; also for other properties.
+    /// The fields that `lines` state. Other properties use this function, too.
     static func fields(_ lines: some Sequence<ArraySlice<UInt8>>) -> HTTPFields {
         var fields = HTTPFields()
         for line in lines {
@@ -34,7 +35,7 @@ enum FieldProperties {
         return (name, line[colon...].dropFirst().drop { $0 == 0x20 })
     }
 
-    // MARK: - One value
+    // MARK: - Single values
 
     private static func checkValue(_ text: String) throws(Violation) {
         try checkDirectives(CacheControl(text))
@@ -103,14 +104,14 @@ enum FieldProperties {
         let written = list.members.map(\.text).joined(separator: ",")
         let again = try demanded(QualityList([written]), "a list can be read as it is written", written)
         try demand(members(again) == members(list), "it is read as it is written", written)
-        // Two values with one normal form mean the same.
+        // The normal form keeps the members, so two values with the same normal form have the same meaning.
         let normal = QualityList([QualityList.normalised(name: .accept, lines: [text])])
         try demand(normal.map { Set(members($0)) } == Set(members(list)), "the normal form has the same members", text)
     }
 
     private static func members(_ list: QualityList) -> [ExactText] { list.members.map { ExactText($0.text) } }
 
-    // MARK: - Fields together
+    // MARK: - Sets of fields
 
     private static func checkLists(_ fields: HTTPFields) throws(Violation) {
         for groups in [CacheGroups(fields), CacheGroups(invalidatedBy: fields, method: .post)] {

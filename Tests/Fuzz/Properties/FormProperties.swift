@@ -4,7 +4,7 @@ import Primitives
 
 @testable import LarderAPI
 
-/// A form, a query, or a body in JSON.
+/// The input as a form, a query, a JSON body and a batch.
 enum FormProperties {
     static func check(_ bytes: [UInt8]) throws(Violation) {
         try checkPairs(bytes)
@@ -15,7 +15,7 @@ enum FormProperties {
         _ = try? BodyDecoding.json(bytes, contentType: "application/merge-patch+json; charset=utf-8")
     }
 
-    /// What is decoded and encoded again is decoded to the same.
+    /// Decoded pairs that are encoded again decode to the same pairs.
     private static func checkPairs(_ bytes: [UInt8]) throws(Violation) {
         guard let text = String(validating: bytes, as: UTF8.self),
             let pairs = try? FormDecoding.pairs(text, subject: "form")
@@ -31,7 +31,7 @@ enum FormProperties {
         try demand(plain.isExactly(text), "what is escaped is read as it was", text)
     }
 
-    /// A form names the URL that its parameters make with it, each of them, as they stand there.
+    /// The URL of a form's request contains each parameter of the form unchanged.
     private static func checkForm(_ bytes: [UInt8]) throws(Violation) {
         let type = "application/x-www-form-urlencoded"
         guard bytes.first(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0A && $0 != 0x0D }) != UInt8(ascii: "{"),
@@ -118,7 +118,7 @@ enum FormProperties {
         }
     }
 
-    /// Every byte that could mean something escaped.
+    /// `text` with every byte escaped except lower-case letters, which have no special meaning.
     private static func encoded(_ text: String) -> String {
         text.utf8.map { byte in
             (0x61...0x7A).contains(byte)

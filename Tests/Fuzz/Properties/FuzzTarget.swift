@@ -1,13 +1,13 @@
-/// A parser, or several that belong together, and what must hold of it whatever it is fed.
+/// A parser, or several related parsers, with the properties that must hold for every input.
 struct FuzzTarget: Sendable {
-    /// What `scripts/fuzz` calls it; its inputs are in `corpus/NAME` and `regressions/NAME`.
+    /// The name in `scripts/fuzz`. The inputs of the target are in `corpus/NAME` and `regressions/NAME`.
     let name: String
-    /// What is fed.
+    /// A description of the inputs.
     let words: String
-    /// Feeds one input. Throws ``Violation`` when a property does not hold.
+    /// Checks one input. Throws ``Violation`` when a property does not hold.
     let check: @Sendable ([UInt8]) throws(Violation) -> Void
 
-    /// All there are. `scripts/fuzz` reads its list from these lines.
+    /// All targets. `scripts/fuzz` reads its list of targets from these lines.
     static let all: [FuzzTarget] = [
         FuzzTarget("answers", "answers of an origin, over connections that are used again", AnswerProperties.check),
         FuzzTarget("chunks", "heads of clients, and bodies in chunks of clients and origins", ChunkProperties.check),
@@ -35,15 +35,15 @@ struct FuzzTarget: Sendable {
 
 /// A property that an input breaks.
 struct Violation: Error, CustomStringConvertible {
-    /// The property, and what was found instead.
+    /// The property and the value that breaks it.
     let description: String
 }
 
 /// Throws ``Violation`` when a property does not hold.
 ///
 /// - Parameters:
-///   - property: what should hold, in words.
-///   - found: what shows that it does not.
+///   - property: the property that must hold, in words.
+///   - found: the value that breaks the property.
 func demand(
     _ holds: Bool, _ property: StaticString, _ found: @autoclosure () -> String = ""
 ) throws(Violation) {
@@ -51,7 +51,7 @@ func demand(
     throw Violation(description: "\(property): \(found().debugDescription)")
 }
 
-/// The value, which there must be.
+/// Returns `value`. Throws ``Violation`` when it is `nil`.
 func demanded<Value>(
     _ value: Value?, _ property: StaticString, _ found: @autoclosure () -> String = ""
 ) throws(Violation) -> Value {
@@ -60,13 +60,14 @@ func demanded<Value>(
 }
 
 extension String {
-    /// Whether the bytes are the same; `String`'s own equality takes some that differ for the same.
+    /// Whether the UTF-8 bytes are equal. The equality of `String` also equates canonically equivalent texts with
+    /// different bytes.
     func isExactly(_ other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 
-    /// Whether the last bytes are those of `end`.
+    /// Whether the last UTF-8 bytes equal the bytes of `end`.
     func endsExactly(in end: String) -> Bool { utf8.suffix(end.utf8.count).elementsEqual(end.utf8) }
 
-    /// What is between the brackets of `group[…]`; `nil` when this is nothing of the kind.
+    /// The text between the brackets of `group[…]`, or `nil` if the string does not have this form.
     func member(of group: String) -> String? {
         let bytes = Array(utf8)
         guard bytes.starts(with: Array((group + "[").utf8)), bytes.last == UInt8(ascii: "]") else { return nil }
@@ -75,11 +76,11 @@ extension String {
 }
 
 extension Sequence<UInt8> {
-    /// As text, with what is no UTF-8 mended.
+    /// The bytes as text, with invalid UTF-8 replaced.
     var text: String { String(decoding: Array(self), as: UTF8.self) }
 }
 
 extension [UInt8] {
-    /// The lines, empty ones too; at least one.
+    /// The lines, including empty lines. There is at least one line.
     var lines: [ArraySlice<UInt8>] { split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) }
 }

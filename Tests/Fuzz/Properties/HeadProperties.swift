@@ -2,7 +2,7 @@ import HTTPTypes
 
 @testable import Origin
 
-/// Lines of an answer's head, or of several, as they come from an origin.
+/// The lines of one or several heads of answers, as an origin sends them.
 enum HeadProperties {
     static func check(_ bytes: [UInt8]) throws(Violation) {
         for allowsHTTP2 in [false, true] {
@@ -14,7 +14,7 @@ enum HeadProperties {
         }
     }
 
-    /// The heads that are read, up to a line that is none's.
+    /// The heads that the parser reads before the first malformed line.
     private static func heads(in bytes: [UInt8], allowsHTTP2: Bool) -> [ResponseHeadParser.Head] {
         var parser = ResponseHeadParser(allowsHTTP2: allowsHTTP2)
         var heads: [ResponseHeadParser.Head] = []

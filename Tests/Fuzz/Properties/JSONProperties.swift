@@ -1,6 +1,6 @@
 import Primitives
 
-/// One JSON text, or none.
+/// A JSON text, or an invalid text.
 enum JSONProperties {
     static func check(_ bytes: [UInt8]) throws(Violation) {
         let parsed = Result { () throws(JSON.SyntaxError) in
@@ -14,7 +14,7 @@ enum JSONProperties {
             try checkWriting(json)
         case .failure(let error):
             try demand((0...bytes.count).contains(error.offset), "an error is somewhere in the text", "\(error)")
-            // RFC 8259 lets pass what this parser does not.
+            // The parser refuses duplicate names and lone surrogates, which RFC 8259 allows.
             let isStricter = ["comes twice", "surrogate"].contains { error.reason.contains($0) }
             try demand(!isValid.finished || isStricter, "what is valid can be parsed", "\(error): \(bytes.text)")
         }
@@ -24,7 +24,7 @@ enum JSONProperties {
         checkLimits(bytes)
     }
 
-    /// What is parsed and written is the same when it is parsed again, byte for byte.
+    /// A value that is written and parsed again is the same, byte for byte.
     private static func checkWriting(_ json: JSON) throws(Violation) {
         let text = json.utf8
         let again = try demanded(
@@ -43,7 +43,7 @@ enum JSONProperties {
         }
     }
 
-    /// RFC 6901 §4.
+    /// The member name that a JSON Pointer token stands for (RFC 6901 §4).
     private static func name(of token: String) -> String {
         var output: [UInt8] = []
         var rest = Array(token.utf8)[...]
@@ -57,7 +57,7 @@ enum JSONProperties {
         return output.text
     }
 
-    /// However the text is cut into pieces, the validator says the same of it.
+    /// The validator gives the same result for the whole text and for its two halves.
     private static func checkValidator(_ bytes: [UInt8]) throws(Violation) -> (finished: Bool, empty: Bool) {
         var whole = JSONValidator()
         bytes.withUnsafeBytes { whole.feed($0) }
@@ -80,7 +80,7 @@ enum JSONProperties {
         }
     }
 
-    /// Small limits are kept, and nothing else comes of them.
+    /// Parses with very small limits, which must not crash.
     private static func checkLimits(_ bytes: [UInt8]) {
         _ = try? JSON(parsing: bytes, depthLimit: 0)
         _ = try? JSON(parsing: bytes, depthLimit: 1, valueLimit: 3)

@@ -2,14 +2,14 @@ import Primitives
 
 @testable import DiskCache
 
-/// Each line is a URL as somebody may have written it, and a caller's key.
+/// Each line is both a URL in any spelling and a caller's key.
 enum PathProperties {
     static func check(_ bytes: [UInt8]) throws(Violation) {
         var owners: [ExactText: CacheKey] = [:]
         for line in bytes.lines.prefix(8) {
             let text = line.text
             var bodies: [(key: CacheKey, url: String?)] = []
-            // Any text has a path, so that nothing that was stored once is without one.
+            // Any text has a path, so that every entry of an older version still has a path.
             bodies.append((CacheKey.url(canonical: text), text))
             if let url = try? CanonicalURL(text).string {
                 bodies.append((CacheKey.url(canonical: url), url))
@@ -24,7 +24,7 @@ enum PathProperties {
         }
     }
 
-    /// The path of a body in the readable layout.
+    /// Checks all paths of a body, and returns its path in the readable layout.
     private static func check(_ key: CacheKey, _ url: String?) throws(Violation) -> String {
         let path = Layout.readable.path(for: key, url: url)
         try checkInside(path)
@@ -48,7 +48,7 @@ enum PathProperties {
         let directories = path.utf8.split(separator: UInt8(ascii: "/")).dropLast()
         try demand(
             !directories.contains { endsInMark(String(Substring($0))) }, "no directory is named as a marked file", path)
-        // Who can read from a path whose it is has shown that nobody else's path is the same.
+        // A path from which the URL or the key can be derived belongs to that URL or key only.
         if let url {
             try demand(Self.url(plain: path).isExactly(url), "a plain path says what the URL says", "\(url) \(path)")
         } else {
@@ -57,7 +57,7 @@ enum PathProperties {
         return path
     }
 
-    /// Each component is one that a file may have, and none leads elsewhere.
+    /// Each component is a valid file name, and no component leads out of the directory.
     private static func checkInside(_ path: String) throws(Violation) {
         try demand(path.utf8.count <= ReadablePath.maximumLength, "a path is not too long", path)
         let components = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
@@ -70,14 +70,14 @@ enum PathProperties {
         }
     }
 
-    /// Whether a name ends in `~` and a key.
+    /// Whether `name` ends in `~` and the key of a URL or of a response.
     private static func endsInMark(_ name: String) -> Bool {
         guard let tilde = name.utf8.lastIndex(of: UInt8(ascii: "~")) else { return false }
         let form = CacheKey(String(Substring(name.utf8[tilde...].dropFirst())))?.form
         return form == .url || form == .response
     }
 
-    /// The URL that has a plain path: ``ReadablePath``'s table, read from right to left.
+    /// The URL of a plain path, by the table of ``ReadablePath`` read from right to left.
     private static func url(plain path: String) -> String {
         let components = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
             .map { String(Substring($0)) }
@@ -97,7 +97,7 @@ enum PathProperties {
         return "\(components[1])://\(host)/\(directories)\(leaf)\(query)"
     }
 
-    /// With `/` where there is `%2f`.
+    /// `query` with each `%2f` replaced by `/`.
     private static func slashes(in query: String) -> String {
         var output: [UInt8] = []
         var rest = Array(query.utf8)[...]

@@ -2,7 +2,7 @@ import HTTPCaching
 import HTTPTypes
 import Primitives
 
-/// The first line is the value of Range or Content-Range; each pair of bytes behind it is a range of small numbers.
+/// The first line is the value of Range or Content-Range. Each pair of bytes behind it is a range of small numbers.
 enum RangeProperties {
     static func check(_ bytes: [UInt8]) throws(Violation) {
         let text = bytes.lines[0].text
@@ -33,7 +33,7 @@ enum RangeProperties {
         }
     }
 
-    /// The parts are within the whole, none is empty, and none touches another.
+    /// Each part lies within the whole, is not empty and touches no other part.
     private static func checkParts(_ parts: [Range<Int64>], of length: Int64, _ text: String) throws(Violation) {
         try demand(!parts.isEmpty && parts.count <= ByteRangeSet.maximumCount, "there are parts, not too many", text)
         for part in parts {
@@ -91,7 +91,7 @@ enum RangeProperties {
         }
     }
 
-    /// Coverage is what a set of bytes would be.
+    /// A coverage agrees with a set of byte offsets.
     private static func checkCoverage(_ bytes: ArraySlice<UInt8>) throws(Violation) {
         var coverage = ByteCoverage()
         var present: Set<Int64> = []

@@ -3,7 +3,7 @@ import Primitives
 
 @testable import HTTPCaching
 
-/// The text of a stored response, or else field lines to make one of.
+/// The text of a stored response, or field lines from which a stored response is made.
 enum StoredProperties {
     static func check(_ bytes: [UInt8]) throws(Violation) {
         if let selection = SelectingFields(text: bytes.text) {
@@ -33,7 +33,7 @@ enum StoredProperties {
         try checkText(stored)
     }
 
-    /// What is written is read as the same, byte for byte, and is as long as it says.
+    /// A written response is read back the same, byte for byte, and its text is as long as the response states.
     static func checkText(_ stored: StoredResponse) throws(Violation) {
         let text = stored.text
         let read = try demanded(StoredResponse(text: text), "what is written can be read", text)

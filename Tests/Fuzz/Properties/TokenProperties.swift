@@ -2,7 +2,7 @@ import Primitives
 
 @testable import Larder
 
-/// The text of a file of tokens.
+/// The text of a token file.
 enum TokenProperties {
     static func check(_ bytes: [UInt8]) throws(Violation) {
         if let name = bytes.withUnsafeBytes({ TokenSecret.name(in: $0) }) {
@@ -12,7 +12,7 @@ enum TokenProperties {
         do throws(TokenFile.Invalid) {
             file = try TokenFile(text: bytes.text)
         } catch {
-            // The line, and what is wrong with it: nothing that somebody could have taken a secret for.
+            // The error states the line and the mistake. It does not repeat text that could be a secret.
             try demand(error.description.hasPrefix("line "), "an error says the line", error.description)
             return
         }

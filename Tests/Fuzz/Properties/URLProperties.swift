@@ -4,7 +4,7 @@ import Primitives
 
 @testable import LarderAPI
 
-/// The first line is a URL, each of the others a parameter: `name=value`.
+/// The first line is a URL. Each further line is a parameter `name=value`.
 enum URLProperties {
     static func check(_ bytes: [UInt8]) throws(Violation) {
         let lines = bytes.lines
@@ -27,21 +27,21 @@ enum URLProperties {
         if let host = try? CanonicalURL.host(text) { try checkHost(host) }
     }
 
-    /// A prefix is visible ASCII, stays as it is, and begins the canonical URL of the same text.
+    /// A canonical prefix is visible ASCII, stays unchanged as a prefix, and begins the canonical URL of the same text.
     private static func checkPrefix(_ prefix: String, of text: String) throws(Violation) {
         try demand(isVisible(prefix), "a prefix is visible ASCII", prefix)
         if prefix.utf8.count <= CanonicalURL.maximumLength {
             let again = try demanded(try? URLPrefix(prefix), "a canonical prefix is a prefix", prefix)
             try demand(again.string.isExactly(prefix), "it is canonical already", again.string)
         }
-        // A bare ? is dropped from a URL, and begins a query in a prefix.
+        // A bare ? at the end is dropped from a URL, but begins a query in a prefix.
         guard text.utf8.last != UInt8(ascii: "?"), let url = try? CanonicalURL(text) else { return }
         try demand(url.string.utf8.starts(with: prefix.utf8), "it begins the URL", "\(url.string) \(prefix)")
     }
 
-    /// A host stays as it is, and is the one of the URLs that are made with it.
+    /// A canonical host stays unchanged, and is the host of a URL that is made with it.
     private static func checkHost(_ host: String) throws(Violation) {
-        // Of several dots at its end one has gone.
+        // A host that still ends in a dot had several dots at its end, of which only the last was dropped.
         guard host.utf8.last != UInt8(ascii: ".") else { return }
         let again = try demanded(try? CanonicalURL.host(host), "a canonical host is a host", host)
         try demand(again.isExactly(host), "it is canonical already", again)
@@ -49,7 +49,7 @@ enum URLProperties {
         try demand(url.host.isExactly(host), "a URL has it as its host", url.string)
     }
 
-    /// What is canonical is ASCII, made of its parts, has no dot segments, and stays as it is.
+    /// A canonical URL is visible ASCII, consists of its parts, has no dot segments, and stays unchanged.
     private static func checkCanonical(_ url: CanonicalURL) throws(Violation) {
         try demand(isVisible(url.string), "a canonical URL is visible ASCII", url.string)
         try demand(url.string.utf8.count <= CanonicalURL.maximumLength, "it is not too long", url.string)
@@ -76,7 +76,7 @@ enum URLProperties {
         try checkKey(url)
     }
 
-    /// The key is the MD5, as `md5sum` prints it.
+    /// The key is the MD5 of the canonical URL, as `md5sum` prints it.
     private static func checkKey(_ url: CanonicalURL) throws(Violation) {
         let key = CacheKey.url(canonical: url.string)
         let digits = Insecure.MD5.hash(data: Array(url.string.utf8)).map { byte in
@@ -86,7 +86,7 @@ enum URLProperties {
         try demand(CacheKey(key.text) == key && key.form == .url, "the key is read as what it is", key.text)
     }
 
-    /// What is exact is ASCII, made of its parts, and stays as it is.
+    /// An exact URL is visible ASCII, consists of its parts, and stays unchanged.
     private static func checkExact(_ url: ExactURL) throws(Violation) {
         try demand(isVisible(url.string), "an exact URL is visible ASCII", url.string)
         try demand(url.string.utf8.count <= CanonicalURL.maximumLength, "it is not too long", url.string)
@@ -103,7 +103,7 @@ enum URLProperties {
         }
     }
 
-    /// Whatever order they are given in, they are one text, which says what they are.
+    /// Parameters in any order have the same text, which decodes to the same parameters.
     private static func checkParameters(_ params: URLParameters) throws(Violation) {
         let text = params.formEncoded
         try demand(isVisible(text), "encoded parameters are visible ASCII", text)
@@ -120,7 +120,7 @@ enum URLProperties {
             "parameters are decoded to what they were", text)
     }
 
-    /// A path without dot segments stays as it is, and of any other such a one is made.
+    /// Dot segments are removed from a path. A path without dot segments stays unchanged.
     private static func checkDotSegments(_ text: String) throws(Violation) {
         let path = URLPath.removeDotSegments(text)
         try demand(path.utf8.first == UInt8(ascii: "/"), "a path begins with a slash", path)

@@ -1,19 +1,19 @@
 import Testing
 
-/// What `scripts/fuzz` looks for, held against what it found.
-@Suite("Parsers, whatever they are fed")
+/// Checks the properties of all targets on the inputs that `scripts/fuzz` has found.
+@Suite("The parsers with hostile input")
 struct FuzzTests {
-    @Test("an input that broke a property once breaks none", arguments: KeptInput.all(in: "regressions"))
+    @Test("An input that once broke a property breaks no property now", arguments: KeptInput.all(in: "regressions"))
     func regression(input: KeptInput) throws {
         try input.target.check(try input.bytes())
     }
 
-    @Test("an input that reaches something breaks no property", arguments: KeptInput.all(in: "corpus"))
+    @Test("An input of the corpus breaks no property", arguments: KeptInput.all(in: "corpus"))
     func corpus(input: KeptInput) throws {
         try input.target.check(try input.bytes())
     }
 
-    @Test("nothing, and bytes of any kind, break no property", arguments: FuzzTarget.all)
+    @Test("Empty input and arbitrary bytes break no property", arguments: FuzzTarget.all)
     func extremes(target: FuzzTarget) throws {
         let inputs: [[UInt8]] = [
             [], [0], Array(0...255), Array(repeating: 0xFF, count: 300), Array(repeating: 0x22, count: 300),
@@ -21,7 +21,7 @@ struct FuzzTests {
         for bytes in inputs { try target.check(bytes) }
     }
 
-    @Test("each target has inputs, and all inputs have a target")
+    @Test("Each target has inputs, and all inputs have a target")
     func folders() {
         let names = FuzzTarget.all.map(\.name)
         #expect(KeptInput.names(in: "corpus") == names.sorted())

@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// An input that was worth keeping: one that reaches something that the others do not, or that broke something once.
+/// A kept input: it reaches code that no other input reaches, or it broke a property once.
 struct KeptInput: Sendable, CustomTestStringConvertible {
     let target: FuzzTarget
-    /// Below `Tests/Fuzz`.
+    /// The path below `Tests/Fuzz`.
     let path: String
 
     var testDescription: String { path }
@@ -14,14 +14,14 @@ struct KeptInput: Sendable, CustomTestStringConvertible {
     /// `Tests/Fuzz`.
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
 
-    /// All of a folder, `corpus` or `regressions`.
+    /// All inputs in the folder `kind`, which is `corpus` or `regressions`.
     static func all(in kind: String) -> [KeptInput] {
         FuzzTarget.all.flatMap { target in
             names(in: "\(kind)/\(target.name)").map { KeptInput(target: target, path: "\(kind)/\(target.name)/\($0)") }
         }
     }
 
-    /// What is in a folder below `Tests/Fuzz`; nothing when there is no such folder.
+    /// The names in the folder `path` below `Tests/Fuzz`, without hidden files. Empty if the folder does not exist.
     static func names(in path: String) -> [String] {
         let names = try? FileManager.default.contentsOfDirectory(atPath: folder.appending(path: path).path)
         return (names ?? []).filter { !$0.hasPrefix(".") }.sorted()
