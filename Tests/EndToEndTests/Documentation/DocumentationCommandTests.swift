@@ -6,8 +6,8 @@ import Testing
 
 @Suite("The commands of /docs")
 struct DocumentationCommandTests {
-    /// The words of the one `curl` in a command, as a shell takes it apart; `nil` when it does not, or leaves something
-    /// to chance: a pattern of files, a process in the background.
+    /// The arguments of the only `curl` call in a command, as a shell splits them. The result is `nil` when the shell
+    /// fails, or when the command depends on chance: on a file pattern, or on a background process.
     private static func words(of command: String) async throws -> [String]? {
         let script = """
             curl() { printf curl; printf '\\037%s' "$@"; echo; }
@@ -20,7 +20,7 @@ struct DocumentationCommandTests {
         return lines[0].split(separator: "\u{1F}", omittingEmptySubsequences: false).dropFirst().map { String($0) }
     }
 
-    /// The method that curl uses: the one that it is told, or what its other options come to.
+    /// The method that curl uses: the argument of `-X`, or the method that the other options imply.
     private static func method(_ words: [String]) -> String {
         if let index = words.firstIndex(of: "-X") { return words[index + 1] }
         if words.contains("-I") { return "HEAD" }
@@ -29,7 +29,7 @@ struct DocumentationCommandTests {
         return hasData && !words.contains("-G") ? "POST" : "GET"
     }
 
-    @Test("each is one that a shell takes as it stands, and makes the call that it stands beside")
+    @Test("A shell runs each command as it stands, and the command calls the documented operation")
     func commands() async throws {
         let server = "http://127.0.0.1:8080"
         let document = try OpenAPIDocument.repository()

@@ -14,7 +14,7 @@ struct DocumentationPageTests {
         try page(JSON(yaml: OpenAPIDocument.repositoryText()))
     }
 
-    @Test("every call is there, with its parameters and all of its answers")
+    @Test("The page has every call with its parameters, its request types and all its answers")
     func calls() throws {
         let page = try Self.repository()
         for operation in try OpenAPIDocument.repository().operations {
@@ -30,7 +30,7 @@ struct DocumentationPageTests {
         }
     }
 
-    @Test("every schema and every shared answer is there, with its fields")
+    @Test("The page has every schema and every shared answer with all fields")
     func components() throws {
         let page = try Self.repository()
         let components = try #require(try OpenAPIDocument.repository().root["components"])
@@ -48,7 +48,7 @@ struct DocumentationPageTests {
         }
     }
 
-    @Test("it is well formed, and each link within it leads somewhere")
+    @Test("The page is well formed, and each internal link has a target")
     func wellFormed() throws {
         let page = try Self.repository()
         #expect(page.imbalances.isEmpty && page.strayCount == 1)
@@ -62,7 +62,7 @@ struct DocumentationPageTests {
     }
 
     @Test(
-        "what a schema asks for is said in words",
+        "The page states the constraints of a schema in words",
         arguments: [
             ("{type: integer, minimum: 1, maximum: 9, default: 5}", "integer, 1 to 9, default <code>5</code>"),
             ("{type: [string, 'null'], maxLength: 8}", "string or null, at most 8 characters"),
@@ -82,7 +82,7 @@ struct DocumentationPageTests {
 
     private static let hostile = #"</code></p>"'><script src="//evil.test">alert(1)</script><img src=x onerror=y>&lt;"#
 
-    @Test("text that looks like markup is text, wherever it stands")
+    @Test("Text that looks like markup is escaped everywhere on the page")
     func hostileText() throws {
         let text = JSON.string(Self.hostile)
         let schema: JSON = [
@@ -123,7 +123,7 @@ struct DocumentationPageTests {
         #expect(page.text.contains("&amp;lt;"))
     }
 
-    @Test("a document with a reference that leads nowhere is refused, and so is YAML that is no JSON")
+    @Test("A document with a dangling reference is refused, and so is YAML that is not JSON")
     func faults() throws {
         let broken: JSON = ["paths": ["/a": ["get": ["parameters": [["$ref": "#/components/parameters/None"]]]]]]
         #expect(throws: APIDescription.Fault.self) { try APIDescription(broken) }

@@ -5,12 +5,12 @@ import Testing
 
 @testable import LarderAPI
 
-@Suite("/docs")
+@Suite("The routes of /docs")
 struct DocumentationRouteTests {
-    @Test("it is the page of the repository's document, and comes with its style sheet and nothing else")
+    @Test("/docs serves the page of the repository's document with its style sheet, and no scripts")
     func page() async throws {
         try await TestServer.with { (server) async throws in
-            // Many ask for it before there is one.
+            // Concurrent requests come before the page exists.
             let pages = try await concurrently(8) { _ in try await server.get("/docs") }
             let made = try DocumentationPage(
                 description: APIDescription(JSON(yaml: OpenAPIDocument.repositoryText()))
@@ -33,7 +33,7 @@ struct DocumentationRouteTests {
         }
     }
 
-    @Test("who has it as it is gets 304, and asks each time")
+    @Test("A client revalidates the page on each use, and gets 304 for its current copy")
     func validation() async throws {
         try await TestServer.with { (server) async throws in
             var tags: Set<String> = []
@@ -55,7 +55,7 @@ struct DocumentationRouteTests {
         }
     }
 
-    @Test("everybody may read it, where tokens are asked for and by whatever name the server is asked")
+    @Test("The page and its style sheet need no token, and are served under any host name")
     func forEverybody() async throws {
         let tokens = try TestTokens([.init(name: "me")])
         try await TestServer.with(tokens: tokens.store) { (server) async throws in

@@ -5,14 +5,14 @@ import Testing
 @Suite("Descriptions as HTML")
 struct MarkdownTests {
     @Test(
-        "what stands in a line",
+        "Inline forms become HTML, and all other text is escaped",
         arguments: [
             ("a `b` c", "a <code>b</code> c"), ("**a**, *b*", "<strong>a</strong>, <em>b</em>"),
             ("**a `b`**", "<strong>a <code>b</code></strong>"),
             ("`*` and `<b>`", "<code>*</code> and <code>&lt;b&gt;</code>"),
             ("<https://a.test/?b=c&d>", "<a href=\"https://a.test/?b=c&amp;d\">https://a.test/?b=c&amp;d</a>"),
             ("<https://\"a>", "<a href=\"https://&quot;a\">https://&quot;a</a>"),
-            // What is none of the forms.
+            // Text that matches none of the forms.
             ("2 * 3 * 4", "2 * 3 * 4"), ("a ` b", "a ` b"), ("**a", "**a"), ("``", "``"), ("x < y", "x &lt; y"),
             ("<javascript:alert(1)>", "&lt;javascript:alert(1)&gt;"), ("<b>a</b>", "&lt;b&gt;a&lt;/b&gt;"),
             ("[a](javascript:b)", "[a](javascript:b)"), ("a & 'b'\u{0}", "a &amp; &#39;b&#39;\u{FFFD}"),
@@ -21,7 +21,7 @@ struct MarkdownTests {
         #expect(Markdown.inline(text).text == html)
     }
 
-    @Test("paragraphs, lists, tables and code")
+    @Test("Paragraphs, lists, tables and code blocks become blocks of HTML")
     func blocks() {
         let text = """
             One
@@ -58,13 +58,13 @@ struct MarkdownTests {
     }
 
     @Test(
-        "code that is not ended goes on to the end of the text",
+        "A code block without an end extends to the end of the text",
         arguments: [("```sh\na\n\nb", "a\n\nb", "sh"), ("```", "", ""), ("x\n```\n", "", "")])
     func openCode(text: String, code: String, language: String) {
         #expect(MarkdownBlock.blocks(of: text).last == .code(code, language: language))
     }
 
-    @Test("commands of a shell are shown one by one, each with all of its lines")
+    @Test("Each shell command is shown separately, with all its lines")
     func commands() {
         let text = "curl a\nprintf x |\n  curl b \\\n  -d c\ncurl d"
         #expect(Markdown.commands(text) == ["curl a", "printf x |\n  curl b \\\n  -d c", "curl d"])

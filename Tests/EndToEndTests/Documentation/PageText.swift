@@ -1,10 +1,9 @@
 import Foundation
 
-/// A page of HTML, taken apart by its tags: enough to see what is in it, as far as every `<` that is no tag is escaped.
+/// An HTML page, split into its tags. The tags describe the whole page if every `<` outside of a tag is escaped.
 struct PageText {
     let text: String
 
-    /// One tag.
     struct Tag {
         let name: String
         let isClosing: Bool
@@ -20,7 +19,7 @@ struct PageText {
         self.text = text
     }
 
-    /// Every tag, in order.
+    /// All tags, in the order of the page.
     var tags: [Tag] {
         text.matches(of: /<(\/?)([a-z][a-z0-9]*)([^<>]*)>/).map { match in
             let attributes = match.output.3.matches(of: /([a-z-]+)="([^"]*)"/)
@@ -30,12 +29,13 @@ struct PageText {
         }
     }
 
-    /// The values of an attribute, in order.
+    /// All values of an attribute, in the order of the page.
     func values(of attribute: String) -> [String] {
         tags.flatMap(\.attributes).filter { $0.name == attribute }.map(\.value)
     }
 
-    /// What is wrong with the tags: those that are closed without being open, or stay open; none when all is well.
+    /// The errors in the nesting of tags: tags that are closed without being open, and tags that stay open. Empty for a
+    /// well-formed page.
     var imbalances: [String] {
         var open: [String] = []
         var found: [String] = []
@@ -49,10 +49,10 @@ struct PageText {
         return found + open.map { "<\($0)> is not closed" }
     }
 
-    /// How many `<` are no beginning of a tag: none but that of the document type.
+    /// The number of `<` that do not begin a tag. A correct page has 1, in the document type.
     var strayCount: Int { text.count { $0 == "<" } - tags.count }
 
-    /// What stands in the element `article` with this id; `nil` when there is none.
+    /// The content of the element `article` with this id; `nil` when the page has no such article.
     func article(_ id: String) -> String? {
         guard let start = text.range(of: "<article id=\"\(id)\">"),
             let end = text.range(of: "</article>", range: start.upperBound..<text.endIndex)
@@ -60,7 +60,7 @@ struct PageText {
         return String(text[start.upperBound..<end.lowerBound])
     }
 
-    /// Text as it was before it was escaped.
+    /// Reverses the escaping of HTML text.
     static func unescaped(_ text: String) -> String {
         let characters = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")]
         return characters.reduce(text) { $0.replacing($1.0, with: $1.1) }

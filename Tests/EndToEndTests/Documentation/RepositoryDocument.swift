@@ -1,8 +1,8 @@
 import Foundation
 
-/// One of the repository's Markdown documents.
+/// A Markdown document of the repository.
 struct RepositoryDocument: Sendable {
-    /// From the top of the repository: `docs/api.md`.
+    /// The path from the top of the repository, such as `docs/api.md`.
     let path: String
     let text: String
 
@@ -12,24 +12,24 @@ struct RepositoryDocument: Sendable {
         return root
     }()
 
-    /// Throws when there is none.
+    /// Throws when the document does not exist.
     init(_ path: String) throws {
         self.path = path
         text = try String(contentsOf: Self.root.appending(path: path), encoding: .utf8)
     }
 
-    /// Those at the top, those of `docs`, and others that these lead to.
+    /// README.md, SECURITY.md, CONTRIBUTING.md, and all Markdown documents of `docs`.
     static func all() throws -> [RepositoryDocument] {
         let docs = try FileManager.default.contentsOfDirectory(atPath: root.appending(path: "docs").path)
         let paths = ["README.md", "SECURITY.md", "CONTRIBUTING.md"] + docs.sorted().map { "docs/\($0)" }
         return try paths.filter { $0.hasSuffix(".md") }.map(RepositoryDocument.init)
     }
 
-    /// The rows of all tables, without titles: the cells, trimmed.
+    /// The rows of all tables as trimmed cells, without title rows.
     var rows: [[String]] {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         return lines.indices.filter { index in
-            // A title stands above a line of dashes.
+            // A title row stands above a line of dashes.
             lines[index].hasPrefix("| ") && !(lines.indices.contains(index + 1) && lines[index + 1].hasPrefix("|--"))
         }.map { index in
             lines[index].dropFirst().dropLast().split(separator: "|", omittingEmptySubsequences: false).map {
@@ -38,13 +38,13 @@ struct RepositoryDocument: Sendable {
         }
     }
 
-    /// What links lead to, as they are written; those within code and to other servers are left out.
+    /// The targets of all links, as they are written. Links within code and links to other servers are left out.
     var links: [String] {
         let prose = text.replacing(/```[^`]*```/, with: "").replacing(/`[^`\n]*`/, with: "")
         return prose.matches(of: /\]\(([^)\s]+)\)/).map { String($0.output.1) }.filter { !$0.contains("://") }
     }
 
-    /// The places within it that links can lead to, as GitHub names them.
+    /// The anchors of the headings, as GitHub names them.
     var anchors: Set<String> {
         Set(
             text.matches(of: /(?m)^#+ (.+)$/).map { match in
@@ -53,14 +53,14 @@ struct RepositoryDocument: Sendable {
             })
     }
 
-    /// Where in the repository a link of it leads; `nil` for a place within itself.
+    /// The path in the repository that a link points to; `nil` for a link within this document.
     func target(of link: String) -> String? {
         let file = String(link.prefix { $0 != "#" })
         guard !file.isEmpty else { return nil }
         return URL(filePath: "/\(path)").deletingLastPathComponent().appending(path: file).standardized.path
     }
 
-    /// Whether something is there, from the top of the repository.
+    /// Whether a file exists at this path from the top of the repository.
     static func exists(_ path: String) -> Bool {
         FileManager.default.fileExists(atPath: root.path + path)
     }

@@ -3,8 +3,7 @@ import Larder
 import TestSupport
 import Testing
 
-/// That the documents say what is so, as far as tables and links go; what they have their readers type is tried by
-/// scripts/check-docs.
+/// Checks the tables and links of the documents. scripts/check-docs runs the commands that the documents show.
 @Suite("README and docs")
 struct RepositoryDocumentTests {
     @Test("docs/options.md has every option in the order of the help, with its default")
@@ -34,7 +33,7 @@ struct RepositoryDocumentTests {
         #expect(listed == Set(described))
     }
 
-    @Test("every metric that is named exists, and docs/operations.md names them all")
+    @Test("docs/operations.md names exactly the metrics that exist")
     func metrics() async throws {
         try await TestServer.with { (server) async throws in
             let metrics = try await server.get("/metrics").text
@@ -45,7 +44,7 @@ struct RepositoryDocumentTests {
         }
     }
 
-    @Test("The rate of mixed calls in docs/design.md is the one that was measured last")
+    @Test("The rate of mixed calls in docs/design.md is the last measured rate")
     func mixedRate() throws {
         let results = try JSONValue(parsing: RepositoryDocument("Benchmarks/results/mixed.json").text.utf8)
         let row = results["rows"]?.arrayValue?.first { $0["name"]?.stringValue == "Larder, mixed" }
@@ -56,7 +55,7 @@ struct RepositoryDocumentTests {
         #expect(try #require(said).output.1 == measured)
     }
 
-    @Test("every link within the repository leads somewhere")
+    @Test("Every link within the repository has a target")
     func links() throws {
         let documents = try RepositoryDocument.all()
         var count = 0
