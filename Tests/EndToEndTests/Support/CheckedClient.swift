@@ -3,7 +3,7 @@ import Primitives
 import TestSupport
 import Testing
 
-/// A client that holds every answer against openapi.yaml: whatever an end-to-end test does, it tests the contract too.
+/// A client that checks every exchange against openapi.yaml, so that every end-to-end test tests the contract, too.
 struct CheckedClient: Sendable {
     private let client: HTTPClient
     private static let document = Result { try OpenAPIDocument.repository() }
@@ -12,7 +12,7 @@ struct CheckedClient: Sendable {
         client = HTTPClient(port: port)
     }
 
-    /// As `HTTPClient`'s; records an issue for everything in which the answer differs from the document.
+    /// Sends a request as `HTTPClient` does, and records an issue for each difference from the document.
     func request(
         _ method: String, _ target: String, fields: HTTPFields = [:], body: [UInt8] = [],
         sourceLocation: SourceLocation = #_sourceLocation
@@ -30,13 +30,13 @@ struct CheckedClient: Sendable {
         return reply
     }
 
-    /// A target as the document has it: every call can begin with `/@NAME`.
+    /// The target as the document has it, without the prefix `/@NAME` with which every call can begin.
     private static func withoutNamespace(_ target: String) -> String {
         guard target.hasPrefix("/@") || target.hasPrefix("/%40") else { return target }
         return String(target.dropFirst().drop { $0 != "/" })
     }
 
-    /// The same with a text as the body.
+    /// Sends a request with a text as its body.
     func request(
         _ method: String, _ target: String, fields: HTTPFields = [:], text: String,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -44,7 +44,7 @@ struct CheckedClient: Sendable {
         try await request(method, target, fields: fields, body: Array(text.utf8), sourceLocation: sourceLocation)
     }
 
-    /// A connection of one's own; what goes over it is not checked.
+    /// Runs `body` with a new connection. Its exchanges are not checked against the document.
     func withConnection<Result: Sendable>(
         _ body: @escaping @Sendable (RawConnection) throws -> Result
     ) async throws -> Result {

@@ -2,25 +2,25 @@ import Foundation
 import Primitives
 import TestSupport
 
-/// The built `larder` executable, run as a stranger would run it.
+/// The built `larder` executable, run as a user would run it.
 final class LarderProcess: Sendable {
     let process: ChildProcess
     let port: UInt16
     let client: HTTPClient
 
-    /// `larder`, beside the bundle of the tests.
+    /// The path of `larder`, beside the bundle of the tests.
     static var executable: String {
         let tests = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         return tests.deletingLastPathComponent().appendingPathComponent("larder").path
     }
 
-    /// Starts `larder serve` on a free port over a directory, with origins on loopback allowed, and waits until it
-    /// listens.
+    /// Starts `larder serve` on a free port over a directory, with origins on loopback allowed, and waits until the
+    /// server listens.
     ///
     /// - Parameters:
-    ///   - wrapper: words before the command, of a program that does something and becomes the server.
-    ///   - executable: another build of it than the one that was built with the tests.
-    ///   - environment: variables on top of the test's own.
+    ///   - wrapper: the words before the command, of a program that prepares the process and then becomes the server.
+    ///   - executable: another build of the server than the build of the tests.
+    ///   - environment: variables on top of the test's own; a `nil` value unsets a variable.
     init(
         directory: String, arguments: [String] = [], wrapper: [String] = [],
         executable: String = LarderProcess.executable, environment: [String: String?] = [:]
@@ -49,7 +49,7 @@ final class LarderProcess: Sendable {
         let description: String
     }
 
-    /// The port in the log line that says where it listens.
+    /// The port in the log line `listening`; `nil` while the output has no such line.
     static func port(in output: String) -> UInt16? {
         for line in output.split(separator: "\n") {
             guard let json = try? JSON(parsing: String(line)), json["message"] == "listening",
@@ -60,29 +60,29 @@ final class LarderProcess: Sendable {
         return nil
     }
 
-    /// The lines of its log that have this message.
+    /// The lines of the server's log with this message.
     func logLines(_ message: String) -> [JSON] {
         process.output.split(separator: "\n").compactMap { try? JSON(parsing: String($0)) }
             .filter { $0["message"]?.stringValue == message }
     }
 
-    /// SIGTERM, and waits for its end.
+    /// Sends SIGTERM, and waits for the end of the process.
     func stop() async throws -> ChildProcess.Exit {
         process.kill(SIGTERM)
         return try await process.wait()
     }
 
-    /// SIGKILL, and waits for its end.
+    /// Sends SIGKILL, and waits for the end of the process.
     func crash() async throws {
         process.kill(SIGKILL)
         _ = try await process.wait()
     }
 
-    /// Changes one of its resource limits while it runs, with prlimit(1).
+    /// Changes a resource limit of the running process with prlimit(1).
     ///
     /// - Parameters:
-    ///   - name: as the command calls it, for example `nofile`.
-    ///   - value: of the soft limit.
+    ///   - name: the name of the limit as prlimit(1) spells it, for example `nofile`.
+    ///   - value: the new soft limit.
     func setLimit(_ name: String, _ value: Int) async throws {
         let output = try await blocking { [process] in
             try ChildProcess.run("prlimit", ["--pid", "\(process.pid)", "--\(name)=\(value):"])
@@ -90,10 +90,10 @@ final class LarderProcess: Sendable {
         guard output.exit == .status(0) else { throw Failure(description: output.text) }
     }
 
-    /// Resident memory in bytes, now.
+    /// The resident memory at present, in bytes.
     var residentBytes: Int { statusBytes("VmRSS:") }
 
-    /// The most memory that was ever resident, in bytes.
+    /// The peak of the resident memory, in bytes.
     var peakResidentBytes: Int { statusBytes("VmHWM:") }
 
     private func statusBytes(_ name: String) -> Int {

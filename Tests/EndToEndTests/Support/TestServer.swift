@@ -8,7 +8,7 @@ import Primitives
 import TestSupport
 import Testing
 
-/// The whole of Larder inside the test's process: real sockets, real files, a clock that the test turns.
+/// A whole Larder server inside the test's process, with real sockets, real files, and a clock that the test sets.
 final class TestServer: Sendable {
     let clock: ManualClock
     let service: LarderService
@@ -16,8 +16,8 @@ final class TestServer: Sendable {
     let client: CheckedClient
     let directory: TemporaryDirectory
 
-    /// A server over a directory of its own, or over one that is given, to open it again. Origins on loopback are
-    /// allowed unless `configure` says otherwise.
+    /// Starts a server over a new directory, or over the given one to open it again. Origins on loopback are allowed
+    /// unless `configure` changes that.
     init(
         clock: ManualClock = ManualClock(), directory: TemporaryDirectory? = nil, authority: String? = nil,
         tokens: TokenStore? = nil, eventLimits: EventHub.Limits = EventHub.Limits(),
@@ -45,7 +45,7 @@ final class TestServer: Sendable {
     /// The default namespace.
     var space: Namespace { service.namespaces.default }
 
-    /// Stops it in order, so that its directory can be opened again.
+    /// Stops the server in order, so that its directory can be opened again.
     func stop() async throws {
         await api.stop(deadline: .seconds(5))
         try await blocking { [service] in service.close() }
@@ -75,7 +75,7 @@ final class TestServer: Sendable {
         return try await client.request("PUT", path, fields: fields, body: body, sourceLocation: sourceLocation)
     }
 
-    /// Runs `body` with a server and stops it afterwards, however `body` ends.
+    /// Runs `body` with a server, and stops the server afterwards, also when `body` throws.
     static func with<Result>(
         clock: ManualClock = ManualClock(), directory: TemporaryDirectory? = nil, authority: String? = nil,
         tokens: TokenStore? = nil, eventLimits: EventHub.Limits = EventHub.Limits(),
@@ -96,12 +96,12 @@ final class TestServer: Sendable {
 }
 
 extension HTTPReply {
-    /// The body as JSON; throws when it is none.
+    /// The body as JSON. Throws when the body is not JSON.
     var json: JSON {
         get throws { try JSON(parsing: body) }
     }
 
-    /// The member of the body's object at that path of names.
+    /// The member at a path of names in the body's JSON object; `nil` when there is none.
     func member(_ path: String...) throws -> JSON? {
         var value: JSON? = try json
         for name in path { value = value?[name] }
@@ -110,7 +110,7 @@ extension HTTPReply {
 }
 
 extension String {
-    /// With everything escaped that is not unreserved (RFC 3986 §2.3).
+    /// The text with every character percent-encoded that is not unreserved (RFC 3986 §2.3).
     var percentEncoded: String {
         var allowed = CharacterSet.alphanumerics
         allowed.insert(charactersIn: "-._~")
@@ -122,7 +122,7 @@ extension String {
 }
 
 extension JSON {
-    /// The instant that an RFC 3339 string of the API stands for.
+    /// The instant of an RFC 3339 string of the API; `nil` for any other value.
     var date: Timestamp? {
         guard let text = stringValue else { return nil }
         let formatter = ISO8601DateFormatter()
