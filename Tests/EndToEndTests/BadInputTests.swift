@@ -3,7 +3,7 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("bad input gets a problem that names the field, and changes nothing")
+@Suite("The problems of bad input")
 struct BadInputTests {
     struct Case: CustomTestStringConvertible, Sendable {
         var method = "POST"
@@ -19,7 +19,7 @@ struct BadInputTests {
             Case(body: body, status: status, pointer: pointer)
         }
 
-        /// A download with these fields for the origin: their names, and how long their values are.
+        /// A download with fields for the origin. Each has a name and a value of the given length.
         static func headers(_ fields: [(name: String, length: Int)]) -> Case {
             let members = fields.map {
                 JSON.Member($0.name, .string(String(repeating: "a", count: $0.length)))
@@ -66,7 +66,7 @@ struct BadInputTests {
         .download(#"{"url": "http://h.example/", "headers": {"X": "a\r\nY: b"}}"#, pointer: "/headers/X"),
         .download(#"{"url": "http://h.example/", "headers": {"X": "a", "x": "b"}}"#, pointer: "/headers/x"),
         .headers((0..<65).map { ("X-\($0)", 1) }),
-        // It held a thread for minutes when there was no limit.
+        // Without a limit, this request held a thread for minutes.
         .headers((0..<50_000).map { ("X-\($0)", 1) }), .headers([("X", 16 << 10)]),
         .download(String(repeating: "[", count: 100_000), pointer: ""),
         Case(type: "text/plain", body: "{}", status: 415),
@@ -124,9 +124,14 @@ struct BadInputTests {
         Case(method: "DELETE", path: "/entries", type: nil, pointer: "/all"),
     ]
 
-    @Test("bodies", arguments: bodies) func body(_ bad: Case) async throws { try await check(bad) }
-    @Test("URLs", arguments: urls) func url(_ bad: Case) async throws { try await check(bad) }
-    @Test("paths, queries and keys", arguments: paths) func path(_ bad: Case) async throws { try await check(bad) }
+    @Test("A bad body gets a problem that names the field, and stores no entry", arguments: bodies)
+    func body(_ bad: Case) async throws { try await check(bad) }
+
+    @Test("A bad URL gets a problem that names the field, and stores no entry", arguments: urls)
+    func url(_ bad: Case) async throws { try await check(bad) }
+
+    @Test("A bad path, query or key gets a problem that names it, and stores no entry", arguments: paths)
+    func path(_ bad: Case) async throws { try await check(bad) }
 
     private func check(_ bad: Case) async throws {
         try await Self.server.with { (server) async throws in
@@ -143,11 +148,11 @@ struct BadInputTests {
         }
     }
 
-    /// One server for the whole table: nothing in it changes anything.
+    /// All cases of the table share one server, because none of them changes its state.
     private static let server = SharedServer()
 
     @Test(
-        "who is nearly right is told what is",
+        "The error for an almost correct request names the correct form",
         arguments: [
             ("GET", "/entries/", "but at /entries"), ("POST", "/download/", "but at /download"),
             ("PUT", "/entries/photo.jpg", "PUT /entries/photo.jpg/content"), ("GET", "/fetch/", "the URL is missing"),
@@ -160,7 +165,7 @@ struct BadInputTests {
         }
     }
 
-    @Test("a wrong method is 405 with what is allowed")
+    @Test("A wrong method gets 405 with the allowed methods")
     func methods() async throws {
         try await Self.server.with { (server) async throws in
             for (method, path, allowed) in [
@@ -176,7 +181,7 @@ struct BadInputTests {
     }
 
     @Test(
-        "a body whose length is ambiguous is 400, and what follows it is not taken for a request: RFC 9112 §6.3",
+        "A body of ambiguous length gets 400, and the bytes behind it are not read as a request (RFC 9112 §6.3)",
         arguments: [
             "Content-Length: 2\r\nContent-Length: 40", "Content-Length: 2\r\nTransfer-Encoding: chunked",
             "Content-Length : 40", "Transfer-Encoding: gzip, chunked", "Transfer-Encoding: identity",
@@ -195,7 +200,7 @@ struct BadInputTests {
         }
     }
 
-    @Test("a value of any length is quoted as far as it helps")
+    @Test("The error for a very long value quotes only its beginning and its end")
     func longValue() async throws {
         try await Self.server.with { (server) async throws in
             let digits = String(repeating: "7", count: 100_000)
@@ -211,7 +216,7 @@ struct BadInputTests {
         }
     }
 
-    @Test("a namespace that does not exist is 404, default is there")
+    @Test("An unknown namespace gets 404, two namespaces in one request get 400, and default exists")
     func namespaces() async throws {
         try await Self.server.with { (server) async throws in
             let name = HTTPField.Name("Larder-Namespace")!
@@ -225,7 +230,7 @@ struct BadInputTests {
     }
 }
 
-/// A server that many tests of a table share; it ends with the process.
+/// A server that all cases of a table share. The server ends with the process.
 private actor SharedServer {
     private var server: TestServer?
 

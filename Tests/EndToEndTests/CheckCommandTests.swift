@@ -4,7 +4,7 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("larder check")
+@Suite("The command larder check")
 struct CheckCommandTests {
     private func check(
         _ arguments: [String] = [], environment: [String: String?] = [:]
@@ -15,14 +15,14 @@ struct CheckCommandTests {
         return (try await process.wait(), process.output)
     }
 
-    /// The line with it comes after the one that says that the server listens.
+    /// Returns the port for probes. The log names this port after the line `listening`, so the function waits for it.
     private func adminPort(of larder: LarderProcess) async throws -> String {
         try await poll("the port for probes") { larder.logLines("probes and metrics").count == 1 }
         let url = try #require(larder.logLines("probes and metrics").first?["url"]?.stringValue)
         return String(try #require(URL(string: url)?.port))
     }
 
-    @Test("a server that listens is ready, on its port and on that for probes, as flags or variables say")
+    @Test("A listening server is ready on its port and on its port for probes, as flags or variables name them")
     func ready() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(directory: directory.path("cache"), arguments: ["--admin-port", "0"])
@@ -30,7 +30,7 @@ struct CheckCommandTests {
         for (arguments, environment) in [
             (["--port", port], [:]), ([], ["LARDER_PORT": port]), (["--port", "1", "--admin-port", admin], [:]),
             ([], ["LARDER_PORT": "1", "LARDER_ADMIN_PORT": admin]), (["--host", "localhost", "--port", port], [:]),
-            // Where a container's server listens, seen from inside.
+            // The address on which a container's server listens, checked from inside the container.
             (["--port", port], ["LARDER_HOST": "0.0.0.0"]),
         ] as [([String], [String: String?])] {
             let output = try await check(arguments, environment: environment)
@@ -40,7 +40,7 @@ struct CheckCommandTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("a server that drains is not ready, and says so until what is in flight has ended")
+    @Test("A draining server is not ready, and says so while requests are in flight")
     func draining() async throws {
         let gate = Gate("the origin's answer")
         let origin = try ScriptedOrigin { _, connection in
@@ -61,7 +61,7 @@ struct CheckCommandTests {
         try await origin.waitForRequests(1)
         larder.process.kill(SIGTERM)
         try await poll("draining") { larder.logLines("draining").count == 1 }
-        // It says that it drains right before it does.
+        // The server logs the line right before it begins to drain.
         var output = try await check(["--admin-port", admin])
         while output.exit == .status(0) { output = try await check(["--admin-port", admin]) }
         #expect(output.exit == .status(1))
@@ -71,7 +71,7 @@ struct CheckCommandTests {
         #expect(try await larder.process.wait() == .status(0))
     }
 
-    @Test("where nobody listens, and where the answer is none of Larder's, is not ready; it says why")
+    @Test("A refused connection, or an answer that is not Larder's, is reported as not ready with the reason")
     func notReady() async throws {
         let refusing = try RefusingPort()
         let refused = try await check(["--port", "\(refusing.number)"])
@@ -96,7 +96,7 @@ struct CheckCommandTests {
         #expect(nothing.text.hasPrefix("not ready: \(silent.url("")): "), "\(nothing.text)")
     }
 
-    @Test("a server that cannot be asked in the clear, or whose port is not known, is a mistake of the caller's")
+    @Test("A server with TLS only, the port 0 and an invalid port are usage errors")
     func mistakes() async throws {
         let tls = try await check(environment: ["LARDER_TLS_CERTIFICATE": "server.pem", "LARDER_TLS_KEY": "server.key"])
         #expect(tls.exit == .status(64))

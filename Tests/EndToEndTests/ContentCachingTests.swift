@@ -5,13 +5,13 @@ import Testing
 
 @testable import DiskCache
 
-/// RFC 9111 §4.2.2: what says no freshness is guessed at by caches in front of the server.
+/// RFC 9111 §4.2.2: a cache in front of the server guesses the freshness of an answer without explicit freshness.
 @Suite("Cache-Control of the API's answers")
 struct ContentCachingTests {
     private static let json: HTTPFields = [.contentType: "application/json"]
     private static let lastModified = "Mon, 01 Jan 2024 00:00:00 GMT"
 
-    /// A server with the entry of a download, and the two paths of its body.
+    /// Runs `body` with a server that holds the entry of a download, and with the two paths of the entry's body.
     private func withEntry(
         ttl: JSON = 100, _ body: (TestServer, _ paths: [String]) async throws -> Void
     ) async throws {
@@ -27,11 +27,11 @@ struct ContentCachingTests {
         }
     }
 
-    @Test("A body says no-cache: whole, in part, not modified, without its body, stale, from disk, memory and at hand")
+    @Test("Every answer for a body says no-cache: whole, part, 304, HEAD or stale; from disk, memory or at hand")
     func revalidated() async throws {
         try await withEntry { (server, paths) async throws in
             for path in paths {
-                // From the disk, from memory, at hand.
+                // The reads come from the disk, from memory, and from the answers at hand.
                 for _ in 0..<4 { #expect(try await server.get(path)["Cache-Control"] == "no-cache") }
                 let head = try await server.client.request("HEAD", path)
                 #expect(head.status == 200 && head["Cache-Control"] == "no-cache")
@@ -53,7 +53,7 @@ struct ContentCachingTests {
         }
     }
 
-    @Test("With contentCaching untilExpiry a body says what is left of its time, which counts down at hand, too")
+    @Test("With contentCaching untilExpiry, max-age is the entry's remaining time, also in answers at hand")
     func untilExpiry() async throws {
         try await withEntry { (server, paths) async throws in
             for path in paths { _ = try await server.get(path) }
@@ -71,7 +71,7 @@ struct ContentCachingTests {
                     #expect(head["Cache-Control"] == "max-age=\(left)")
                 }
             }
-            // Of what is left of a second nothing is promised.
+            // max-age rounds a remaining part of a second down.
             server.clock.advance(by: .milliseconds(1))
             #expect(try await server.get(paths[0])["Cache-Control"] == "max-age=0")
             server.clock.advance(by: .milliseconds(999))
@@ -83,7 +83,7 @@ struct ContentCachingTests {
         }
     }
 
-    @Test("What contentCaching says counts from the answer to its change on, for answers at hand, too")
+    @Test("A change of contentCaching applies from its answer on, also to answers at hand")
     func changed() async throws {
         try await withEntry { (server, paths) async throws in
             for (choice, expected) in [("untilExpiry", "max-age=100"), ("revalidate", "no-cache")] {
@@ -96,7 +96,7 @@ struct ContentCachingTests {
             let back = try await server.putNamespace("default", ["contentCaching": .null])
             #expect(try back.member("contentCaching") == "revalidate")
             #expect(try await server.get(paths[0])["Cache-Control"] == "no-cache")
-            // A changed ttl counts at once.
+            // A changed ttl applies at once.
             _ = try await server.putNamespace("default", ["contentCaching": "untilExpiry"])
             let key = String(paths[0].split(separator: "/")[1])
             _ = try await server.client.request("PATCH", "/entries/\(key)", fields: Self.json, text: #"{"ttl": 7}"#)
@@ -104,7 +104,7 @@ struct ContentCachingTests {
         }
     }
 
-    @Test("An entry that stays fresh for a century says the most that caches take: 2^31 seconds")
+    @Test("The max-age of an entry that stays fresh for a century is 2^31 seconds, the most that caches accept")
     func longest() async throws {
         try await withEntry(ttl: 3_155_760_000) { (server, paths) async throws in
             _ = try await server.putNamespace("default", ["contentCaching": "untilExpiry"])
@@ -112,7 +112,7 @@ struct ContentCachingTests {
         }
     }
 
-    @Test("A body that passes the memory tier says the same")
+    @Test("A body that bypasses the memory tier has the same Cache-Control")
     func passing() async throws {
         try await TestServer.with(configure: { $0.memoryLimit = 256 << 10 }) { (server) async throws in
             let body = [UInt8](repeating: 0x61, count: 3000)
@@ -131,7 +131,7 @@ struct ContentCachingTests {
         }
     }
 
-    @Test("contentCaching survives a restart, and is each namespace's own")
+    @Test("A namespace's contentCaching survives a restart, and does not affect other namespaces")
     func kept() async throws {
         let directory = try TemporaryDirectory()
         let clock = ManualClock()

@@ -3,9 +3,9 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("bodies: /entries/:key/content")
+@Suite("The bodies of entries: /entries/:key/content")
 struct ContentTests {
-    @Test("a body comes back with its type, a strong ETag and the fields that keep browsers from running it")
+    @Test("A body has its type, a strong ETag, and the fields that keep browsers from running it")
     func whole() async throws {
         try await TestServer.with { (server) async throws in
             let stored = try await server.put("page", Array("<b>hi</b>".utf8), fields: [.contentType: "text/html"])
@@ -24,7 +24,7 @@ struct ContentTests {
         }
     }
 
-    @Test("ranges: first, open, suffix, beyond the end, unsatisfiable, and If-Range", arguments: [10, 5_000_000])
+    @Test("Ranges and If-Range get a part, the whole body or 416, as RFC 9110 §14 demands", arguments: [10, 5_000_000])
     func ranges(size: Int) async throws {
         let body = (0..<size).map { UInt8($0 % 251) }
         try await TestServer.with { (server) async throws in
@@ -39,7 +39,7 @@ struct ContentTests {
             #expect(first.body == Array(body[0...3]))
             #expect(first["Content-Range"] == "bytes 0-3/\(size)")
             #expect(try await range("bytes=4-").body == Array(body[4...]))
-            // RFC 9110 §14.1.2: a suffix is the last bytes.
+            // RFC 9110 §14.1.2: a suffix range selects the last bytes.
             #expect(try await range("bytes=-2").body == Array(body.suffix(2)))
             #expect(try await range("bytes=5-99999999").body == Array(body[5...]))
             #expect(try await range("bytes=-99999999").body == body)
@@ -47,7 +47,7 @@ struct ContentTests {
             #expect(beyond.status == 416)
             #expect(beyond["Content-Range"] == "bytes */\(size)")
             #expect(try await range("bytes=-0").status == 416)
-            // §14.2: what is no range of bytes is ignored.
+            // §14.2: a value that is no valid range of bytes is ignored.
             for ignored in ["lines=0-3", "bytes=3-1", "bytes=a-b", "bytes="] {
                 #expect(try await range(ignored).status == 200, "\(ignored)")
             }
@@ -57,7 +57,7 @@ struct ContentTests {
         }
     }
 
-    @Test("a part of a body, or one that is encoded, is not stored as the whole (RFC 9110 §14.5, §8.4)")
+    @Test("A PUT of a partial or encoded body is refused, and stores no entry (RFC 9110 §14.5, §8.4)")
     func notTheWhole() async throws {
         try await TestServer.with { (server) async throws in
             let part = try await server.put("k", [1], fields: [.contentRange: "bytes 0-0/2"])
@@ -69,7 +69,7 @@ struct ContentTests {
         }
     }
 
-    @Test("conditional requests: RFC 9110 §13")
+    @Test("A conditional GET gets 200, 304 or 412, as RFC 9110 §13 demands")
     func conditions() async throws {
         try await TestServer.with { (server) async throws in
             try await server.put("note", Array("hi".utf8))
@@ -81,7 +81,7 @@ struct ContentTests {
             #expect(notModified.status == 304)
             #expect(notModified["ETag"] == etag)
             #expect(notModified.body.isEmpty)
-            // RFC 9110 §8.6: the length of the body that is not sent, not 0.
+            // RFC 9110 §8.6: Content-Length is the length of the body that is not sent, not 0.
             let length = try await get([:]).body.count
             #expect(notModified["Content-Length"] == String(length))
             #expect(try await get([.ifNoneMatch: "*"]).status == 304)
@@ -91,7 +91,7 @@ struct ContentTests {
         }
     }
 
-    @Test("an expired body is 404 unless stale=true")
+    @Test("An expired body gets 404 unless the query says stale=true")
     func stale() async throws {
         try await TestServer.with { (server) async throws in
             try await server.put("note", Array("hi".utf8), query: "ttl=10")
@@ -103,7 +103,7 @@ struct ContentTests {
         }
     }
 
-    @Test("If-None-Match: * stores only what is new, If-Match only over what is known")
+    @Test("A PUT with If-None-Match: * stores only a new key, and with If-Match only over the matching entry")
     func storePreconditions() async throws {
         try await TestServer.with { (server) async throws in
             let any: HTTPFields = [.ifNoneMatch: "*"]
@@ -115,7 +115,7 @@ struct ContentTests {
             #expect(try await server.put("note", Array("5".utf8), fields: [.ifMatch: etag]).status == 412)
             #expect(try await server.put("new", Array("6".utf8), fields: [.ifMatch: "*"]).status == 412)
             #expect(try await server.get("/entries/note/content").text == "4")
-            // A ttl of 0 removes, under the same condition.
+            // A ttl of 0 removes the entry, under the same conditions.
             let other: HTTPFields = [.ifMatch: "\"x\""]
             #expect(try await server.put("note", Array("7".utf8), query: "ttl=0", fields: other).status == 412)
             #expect(try await server.get("/entries/note/content").text == "4")
@@ -124,7 +124,7 @@ struct ContentTests {
         }
     }
 
-    @Test("a ttl of 0 stores nothing and removes what is there; an empty body is 422")
+    @Test("A PUT with a ttl of 0 stores no entry and removes the present one; an empty body gets 422")
     func nothingToStore() async throws {
         try await TestServer.with { (server) async throws in
             #expect(try await server.put("note", Array("hi".utf8), query: "ttl=0").json == ["removed": 0])
@@ -135,7 +135,7 @@ struct ContentTests {
         }
     }
 
-    @Test("a body over the entry limit is 413, announced or not, and nothing stays")
+    @Test("A body over the entry limit gets 413, with Content-Length or in chunks")
     func tooLarge() async throws {
         try await TestServer.with(configure: { $0.entryLimit = 1000 }) { (server) async throws in
             let large = [UInt8](repeating: 7, count: 1001)
@@ -160,7 +160,7 @@ struct ContentTests {
         }
     }
 
-    @Test("two keys with one MD5 never get each other's bytes", arguments: ["hashed", "readable"])
+    @Test("Two keys with one MD5 never get each other's bytes", arguments: ["hashed", "readable"])
     func collision(layout: String) async throws {
         let keys = [
             "TEXTCOLLBYfGiJUETHQ4hAcKSMd5zYpgqf1YRDhkmxHkhPWptrkoyz28wnI9V0aHeAuaKnak",

@@ -3,14 +3,14 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("openapi.yaml is complete and true")
+@Suite("The completeness and truth of openapi.yaml")
 struct ContractTests {
-    @Test("every route is documented, and everything documented is a route")
+    @Test("Every route is documented, and every documented operation is a route")
     func routes() async throws {
         let document = try OpenAPIDocument.repository()
         try await TestServer.with { (server) async throws in
-            // HEAD comes with GET and is documented apart only where it has something to say; a route for any method is
-            // documented by the methods that are common.
+            // HEAD comes with GET, and has documentation of its own only where it differs. A route for any method is
+            // documented by its common methods.
             let routes = server.api.routes.filter { $0.method != "HEAD" }
             let open = Set(routes.filter { $0.method == "*" }.map(\.pattern))
             let operations = document.operations.filter { $0.method != "HEAD" }
@@ -27,16 +27,16 @@ struct ContractTests {
         }
     }
 
-    @Test("the document is served as it is in the repository")
+    @Test("The server serves openapi.yaml exactly as it is in the repository")
     func served() async throws {
         try await TestServer.with { (server) async throws in
             #expect(try await server.get("/openapi.yaml").text == OpenAPIDocument.repositoryText())
         }
     }
 
-    /// Makes every documented call once; the client holds each answer against its schema. What
-    /// fails, and how, is in the other suites, whose calls are checked in the same way.
-    @Test("every documented call answers as documented")
+    /// Makes every documented call once; the client checks each answer against its schema. The failures are in the
+    /// other suites, whose calls are checked in the same way.
+    @Test("Every documented call gets an answer that matches its documentation")
     func everyCall() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(fields: [.contentType: "application/json"], body: #"{"a": 1}"#)
@@ -73,7 +73,7 @@ struct ContractTests {
                 (200, "PUT", "/fetch/\(url)", [.contentType: "text/plain"], "x"),
                 (200, "PATCH", "/fetch/\(url)", json, "{}"), (200, "DELETE", "/fetch/\(url)", [:], ""),
                 (200, "OPTIONS", "/fetch/\(url)", [:], ""), (404, "GET", "/fetch/", [:], ""),
-                // One without an end is in the tests of events.
+                // The tests of events cover an answer without an end.
                 (400, "GET", "/events?type=none", [:], ""), (200, "HEAD", "/events", [:], ""),
                 (404, "GET", "/events?namespace=none", [:], ""),
                 (200, "PUT", "/namespaces/a", json, #"{"version": "2", "origins": ["localhost"]}"#),
@@ -103,7 +103,7 @@ struct ContractTests {
         }
     }
 
-    @Test("setting the wall clock, forwards or back, does not change the uptime")
+    @Test("The uptime does not change when the wall clock is set forwards or back")
     func uptime() async throws {
         try await TestServer.with { (server) async throws in
             var last = 0.0
@@ -116,7 +116,7 @@ struct ContractTests {
         }
     }
 
-    @Test("the metrics are Prometheus text: every sample has a family with help and type before it")
+    @Test("The metrics are Prometheus text: the help and the type of a family stand before its samples")
     func metrics() async throws {
         try await TestServer.with { (server) async throws in
             try await server.put("note", [1])

@@ -4,10 +4,10 @@ import Primitives
 import TestSupport
 import Testing
 
-/// How the dashboard's files are served; what they do in a browser is tested by scripts/check-dashboard.
-@Suite("the dashboard's files")
+/// The serving of the dashboard's files. scripts/check-dashboard tests their behaviour in a browser.
+@Suite("The dashboard's files")
 struct DashboardTests {
-    /// Where each file of the folder is served.
+    /// The target and the text of each file of the dashboard's folder.
     private static func files() throws -> [(target: String, text: String)] {
         var folder = URL(filePath: #filePath)
         for _ in 0..<3 { folder.deleteLastPathComponent() }
@@ -18,7 +18,7 @@ struct DashboardTests {
         }
     }
 
-    @Test("every file of the folder is served as it is, with a type that browsers take and a policy")
+    @Test("Every file of the folder is served unchanged, with its media type and a Content-Security-Policy")
     func everyFile() async throws {
         let files = try Self.files()
         #expect(files.count > 30)
@@ -38,7 +38,7 @@ struct DashboardTests {
         }
     }
 
-    @Test("who has a file as it is gets 304, and asks each time")
+    @Test("A file says no-cache and has a strong ETag, and a request with that ETag gets 304")
     func validation() async throws {
         try await TestServer.with { (server) async throws in
             var tags: Set<String> = []
@@ -61,12 +61,13 @@ struct DashboardTests {
         }
     }
 
-    @Test("the page needs nothing from elsewhere, and has no script or style in it")
+    @Test("The page loads only files of this server, and contains no inline script or style")
     func selfContained() throws {
         let files = try Self.files()
         let names = Set(files.map { $0.target.replacing("/dashboard/", with: "") })
         for (target, text) in files {
-            // A namespace is a name, and a placeholder says what to write.
+            // These URLs load no resource: a namespace is only a name, and the other two are placeholders of input
+            // fields.
             let rest = text.replacing("http://www.w3.org/2000/svg", with: "")
                 .replacing("\"https://\"", with: "").replacing("https://api.example.com/", with: "")
             #expect(!rest.contains("http://") && !rest.contains("https://"), "\(target)")
@@ -83,7 +84,7 @@ struct DashboardTests {
         }
     }
 
-    @Test("everybody may have the page, where tokens are asked for and by whatever name the server is asked")
+    @Test("The page needs no token and no known Host; the data that it shows needs both")
     func forEverybody() async throws {
         let tokens = try TestTokens([.init(name: "me")])
         try await TestServer.with(tokens: tokens.store) { (server) async throws in
@@ -93,7 +94,8 @@ struct DashboardTests {
             #expect(try await server.get("/dashboard/none.js").status == 404)
             #expect(try await server.get("/stats").status == 401)
         }
-        // What the page shows of a server whose name was made to lead here, it is refused.
+        // With a foreign name for this server (DNS rebinding) the page is served, but its requests for data are
+        // refused.
         try await TestServer.with { (server) async throws in
             let host: HTTPFields = [HTTPField.Name("Host")!: "evil.example"]
             #expect(try await server.get("/", fields: host).status == 200)

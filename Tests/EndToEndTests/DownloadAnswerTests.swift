@@ -4,13 +4,13 @@ import Primitives
 import TestSupport
 import Testing
 
-/// What an entry, its content and an error keep of the origin's answer.
+/// The parts of the origin's answer that an entry, its content and an error keep.
 @Suite struct DownloadAnswerTests {
     private func key(_ reply: HTTPReply) throws -> String {
         try #require(try reply.json["entry"]?["key"]?.stringValue)
     }
 
-    @Test("an entry names the URL that answered after redirects, and the file name that its origin suggests")
+    @Test("An entry has the final URL after redirects, and the file name that the origin suggests")
     func finalURL() async throws {
         let origin = try ScriptedOrigin { request, connection in
             if request.target == "/r" {
@@ -27,7 +27,7 @@ import Testing
             #expect(entry["finalUrl"] == .string(origin.url("/deep/a?b=c")))
             #expect(entry["fileName"] == "a b.pdf")
             let key = try key(reply)
-            // From the disk, from memory, and from answers at hand.
+            // The reads come from the disk, from memory, and from the answers at hand.
             for _ in 0..<3 {
                 let content = try await server.get("/entries/\(key)/content")
                 #expect(content.fields[.contentDisposition] == "attachment; filename=\"../a b.pdf\"")
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test("the file name survives a revalidation whose 304 does not repeat it")
+    @Test("The file name survives a revalidation whose 304 does not repeat it")
     func revalidated() async throws {
         let origin = try ScriptedOrigin { request, connection in
             if request["If-None-Match"] != nil { return try connection.respond(304, fields: [.eTag: "\"a\""]) }
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("an archive that its server labels as encoded comes back as it is")
+    @Test("An archive that the origin labels with a Content-Encoding is served without decoding")
     func archive() async throws {
         let gzip: [UInt8] = [
             0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 3, 0xcb, 0x48, 0xcd, 0xc9, 0xc9, 7, 0, 0x86, 0xa6, 0x10, 0x36, 5, 0, 0, 0,
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test("a caller who asks for a coding gets the bytes as they came, with their Content-Encoding")
+    @Test("A caller that sends Accept-Encoding gets the bytes undecoded, with their Content-Encoding")
     func ownCoding() async throws {
         let origin = try ScriptedOrigin { request, connection in
             #expect(request["Accept-Encoding"] == "br;q=1, identity")
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test("bytes of an origin's fields that are no UTF-8 stay as they are, and are shown as Latin-1")
+    @Test("Bytes of an origin's fields that are not UTF-8 stay unchanged, and are shown as Latin-1 in JSON")
     func rawFields() async throws {
         let origin = try ScriptedOrigin { _, connection in
             let head = Array("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Type: text/plain;a=".utf8)
@@ -139,7 +139,7 @@ import Testing
     }
 
     @Test(
-        "credentials of a connection are refused, because an entry is for every caller",
+        "Credentials that authenticate a connection get 400, because an entry is for every caller",
         arguments: ["NTLM a", "negotiate b"])
     func connectionCredentials(value: String) async throws {
         try await TestServer.with { (server) async throws in
@@ -152,7 +152,7 @@ import Testing
     }
 
     @Test(
-        "an answer to the client of an authenticated connection is not kept for every caller",
+        "An answer for an authenticated connection gets 502, and is not stored for other callers",
         arguments: [("Persistent-Auth", "true"), ("WWW-Authenticate", "Negotiate oRQw"), ("WWW-Authenticate", "ntlm")])
     func connectionAuthentication(name: String, value: String) async throws {
         let origin = try ScriptedOrigin { _, connection in

@@ -7,7 +7,7 @@ import Testing
 struct DownloadFormTests {
     private let form: HTTPFields = [.contentType: "application/x-www-form-urlencoded"]
 
-    @Test("works as curl -d sends it, and JSON under curl's default type is read as JSON")
+    @Test("A form works as curl -d sends it, and JSON under curl's default type is read as JSON")
     func forms() async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
         defer { origin.stop() }
@@ -24,7 +24,7 @@ struct DownloadFormTests {
         }
     }
 
-    @Test("parameters whose names only look alike are two")
+    @Test("Parameters whose names are canonically equivalent stay separate")
     func canonicallyEquivalentNames() async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
         defer { origin.stop() }
@@ -35,7 +35,7 @@ struct DownloadFormTests {
         }
     }
 
-    @Test("a parameter whose name begins with an accent, or ends in a sign for what is behind it, is one")
+    @Test("The name of a parameter may begin or end with a character that combines with a bracket")
     func signsBesideBrackets() async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
         defer { origin.stop() }
@@ -47,7 +47,7 @@ struct DownloadFormTests {
     }
 
     @Test(
-        "tags in a form or a query are counted with the empty ones, and an accent behind a comma takes nothing from it")
+        "Empty tags in a form or a query count towards the limit, and a comma before an accent separates tags")
     func countedTags() async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
         defer { origin.stop() }
@@ -73,7 +73,7 @@ struct DownloadFormTests {
         }
     }
 
-    @Test("as many names as fit into it are read in time that grows as they do", .timeLimit(.minutes(1)))
+    @Test("The time to read a form full of names grows no faster than their number", .timeLimit(.minutes(1)))
     func manyNames() async throws {
         try await TestServer.with { (server) async throws in
             for name in ["params[%x]=", "%x=", "params[a]=%x"] {

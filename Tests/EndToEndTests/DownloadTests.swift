@@ -5,7 +5,7 @@ import Testing
 
 @Suite("POST /download")
 struct DownloadTests {
-    @Test("the original's scenario: with updateExpiry a hit within the ttl moves the expiry, and silence ends it")
+    @Test("With updateExpiry a hit moves the expiry to now + ttl, and an entry without hits expires")
     func slidingExpiry() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "hello") }
         defer { origin.stop() }
@@ -34,7 +34,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("without updateExpiry the first expiry stands")
+    @Test("Without updateExpiry a hit does not move the expiry")
     func fixedExpiry() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "hello") }
         defer { origin.stop() }
@@ -51,7 +51,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("a slide takes the call's ttl, which the next slide without one takes again")
+    @Test("A slide stores the call's ttl, and the next slide without a ttl uses the stored one")
     func slideStoresTheCallsTTL() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "hello") }
         defer { origin.stop() }
@@ -66,14 +66,14 @@ struct DownloadTests {
             let again = try await server.download(["url": .string(url), "updateExpiry": true])
             #expect(try again.member("entry", "expiryDate")?.date == clock.now() + .seconds(100))
         }
-        // What a slide changed survives a restart.
+        // The changed expiry survives a restart.
         try await TestServer.with(clock: clock, directory: directory) { (server) async throws in
             let entry = try await server.get("/entries?url=\(url.percentEncoded)").member("entries")?.arrayValue?.first
             #expect(entry?["expiryDate"]?.date == clock.now() + .seconds(100))
         }
     }
 
-    @Test("an expired entry with an ETag is revalidated, not downloaded")
+    @Test("An expired entry with an ETag is revalidated, not downloaded")
     func revalidation() async throws {
         let origin = try ScriptedOrigin { request, connection in
             if request["If-None-Match"] == "\"v1\"" {
@@ -95,7 +95,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("an expired entry with Last-Modified is revalidated; a new body replaces it")
+    @Test("An expired entry with Last-Modified is revalidated, and a new body replaces it")
     func changedBody() async throws {
         let date = "Sat, 31 Jan 2026 08:05:09 GMT"
         let origin = try ScriptedOrigin { request, connection in
@@ -112,7 +112,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("refresh asks the origin although the entry is fresh")
+    @Test("A call with refresh asks the origin although the entry is fresh")
     func refresh() async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: "\(request.index)") }
         defer { origin.stop() }
@@ -124,7 +124,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("within staleWhileRevalidate the old entry comes at once and the new one behind it")
+    @Test("Within staleWhileRevalidate a caller gets the stale entry at once, and a download replaces the entry")
     func staleWhileRevalidate() async throws {
         let gate = Gate("second answer")
         let origin = try ScriptedOrigin { request, connection in
@@ -145,7 +145,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("within staleIfError the old entry stands in for a failing origin, past it the failure shows")
+    @Test("Within staleIfError a caller gets the stale entry for an origin's error, and after it the error")
     func staleIfError() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(request.index == 0 ? 200 : 503, body: "body")
@@ -164,7 +164,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("without a ttl the origin's freshness counts, then the default; no-store is kept but stale")
+    @Test("Without a ttl the origin's freshness applies, else the default; a no-store answer is stored as stale")
     func lifetimes() async throws {
         let cases: [(String, HTTPFields, Duration)] = [
             ("/s-maxage", [.cacheControl: "s-maxage=100, max-age=5"], .seconds(100)),
@@ -189,9 +189,9 @@ struct DownloadTests {
         }
     }
 
-    /// RFC 9110 §15.1 lists the statuses that are heuristically cacheable; RFC 9111 §4.2.2.
+    /// RFC 9110 §15.1 lists the heuristically cacheable statuses, and RFC 9111 §4.2.2 says how caches use them.
     @Test(
-        "without a ttl and without stated freshness, only a heuristically cacheable status gets the default ttl",
+        "Without a ttl and stated freshness, only a heuristically cacheable status gets the default ttl",
         arguments: [
             (200, "", 604_800), (203, "", 604_800), (204, "", 604_800), (201, "", 0), (202, "", 0), (205, "", 0),
             (207, "", 0), (226, "", 0), (299, "", 0), (202, "max-age=60", 60), (207, "no-cache", 0),
@@ -210,14 +210,14 @@ struct DownloadTests {
             #expect(try first.member("entry", "expiresInSeconds") == .number(seconds))
             let second = try await server.download(["url": url])
             #expect(try second.member("outcome") == (seconds == 0 ? "downloaded" : "cached"))
-            // The caller's own ttl decides for every status.
+            // The ttl of the caller decides for every status.
             let third = try await server.download(["url": url, "ttl": 30, "refresh": true])
             #expect(try third.member("entry", "expiresInSeconds") == 30)
             #expect(try await server.download(["url": url]).member("outcome") == "cached")
         }
     }
 
-    @Test("a 304 that states no freshness leaves an answer of status 202 stale")
+    @Test("A 304 that states no freshness leaves an answer of status 202 stale")
     func revalidated202() async throws {
         let origin = try ScriptedOrigin { request, connection in
             let isConditional = request["If-None-Match"] != nil
@@ -235,7 +235,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("a caller's ttl overrules the origin, and 0 is stored but stale at once")
+    @Test("A caller's ttl overrides the origin's no-store, and a ttl of 0 stores an entry that is stale at once")
     func callersTTL() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.cacheControl: "no-store"], body: "x")
@@ -253,7 +253,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("params become part of the URL, sorted and form-encoded, and of the key")
+    @Test("Params become part of the URL, sorted and form-encoded, and of the key")
     func params() async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
         defer { origin.stop() }
@@ -268,7 +268,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("fields for the origin are sent, and make an entry of their own")
+    @Test("Fields for the origin are sent to it, and are part of the key")
     func fields() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(body: request["Accept-Language"] ?? "none")
@@ -286,7 +286,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("an origin that fails keeps nothing and says why")
+    @Test("A failed, short, oversized or partial answer of an origin gets 502, and is not stored")
     func failures() async throws {
         let origin = try ScriptedOrigin { request, connection in
             switch request.target {
@@ -295,7 +295,8 @@ struct DownloadTests {
                 try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this")
                 connection.close()
             case "/short-gzip":
-                // "hello" without the last byte of gzip's trailer, in a body of just that length.
+                // The gzip of "hello" without the last byte of its trailer. Content-Length is the length of these
+                // bytes.
                 let body: [UInt8] = [
                     0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xcb, 0x48, 0xcd, 0xc9, 0xc9, 7, 0, 0x86, 0xa6, 0x10, 0x36, 5,
                     0, 0,
@@ -333,7 +334,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("an origin that is not running is 502 with libcurl's code and words")
+    @Test("A download from an origin that is not running gets 502 with libcurl's code")
     func connectionRefused() async throws {
         let port = try RefusingPort()
         try await TestServer.with { (server) async throws in
@@ -344,7 +345,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("a name that does not resolve is 502, however often it is asked for, and harms no later download")
+    @Test("A name that does not resolve gets 502 each time, and does not affect later downloads")
     func unknownHost() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }
@@ -358,7 +359,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("an address that is not globally routable is 403 unless it is allowed, and no connection is made")
+    @Test("An address that is not globally routable and not allowed gets 403, and no connection is made")
     func privateAddress() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "secret") }
         defer { origin.stop() }

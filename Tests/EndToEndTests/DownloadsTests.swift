@@ -4,10 +4,10 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("/downloads: batches, watching, cancelling")
+@Suite("Batches, and the watching and cancelling of downloads")
 struct DownloadsTests {
     @Test(
-        "a batch answers one line as each ends, errors beside successes, with the index of each",
+        "A batch answers with a line for each element, with its index and its result or error",
         arguments: ["array", "lines"])
     func batch(form: String) async throws {
         let origin = try ScriptedOrigin { request, connection in
@@ -22,7 +22,8 @@ struct DownloadsTests {
             let isArray = form == "array"
             let text =
                 isArray ? JSON.array(elements).text : elements.map(\.text).joined(separator: "\n") + "\n\n{\"url\n"
-            // Not held against openapi.yaml as a request: two of the elements are wrong on purpose.
+            // This client does not check the request against openapi.yaml, because two of the elements are wrong on
+            // purpose.
             let reply = try await HTTPClient(port: server.api.port).request(
                 "POST", "/downloads",
                 fields: [.contentType: isArray ? "application/json" : "application/x-ndjson"], text: text)
@@ -42,7 +43,7 @@ struct DownloadsTests {
         }
     }
 
-    @Test("the first lines of a batch come while the last download still runs")
+    @Test("The first lines of a batch arrive while the last download still runs")
     func batchStreams() async throws {
         try await TestServer.withGatedOrigin(isHeld: { $0 == "/slow" }) { server, origin, gate in
             let batch: JSON = [["url": .string(origin.url("/slow"))], ["url": .string(origin.url("/fast"))]]
@@ -60,7 +61,7 @@ struct DownloadsTests {
         }
     }
 
-    @Test("Prefer: respond-async answers 202 at once; the download can be watched to its end")
+    @Test("A call with Prefer: respond-async gets 202 at once, and its download can be watched to the end")
     func async() async throws {
         let gate = Gate("the rest of the body")
         let origin = try ScriptedOrigin { _, connection in
@@ -97,7 +98,7 @@ struct DownloadsTests {
         }
     }
 
-    @Test("a download that ended shows its entry as that is now, and none once it was replaced or removed")
+    @Test("An ended download shows the current state of its entry, or none after its replacement or removal")
     func entryOfEnded() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "[1]") }
         defer { origin.stop() }
@@ -122,7 +123,7 @@ struct DownloadsTests {
         }
     }
 
-    @Test("the list has those that run first, then the latest end, no more than its limit, and says if there are more")
+    @Test("The list has running downloads first, then the latest ended, up to its limit, and tells if more exist")
     func limit() async throws {
         try await TestServer.withGatedOrigin(isHeld: { $0 == "/slow" }) { server, origin, gate in
             let ended = 101
@@ -135,8 +136,8 @@ struct DownloadsTests {
             func download(_ numbers: Range<Int>) async throws {
                 for number in numbers { _ = try await server.download(["url": .string(origin.url("/\(number)"))]) }
             }
-            // The one that is held begins before the last of the others, and not with the first: on a busy machine they
-            // take longer than anybody waits for an origin.
+            // The held download begins shortly before the end, because on a busy machine all downloads together take
+            // longer than the gate's time limit.
             try await download(0..<ended - 2)
             _ = try await server.client.request(
                 "POST", "/download",
@@ -154,7 +155,7 @@ struct DownloadsTests {
         }
     }
 
-    @Test("cancelling gives 502 to those who wait, and keeps an older entry")
+    @Test("Cancelling a download gives 502 to its waiters, and keeps an older entry")
     func cancelling() async throws {
         let gate = Gate("never")
         let origin = try ScriptedOrigin { request, connection in
@@ -181,10 +182,10 @@ struct DownloadsTests {
         }
     }
 
-    @Test("who asks after a download was cancelled gets one that was not, however soon")
+    @Test("A request right after the cancelling of a download gets a new download")
     func askingAfterCancelling() async throws {
         let origin = try ScriptedOrigin { request, connection in
-            // Of each two the first never ends by itself.
+            // The first request of each pair never ends by itself.
             if request.index % 2 == 0 { return connection.waitForHangUp() }
             try connection.respond(body: "new")
         }
@@ -207,7 +208,7 @@ struct DownloadsTests {
         }
     }
 
-    @Test("to cancel a download again cancels the one that was to follow it, too")
+    @Test("A second cancelling also cancels the download that was to follow the first cancelled one")
     func cancellingTwice() async throws {
         let origin = try ScriptedOrigin { _, connection in connection.waitForHangUp() }
         defer { origin.stop() }
@@ -238,7 +239,7 @@ struct DownloadsTests {
         }
     }
 
-    @Test("a batch has a limit, in downloads and in values, and is refused whole over it")
+    @Test("A batch over the limit of downloads or of values is refused as a whole")
     func batchLimits() async throws {
         try await TestServer.with { server in
             let client = HTTPClient(port: server.api.port)
@@ -256,7 +257,7 @@ struct DownloadsTests {
         }
     }
 
-    @Test("when the client of a batch leaves, what runs goes on and what had not begun does not begin")
+    @Test("When the client of a batch leaves, running downloads go on and waiting ones do not begin")
     func batchAbandoned() async throws {
         try await TestServer.withGatedOrigin(configure: { $0.maxDownloadsPerHost = 4 }) { server, origin, gate in
             let batch = JSON.array((0..<2000).map { ["url": .string(origin.url("/\($0)"))] })
@@ -272,7 +273,7 @@ struct DownloadsTests {
         }
     }
 
-    @Test("what the client of a batch has left waiting in line is done all the same for who else wants it")
+    @Test("When the client of a batch leaves, the waiting downloads that other callers want are still done")
     func batchAbandonedBesideOthers() async throws {
         try await TestServer.withGatedOrigin(configure: { $0.maxDownloadsPerHost = 4 }) { server, origin, gate in
             let downloads = server.space.downloads
@@ -285,7 +286,7 @@ struct DownloadsTests {
             try await poll("both of them") { downloads.status(of: md5(origin.url("/98")))?.waiters == 2 }
             connection.close()
             try await poll("what others want, and what runs") { downloads.runningCount == 6 }
-            // Who comes for what is just being given up gets it, too.
+            // A caller that joins a download while it is being given up gets the download, too.
             async let late = server.download(["url": .string(origin.url("/50"))])
             try await poll("that one") { downloads.runningCount == 7 }
             gate.open()

@@ -4,24 +4,25 @@ import Primitives
 import TestSupport
 import Testing
 
-/// A stop under load; `scripts/test` runs it after the other tests, with nothing beside it.
+/// A stop under load. `scripts/test` runs this suite after the other tests, alone.
 @Suite("SIGTERM during 500 requests and 20 downloads", .serialized)
 struct DrainScaleTests {
     private static let downloads = 20
     private static let large = [UInt8](repeating: 0x6c, count: 8 << 20)
     private static let upload = [UInt8](repeating: 0x75, count: 20_000)
 
-    /// A client in the middle of its request, or of the answer.
+    /// A client in the middle of its request or of its answer.
     private struct Pending: Sendable {
         let connection: RawConnection
-        /// What it waits for, or is told, before it goes on.
+        /// The kind and the number of the call, for the message of a failure.
         let what: String
-        /// Reads the rest; whether that is what was asked for.
+        /// Finishes the exchange, and returns whether the answer is the expected one.
         let finish: @Sendable (RawConnection) throws -> Bool
     }
 
-    /// What it was that clients saw and should not have. Not before all have their answers some connections end, those
-    /// whose answers had begun before anybody knew of the stop; none ends with a reset.
+    /// Finishes all exchanges, and returns the failures that the clients saw. Some connections end only after all
+    /// clients have their answers, because those answers had begun before the server knew of the stop. No connection
+    /// ends with a reset.
     private static func finish(_ pending: [Pending]) -> [String] {
         let answers = failures(of: pending) { client in
             try client.finish(client.connection) ? nil : "another answer"
@@ -42,8 +43,8 @@ struct DrainScaleTests {
         }
     }
 
-    /// 200 that wait for a download, 100 that wait for a fetch, 100 in the middle of an upload, and 100 that have read
-    /// no more than the head of a large answer.
+    /// Begins 500 requests: 200 wait for a download, 100 wait for a fetch, 100 are in the middle of an upload, and 100
+    /// have read no more than the head of a large answer.
     private static func begin(_ origin: ScriptedOrigin, port: UInt16) throws -> [Pending] {
         let calls = try (0..<200).map { number in
             let call: JSON = ["url": .string(origin.url("/d\(number % downloads)"))]
@@ -83,7 +84,7 @@ struct DrainScaleTests {
         return calls + fetches + uploads + reads
     }
 
-    @Test("/readyz turns 503 first, no request is lost or reset, everything acknowledged is there, and the exit is 0")
+    @Test("/readyz turns 503 first, no request is lost or reset, acknowledged changes stay, and the exit is 0")
     func drain() async throws {
         let mayEnd = Gate("the rest of every body at the origin")
         let origin = try ScriptedOrigin { _, connection in
@@ -105,7 +106,7 @@ struct DrainScaleTests {
         #expect(pending.count == 500)
         try await origin.waitForRequests(Self.downloads + 1)
 
-        // Others who ask one thing after another, before and during the delay.
+        // Four other clients send one request after another, before and during the delay.
         let isOver = Locked(false)
         async let hits = concurrently(4) { _ in try await Self.ask(port: port) { isOver.withLock(\.self) } }
         #expect(try await client.request("GET", "/readyz").status == 200)
@@ -115,7 +116,7 @@ struct DrainScaleTests {
         while reply.status == 200 { reply = try await client.request("GET", "/readyz") }
         #expect(reply.status == 503)
         #expect(try reply.member("status") == "draining")
-        // Who did not see that yet is served.
+        // A client that has not seen the 503 yet is served.
         #expect(try await client.request("GET", "/livez").status == 200)
         isOver.withLock { $0 = true }
         for count in try await hits { #expect(count > 0) }
@@ -146,8 +147,8 @@ struct DrainScaleTests {
         #expect(try await again.stop() == .status(0))
     }
 
-    /// Asks for a part of an entry on one connection, or on another when it is told that this one closes; how often it
-    /// was answered. Throws when it was not.
+    /// Requests a part of an entry again and again, on a new connection after the server announces the close of the old
+    /// one. Returns the number of answers. Throws when an answer is missing or wrong.
     private static func ask(port: UInt16, until isOver: @escaping @Sendable () -> Bool) async throws -> Int {
         try await blocking {
             var count = 0

@@ -3,7 +3,7 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("Durations are seconds, or a number with a unit")
+@Suite("Durations in seconds, or with a unit")
 struct DurationTests {
     private static let json: HTTPFields = [.contentType: "application/json"]
     private static let durations: [(text: String, seconds: Int)] = [
@@ -17,10 +17,10 @@ struct DurationTests {
         try await TestServer.with { (server) async throws in try await body(server, server.client, origin) }
     }
 
-    /// As a JSON number where it has no unit.
+    /// The JSON of a duration: a number if it has no unit, otherwise a string.
     private func value(_ text: String) -> String { text.allSatisfy(\.isNumber) ? text : "\"\(text)\"" }
 
-    @Test("A unit counts in JSON, forms, batches, queries, PATCH and a field", arguments: durations)
+    @Test("A duration means the same in JSON, forms, batches, queries, PATCH and a field", arguments: durations)
     func everywhere(text: String, seconds: Int) async throws {
         try await withServer { (server, client, origin) async throws in
             let expected = JSON.number(seconds)
@@ -60,7 +60,7 @@ struct DurationTests {
     }
 
     @Test(
-        "What is no duration is refused, with the words for what is one",
+        "An invalid duration is refused with a detail that shows the valid forms",
         arguments: ["-1", "1w", "h", "1h30m", "1 h", "soon", "nan", "36526d", "-1h", ""])
     func refused(text: String) async throws {
         try await withServer { (_, client, origin) async throws in
@@ -89,7 +89,7 @@ struct DurationTests {
         }
     }
 
-    @Test("In JSON a number in quotes is no duration, and neither is another value")
+    @Test("In JSON, a number in quotes, a boolean, null and an array are refused as durations")
     func quoted() async throws {
         try await withServer { (_, client, _) async throws in
             for value in ["\"20\"", "\"0\"", "true", "null", "[]"] {
