@@ -4,7 +4,7 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("who may listen to what")
+@Suite("Access to events")
 struct EventAccessTests {
     private static let namespaces = ["default", "a", "b"]
 
@@ -17,7 +17,7 @@ struct EventAccessTests {
         }
     }
 
-    @Test("a token is told of its own namespaces only, whichever it asks for")
+    @Test("A token gets the events of its own namespaces only, and calls for other namespaces are refused")
     func namespaces() async throws {
         let tokens = try TestTokens([
             .init(name: "me", namespaces: nil), .init(name: "a", scopes: [.read], namespaces: ["a"]),
@@ -61,7 +61,7 @@ struct EventAccessTests {
         }
     }
 
-    @Test("a token that is not good any more ends the stream; another's goes on")
+    @Test("A revoked token ends its own stream, and the streams of other tokens go on")
     func revoked() async throws {
         var limits = EventHub.Limits()
         limits.heartbeat = .milliseconds(20)
@@ -78,7 +78,7 @@ struct EventAccessTests {
         }
     }
 
-    @Test("a namespace that is begun anew or removed is told of by how many entries it had; what ends there is not")
+    @Test("A namespace that is begun anew or removed is reported once, with the count of its entries")
     func namespaceEnds() async throws {
         try await TestServer.with { (server) async throws in
             try await server.putNamespace("a", ["version": "1"])
@@ -94,7 +94,7 @@ struct EventAccessTests {
             let events = try await listener.wait(for: 3)
             #expect(events.map(\.type).suffix(2) == ["entry.stored", "entry.removed"])
             #expect(events[2].data["count"] == 1)
-            // An empty one leaves nothing to tell of.
+            // The removal of an empty namespace emits no event.
             try await server.putNamespace("b")
             #expect(try await server.client.request("DELETE", "/namespaces/b").status == 200)
             try await server.put("last", [1])

@@ -3,9 +3,9 @@ import Primitives
 import TestSupport
 import Testing
 
-/// A client that listens to events, and reads them on a thread of its own. Each `data` is held against openapi.yaml.
+/// A client that listens to events, and reads them on its own thread. Each `data` is checked against openapi.yaml.
 final class EventListener: Sendable {
-    /// An event, as it came.
+    /// A received event.
     struct Told: Sendable {
         let id: String
         let type: String
@@ -16,28 +16,28 @@ final class EventListener: Sendable {
     }
 
     private struct State {
-        /// All that came.
+        /// All received bytes.
         var text: [UInt8] = []
         var lastID: String?
         var heartbeats = 0
         var hasEnded = false
-        /// Whether the last chunk came.
+        /// Whether the last chunk has arrived.
         var isWhole = false
     }
 
-    /// The head of the answer.
+    /// The head of the response.
     let head: HTTPReply
     private let connection: RawConnection
     private let state = Locked(State())
     private let recorder = Recorder<Told>()
-    /// What is not as openapi.yaml says.
+    /// The deviations of events from openapi.yaml.
     private let violations = Recorder<String>()
 
-    /// Begins to listen, and waits for the answer and the id that it begins with.
+    /// Begins to listen, and waits for the response and its first id.
     ///
     /// - Parameters:
-    ///   - query: for example `type=download&key=a`.
-    ///   - lastID: the last id that was seen; none by default.
+    ///   - query: the filter, such as `type=download&key=a`.
+    ///   - lastID: the last id that the client has seen; none by default.
     init(port: UInt16, _ query: String = "", after lastID: String? = nil, fields: HTTPFields = [:]) async throws {
         var asked = fields
         asked[HTTPField.Name("Last-Event-ID")!] = lastID
@@ -54,21 +54,22 @@ final class EventListener: Sendable {
         try await poll("the first id") { self.lastID != nil }
     }
 
-    /// What it was told so far.
+    /// All events so far.
     var events: [Told] { recorder.elements }
-    /// The last id that came, with an event or without.
+    /// The last received id, with or without an event.
     var lastID: String? { state.withLock(\.lastID) }
     var heartbeats: Int { state.withLock(\.heartbeats) }
     var hasEnded: Bool { state.withLock(\.hasEnded) }
-    /// Whether it has ended as an answer ends, and not in the middle.
+    /// Whether the stream has ended with its last chunk, and not in the middle.
     var isWhole: Bool { state.withLock(\.isWhole) }
-    /// All that came.
+    /// All received bytes.
     var text: [UInt8] { state.withLock(\.text) }
 
-    /// The client leaves: it sends nothing more, which is known for that. Its thread still reads.
+    /// Leaves: ends the sending side of the connection, which tells the server that the client is gone. The thread
+    /// still reads.
     func close() { connection.finishSending() }
 
-    /// Waits until it was told so many events, and returns them.
+    /// Waits for this number of events, and returns all events so far.
     @discardableResult
     func wait(for count: Int, sourceLocation: SourceLocation = #_sourceLocation) async throws -> [Told] {
         try await poll("\(count) events") { events.count >= count }
@@ -76,7 +77,7 @@ final class EventListener: Sendable {
         return events
     }
 
-    /// Waits until it was told of something, and returns the first.
+    /// Waits for an event that matches, and returns the first match.
     @discardableResult
     func wait(
         _ what: String, sourceLocation: SourceLocation = #_sourceLocation, for isMeant: (Told) -> Bool
@@ -109,7 +110,7 @@ final class EventListener: Sendable {
         state.withLock { $0.hasEnded = true }
     }
 
-    /// The next chunk; empty for the last.
+    /// The next chunk; empty for the last chunk.
     private func nextChunk() throws -> [UInt8] {
         var line: [UInt8] = []
         while line.last != 0x0a { line += try connection.read(1) }
@@ -120,7 +121,7 @@ final class EventListener: Sendable {
         return bytes
     }
 
-    /// Takes lines up to an empty one.
+    /// Records the event of a block of lines. An empty line ends each block in the stream.
     private func note(_ block: String, at now: ContinuousClock.Instant) {
         var values: [Substring: Substring] = [:]
         for line in block.split(separator: "\n") {
@@ -128,7 +129,7 @@ final class EventListener: Sendable {
             if parts.count == 2 { values[parts[0]] = parts[1].drop { $0 == " " } }
         }
         state.withLock { state in
-            // A comment has nothing before its colon.
+            // A line without a name before its colon is a comment, and the server sends comments as heartbeats.
             if values[""] != nil { state.heartbeats += 1 }
             if let id = values["id"] { state.lastID = String(id) }
         }

@@ -6,9 +6,9 @@ import Testing
 
 @testable import Larder
 
-@Suite("who listens to events, and who comes back")
+@Suite("The listeners of /events")
 struct EventListenerTests {
-    @Test("a listener that was cut off and comes back with its last id misses nothing, and gets nothing twice")
+    @Test("A listener that comes back with its last id misses no event and gets no event twice")
     func comingBack() async throws {
         try await TestServer.with { (server) async throws in
             let first = try await server.listen("type=entry.stored")
@@ -28,7 +28,7 @@ struct EventListenerTests {
         }
     }
 
-    @Test("who was away for too long, or over a restart, is told so first, and is told what follows")
+    @Test("A listener that was away for too long, or over a restart, gets a reset and then all new events")
     func reset() async throws {
         var limits = EventHub.Limits()
         limits.windowCount = 10
@@ -43,7 +43,7 @@ struct EventListenerTests {
             let late = try await server.listen("type=download", after: steady.events[5].id)
             let reset = try await late.wait(for: 1)[0]
             #expect(reset.type == "reset" && reset.data["reason"] == "gap")
-            // From there on it goes on.
+            // The stream resumes behind the id of the reset.
             let again = try await server.listen(after: reset.id)
             try await server.put("30", [1])
             #expect(try await again.wait(for: 1).map(\.key) == ["30"])
@@ -60,7 +60,7 @@ struct EventListenerTests {
         }
     }
 
-    @Test("a listener that reads nothing is cut off, and the others are told everything meanwhile")
+    @Test("A listener that reads nothing is cut off, and meanwhile the other listeners get all events")
     func stalled() async throws {
         var limits = EventHub.Limits()
         limits.windowBytes = 4 << 20
@@ -74,7 +74,7 @@ struct EventListenerTests {
             }
             let steady = try await server.listen()
             #expect(events.listenerCount == 2)
-            // What the sockets take looks as if it was read; behind that the server waits.
+            // Events in the socket buffers count as read. The server waits when these buffers are full.
             var count = 0
             while events.dropped.value == 0, count < 1000 {
                 count += 1
@@ -84,14 +84,14 @@ struct EventListenerTests {
             #expect(events.dropped.value == 1)
             #expect(steady.events.compactMap { $0.data["count"]?.doubleValue } == (1...count).map { Double($0) })
             try await poll("its end") { events.listenerCount == 1 }
-            // What its kernel has it can still read, and then it is over.
+            // The stalled client can still read the bytes that its kernel has. Behind them, the stream ends.
             _ = try? await blocking { try stalled.readToEnd() }
             try await server.put("after", [1])
             #expect(try await steady.wait(for: count + 1).last?.key == "after")
         }
     }
 
-    @Test("only so many may listen, in all and from one address; more are told to come back")
+    @Test("Listeners beyond the limit in all, or for their address, get 503 with Retry-After")
     func limits() async throws {
         for (limit, perClient, words) in [(2, 0, "--max-listeners)"), (9, 2, "--max-listeners-per-client")] {
             try await TestServer.with(configure: {
@@ -118,7 +118,7 @@ struct EventListenerTests {
         }
     }
 
-    @Test("when the server begins to stop, streams end as answers do, also of who reads nothing, and no more begin")
+    @Test("A draining server completes its streams, drops stalled listeners, and refuses new listeners")
     func drain() async throws {
         var limits = EventHub.Limits()
         limits.windowBytes = 64 << 20
@@ -140,13 +140,13 @@ struct EventListenerTests {
             let late = try await server.get("/events")
             #expect(late.status == 503)
             #expect(late["Retry-After"] == "1")
-            // It is not waited for as long as the other limits would let it be.
+            // The server drops the stalled listener before the other limits would.
             try await poll("the end of who reads nothing") { server.service.events.listenerCount == 0 }
             withExtendedLifetime(stalled) {}
         }
     }
 
-    @Test("SIGTERM ends the streams of the executable, which ends at once")
+    @Test("SIGTERM completes the streams, and the executable exits long before its drain timeout")
     func process() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(
@@ -163,7 +163,7 @@ struct EventListenerTests {
 }
 
 extension TestServer {
-    /// Has listeners told something of 100 KB, with a number in it: enough of that fills sockets.
+    /// Publishes an event of 100 KB that contains a number. Such events fill the sockets.
     fileprivate func tellLong(_ number: Int) {
         let filter = EntryFilter(prefix: String(repeating: "x", count: 100_000))
         service.events.publish([

@@ -4,16 +4,16 @@ import Testing
 
 @testable import Larder
 
-@Suite("/events: in the order in which it is so")
+@Suite("The order of events")
 struct EventOrderTests {
-    @Test("a download's start is told after the end of the one before it")
+    @Test("The start of a download is reported after the end of the earlier download of its URL")
     func following() async throws {
         try await TestServer.withGatedOrigin { (server, origin, gate) async throws in
             let listener = try await server.listen("type=download.started&type=download.succeeded")
             let call: JSON = ["url": .string(origin.url("/a"))]
             async let first = server.download(call)
             try await origin.waitForRequests(1)
-            // Who asks after that must not have what the origin was asked for before.
+            // A call after this purge must not get the body of the earlier request to the origin.
             #expect(try await server.client.request("DELETE", "/entries?all=true").status == 200)
             async let second = server.download(call)
             try await poll("the second") { server.space.downloads.laterCount(of: md5(origin.url("/a"))) == 1 }

@@ -5,10 +5,10 @@ import Primitives
 import TestSupport
 import Testing
 
-/// A thousand listeners; `scripts/test` runs it after the other tests, with nothing beside it.
-@Suite("a thousand listeners", .serialized)
+/// Needs a thousand connections. `scripts/test` runs this suite alone, after the other tests.
+@Suite("A thousand listeners of events", .serialized)
 struct EventScaleTests {
-    @Test("an event arrives within 200 ms after the call that caused it began")
+    @Test("An event arrives within 200 ms after the call that caused it began")
     func latency() async throws {
         try await TestServer.with { (server) async throws in
             let listener = try await server.listen()
@@ -23,7 +23,7 @@ struct EventScaleTests {
         }
     }
 
-    @Test("1,000 listeners beside 100 that read nothing are all told everything, and are found to leave")
+    @Test("1,000 listeners beside 100 stalled ones get all events, and the server notices when they leave")
     func thousand() async throws {
         let (count, events) = (1000, 20)
         let configure: (inout Configuration) -> Void = { $0.maxListeners = 2000 }

@@ -5,9 +5,9 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("/events: what happens, as it happens")
+@Suite("The events of downloads and entries")
 struct EventTests {
-    @Test("a download is told of from its beginning to its end, with its entry; the same again is from the cache")
+    @Test("A download reports its start, progress, entry and success, and a cached repeat only its success")
     func download() async throws {
         let gate = Gate("the rest of the body")
         let origin = try ScriptedOrigin { _, connection in
@@ -47,7 +47,7 @@ struct EventTests {
             let reply = try await server.download(["url": .string(url), "tags": ["two"]])
             #expect(try reply.member("outcome") == "cached")
             let again = try await listener.wait(for: 5)[4]
-            // Those that this request added, too.
+            // The entry also has the tags of this request.
             #expect(again.data["tags"] == ["one", "two"])
             #expect(again.data["entry"]?["tags"] == ["one", "two"])
             #expect(again.type == "download.succeeded")
@@ -57,7 +57,7 @@ struct EventTests {
         }
     }
 
-    @Test("when the origin pauses, what came right before that is told of")
+    @Test("Bytes right before a pause of the origin are reported during the pause")
     func pause() async throws {
         let gate = Gate("the rest of the body")
         let arrived = Gate("the first byte")
@@ -83,7 +83,7 @@ struct EventTests {
         }
     }
 
-    @Test("a download that the origin confirms is from the cache, and stores nothing")
+    @Test("A revalidated download is reported as served from the cache, and reports no stored entry")
     func revalidated() async throws {
         let origin = try ScriptedOrigin { request, connection in
             let isKnown = request["If-None-Match"] != nil
@@ -102,7 +102,7 @@ struct EventTests {
         }
     }
 
-    @Test("a download that fails says why, as its caller is told; one that is cancelled is one of them")
+    @Test("A failed or cancelled download reports the error that its caller gets")
     func failed() async throws {
         try await TestServer.withGatedOrigin(isHeld: { $0 == "/slow" }) { server, origin, _ in
             let broken = try ScriptedOrigin { _, connection in try connection.respond(500, body: "no") }
@@ -126,13 +126,13 @@ struct EventTests {
         }
     }
 
-    @Test("a body that comes in many pieces is told of at most four times a second")
+    @Test("The progress of a body in many pieces is reported at most four times a second")
     func pace() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.startChunks()
             for number in 0..<500 {
                 try connection.sendChunk([UInt8](repeating: UInt8(number % 251), count: 4096))
-                // The time is the origin's own: it makes the body last for about a second.
+                // The origin waits in real time, so that the body lasts for about a second.
                 let tick = Gate("some time at the origin")
                 try? tick.waitBlocking(limit: .milliseconds(2))
             }
@@ -152,7 +152,7 @@ struct EventTests {
         }
     }
 
-    @Test("entries are told of when they are stored, removed or expire; of /fetch, too; reading is not told of")
+    @Test("Stored, removed and expired entries are reported, also for /fetch, and reads are not reported")
     func entries() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.cacheControl: "max-age=60"], body: "fetched")
@@ -176,7 +176,7 @@ struct EventTests {
             #expect(expired.type == "entry.expired" && expired.key == "one")
             try await server.put("two", [1])
             #expect(try await server.client.request("DELETE", "/entries/two").status == 200)
-            // A ttl of 0 removes, too.
+            // A ttl of 0 removes the entry, too.
             try await server.put("two", [1])
             try await server.put("two", [1], query: "ttl=0")
             let types = try await listener.wait(for: 7).map(\.type).suffix(4)
@@ -184,14 +184,14 @@ struct EventTests {
         }
     }
 
-    @Test("what goes because room is needed is evicted; a step tells of many by their number")
+    @Test("All evictions for room are reported, either singly or as the count of an eviction step")
     func evicted() async throws {
         try await TestServer.with(configure: { $0.diskLimit = 400_000 }) { (server) async throws in
             let listener = try await server.listen("type=entry.evicted")
             let body = [UInt8](repeating: 1, count: 1000)
             for number in 0..<600 { try await server.put("\(number)", body) }
             try await listener.wait(for: 1)
-            // It goes on for a moment after the last was stored.
+            // The eviction goes on for a moment after the last store.
             try await poll("as many as have gone") {
                 let told = listener.events.reduce(0) { $0 + Int($1.data["count"]?.doubleValue ?? 1) }
                 return told == 600 - Int(server.service.totals.entries)
@@ -199,7 +199,7 @@ struct EventTests {
         }
     }
 
-    @Test("a purge of many tells of the first one by one, and of the others by their number and what selected them")
+    @Test("A purge of 400 entries reports 100 entries singly, and the rest by their count and the selector")
     func purge() async throws {
         try await TestServer.with { (server) async throws in
             for number in 0..<400 { try await server.put("k\(number)", [1], query: "tags=many") }
@@ -214,14 +214,14 @@ struct EventTests {
             #expect(last.data["count"] == 300)
             #expect(last.data["selector"] == ["tag": "many"])
             #expect(last.data["key"] == nil)
-            // It may be about any key.
+            // The event with the count reaches every listener, because it can concern any key.
             #expect(try await one.wait(for: 1).map(\.id) == [last.id])
             #expect(try await server.client.request("DELETE", "/entries?all=true").member("removed") == 1)
             #expect(try await all.wait(for: 102)[101].key == "other")
         }
     }
 
-    @Test("an answer is as documented, begins with an id, and goes on with heartbeats that say how far it was told")
+    @Test("The stream is as documented, and its heartbeats carry the id of the last event")
     func answer() async throws {
         var limits = EventHub.Limits()
         limits.heartbeat = .milliseconds(20)
@@ -232,7 +232,8 @@ struct EventTests {
             let first = try #require(listener.lastID)
             try await server.put("x", [1])
             try await listener.wait(for: 1)
-            // Not what it asked for, but it need not be told of it later.
+            // The filter excludes this event. A heartbeat still passes its id on, so that the client can resume behind
+            // it.
             try await server.put("y", [1])
             try await poll("a later id") { listener.lastID != first && listener.lastID != listener.events[0].id }
             let heartbeats = listener.heartbeats
@@ -251,7 +252,7 @@ struct EventTests {
     }
 
     @Test(
-        "filters: types by name or by what is before the dot, keys and tags; what is wrong with one is said",
+        "Filters select by type, type group, key, tag and namespace, and a bad filter gets 400",
         arguments: [
             ("type=entry.stored", ["stored a", "stored b"]), ("type=entry", ["stored a", "stored b", "removed a"]),
             ("type=entry.removed&type=download", ["removed a"]), ("type=download.failed,entry.removed", ["removed a"]),
@@ -280,7 +281,7 @@ struct EventTests {
 }
 
 extension TestServer {
-    /// Removes what has expired, as upkeep does once a minute.
+    /// Removes expired entries, as the upkeep does once a minute.
     func sweep() async throws {
         _ = try await withCheckedContinuation { continuation in
             space.cache.sweepExpired { continuation.resume(returning: $0) }
