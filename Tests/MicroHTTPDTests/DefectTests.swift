@@ -13,7 +13,7 @@ struct DefectTests {
 
     /// The bytes sent after `GET `, and the defect that they contain.
     static let defective: [(String, Request.Defect)] = [
-        // RFC 9112 §2.2, §3: a NUL hides what follows it, in a target and in a value.
+        // RFC 9112 §2.2, §3: a NUL hides the bytes behind it, in a target and in a value.
         ("/entries?all=true\0zz HTTP/1.1\r\nHost: h\r\n\r\n", .malformedHead),
         ("/a\0b?c HTTP/1.1\r\nHost: h\r\n\r\n", .malformedHead),
         ("/ HTTP/1.1\r\nHost: h\0i\r\n\r\n", .malformedHead),

@@ -71,7 +71,7 @@ struct TurnTests {
         #expect(lasts(Turn.shortest))
     }
 
-    @Test("a thread that waits after a stranger had its processor has short turns again")
+    @Test("A thread that waits after a stranger had its processor has short turns again")
     func strangerIsGone() {
         var turn = Self.turn()
         turn.resume(left: 0, now: Turn.longest)

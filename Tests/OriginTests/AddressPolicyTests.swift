@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct AddressPolicyTests {
     @Test(
-        "an address that is not globally routable is refused, with the range that says so",
+        "An address that is not globally routable is refused, and the reason names its range",
         arguments: [
             ("0.0.0.0", "0.0.0.0/8"), ("0.255.1.1", "0.0.0.0/8"), ("10.0.0.1", "10.0.0.0/8"),
             ("100.64.0.1", "100.64.0.0/10"), ("100.127.255.255", "100.64.0.0/10"),
@@ -29,13 +29,13 @@ import Testing
         let address = try #require(IPAddress(address))
         let reason = try #require(AddressPolicy().refusal(of: address, port: 80, host: "example.com"))
         #expect(reason.hasPrefix("example.com is "))
-        // Where a name leads is not said.
+        // The reason does not reveal the address of a name.
         #expect(!reason.dropLast("(\(range))".count).contains(address.description))
         #expect(reason.hasSuffix("(\(range))"))
     }
 
     @Test(
-        "a globally routable address is allowed, those beside the special ranges too",
+        "A globally routable address is allowed, also beside the special ranges",
         arguments: [
             "1.1.1.1", "8.8.8.8", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255",
             "128.0.0.1", "169.253.255.255", "172.15.255.255", "172.32.0.0", "192.0.1.0", "192.0.3.0", "192.167.255.255",
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(
-        "a rule lets through what it names, on the port it names, and nothing else",
+        "A rule allows only the addresses or the host that it names, on its port",
         arguments: [
             ("127.0.0.1", "127.0.0.1", 80, "x", true), ("127.0.0.1", "127.0.0.2", 80, "x", false),
             ("127.0.0.0/8", "127.9.9.9", 80, "x", true), ("127.0.0.1:8080", "127.0.0.1", 8080, "x", true),
@@ -64,11 +64,11 @@ import Testing
             ("0.0.0.0/0", "::1", 80, "x", false), ("*.internal", "10.0.0.1", 80, "a.b.internal", true),
             ("*.internal", "10.0.0.1", 80, "internal", false), ("*.internal", "10.0.0.1", 80, "ainternal", false),
             ("*.internal", "10.0.0.1", 80, "A.INTERNAL.", true), ("*.internal:81", "10.0.0.1", 80, "a.internal", false),
-            // A port that is not HTTP's needs a rule, on an address that is globally routable, too.
+            // A port other than HTTP's needs a rule, even on a globally routable address.
             ("192.0.2.1", "1.1.1.1", 8443, "x", false), ("1.1.1.1:8443", "1.1.1.1", 8443, "x", true),
             ("x:8443", "1.1.1.1", 8443, "x", true), ("x", "1.1.1.1", 22, "x", true), ("y", "1.1.1.1", 22, "x", false),
             ("192.0.2.1", "1.1.1.1", 443, "x", true),
-            // A cloud's metadata needs one of its own.
+            // A cloud's metadata address needs a rule of its own.
             ("169.254.0.0/16", "169.254.169.254", 80, "x", false), ("x", "169.254.169.254", 80, "x", false),
             ("169.254.169.254", "169.254.169.254", 80, "x", true), ("fc00::/7", "fd00:ec2::254", 80, "x", false),
             ("fd00:ec2::254", "fd00:ec2::254", 80, "x", true), ("100.64.0.0/10", "100.100.100.200", 80, "x", false),
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(
-        "a cloud's metadata is refused by its name",
+        "A cloud's metadata address is refused, and the reason says so",
         arguments: [
             "169.254.169.254", "169.254.170.2", "168.63.129.16", "100.100.100.200", "192.0.0.192", "fd00:ec2::254",
         ])
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(
-        "what is denied is refused whatever lets it through, and nothing else is",
+        "A denied address or name is refused despite any allowing rule, and no other is",
         arguments: [
             ("10.0.0.0/8", "10.1.1.1", 80, "x", true), ("10.0.0.0/8", "1.1.1.1", 80, "x", false),
             ("x", "1.1.1.1", 80, "X.", true), ("*.x", "1.1.1.1", 80, "a.x", true), ("*.x", "1.1.1.1", 80, "x", false),
@@ -104,7 +104,7 @@ import Testing
         let refusal = policy.refusal(of: address, port: port, host: host)
         #expect((refusal != nil) == isRefused)
         #expect(refusal?.hasSuffix(" is denied (\(rule))") != false)
-        // Of a name it is known before its addresses are; so nobody is asked for them.
+        // A denied name is refused before its addresses are known, so no DNS query is sent.
         if case .range = rule.target {
             #expect(policy.refusal(ofHost: host, port: port) == nil)
         } else {
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test("FTP's data goes by the port where it was asked for, or by its own")
+    @Test("An FTP data connection obeys the rules for its control port and for its own port")
     func data() throws {
         let denied = try ["1.1.1.1:21", "*:25", "*:50001"].map { text in try AddressRule(text) }
         let policy = AddressPolicy(allowing: [try AddressRule("10.0.0.1:21")], denying: denied)
@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test(
-        "before a name's addresses are known it is refused only if no address could be let through",
+        "A name is refused before its look-up only if no address of it could be allowed",
         arguments: [
             ([], [], "x", 80, nil), ([], [], "x", 81, "port 81 is not among 80, 443"),
             (["x"], [], "X.", 81, nil), (["*.x"], [], "a.x", 81, nil), (["*"], [], "x", 81, nil),
@@ -147,7 +147,7 @@ import Testing
         #expect(addresses.contains { policy.refusal(of: $0, port: port, host: host) == nil })
     }
 
-    @Test("where everything is denied, what is allowed is let through and nothing else")
+    @Test("Under a rule that denies all, only explicitly allowed addresses and names pass")
     func onlyAllowed() throws {
         let allowed = try ["10.0.0.0/8", "files.example"].map { text in try AddressRule(text) }
         let policy = AddressPolicy(allowing: allowed, denying: [try AddressRule("*"), try AddressRule("10.0.0.9")])
@@ -162,7 +162,7 @@ import Testing
     }
 
     @Test(
-        "an IPv4 address within an IPv6 one gets nowhere that it may not go itself",
+        "An IPv4 address within an IPv6 address is refused where the IPv4 address itself is",
         arguments: [
             ("::ffff:169.254.169.254", true), ("::ffff:10.0.0.1", true), ("::ffff:10.1.0.1", true),
             ("::ffff:192.168.0.1", true), ("64:ff9b::10.0.0.1", true), ("64:ff9b::a9fe:a9fe", true),
@@ -177,7 +177,7 @@ import Testing
     }
 
     @Test(
-        "an address of this machine is known as one, in each spelling",
+        "An address of this machine is recognised in each spelling",
         arguments: [
             ("127.0.0.1", true), ("127.9.9.9", true), ("0.0.0.0", true), ("::1", true), ("::", true),
             ("::ffff:127.0.0.1", true), ("1.1.1.1", false), ("2606:4700::1111", false), ("192.0.2.1", false),
@@ -187,7 +187,7 @@ import Testing
     }
 
     @Test(
-        "a text that is no rule is refused, with the text and what is wrong",
+        "A text that is no rule is refused with an error that gives the reason",
         arguments: [
             ("", "empty"), ("  ", "empty"), ("10.0.0.1/8", "10.0.0.0/8"), ("10.0.0.0/33", "0 to 32"),
             ("::/129", "0 to 128"), ("10.0.0.0/", "prefix length"), ("10.0.0.0/a", "prefix length"),
@@ -207,7 +207,7 @@ import Testing
     }
 
     @Test(
-        "a rule is written as it can be read",
+        "The description of a rule reads back as the same rule",
         arguments: [
             "127.0.0.1", "10.0.0.0/8", "10.0.0.0/8:80", "::1", "[::1]:80", "fc00::/7", "[fc00::/7]:80", "a.b:80",
             "*.a.b", "*.a.b:80", "*", "*:25",

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Origin
 
-/// What a gateway must see of an answer.
+/// The parts of an answer that a gateway must see.
 @Suite struct AnswerTests {
     private let client = OriginClient(configuration: .local)
 
@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(
-        "an answer to HEAD ends with its head, whatever that says of a body",
+        "An answer to HEAD ends with its head, even if the head declares a body",
         arguments: [
             ("200 OK\r\nContent-Length: 1000", 1000), ("200 OK\r\nTransfer-Encoding: chunked", nil), ("200 OK", nil),
             ("200 OK\r\nContent-Length: 10\r\nContent-Encoding: gzip", nil), ("404 Not Found\r\nContent-Length: 7", 7),
@@ -32,7 +32,7 @@ import Testing
         #expect(collector.body.isEmpty)
     }
 
-    @Test("that a body is late is told once its head is there, and not of one that comes with its head")
+    @Test("A body that arrives after its head is announced as late; a body that arrives with its head is not")
     func pause() async throws {
         let gate = Gate("body")
         let origin = try ScriptedOrigin { request, connection in
@@ -69,7 +69,7 @@ import Testing
         #expect(collector.pauseCount == 1)
     }
 
-    @Test("a body that comes after the answer to HEAD all the same is nobody's answer")
+    @Test("A body after the answer to HEAD never becomes the answer to the next request")
     func headWithBody() async throws {
         let origin = try ScriptedOrigin { request, connection in
             if request.method == "GET" { return try connection.respond(body: "right") }
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(
-        "204 and 304 have no body, whatever their fields say",
+        "Answers with 204 and 304 have no body, even if their fields declare a body",
         arguments: [
             "304 Not Modified\r\nContent-Length: 1000", "304 Not Modified\r\nTransfer-Encoding: chunked",
             "304 Not Modified\r\nContent-Encoding: gzip", "204 No Content\r\nContent-Length: 0",
@@ -98,7 +98,7 @@ import Testing
         #expect(origin.connectionCount == 1)
     }
 
-    @Test("interim answers but 100 come in order, with their fields, before the final one (RFC 9110 §15.2)")
+    @Test("Interim answers except 100 arrive in order with fields, before the final answer (RFC 9110 §15.2)")
     func interim() async throws {
         let gate = Gate()
         let origin = try ScriptedOrigin { _, connection in
@@ -108,7 +108,7 @@ import Testing
             try connection.send("HTTP/1.1 199 New\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
         }
         let collector = client.start(origin.url())
-        // Each comes when it was sent.
+        // Each interim answer arrives when the origin has sent it.
         try await collector.didAnswerInterim.wait()
         #expect(collector.heads.isEmpty)
         gate.open()
@@ -121,7 +121,7 @@ import Testing
         #expect(collector.text == "ok")
     }
 
-    @Test("every field line is seen as it was sent: order, case, bytes that are no UTF-8, empty values")
+    @Test("Every field line is kept as sent: order, case, bytes that are not UTF-8, empty values")
     func fields() async throws {
         let lines: [[UInt8]] = ["x-b:  one ", "X-A:", "X-b:\ttwo\t three", "SET-cookie: a=\"b\""].map { Array($0.utf8) }
         let text = Array("X-Text: ".utf8) + [0x61, 0xe9, 0xff]
@@ -136,7 +136,7 @@ import Testing
         #expect(Array(fields)[4].withUnsafeBytesOfValue(Array.init) == [0x61, 0xe9, 0xff])
     }
 
-    @Test("a body whose coding is not to be undone is untouched, and has its length")
+    @Test("A body that is not to be decoded is unchanged, and has its length")
     func undecoded() async throws {
         let gzip = Coded.gzip(Coded.hello)
         let origin = try ScriptedOrigin { _, connection in
@@ -148,7 +148,7 @@ import Testing
         #expect(origin.requests[0].fields[.acceptEncoding] == nil)
     }
 
-    @Test("trailers are dropped, and are no error (RFC 9110 §6.5.1)")
+    @Test("Trailers are dropped without an error (RFC 9110 §6.5.1)")
     func trailers() async throws {
         let origin = try serving([
             "/x": "200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n2\r\nok\r\n0\r\nX-Sum: 1"

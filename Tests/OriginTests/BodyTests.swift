@@ -11,7 +11,7 @@ import Testing
         try ScriptedOrigin { _, connection in try connection.respond(fields: fields, body: body) }
     }
 
-    @Test("a chunked body has no length, and its end is framed")
+    @Test("A chunked body has no declared length, and its end is framed")
     func chunked() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.startChunks()
@@ -24,7 +24,7 @@ import Testing
         #expect(collector.head?.framing == .chunked)
     }
 
-    @Test("a body that ends with its connection is whole, but not framed")
+    @Test("A body that ends with its connection is whole, but not framed")
     func untilClose() async throws {
         let origin = try rawOrigin("HTTP/1.1 200 OK\r\n\r\nuntil close")
         let collector = try await OriginClient(configuration: .local).get(origin.url())
@@ -33,7 +33,7 @@ import Testing
         #expect(try collector.results[0].get().framing.isFramed == false)
     }
 
-    @Test("an empty body that is framed as empty is whole")
+    @Test("An empty body that is framed as empty is whole")
     func empty() async throws {
         let origin = try serving([])
         let collector = try await OriginClient(configuration: .local).get(origin.url())
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(
-        "a body that is cut is error 18, and not fetched again",
+        "A truncated body is error 18, and is not fetched again",
         arguments: [
             "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort",
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
@@ -62,7 +62,7 @@ import Testing
         #expect(origin.requestCount == 1)
     }
 
-    @Test("bytes after the declared length belong to nobody, and the connection is not used again")
+    @Test("Bytes after the declared length are dropped, and the connection is not used again")
     func tooLong() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello, and more")
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(
-        "an answer whose head is ambiguous is malformed",
+        "An answer with an ambiguous or invalid head is malformed",
         arguments: [
             "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nokk",
             "HTTP/1.1 200 OK\r\nContent-Length: +2\r\n\r\nok", "HTTP/1.1 200 OK\r\nContent-Length: 2x\r\n\r\nok",
@@ -97,7 +97,7 @@ import Testing
         #expect(collector.body.isEmpty)
     }
 
-    @Test("a transfer coding that nobody asked for is malformed: libcurl takes gzip that ends too early for complete")
+    @Test("An unrequested transfer coding is malformed, because libcurl accepts truncated gzip as complete")
     func transferCoding() async throws {
         let gzip = Coded.gzip(Coded.hello).dropLast()
         let origin = try ScriptedOrigin { _, connection in
@@ -114,7 +114,7 @@ import Testing
         #expect(collector.heads.isEmpty)
     }
 
-    @Test("a declared length over the limit ends the transfer before any byte of the body")
+    @Test("A declared length over the limit ends the transfer before any byte of the body")
     func declaredTooLarge() async throws {
         let gate = Gate()
         let origin = try ScriptedOrigin { _, connection in
@@ -132,7 +132,7 @@ import Testing
         #expect(collector.heads.isEmpty)
     }
 
-    @Test("a body of exactly the limit is taken, one byte more is not", arguments: [true, false])
+    @Test("A body of exactly the limit is accepted, a byte more is refused", arguments: [true, false])
     func undeclaredTooLarge(isChunked: Bool) async throws {
         let origin = try ScriptedOrigin { request, connection in
             let body = [UInt8](repeating: 0x78, count: request.target == "/fits" ? 1000 : 1001)
@@ -156,7 +156,7 @@ import Testing
         #expect(collector.body.count <= 1000)
     }
 
-    @Test("a large body arrives whole")
+    @Test("A large body arrives whole")
     func large() async throws {
         let piece = (0..<1_000_003).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         let origin = try ScriptedOrigin { _, connection in

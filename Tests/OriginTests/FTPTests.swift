@@ -13,7 +13,7 @@ import Testing
             })
     }
 
-    @Test("a file arrives whole, with its length and time, over EPSV and over PASV", arguments: [true, false])
+    @Test("A file arrives whole, with its length and time, over EPSV and over PASV", arguments: [true, false])
     func file(isExtended: Bool) async throws {
         let body = [UInt8](repeating: 0x66, count: 300_000)
         var behaviour = ScriptedFTPOrigin.Behaviour()
@@ -30,7 +30,7 @@ import Testing
         #expect(!origin.commands.contains { $0.hasPrefix("PORT") || $0.hasPrefix("EPRT") })
     }
 
-    @Test("an empty file is whole")
+    @Test("An empty file is whole")
     func emptyFile() async throws {
         let origin = try ScriptedFTPOrigin(files: ["/empty": []])
         let collector = try await Self.client().get(origin.url("/empty"))
@@ -38,7 +38,7 @@ import Testing
         #expect(try collector.results[0].get().byteCount == 0)
     }
 
-    @Test("the control connection is used again")
+    @Test("The control connection is reused")
     func reuse() async throws {
         let origin = try ScriptedFTPOrigin(files: ["/a": [1], "/b": [2]])
         let client = Self.client()
@@ -47,7 +47,7 @@ import Testing
         #expect(origin.connectionCount == 1)
     }
 
-    @Test("a server that never answers QUIT does not hold up shutting down")
+    @Test("A server that never answers QUIT does not delay the shutdown")
     func silentServer() async throws {
         var behaviour = ScriptedFTPOrigin.Behaviour()
         behaviour.answersQuit = false
@@ -59,13 +59,13 @@ import Testing
         #expect(ContinuousClock.now - start < .seconds(2))
     }
 
-    @Test("a file that is not there is an error with libcurl's code")
+    @Test("A missing file is an error with libcurl's code")
     func missing() async throws {
         let origin = try ScriptedFTPOrigin(files: ["/a": [1]])
         #expect(try await Self.client().failure(origin.url("/b")).code == 78)
     }
 
-    @Test("a file that is cut is an error")
+    @Test("A truncated file is an error")
     func cut() async throws {
         var behaviour = ScriptedFTPOrigin.Behaviour()
         behaviour.cutAfter = 1000
@@ -73,7 +73,7 @@ import Testing
         #expect(try await Self.client().failure(origin.url("/a")).code == 18)
     }
 
-    @Test("a file over the limit is refused by its length")
+    @Test("A file over the limit is refused by its length")
     func tooLarge() async throws {
         let origin = try ScriptedFTPOrigin(files: ["/a": [UInt8](repeating: 1, count: 5000)])
         let collector = Self.client().start(origin.url("/a")) { $0.sizeLimit = 4999 }
@@ -84,7 +84,7 @@ import Testing
         #expect(collector.body.isEmpty)
     }
 
-    @Test("a hostile PASV address is not connected to: the data comes from the server itself")
+    @Test("A hostile PASV address is not used: the data comes from the server itself")
     func hostilePassive() async throws {
         var behaviour = ScriptedFTPOrigin.Behaviour()
         behaviour.offersExtendedPassive = false
@@ -93,7 +93,7 @@ import Testing
         #expect(try await Self.client().get(origin.url("/a")).body == [7])
     }
 
-    @Test("of a rule with a port, the data connection goes by the address alone")
+    @Test("A rule with a port allows the data connection by address alone")
     func dataPort() async throws {
         let origin = try ScriptedFTPOrigin(files: ["/a": [7]])
         let client = Self.client {
@@ -102,7 +102,7 @@ import Testing
         #expect(try await client.get(origin.url("/a")).body == [7])
     }
 
-    @Test("the data connection does not lead to this server's own sockets", arguments: [true, false])
+    @Test("The data connection never leads to this server's own sockets", arguments: [true, false])
     func dataConnection(isExtended: Bool) async throws {
         let own = try ScriptedOrigin { _, connection in try connection.respond() }
         var behaviour = ScriptedFTPOrigin.Behaviour()
@@ -118,7 +118,7 @@ import Testing
     }
 
     @Test(
-        "the data connection does not lead to a port below 1024, which other services have", arguments: [true, false])
+        "The data connection never leads to a port below 1024, where other services listen", arguments: [true, false])
     func lowDataPort(isExtended: Bool) async throws {
         var behaviour = ScriptedFTPOrigin.Behaviour()
         behaviour.offersExtendedPassive = isExtended
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test("the data connection does not lead to a port that is denied", arguments: [true, false])
+    @Test("The data connection never leads to a denied port", arguments: [true, false])
     func deniedDataPort(isExtended: Bool) async throws {
         let other = try ScriptedOrigin { _, connection in try connection.respond() }
         var behaviour = ScriptedFTPOrigin.Behaviour()
@@ -153,7 +153,7 @@ import Testing
         #expect(other.connectionCount == 0)
     }
 
-    @Test("an address that is not allowed is refused before the control connection")
+    @Test("A disallowed address is refused before the control connection opens")
     func refused() async throws {
         let origin = try ScriptedFTPOrigin(files: ["/a": [7]])
         let error = try await Self.client { $0.addressPolicy = AddressPolicy() }.failure(origin.url("/a"))
@@ -164,7 +164,7 @@ import Testing
         #expect(origin.connectionCount == 0)
     }
 
-    @Test("http redirects to ftp are followed where ftp is allowed")
+    @Test("An HTTP redirect to FTP is followed where FTP is allowed")
     func redirect() async throws {
         let ftp = try ScriptedFTPOrigin(files: ["/a": Array("over ftp".utf8)])
         let origin = try ScriptedOrigin { _, connection in

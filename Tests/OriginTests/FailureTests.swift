@@ -7,7 +7,7 @@ import Testing
 @testable import Origin
 
 @Suite struct FailureTests {
-    @Test("an address that is not allowed is refused before anybody connects")
+    @Test("A disallowed address is refused before any connection")
     func refused() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond() }
         let client = OriginClient()
@@ -27,7 +27,7 @@ import Testing
         #expect(origin.connectionCount == 0)
     }
 
-    @Test("a host rule lets a name through, though one of its addresses alone would be refused")
+    @Test("A host rule allows a name, although its address alone would be refused")
     func hostRule() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "local") }
         var configuration = OriginClient.Configuration.local
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test("of a name's addresses those that are refused are skipped, whatever their order and family")
+    @Test("Refused addresses of a name are skipped, in any order and family")
     func mixedAddresses() async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request["Host"]!) }
         let port = origin.port
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("a host rule is about the host of each hop: a redirect to another name of the same address is refused")
+    @Test("A host rule applies to each hop: a redirect to another name of the same address is refused")
     func hostRuleOfEachHop() async throws {
         let origin = try ScriptedOrigin { request, connection in
             let port = request["Host"]!.split(separator: ":")[1]
@@ -76,7 +76,7 @@ import Testing
         #expect(origin.requestCount == 1)
     }
 
-    @Test("when a refused address was skipped and the next one fails, the failure is the reason")
+    @Test("When a refused address is skipped and the next address fails, that failure is reported")
     func refusedThenFailing() async throws {
         let port = try RefusingPort()
         let client = OriginClient(
@@ -92,7 +92,7 @@ import Testing
         #expect(error.code == 7)
     }
 
-    @Test("a host that does not exist is libcurl's error 6")
+    @Test("A host that does not exist fails with libcurl's error 6")
     func unknownHost() async throws {
         let error = try await OriginClient(configuration: .local { $0.retry = .never }).failure(
             "http://larder.invalid/")
@@ -100,7 +100,7 @@ import Testing
         #expect(error.message.contains("larder.invalid"))
     }
 
-    @Test("an origin that accepts and never answers is timed out while waiting")
+    @Test("An origin that accepts and never answers times out while waiting")
     func stallBeforeAnswer() async throws {
         let origin = try ScriptedOrigin { _, connection in connection.waitForHangUp() }
         let client = OriginClient(configuration: .local { $0.stallTimeout = .milliseconds(150) })
@@ -113,7 +113,7 @@ import Testing
         #expect(origin.requestCount == 1)
     }
 
-    @Test("an origin that stops in the middle is timed out while receiving; one that trickles is not")
+    @Test("An origin that stops in mid-body times out while receiving; a slow but steady origin does not")
     func stallWithinAnswer() async throws {
         let clock = ManualClock()
         let gates = (0..<5).map { Gate("byte \($0 + 1)") }
@@ -136,7 +136,8 @@ import Testing
         for (number, gate) in gates.enumerated() {
             try await trickling.received.wait(for: number + 1)
             clock.advance(by: .milliseconds(30))
-            // 60 ms have passed for the one, 30 for the other: both were looked at.
+            // 60 ms have passed for the stalling transfer and 30 ms for the trickling transfer, and the client has
+            // checked both.
             if number == 1 {
                 guard case .timedOut(.receiving) = try await stalling.error().kind else {
                     Issue.record("\(stalling.results)")
@@ -150,7 +151,7 @@ import Testing
         #expect(stalling.text == "xxx")
     }
 
-    @Test("the total limit holds for a body that keeps coming")
+    @Test("The total limit applies to a body that keeps arriving")
     func total() async throws {
         let clock = ManualClock()
         let origin = try ScriptedOrigin { _, connection in
@@ -173,7 +174,7 @@ import Testing
         }
     }
 
-    @Test("the total limit holds over redirects that never end, to the same origin and to others", arguments: [1, 2])
+    @Test("The total limit applies to endless redirects, within an origin and between two", arguments: [1, 2])
     func totalOverRedirects(origins: Int) async throws {
         let clock = ManualClock()
         let urls = Recorder<String>()
@@ -197,7 +198,7 @@ import Testing
         }
     }
 
-    @Test("a connection that is never accepted is timed out while connecting")
+    @Test("A connection that is never accepted times out while connecting")
     func connectTimeout() async throws {
         let listener = try FullListener()
         let client = OriginClient(
@@ -213,9 +214,9 @@ import Testing
         #expect(error.code == 28)
     }
 
-    // MARK: The end by one's own will
+    // MARK: Cancellation and shutdown
 
-    @Test("a transfer is cancelled before it starts, while it waits for an answer, and in its body")
+    @Test("A transfer can be cancelled while it is queued, waits for an answer, or receives its body")
     func cancelled() async throws {
         let gate = Gate()
         let origin = try ScriptedOrigin { request, connection in
@@ -235,9 +236,9 @@ import Testing
         }
         try await body.didSend.wait()
         try await origin.waitForRequests(2)
-        // Not before: the client's threads take their places in any order.
+        // The queued transfer starts last, because the client's threads take their places in any order.
         transfers.append(client.fetch(OriginRequest(url: origin.url("/queued")), receiver: queued))
-        // On threads of their own: each must be over before the next gives its place away.
+        // The transfers run on different threads, so each must end before the next frees its place.
         for (transfer, collector) in zip(transfers, [body, waiting, queued]).reversed() {
             transfer.cancel()
             let error = try await collector.error()
@@ -254,7 +255,7 @@ import Testing
         #expect(body.results.count == 1)
     }
 
-    @Test("shutting down tells every receiver once, in flight, queued or new, and ends the thread")
+    @Test("A shutdown notifies every receiver exactly once: in flight, queued or new")
     func shutDown() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.sendHead(fields: [.contentLength: "100"])
@@ -278,7 +279,7 @@ import Testing
         #expect(origin.requestCount == 5)
     }
 
-    @Test("whoever starts a transfer while the client shuts down is told once, too")
+    @Test("A transfer that starts during a shutdown is notified once, too")
     func shutDownRace() async throws {
         for _ in 0..<20 {
             let client = OriginClient(configuration: .local)
@@ -302,7 +303,7 @@ import Testing
         }
     }
 
-    @Test("a client that nobody holds any more ends its transfers")
+    @Test("A client that is released ends its transfers")
     func deinitialised() async throws {
         let origin = try ScriptedOrigin { _, connection in connection.waitForHangUp() }
         var client: OriginClient? = OriginClient(configuration: .local)
@@ -317,7 +318,7 @@ import Testing
     }
 
     @Test(
-        "chunk framing that readers may understand differently is an error, and its connection is closed",
+        "Chunk framing that readers may understand differently is an error, and its connection is closed",
         arguments: [
             "5g\r\nhello\r\n0\r\n\r\n", "5,5\r\nhello\r\n0\r\n\r\n", "5\u{0}\r\nhello\r\n0\r\n\r\n", "5\nhello\n0\n\n",
             "5\r\nhello\r\n0g\r\n\r\n", "5\r\nhello\r\n0\n\n", "5\r\nhello\n0\r\n\r\n", "-5\r\nhello\r\n0\r\n\r\n",
@@ -337,7 +338,7 @@ import Testing
         #expect(origin.connectionCount == 2)
     }
 
-    @Test("an answer whose first chunk is malformed has no head", arguments: [true, false])
+    @Test("An answer with a malformed first chunk shows its head only if the chunk is late", arguments: [true, false])
     func firstChunk(isLate: Bool) async throws {
         let gate = Gate("the head is there")
         if !isLate { gate.open() }
@@ -349,7 +350,7 @@ import Testing
             try connection.send(body)
         }
         let collector = OriginClient(configuration: .local).start(origin.url())
-        // The caller need not wait for a body that is late.
+        // The caller gets the head without waiting for a late body.
         if isLate {
             try await poll("the head to be shown") { collector.head != nil }
             gate.open()
@@ -361,7 +362,7 @@ import Testing
         #expect((collector.head != nil) == isLate)
     }
 
-    @Test("HTTP/1.0 with a transfer coding is an error (RFC 9112 §6.1)")
+    @Test("An HTTP/1.0 answer with a transfer coding is an error (RFC 9112 §6.1)")
     func oldTransferCoding() async throws {
         let origin = try rawOrigin("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n")
         guard case .malformedResponse = try await OriginClient(configuration: .local).failure(origin.url()).kind else {

@@ -7,7 +7,7 @@ import Testing
 @testable import Origin
 
 @Suite struct FetchTests {
-    @Test("a body arrives whole, with its head, every field line in order")
+    @Test("A body arrives whole, with its head and every field line in order")
     func simple() async throws {
         let origin = try rawOrigin(
             "HTTP/1.1 200 OK\r\nX-B: 1\r\nX-A: 2\r\nX-B: 3\r\nContent-Length: 5\r\n\r\nhello")
@@ -27,7 +27,7 @@ import Testing
         #expect(try collector.results[0].get().byteCount == 5)
     }
 
-    @Test("the URL is sent byte for byte, the fragment is not")
+    @Test("The URL is sent byte for byte, without its fragment")
     func target() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond() }
         let client = OriginClient(configuration: .local)
@@ -36,7 +36,7 @@ import Testing
         #expect(origin.requests[0]["Host"] == "127.0.0.1:\(origin.port)")
     }
 
-    @Test("fields of the request are sent as given, an empty one too, and take the place of libcurl's own")
+    @Test("Request fields are sent as given, even empty, and replace libcurl's own")
     func fields() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond() }
         let client = OriginClient(configuration: .local { $0.userAgent = "agent/1" })
@@ -55,7 +55,7 @@ import Testing
         #expect(request.fields[.cookie] == nil)
     }
 
-    @Test("any status is an answer, 304, 404, 500 and 999 too", arguments: [201, 204, 304, 404, 500, 599, 999])
+    @Test("Any status is an answer, including 304, 404, 500 and 999", arguments: [201, 204, 304, 404, 500, 599, 999])
     func statuses(status: Int) async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(status, fields: [.eTag: "\"e\""], body: "body")
@@ -66,7 +66,7 @@ import Testing
         #expect(collector.text == (status == 204 || status == 304 ? "" : "body"))
     }
 
-    @Test("1xx answers before the final one are skipped")
+    @Test("Interim answers (1xx) before the final answer are skipped")
     func interim() async throws {
         let origin = try rawOrigin(
             "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n"
@@ -76,7 +76,7 @@ import Testing
         #expect(collector.text == "ok")
     }
 
-    @Test("connections are used again")
+    @Test("A connection is reused for the next request")
     func reuse() async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
         let client = OriginClient(configuration: .local)
@@ -86,7 +86,7 @@ import Testing
         #expect(origin.connectionCount == 1)
     }
 
-    @Test("a connection that the origin closed meanwhile is replaced, which is no failure")
+    @Test("A connection that the origin has closed is replaced, without counting as a failure")
     func closedMeanwhile() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(body: request.target)
@@ -98,12 +98,12 @@ import Testing
         #expect(origin.connectionCount == 2)
     }
 
-    @Test("100 transfers run at once, on one thread")
+    @Test("A single thread runs 100 transfers at once")
     func concurrent() async throws {
         let all = Counter("requests")
         let origin = try ScriptedOrigin { request, connection in
             all.add()
-            // Nobody is answered before everybody has asked.
+            // No request is answered before all requests have arrived.
             try all.waitBlocking(for: 100)
             try connection.respond(body: request.target)
         }
@@ -116,7 +116,7 @@ import Testing
         #expect(origin.requestCount == 100)
     }
 
-    @Test("the limit a host has is held, and its others wait")
+    @Test("A host's transfer limit is held, and further transfers wait")
     func perHostLimit() async throws {
         let gate = Gate()
         let origin = try ScriptedOrigin { request, connection in
@@ -127,7 +127,7 @@ import Testing
         let client = OriginClient(configuration: .local { $0.maxTransfersPerHost = 3 })
         let collectors = (0..<10).map { client.start(origin.url("/\($0)")) }
         try await origin.waitForRequests(3)
-        // Another host is served meanwhile: so the seven that wait had every chance to be sent.
+        // A request to another host is served meanwhile, so the seven waiting requests had every chance to be sent.
         try await client.get(other.url())
         #expect(origin.requestCount == 3)
         #expect(origin.connectionCount == 3)
@@ -137,7 +137,7 @@ import Testing
         #expect(Set(origin.requests.map(\.target)) == Set((0..<10).map { "/\($0)" }))
     }
 
-    @Test("a place that becomes free on one thread is for whoever is next, on any thread")
+    @Test("A place that becomes free on a thread goes to the next transfer on any thread")
     func placesAreShared() async throws {
         let atOnce = Locked(0)
         let origin = try ScriptedOrigin { request, connection in
@@ -145,7 +145,7 @@ import Testing
                 count += 1
                 return count
             }
-            // Before the answer, which frees the place.
+            // The count decreases before the answer, because the answer frees the place.
             atOnce.withLock { $0 -= 1 }
             try connection.respond(body: String(count))
         }
@@ -159,11 +159,11 @@ import Testing
             try await collector.summary()
             #expect(collector.text == "1")
         }
-        // Its own connection for each thread that had a turn; so all four had one.
+        // Each thread that had a turn has a connection of its own, so all four threads had a turn.
         #expect(origin.connectionCount == 4)
     }
 
-    @Test("whoever leaves while its turn is on its way to another thread leaves no place taken")
+    @Test("A transfer that leaves while its turn moves to another thread frees its place")
     func leavingInTurn() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         let client = OriginClient(
@@ -187,7 +187,7 @@ import Testing
         #expect(client.transferCounts == (0, 0))
     }
 
-    @Test("waiting for a turn does not count as time")
+    @Test("The wait for a turn does not count against time limits")
     func waitingIsFree() async throws {
         let clock = ManualClock()
         let origin = try ScriptedOrigin { _, connection in
@@ -204,13 +204,13 @@ import Testing
                 $0.totalTimeout = .milliseconds(600)
                 $0.now = { clock.monotonicNow() }
             })
-        // One after the other: the last one waits longer than any limit.
+        // The transfers run one after the other, so the last transfer waits longer than any limit.
         let collectors = (0..<5).map { client.start(origin.url("/\($0)")) }
         for collector in collectors { try await collector.summary() }
     }
 
-    // In a process of its own, whose processor time is only this test's.
-    @Test("transfers that wait cost no processor time")
+    // Runs in a process of its own, so that the processor time is only this test's.
+    @Test("Waiting transfers cost no processor time")
     func idle() async throws {
         await #expect(processExitsWith: .success) {
             let origin = try ScriptedOrigin { _, connection in connection.waitForHangUp() }
@@ -223,8 +223,8 @@ import Testing
         }
     }
 
-    // In a process of its own: environment variables belong to all tests.
-    @Test("proxy variables of the environment are ignored")
+    // Runs in a process of its own, because environment variables belong to all tests.
+    @Test("Proxy variables of the environment are ignored")
     func proxies() async throws {
         await #expect(processExitsWith: .success) {
             let proxy = try ScriptedOrigin { _, connection in try connection.respond(body: "proxy") }
@@ -232,13 +232,13 @@ import Testing
             for name in ["http_proxy", "all_proxy", "ALL_PROXY", "HTTP_PROXY"] { setenv(name, proxy.url(), 1) }
             #expect(try await OriginClient(configuration: .local).get(origin.url()).text == "origin")
             #expect(proxy.connectionCount == 0)
-            // The variables do work, for a client that heeds them.
+            // The variables do work for a client that uses them.
             let url = origin.url()
             #expect(try await blocking { try ChildProcess.run("curl", ["-sS", url]) }.text == "proxy")
         }
     }
 
-    @Test("a URL that cannot be fetched is refused before anything is sent")
+    @Test("A URL that cannot be fetched is refused, by its form or its scheme")
     func badURLs() async throws {
         let client = OriginClient(configuration: .local)
         for url in [
@@ -261,7 +261,7 @@ import Testing
         }
     }
 
-    @Test("what the receiver throws ends the transfer and comes back")
+    @Test("An error that the receiver throws ends the transfer and comes back")
     func receiverThrows() async throws {
         let hungUp = Gate("hang-up")
         let origin = try ScriptedOrigin { _, connection in

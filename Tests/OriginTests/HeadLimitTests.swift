@@ -3,13 +3,13 @@ import Testing
 
 @testable import Origin
 
-/// Heads and trailers that are longer than anybody needs.
+/// Tests of heads and trailers that are too long.
 @Suite struct HeadLimitTests {
     private static let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n"
 
     private func text(_ count: Int) -> String { String(repeating: "a", count: count) }
 
-    /// What a client says of an answer that is malformed.
+    /// The reason and the code with which a client refuses a malformed answer.
     private func reason(_ bytes: String) async throws -> String {
         let origin = try rawOrigin(bytes)
         let error = try await OriginClient(configuration: .local).failure(origin.url())
@@ -19,13 +19,13 @@ import Testing
         return "\(reason) (\(error.code))"
     }
 
-    @Test("an origin that sends 100,000 fields is stopped: more than HTTPFields holds would end the process")
+    @Test("An origin that sends 100,000 fields is stopped, because HTTPFields would end the process")
     func tooManyFields() async throws {
         let fields = String(repeating: "a:\n", count: 100_000)
         #expect(try await reason("HTTP/1.1 200 OK\n\(fields)\n") == "it has more than 5000 fields (8)")
     }
 
-    @Test("an origin whose trailers do not end is stopped, though the body was whole", .timeLimit(.minutes(1)))
+    @Test("An origin with endless trailers is stopped, although its body was whole", .timeLimit(.minutes(1)))
     func endlessTrailers() async throws {
         let hungUp = Gate("hang-up")
         let trailer = "X-Trailer: \(text(1000))\r\n"
@@ -43,7 +43,7 @@ import Testing
         try await hungUp.wait()
     }
 
-    @Test("an origin whose head does not end is stopped, whether it is one line, many, or many interim ones")
+    @Test("An origin with an endless head is stopped: a long line, many lines, or many interim heads")
     func endlessHeads() async throws {
         let piece = text(1000)
         for (start, repeated, words) in [
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test("a head line of 95 KB is taken, one of 150 KB is not")
+    @Test("A head line of 95 KB is accepted, a line of 150 KB is refused")
     func longLine() async throws {
         func head(_ count: Int) -> String { "HTTP/1.1 200 OK\r\nX-A: \(text(count))\r\nContent-Length: 2\r\n\r\nok" }
         let origin = try rawOrigin(head(95_000))
@@ -71,9 +71,9 @@ import Testing
         #expect(try await reason(head(150_000)) == "a line of its head is too long (27)")
     }
 
-    /// libcurl says "Out of memory", "A libcurl function was given a bad argument" and "Received HTTP/0.9 when not
-    /// allowed", among others.
-    @Test("what libcurl calls by other names is a malformed response, with its code")
+    /// libcurl's own messages for such answers are "Out of memory", "A libcurl function was given a bad argument" and
+    /// "Received HTTP/0.9 when not allowed", among others.
+    @Test("A malformed response is reported with its own reason and libcurl's code, not libcurl's message")
     func words() async throws {
         #expect(try await reason("SSH-2.0-OpenSSH_9.2\r\n") == "it does not begin with an HTTP status line (1)")
         #expect(try await reason("HTTP/1.1 200 OK\r\n X: a\r\n\r\n") == "a line of its head is no field (43)")

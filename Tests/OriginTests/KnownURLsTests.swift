@@ -2,7 +2,7 @@ import Testing
 
 @testable import Origin
 
-@Suite("URLs that came before")
+@Suite("The memo of known URLs")
 struct KnownURLsTests {
     private func request(_ url: String, target: String? = "/x") -> OriginRequest {
         var request = OriginRequest(url: url)
@@ -10,7 +10,7 @@ struct KnownURLsTests {
         return request
     }
 
-    @Test("a site is remembered; whole URLs, long ones and what is no URL are not")
+    @Test("A site is remembered; whole URLs, long URLs and invalid URLs are not")
     func remembered() throws {
         var known = KnownURLs()
         for _ in 0..<2 {
@@ -24,7 +24,7 @@ struct KnownURLsTests {
         #expect(known.count <= 1000)
     }
 
-    @Test("what a configuration refuses stays refused for a URL that is known")
+    @Test("A known URL is still refused when the configuration refuses it")
     func checked() throws {
         var known = KnownURLs()
         var configuration = OriginClient.Configuration()

@@ -7,7 +7,7 @@ import Testing
 @testable import Origin
 
 @Suite struct PauseTests {
-    /// Sends a body without end, and counts what it could send.
+    /// Returns an origin that sends an endless body, and the count of the bytes that it has sent.
     private func endless() throws -> (ScriptedOrigin, Counter) {
         let sent = Counter("bytes")
         let piece = [UInt8](repeating: 0x78, count: 65_536)
@@ -22,14 +22,14 @@ import Testing
         return (origin, sent)
     }
 
-    /// Of one thread, so that who blocks it keeps it from everything else.
+    /// A configuration with a single thread, so that a blocking receiver holds up all transfers.
     private func oneThread() -> OriginClient.Configuration {
         var configuration = OriginClient.Configuration.local
         configuration.threads = 1
         return configuration
     }
 
-    /// A transfer that is paused before the thread of the client, which has but one, looks at it.
+    /// Starts a transfer and pauses it before the client's only thread sees it.
     private func pausedTransfer(
         _ client: OriginClient, _ url: String, _ receiver: any OriginReceiver
     ) async throws -> OriginTransfer {
@@ -42,8 +42,8 @@ import Testing
         return transfer
     }
 
-    // In a process of its own, whose memory is only this test's.
-    @Test("a paused transfer of a body without end holds little memory, takes no processor time, and goes on")
+    // Runs in a process of its own, so that the processor time is only this test's.
+    @Test("A paused transfer of an endless body holds little memory, uses no processor time, and resumes")
     func bounded() async throws {
         await #expect(processExitsWith: .success) {
             let (origin, sent) = try PauseTests().endless()
@@ -51,14 +51,15 @@ import Testing
             let collector = client.start(origin.url("/endless"))
             try await collector.didSend.wait()
             collector.transfer?.pause()
-            // A transfer that takes its turn after the pause, and one that waits for a while.
+            // This transfer takes its turn after the pause, so the pause has taken effect. The transfers below wait for
+            // a while.
             try await client.get(origin.url())
             let (count, bytes, before) = (collector.body.count, sent.value, clock())
             let silent = try ScriptedOrigin { _, connection in connection.waitForHangUp() }
             for _ in 0..<2 { _ = try await client.failure(silent.url()) }
             #expect(Double(clock() - before) / Double(CLOCKS_PER_SEC) < 0.2)
             #expect(collector.body.count == count)
-            // What the sockets' buffers take.
+            // The sockets' buffers take these bytes.
             #expect(sent.value - bytes < 16 << 20)
             #expect(collector.results.isEmpty)
             collector.transfer?.resume()
@@ -69,7 +70,7 @@ import Testing
         }
     }
 
-    @Test("nothing is delivered between pause and resume, and nothing is lost: every piece is paused after")
+    @Test("A transfer that pauses after every piece delivers no piece while paused, and loses no byte")
     func everyPiece() async throws {
         let bytes = (0..<3_000_001).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         let origin = try ScriptedOrigin { request, connection in
@@ -91,7 +92,7 @@ import Testing
         }
     }
 
-    @Test("a transfer paused before its answer gets the head, and the body and its end when it is resumed")
+    @Test("A transfer paused before its answer gets the head, and its body and end only when resumed")
     func beforeTheAnswer() async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
         let client = OriginClient(configuration: oneThread())
@@ -106,7 +107,7 @@ import Testing
         #expect(collector.text == "/x")
     }
 
-    @Test("a paused transfer does not stall, and a resumed one does")
+    @Test("A paused transfer does not stall, a resumed transfer does")
     func stall() async throws {
         let origin = try ScriptedOrigin { request, connection in
             if request.target != "/silent" {
@@ -130,7 +131,7 @@ import Testing
         #expect(receiver.body == Array("some".utf8))
     }
 
-    @Test("a paused transfer ends by cancelling, by its total limit and by the end of the client")
+    @Test("A paused transfer ends by cancellation, by its total limit, or by shutdown of the client")
     func ends() async throws {
         let (origin, _) = try endless()
         for kind in 0..<3 {
@@ -151,7 +152,7 @@ import Testing
         }
     }
 
-    @Test("what the receiver throws at a piece that was held back ends the transfer")
+    @Test("An error that the receiver throws at a held-back piece ends the transfer")
     func throwing() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.sendHead(fields: [.contentLength: "1000000"])
@@ -170,7 +171,7 @@ import Testing
         #expect(thrown is Collector.Refusal)
     }
 
-    @Test("over HTTP/2 other transfers are served while one is paused")
+    @Test("Over HTTP/2, a paused transfer does not hold up other transfers")
     func http2Neighbours() async throws {
         let (origin, _) = try endless()
         let front = try await TLSFront(originPort: origin.port)
@@ -188,7 +189,7 @@ import Testing
         #expect(Set(origin.requests.map { $0["X-Front-Connection"] }).count == 1)
     }
 
-    @Test("over HTTP/2 a paused transfer goes on, too")
+    @Test("Over HTTP/2, a repeatedly paused transfer arrives whole")
     func http2() async throws {
         let bytes = (0..<1_000_003).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: bytes) }
@@ -206,7 +207,7 @@ import Testing
     }
 }
 
-/// Pauses its transfer after every piece.
+/// A receiver that pauses its transfer after every piece.
 private final class PausingReceiver: OriginReceiver {
     struct Late: Error {}
 
@@ -222,7 +223,7 @@ private final class PausingReceiver: OriginReceiver {
     private let paused = DispatchSemaphore(value: 0)
     private let hasTransfer = Gate("transfer")
 
-    /// Nothing is taken before it is set.
+    /// The receiver blocks at the head of the answer until the transfer is set.
     var transfer: OriginTransfer? {
         get { state.withLock { $0.transfer } }
         set {
@@ -231,7 +232,7 @@ private final class PausingReceiver: OriginReceiver {
         }
     }
     var body: [UInt8] { state.withLock { $0.body } }
-    /// Pieces that came while it was paused.
+    /// The number of pieces that arrived during a pause.
     var strays: Int { state.withLock { $0.strays } }
     var result: Result<OriginSummary, OriginError>? { state.withLock { $0.result } }
 
@@ -253,7 +254,7 @@ private final class PausingReceiver: OriginReceiver {
         paused.signal()
     }
 
-    /// Waits for the next piece and asks for one more; `false` at the end.
+    /// Waits for the next piece or the end, and resumes the transfer. Returns `false` at the end.
     func resumeNext() throws -> Bool {
         guard paused.wait(timeout: .now() + 20) == .success else { throw Late() }
         let isOver = state.withLock { state in
@@ -265,7 +266,7 @@ private final class PausingReceiver: OriginReceiver {
     }
 }
 
-/// Holds up the client's thread, which no other receiver may do.
+/// A receiver that blocks the client's thread, which no real receiver may do.
 private final class BlockingReceiver: OriginReceiver {
     let isBlocking = Gate("blocking receiver")
     let end = Gate("end of the blocking receiver")

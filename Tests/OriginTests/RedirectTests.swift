@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(
-        "a Location is resolved against the URL that answered (RFC 3986 §5.2)",
+        "A Location is resolved against the URL that answered (RFC 3986 §5.2)",
         arguments: [
             ("/x", "/x"), ("x", "/dir/x"), ("../x", "/x"), ("?q=1", "/dir/start?q=1"), ("./a/../b", "/dir/b"),
             ("//127.0.0.1:PORT/y", "/y"), ("http://127.0.0.1:PORT/z#f", "/z"), ("/with space", "/with%20space"),
@@ -43,13 +43,13 @@ import Testing
         #expect(origin.connectionCount == 1)
     }
 
-    @Test("each of the five redirect statuses is followed", arguments: [301, 302, 303, 307, 308])
+    @Test("Each of the five redirect statuses is followed", arguments: [301, 302, 303, 307, 308])
     func statuses(status: Int) async throws {
         let origin = try redirecting(to: "/end", status: status)
         #expect(try await OriginClient(configuration: .local).get(origin.url("/start")).text == "you are at /end")
     }
 
-    @Test("300, 304 and a redirect without a Location are answers like any other")
+    @Test("An answer with 300 or 304, or a redirect without a Location, is not followed")
     func notFollowed() async throws {
         let client = OriginClient(configuration: .local)
         for status in [300, 304] {
@@ -60,7 +60,7 @@ import Testing
         #expect(try await client.get(origin.url()).text == "no location")
     }
 
-    @Test("redirects are not followed when the request says so")
+    @Test("A request can ask not to follow redirects")
     func notWanted() async throws {
         let origin = try redirecting(to: "/end")
         let collector = try await OriginClient(configuration: .local).get(origin.url("/start")) {
@@ -71,7 +71,7 @@ import Testing
         #expect(origin.requestCount == 1)
     }
 
-    @Test("a loop ends at the limit")
+    @Test("A redirect loop ends at the limit")
     func loop() async throws {
         let origin = try redirecting(to: "/start")
         let error = try await OriginClient(configuration: .local { $0.maxRedirects = 4 }).failure(origin.url("/start"))
@@ -83,7 +83,7 @@ import Testing
         #expect(error.code == 47)
     }
 
-    @Test("as many redirects as the limit are followed")
+    @Test("Redirects up to the limit are followed")
     func atLimit() async throws {
         let origin = try ScriptedOrigin { request, connection in
             let number = Int(request.target.dropFirst())!
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(
-        "a redirect to a scheme that is not allowed is refused",
+        "A redirect to a disallowed scheme is refused",
         arguments: ["ftp://127.0.0.1/x", "file:///etc/passwd", "gopher://127.0.0.1/", "smb://127.0.0.1/x", "x-y://h/"])
     func schemes(location: String) async throws {
         let origin = try redirecting(to: location)
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(
-        "a redirect that cannot be parsed, or carries credentials, is refused",
+        "A redirect that cannot be parsed, or carries credentials, is refused",
         arguments: [
             "http://user:secret@127.0.0.1/", "http://", "http://[::1", "javascript:alert(1)", "http://h:99999/",
         ])
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test("two Locations that differ are refused")
+    @Test("Two different Locations are refused")
     func twoLocations() async throws {
         let origin = try rawOrigin("HTTP/1.1 302 Found\r\nLocation: /a\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n")
         let error = try await OriginClient(configuration: .local).failure(origin.url())
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test("a redirect to an address that is refused stops there, with the rule")
+    @Test("A redirect to a refused address stops there, and the error names the rule")
     func refusedAddress() async throws {
         let hidden = try ScriptedOrigin { _, connection in try connection.respond(body: "secret") }
         let origin = try redirecting(to: hidden.url("/secret"))
@@ -156,7 +156,7 @@ import Testing
         else { return _ = Issue.record("a name was not refused") }
     }
 
-    @Test("to another origin only fields go along that say nothing about who asks; the same origin gets all")
+    @Test("A redirect to another origin drops fields that identify the caller; the same origin gets all fields")
     func fieldsDropped() async throws {
         let other = try ScriptedOrigin { _, connection in try connection.respond() }
         let origin = try ScriptedOrigin { request, connection in
@@ -182,7 +182,7 @@ import Testing
         #expect(cross[.acceptLanguage] == "de")
     }
 
-    @Test("fields that were dropped do not come back when a redirect returns to the first origin")
+    @Test("Dropped fields do not return when a redirect leads back to the first origin")
     func fieldsStayDropped() async throws {
         let back = Recorder<String>()
         let other = try ScriptedOrigin { _, connection in
@@ -201,7 +201,7 @@ import Testing
         #expect(origin.requests[1].fields[.authorization] == nil)
     }
 
-    @Test("a redirect's endless body is not read to its end")
+    @Test("An endless body of a redirect is not read to its end")
     func endlessBody() async throws {
         let origin = try ScriptedOrigin { request, connection in
             if request.target == "/start" {
@@ -213,7 +213,7 @@ import Testing
         #expect(try await OriginClient(configuration: .local).get(origin.url("/start")).text == "there")
     }
 
-    @Test("a redirect between hosts that are at their limit comes to its end")
+    @Test("Redirects between hosts at their limits complete")
     func limitedHosts() async throws {
         let locations = Recorder<String>()
         let second = try ScriptedOrigin { request, connection in
@@ -240,7 +240,7 @@ import Testing
     }
 
     @Test(
-        "an empty Location, and one that is a fragment, mean the URL itself, query included (RFC 3986 §5.2.2)",
+        "An empty Location, or only a fragment, means the URL itself, query included (RFC 3986 §5.2.2)",
         arguments: ["", "#", "#x", "#x?y/z"])
     func sameURL(location: String) async throws {
         let origin = try ScriptedOrigin { request, connection in
@@ -252,7 +252,7 @@ import Testing
         #expect(origin.requests.map(\.target) == ["/dir/a?b=c", "/dir/a?b=c"])
     }
 
-    @Test("bytes of a Location that are no UTF-8 are escaped as they are")
+    @Test("Bytes of a Location that are not UTF-8 are percent-escaped unchanged")
     func rawLocation() async throws {
         let origin = try ScriptedOrigin { request, connection in
             if request.index > 0 { return try connection.respond(body: "end") }
@@ -265,7 +265,7 @@ import Testing
 
     // MARK: Cookies (RFC 6265)
 
-    @Test("a cookie that a redirect sets comes back at the next hop, and is forgotten behind the last")
+    @Test("A cookie that a redirect sets is sent at the next hop, and forgotten after the last hop")
     func cookies() async throws {
         let origin = try ScriptedOrigin { request, connection in
             if request["Cookie"] == "seen=1" { return try connection.respond(body: "through") }
@@ -278,7 +278,7 @@ import Testing
         #expect(origin.requests.map { $0["Cookie"] } == [nil, "seen=1", nil, "seen=1"])
     }
 
-    @Test("a cookie goes where its path and host say, ends when it is set anew, and joins the caller's own")
+    @Test("A cookie respects path, host and deletion, and joins the caller's own cookies")
     func cookieScope() async throws {
         let other = try ScriptedOrigin(address: "127.0.0.2") { _, connection in try connection.respond(body: "end") }
         let origin = try ScriptedOrigin { request, connection in
@@ -298,7 +298,7 @@ import Testing
         #expect(other.requests.map { $0["Cookie"] } == [nil])
     }
 
-    @Test("a cookie goes back to the origin that set it, byte for byte, and to no other port of its host")
+    @Test("A cookie goes back to the origin that set it, byte for byte, and to no other port of its host")
     func cookieOrigin() async throws {
         let other = try ScriptedOrigin { request, connection in
             try connection.respond(302, fields: [.location: "http:/\(request.target)/b"])
@@ -318,7 +318,7 @@ import Testing
         #expect(String(decoding: sent[0], as: UTF8.self).contains("s=1"))
     }
 
-    @Test("a request whose redirects are not followed keeps no cookie, and sends its own as it is")
+    @Test("A request that follows no redirects keeps no cookie, and sends its own cookie unchanged")
     func noCookies() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(302, fields: [.setCookie: "a=b", .location: "/x"])

@@ -9,7 +9,7 @@ import Testing
     private let client = OriginClient(configuration: .local)
 
     @Test(
-        "a method is sent as it is given, in its own case",
+        "A method is sent as given, in its own case",
         arguments: ["GET", "DELETE", "OPTIONS", "POST", "PURGE", "get", "head", "M-SEARCH"])
     func methods(name: String) async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "answer") }
@@ -20,7 +20,7 @@ import Testing
         #expect(collector.text == "answer")
     }
 
-    @Test("fields go out as given: nothing is added but Host, and order, repeats, case and empty values are kept")
+    @Test("Fields are sent as given with only Host added: order, repeats, case and empty values are kept")
     func noDefaultFields() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond() }
         for (method, body) in [("GET", nil), ("POST", nil), ("PUT", OriginUpload(length: 0))] {
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("a handle that is used again brings nothing of the request before")
+    @Test("A reused handle keeps no part of the request before")
     func usedAgain() async throws {
         let client = OriginClient(configuration: .local { $0.threads = 1 })
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "answer") }
@@ -58,7 +58,7 @@ import Testing
             #expect(origin.requests.last?.fields[.userAgent] != nil)
             try await client.get(origin.url("/x")) { $0.addsDefaultFields = false }
             #expect(origin.requests.last?.lines == plain)
-            // What sets more is not used again.
+            // A handle with further settings is not reused.
             try await client.get(origin.url("/x")) { request in
                 request.addsDefaultFields = false
                 request.method = .head
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test("an Accept, User-Agent, Host and Expect of one's own are sent, empty ones too")
+    @Test("A request's own Accept, User-Agent, Host and Expect are sent, even empty")
     func ownFields() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond() }
         let body = OriginUpload(length: nil)
@@ -91,7 +91,7 @@ import Testing
             ])
     }
 
-    @Test("bytes of a value that are no UTF-8 are sent as they are (obs-text, RFC 9110 §5.5)")
+    @Test("Bytes of a value that are not UTF-8 are sent unchanged (obs-text, RFC 9110 §5.5)")
     func obsText() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond() }
         let field = HTTPField(name: HTTPField.Name("X-Text")!, value: [0x61, 0xe9, 0xff] as [UInt8])
@@ -100,7 +100,7 @@ import Testing
         #expect(sent.withUnsafeBytesOfValue(Array.init) == [0x61, 0xe9, 0xff])
     }
 
-    @Test("a request without content is not framed as if it had some: the origin would wait for it")
+    @Test("A request without content has no framing fields, which would make the origin wait for a body")
     func noFalseFraming() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond() }
         for fields: HTTPFields in [[.contentLength: "5"], [.transferEncoding: "chunked"]] {
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(
-        "the request target is sent byte for byte",
+        "The request target is sent byte for byte",
         arguments: ["/a//b/%2F/../c?", "/x?", "/", "//x", "/?", "/a?b?c", "/ü", "/%zz", "/a\\b", "/#", "*"])
     func target(target: String) async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond() }
@@ -122,7 +122,7 @@ import Testing
         #expect(collector.head?.effectiveURL == origin.url("/unused"))
     }
 
-    @Test("what would not be the request that was meant is refused before anybody connects")
+    @Test("A request that could not be sent as meant is refused before any connection")
     func refused() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond() }
         let ftp = OriginClient(configuration: .local { $0.schemes = ["http", "ftp"] })
@@ -155,7 +155,7 @@ import Testing
         #expect(origin.connectionCount == 0)
     }
 
-    @Test("a redirect is followed with GET and HEAD, whose target then is the URL's; to other methods it is an answer")
+    @Test("GET and HEAD follow a redirect with the URL's target; any other method gets it as an answer")
     func redirects() async throws {
         let origin = try ScriptedOrigin { request, connection in
             if request.target == "/from" { return try connection.respond(302, fields: [.location: "/to"]) }
@@ -191,7 +191,7 @@ import Testing
         }
     }
 
-    @Test("what is not idempotent is sent once, idempotent methods are sent again (RFC 9110 §9.2.2)")
+    @Test("A non-idempotent request is sent once; an idempotent request is sent again (RFC 9110 §9.2.2)")
     func retries() async throws {
         for (name, tries) in [
             ("POST", 1), ("PATCH", 1), ("PURGE", 1), ("get", 1), ("PUT", 3), ("DELETE", 3), ("HEAD", 3),
@@ -202,7 +202,7 @@ import Testing
         }
     }
 
-    @Test("whatever the method, a connection that could not be opened is tried again")
+    @Test("A connection that could not be opened is tried again for any method")
     func retriedConnecting() async throws {
         let port = try RefusingPort()
         let tries = Counter()
@@ -217,10 +217,11 @@ import Testing
         #expect(tries.value == 2)
     }
 
-    @Test("a POST is not sent on a connection that may be closed by now: libcurl would send it twice")
+    @Test("A POST uses no connection that may be closed already, because libcurl would send it twice")
     func freshConnection() async throws {
         let origin = try ScriptedOrigin { request, connection in
-            // What comes second on a connection is not answered, as if it had been closed meanwhile.
+            // The second request on the first connection gets no answer, as if the connection had been closed
+            // meanwhile.
             if request.connection == 0 && request.index == 1 { return connection.close() }
             try connection.respond(body: request.method)
         }

@@ -18,7 +18,7 @@ import Testing
         return heads
     }
 
-    @Test("every field line is kept, in order, repeated ones too")
+    @Test("Every field line is kept, in order, repeated lines too")
     func fields() throws {
         let head = try #require(
             try parse(
@@ -33,7 +33,7 @@ import Testing
             ])
     }
 
-    @Test("interim heads come before the final one (RFC 9110 §15.2), and trailers after it are ignored")
+    @Test("Interim heads precede the final head (RFC 9110 §15.2), and trailers after it are ignored")
     func interim() throws {
         let heads = try parse(
             "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nX-Trailer: 1\r\n\r\n"
@@ -44,13 +44,13 @@ import Testing
     }
 
     @Test(
-        "what the RFCs let a client accept is accepted",
+        "Deviations that the RFCs let a client accept are accepted",
         arguments: [
             // A bare LF ends a line (RFC 9112 §2.2).
             "HTTP/1.1 200 OK\nContent-Length: 3\n\n",
             // The reason may be missing, and its space (RFC 9112 §4).
             "HTTP/1.1 200 \r\nContent-Length: 3\r\n\r\n", "HTTP/1.1 200\r\nContent-Length: 3\r\n\r\n",
-            // Equal lengths are one (RFC 9110 §8.6).
+            // Equal lengths count as a single length (RFC 9110 §8.6).
             "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\n",
             "HTTP/1.1 200 OK\r\nContent-Length: 3, 3\r\n\r\n",
             // Leading zeros are digits.
@@ -61,27 +61,27 @@ import Testing
         #expect(try parse(text).first?.contentLength == 3)
     }
 
-    @Test("a folded line is joined with a space (RFC 9112 §5.2), other control characters become spaces")
+    @Test("A folded line is joined with a space (RFC 9112 §5.2), and other control characters become spaces")
     func folded() throws {
         let head = try #require(try parse("HTTP/1.1 200 OK\r\nX-A: one\r\n\t two \r\nX-B: a\u{1}b\r\n\r\n").first)
         #expect(head.fields[HTTPField.Name("X-A")!] == "one two")
         #expect(head.fields[HTTPField.Name("X-B")!] == "a b")
     }
 
-    @Test("bytes that are not ASCII are kept (obs-text, RFC 9110 §5.5)")
+    @Test("Bytes that are not ASCII are kept (obs-text, RFC 9110 §5.5)")
     func obsText() throws {
         let head = try #require(try parse("HTTP/1.1 200 OK\r\nX-A: é\r\n\r\n").first)
         #expect(head.fields[HTTPField.Name("X-A")!] == "é")
     }
 
-    @Test("HTTP/2 has no status line of its own; libcurl's is taken over TLS only")
+    @Test("The HTTP/2 status line that libcurl makes is accepted over TLS only")
     func http2() throws {
         #expect(try parse("HTTP/2 200 \r\ncontent-length: 3\r\n\r\n", allowsHTTP2: true).first?.version == "2")
         #expect(throws: ResponseHeadParser.Malformed.self) { try parse("HTTP/2 200 \r\n\r\n") }
     }
 
     @Test(
-        "what two readers may understand differently is malformed",
+        "A field that two readers may understand differently is malformed",
         arguments: [
             ("Content-Length: 3\r\nContent-Length: 4", "differ"), ("Content-Length: 3, 4", "differ"),
             ("Content-Length: +3", "no number"), ("Content-Length: 3x", "no number"),
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test(
-        "a status line that is none, and an unasked 101, are malformed",
+        "An invalid status line, or an unrequested 101, is malformed",
         arguments: [
             "HTTP/1.2 200 OK", "HTTP/1.1 99 Low", "HTTP/1.1 099 Low", "HTTP/1.1 1000 High", "HTTP/1.1  200 OK",
             "ICY 200 OK",
@@ -117,7 +117,7 @@ import Testing
         #expect(throws: ResponseHeadParser.Malformed.self) { try parse("\(line)\r\n\r\n") }
     }
 
-    @Test("a head of more fields than HTTPFields can hold does not end the process")
+    @Test("A head with more fields than HTTPFields can hold is malformed, and does not end the process")
     func tooManyFields() throws {
         let most = String(repeating: "a:\n", count: 5000)
         #expect(try parse("HTTP/1.1 200 OK\n\(most)\n").first?.fields.count == 5000)
@@ -127,7 +127,7 @@ import Testing
         #expect(error?.reason == "it has more than 5000 fields")
     }
 
-    @Test("any three digits from 100 on are a status", arguments: [200, 299, 499, 599, 999])
+    @Test("Any three-digit number from 100 on is a status", arguments: [200, 299, 499, 599, 999])
     func statuses(status: Int) throws {
         #expect(try parse("HTTP/1.1 \(status) X\r\n\r\n").first?.status == status)
     }

@@ -4,7 +4,7 @@ import Testing
 @testable import Origin
 
 @Suite struct RetryPolicyTests {
-    @Test("pauses double up to the longest, and half of each is random")
+    @Test("Pauses double up to the maximum, and half of each pause is random")
     func delays() {
         var policy = RetryPolicy()
         policy.maximumTries = 6
@@ -14,7 +14,7 @@ import Testing
         #expect((1...5).map { policy.delay(afterFailures: $0)?.milliseconds } == [100, 200, 400, 800, 1000])
     }
 
-    @Test("after the last try there is no pause")
+    @Test("The last try is followed by no pause")
     func end() {
         #expect(RetryPolicy().delay(afterFailures: 2) != nil)
         #expect(RetryPolicy().delay(afterFailures: 3) == nil)

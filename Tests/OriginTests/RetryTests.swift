@@ -6,7 +6,7 @@ import Testing
 @testable import Origin
 
 @Suite struct RetryTests {
-    @Test("a refused connection is tried three times in all, then reported with libcurl's code and words")
+    @Test("A refused connection is tried three times, then reported with libcurl's code and message")
     func connectionRefused() async throws {
         let port = try RefusingPort()
         let tries = Counter()
@@ -23,7 +23,7 @@ import Testing
         #expect(tries.value == 2)
     }
 
-    @Test("a request that failed before any byte came is sent again", arguments: [true, false])
+    @Test("A request that fails before any byte of an answer is sent again", arguments: [true, false])
     func retried(isReset: Bool) async throws {
         let origin = try ScriptedOrigin { request, connection in
             guard request.index < 2 else { return try connection.respond(body: "third time") }
@@ -37,7 +37,7 @@ import Testing
         #expect(origin.connectionCount == 3)
     }
 
-    @Test("the tries end at the limit")
+    @Test("Retries end at the limit")
     func retryLimit() async throws {
         let origin = try ScriptedOrigin { _, connection in connection.close() }
         let error = try await OriginClient(configuration: .local).failure(origin.url())
@@ -45,7 +45,7 @@ import Testing
         #expect(origin.requestCount == 3)
     }
 
-    @Test("a request is not sent again once a byte of its answer came")
+    @Test("A request is not sent again after a byte of its answer has arrived")
     func notRetried() async throws {
         let gotBody = Gate("body")
         let origin = try ScriptedOrigin { _, connection in
@@ -61,8 +61,9 @@ import Testing
         #expect(origin.requestCount == 1)
     }
 
-    // Without sockets: an origin cannot see how much of a head the client has read when it resets the connection.
-    @Test("one line of an interim head is enough for a request not to be sent again")
+    // The test uses no sockets, because an origin cannot see how much of a head the client has read when it resets the
+    // connection.
+    @Test("A request is not sent again after a single line of an interim head")
     func notRetriedWithinHead() throws {
         let multi = curl_multi_init()!
         defer { curl_multi_cleanup(multi) }
@@ -74,7 +75,7 @@ import Testing
                 url: try OriginURL("http://127.0.0.1/"), configuration: .local,
                 timer: LoopTimer { ContinuousClock.now }, answered: AnsweredTransfers())
             transfer.begin()
-            // A connection of its own, which is not connected to anything.
+            // The transfer gets a socket of its own, which is not connected.
             var address = curl_sockaddr()
             address.family = AF_INET
             address.socktype = Int32(SOCK_STREAM.rawValue)
@@ -91,7 +92,7 @@ import Testing
         }
     }
 
-    @Test("other transfers go on while one waits for its next try")
+    @Test("Other transfers go on while a transfer waits for its next try")
     func retryDoesNotBlock() async throws {
         let failing = try ScriptedOrigin { _, connection in connection.close() }
         let origin = try ScriptedOrigin { _, connection in try connection.respond() }
@@ -113,7 +114,7 @@ import Testing
 }
 
 extension IPAddress {
-    /// 127.0.0.1 as the system writes it.
+    /// 127.0.0.1 as a `sockaddr` of the system.
     fileprivate static func loopback(port: UInt16) -> sockaddr {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)

@@ -5,12 +5,13 @@ import Testing
 
 @testable import Origin
 
-/// Whether a connection, or one of libcurl's handles, may serve another request after an answer (RFC 9112 §6.3).
+/// Tests whether a connection or a libcurl handle may serve another request after an answer (RFC 9112 §6.3).
 @Suite struct ReuseTests {
     private static let wrong = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nwrong"
     private let client = OriginClient(configuration: .local { $0.threads = 1 })
 
-    /// `/good` is answered with `right`; any other path with `answer`, and then with `late`, once the gate is open.
+    /// An origin that answers `/good` with `right`. It answers any other path with `answer`, and then with `late` once
+    /// the gate is open.
     private func origin(_ answer: String, late: String = "", after gate: Gate? = nil) throws -> ScriptedOrigin {
         try ScriptedOrigin { request, connection in
             if request.target == "/good" { return try connection.respond(body: "right") }
@@ -22,7 +23,7 @@ import Testing
         }
     }
 
-    @Test("a folded first field line on a reused connection is refused and reads no field of the answer before")
+    @Test("A folded first field line on a reused connection is refused and reads no field of the last answer")
     func foldedFirstLine() async throws {
         let origin = try ScriptedOrigin { request, connection in
             switch request.target {
@@ -45,9 +46,9 @@ import Testing
         }
     }
 
-    @Test("libcurl's handles are reused only where no pointer of one answer survives into the next")
+    @Test("A libcurl handle is reused only in versions where no pointer into an answer survives")
     func versions() {
-        // curl issue 11101: from 7.83.0, which brought curl_easy_header, to 8.1.0.
+        // curl issue 11101 affects the versions from 7.83.0, which introduced curl_easy_header, to 8.1.0.
         for version in [0x075300, 0x075801, 0x080000, 0x080100] as [UInt32] {
             #expect(!LibcurlVersion.canReuseHandles(version: version, keepsFields: true))
             #expect(LibcurlVersion.canReuseHandles(version: version, keepsFields: false))
@@ -58,7 +59,7 @@ import Testing
     }
 
     @Test(
-        "bytes behind an answer are never the answer to the next request, and its connection is closed",
+        "Bytes behind an answer never answer the next request, and their connection is closed",
         arguments: [
             "HTTP/1.1 204 No Content\r\n\r\n", "HTTP/1.1 304 Not Modified\r\n\r\n",
             "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
@@ -78,7 +79,7 @@ import Testing
     }
 
     @Test(
-        "bytes that come after an answer, while its connection waits, close the connection",
+        "Bytes that arrive on an idle connection close it",
         arguments: [
             "HTTP/1.1 204 No Content\r\n\r\n", "HTTP/1.1 304 Not Modified\r\n\r\n",
             "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
@@ -101,10 +102,10 @@ import Testing
     }
 
     @Test(
-        "a reused connection that begins without a status line is replaced, and the request is sent again",
+        "A reused connection that begins without a status line is replaced, and the request sent again",
         arguments: ["<html>what HEAD should not have</html>", "\r\n", "\u{0}", "HTTP/1.1 2xx\r\n\r\n"])
     func noStatusLine(tail: String) async throws {
-        // The tail comes when the next request is there already, so that nothing can be seen before.
+        // The tail arrives after the next request, so the client cannot see it earlier.
         let origin = try ScriptedOrigin { request, connection in
             if request.connection == 0, request.target == "/good" { try connection.send(tail) }
             try connection.respond(body: request.target)
@@ -114,7 +115,7 @@ import Testing
         #expect(origin.requests.map(\.connection) == [0, 0, 1])
     }
 
-    @Test("a fresh connection that begins without a status line is an error, and is not asked again")
+    @Test("A fresh connection without a status line is an error, and the request is not sent again")
     func freshWithoutStatusLine() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.send("<html>no HTTP</html>")
@@ -127,7 +128,7 @@ import Testing
         #expect(origin.requestCount == 1)
     }
 
-    @Test("a connection that has carried credentials carries no others, and none without")
+    @Test("A connection that has carried credentials serves only requests with the same credentials")
     func credentials() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "right") }
         let callers: [HTTPFields] = [
@@ -139,9 +140,10 @@ import Testing
         #expect(origin.requests.map(\.connection) == [0, 0, 1, 1, 2, 3, 3, 4, 5, 5])
     }
 
-    @Test("an answer that comes wholly late reaches no caller with other credentials")
+    @Test("An answer that arrives entirely late reaches no caller with other credentials")
     func lateAnswer() async throws {
-        // Each answer comes twice, the second time when the next request is there already.
+        // On the first connection, each later request gets the answer to the request before it, as if that answer had
+        // arrived twice.
         let last = Locked<String?>(nil)
         let origin = try ScriptedOrigin { request, connection in
             let text = request["Authorization"] ?? "nobody"
@@ -157,7 +159,7 @@ import Testing
         }
     }
 
-    @Test("HEAD has a connection that is closed behind it; GET's is used again")
+    @Test("A connection is closed after HEAD, and reused after GET")
     func head() async throws {
         let origin = try origin("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
         try await client.get(origin.url("/x")) { $0.method = .head }
@@ -165,7 +167,7 @@ import Testing
         #expect(origin.requests.map(\.connection) == [0, 1, 1, 1])
     }
 
-    @Test("304, 204 and empty bodies of a clean connection leave it to the next request")
+    @Test("A clean answer, with or without a body, leaves its connection to the next request")
     func clean() async throws {
         let answers = [
             "/204": "HTTP/1.1 204 No Content\r\n\r\n", "/304": "HTTP/1.1 304 Not Modified\r\nETag: \"a\"\r\n\r\n",
@@ -179,7 +181,7 @@ import Testing
         #expect(origin.connectionCount == 1)
     }
 
-    @Test("over TLS, an answer without a body closes an HTTP/1.1 connection, and one with a body does not")
+    @Test("Over TLS, an answer without a body closes an HTTP/1.1 connection; an answer with a body does not")
     func secure() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(request.target == "/204" ? 204 : 200, body: request.target)
@@ -200,7 +202,7 @@ import Testing
     }
 
     @Test(
-        "a connection that NTLM or Negotiate authenticates carries no other request",
+        "A connection that NTLM or Negotiate authenticates carries no other request",
         arguments: ["NTLM TYPE3", "Negotiate YII=", "negotiate x", "Kerberos x"])
     func connectionCredentials(credentials: String) async throws {
         let origin = try ScriptedOrigin { request, connection in
@@ -216,7 +218,7 @@ import Testing
     }
 
     @Test(
-        "a connection whose origin offers to authenticate it is closed behind the answer",
+        "A connection is closed after an answer that offers to authenticate the connection",
         arguments: ["NTLM", "Negotiate", "Basic realm=\"a\", NTLM", "NTLM TlRMTVNTUAACAAAA"])
     func connectionChallenge(challenge: String) async throws {
         let origin = try ScriptedOrigin { _, connection in

@@ -5,7 +5,7 @@ import Testing
 @testable import Origin
 
 @Suite struct TLSTests {
-    @Test("HTTPS with an extra authority is HTTP/2, and many transfers share one connection")
+    @Test("HTTPS with an extra authority uses HTTP/2, and many transfers share a connection")
     func http2() async throws {
         let all = Counter("requests")
         let origin = try ScriptedOrigin { request, connection in
@@ -33,11 +33,11 @@ import Testing
         #expect(Set(origin.requests.map { $0["X-Front-Connection"] }).count == 1)
     }
 
-    @Test("transfers after some that shared a connection of HTTP/2 do not end the process")
+    @Test("Transfers after transfers that shared an HTTP/2 connection do not end the process")
     func afterSharing() async throws {
         let all = Counter("requests")
         let origin = try ScriptedOrigin { request, connection in
-            // Ten overlap, each time.
+            // Ten requests overlap in each round.
             let number = all.add()
             try all.waitBlocking(for: (number + 9) / 10 * 10)
             try connection.respond(body: request.target)
@@ -54,7 +54,7 @@ import Testing
         #expect(origin.requestCount == 30)
     }
 
-    @Test("a server that offers no HTTP/2 is spoken to in HTTP/1.1")
+    @Test("A server without HTTP/2 gets HTTP/1.1 requests")
     func http1() async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
         let front = try await TLSFront(originPort: origin.port, http2: false)
@@ -65,7 +65,7 @@ import Testing
         #expect(collectors.allSatisfy { $0.head?.version == "1.1" })
     }
 
-    @Test("a certificate of an unknown authority is refused, and not asked again")
+    @Test("A certificate of an unknown authority is refused before any request is sent")
     func unknownAuthority() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond() }
         let front = try await TLSFront(originPort: origin.port)
@@ -74,7 +74,7 @@ import Testing
         #expect(origin.requestCount == 0)
     }
 
-    @Test("a body over HTTP/2 that is cut is an error")
+    @Test("A truncated body over HTTP/2 is an error")
     func cut() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.sendHead(fields: [.contentLength: "1000"])

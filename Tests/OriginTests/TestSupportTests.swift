@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct TestSupportTests {
-    @Test("a scripted origin keeps connections alive and remembers what it was asked")
+    @Test("A scripted origin keeps connections alive and records its requests")
     func keepAlive() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(fields: [.contentType: "text/plain"], body: "you asked for \(request.target)")
@@ -19,7 +19,7 @@ import Testing
         #expect(origin.requestCount(of: "/a") == 1)
     }
 
-    @Test("the TLS front answers with a certificate of the test authority")
+    @Test("The TLS front presents a certificate of the test authority")
     func tlsFront() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "through nginx") }
         defer { origin.stop() }
@@ -31,7 +31,7 @@ import Testing
         #expect(output.text == "through nginx 2")
     }
 
-    @Test("the FTP origin hands out a file to a real client")
+    @Test("The FTP origin serves a file to a real client")
     func ftp() async throws {
         let origin = try ScriptedFTPOrigin(files: ["/pub/a.txt": Array("file".utf8)])
         let url = origin.url("/pub/a.txt")

@@ -16,7 +16,7 @@ import Testing
         return started
     }
 
-    @Test("transfers of one host run in order of arrival, as many as its limit lets")
+    @Test("Transfers of a host run in order of arrival, up to the host's limit")
     func order() {
         var queue = queue(10, perHost: 2, [(1, "a"), (2, "a"), (3, "a"), (4, "a")])
         #expect(drain(&queue) == [1, 2])
@@ -27,7 +27,7 @@ import Testing
         #expect(drain(&queue) == [4])
     }
 
-    @Test("no more run than the limit in all, whatever the hosts")
+    @Test("No more transfers run than the total limit, over all hosts")
     func total() {
         var queue = queue(3, perHost: 2, [(1, "a"), (2, "b"), (3, "c"), (4, "d")])
         #expect(drain(&queue) == [1, 2, 3])
@@ -37,7 +37,7 @@ import Testing
         #expect(drain(&queue) == [4])
     }
 
-    @Test("hosts take turns: a long line for one does not hold up another")
+    @Test("Hosts take turns: a long queue for a host does not delay another host")
     func fairness() {
         var queue = TransferQueue(limit: 1, limitPerHost: 1)
         for transfer in 1...100 { queue.enqueue(UInt64(transfer), host: "busy") }
@@ -52,13 +52,13 @@ import Testing
         #expect(order.firstIndex(of: 1000)! <= 1)
     }
 
-    @Test("a host at its limit does not keep others waiting")
+    @Test("A host at its limit does not delay other hosts")
     func limitedHost() {
         var queue = queue(10, perHost: 1, [(1, "a"), (2, "a"), (3, "b")])
         #expect(drain(&queue) == [1, 3])
     }
 
-    @Test("who leaves the line is never started, and frees nothing that it did not have")
+    @Test("A transfer that leaves the queue never starts, and frees no place that it did not have")
     func leaving() {
         var queue = queue(10, perHost: 1, [(1, "a"), (2, "a"), (3, "a")])
         #expect(queue.next() == 1)
@@ -72,7 +72,7 @@ import Testing
         #expect(queue.waitingCount == 0)
     }
 
-    @Test("a transfer that comes back from a redirect is the first of its new host's line")
+    @Test("A redirected transfer becomes the first of its new host's queue")
     func redirected() {
         var queue = queue(10, perHost: 1, [(1, "a"), (2, "b"), (3, "b")])
         #expect(drain(&queue) == [1, 2])
@@ -83,7 +83,7 @@ import Testing
         #expect(queue.next() == 1)
     }
 
-    @Test("ten thousand random steps keep the limits, lose nobody and keep each host's order")
+    @Test("10,000 random steps keep the limits, lose no transfer and keep each host's order")
     func randomSteps() {
         var generator = SplitMix64(seed: 42)
         var queue = TransferQueue(limit: 8, limitPerHost: 3)

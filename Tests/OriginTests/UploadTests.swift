@@ -10,7 +10,7 @@ import Testing
     private let client = OriginClient(configuration: .local)
 
     @Test(
-        "a body arrives whole, with its length or in chunks, and nobody is asked to continue",
+        "A body arrives whole, with its length or in chunks, without Expect: 100-continue",
         arguments: [0, 1, 65_536, 3_000_001], [true, false])
     func whole(size: Int, isDeclared: Bool) async throws {
         let origin = try ScriptedOrigin { request, connection in
@@ -31,7 +31,7 @@ import Testing
         #expect(body.write(SharedBytes([1])) == .closed)
     }
 
-    @Test("GET and DELETE may have a body, too", arguments: [HTTPRequest.Method.get, .delete])
+    @Test("A GET or DELETE request can have a body", arguments: [HTTPRequest.Method.get, .delete])
     func otherMethods(method: HTTPRequest.Method) async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "answer") }
         let body = OriginUpload(length: 4)
@@ -42,7 +42,7 @@ import Testing
         #expect(origin.requests[0].body == Array("body".utf8))
     }
 
-    @Test("every piece is sent when it is written, the end, too", arguments: [6, nil] as [Int64?])
+    @Test("Every piece is sent when it is written, and so is the end", arguments: [6, nil] as [Int64?])
     func asWritten(length: Int64?) async throws {
         let pieces = ["one", "two"].map { Array($0.utf8) }
         let arrived = Counter("pieces")
@@ -66,7 +66,7 @@ import Testing
         #expect(try await collector.summary().byteCount == 0)
     }
 
-    @Test("a slow origin bounds what waits: writes are full until there is room")
+    @Test("A slow origin limits the waiting bytes: writes are full until there is room")
     func highWater() async throws {
         let gate = Gate()
         let listener = try Listener { stream, _ in
@@ -78,7 +78,7 @@ import Testing
         let body = OriginUpload(length: nil, highWaterMark: 100_000)
         let collector = client.start("http://127.0.0.1:\(listener.port)/", body)
         let piece = SharedBytes([UInt8](repeating: 1, count: 60_000))
-        // The sockets' buffers take some megabytes, and then nobody takes anything.
+        // The sockets' buffers take some megabytes, and then no more bytes are taken.
         let room = Counter("room")
         var written = 0
         while body.write(piece) == .room { written += piece.count }
@@ -95,7 +95,7 @@ import Testing
 
     // MARK: Bodies that are not whole
 
-    /// What an origin got of a body, and the error.
+    /// Sends a broken body, and returns the bytes that the origin received and the error.
     private func broken(_ body: OriginUpload, _ produce: (OriginUpload) -> Void) async throws -> ([UInt8], OriginError)
     {
         let got = Recorder<[UInt8]>()
@@ -119,7 +119,7 @@ import Testing
     }
 
     @Test(
-        "a body that ends before its declared length, goes beyond it or breaks off fails the transfer", arguments: 0..<4
+        "A body that ends before its declared length, exceeds it or breaks off fails the transfer", arguments: 0..<4
     )
     func broken(number: Int) async throws {
         let some = SharedBytes([UInt8](repeating: 0x78, count: 10))
@@ -147,12 +147,12 @@ import Testing
             return
         }
         #expect(error.code == 26)
-        // Of chunks, never the last one.
+        // The origin never receives a last chunk.
         #expect(length == nil ? bytes.suffix(5) != Self.lastChunk[...] : bytes.count <= 10)
         #expect(body.write(some) == .closed)
     }
 
-    @Test("a body that has failed before its transfer starts is not sent")
+    @Test("A body that fails before its transfer starts is not sent")
     func failedBefore() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond() }
         let body = OriginUpload(length: nil)
@@ -164,7 +164,7 @@ import Testing
         #expect(origin.requestCount == 0)
     }
 
-    @Test("a client that has shut down closes the body")
+    @Test("A client that has shut down closes the body")
     func afterShutDown() async throws {
         let client = OriginClient(configuration: .local)
         try await blocking { client.shutDown() }
@@ -179,7 +179,7 @@ import Testing
     // MARK: Answers before the end
 
     @Test(
-        "an answer that does not wait for the body is delivered to its end, and the body is closed",
+        "An early answer is delivered to its end, and the body is closed",
         arguments: [
             "Content-Length: 5\r\n\r\nlarge", "Content-Length: 5\r\nConnection: close\r\n\r\nlarge",
             "Connection: close\r\n\r\nlarge", "\r\nlarge",
@@ -192,7 +192,7 @@ import Testing
             try? stream.readHead()
             _ = try? stream.read(4)
             try? stream.send("HTTP/1.1 413 Content Too Large\r\n\(answer)")
-            // The end comes by itself, after everything else has been read.
+            // The end of the answer comes separately, after the client has read the rest.
             try? delivered.waitBlocking()
             if answer.contains("chunked") { try? stream.send("0\r\n\r\n") }
             if !answer.contains("Content-Length") { stream.finishSending() }
@@ -203,7 +203,7 @@ import Testing
         let body = OriginUpload(length: length)
         let collector = client.start("http://127.0.0.1:\(listener.port)/", body)
         body.write(SharedBytes("some".utf8))
-        // The producer has no more: the transfer waits for it when the answer comes.
+        // The producer writes no more, so the transfer waits for it when the answer arrives.
         try await collector.didSend.wait()
         #expect(collector.head?.status == 413)
         #expect(body.write(SharedBytes("more".utf8)) == .closed)
@@ -214,7 +214,7 @@ import Testing
         #expect(got.elements[0].suffix(5) != Self.lastChunk[...])
     }
 
-    @Test("while the origin does not read, its early answer is delivered")
+    @Test("An early answer is delivered while the origin does not read the body")
     func earlyWhileBlocked() async throws {
         let answered = Gate()
         let listener = try Listener { stream, _ in
@@ -226,7 +226,7 @@ import Testing
         defer { listener.stop() }
         let body = OriginUpload(length: nil)
         let collector = client.start("http://127.0.0.1:\(listener.port)/", body)
-        // More than sockets take.
+        // Writes more bytes than the sockets' buffers take.
         while body.write(SharedBytes([UInt8](repeating: 1, count: 32 << 20))) == .room {}
         answered.open()
         try await collector.summary()
@@ -234,7 +234,7 @@ import Testing
         #expect(body.write(SharedBytes([1])) == .closed)
     }
 
-    @Test("after an early answer of success the rest of the body is sent")
+    @Test("After an early answer with a success status, the rest of the body is sent")
     func earlySuccess() async throws {
         let listener = try Listener { stream, _ in
             try? stream.readHead()

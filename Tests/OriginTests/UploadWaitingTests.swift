@@ -6,11 +6,11 @@ import Testing
 
 @testable import Origin
 
-/// How uploads are tried again, wait and end.
+/// Retries, waiting and the end of uploads.
 @Suite struct UploadWaitingTests {
     private let client = OriginClient(configuration: .local)
 
-    @Test("a request is sent again while nothing of its body was taken, and never after")
+    @Test("A request is sent again only while no byte of its body has been taken")
     func retries() async throws {
         let secondTry = Counter("second try")
         let listener = try Listener { stream, number in
@@ -29,7 +29,7 @@ import Testing
         #expect(listener.acceptedCount == 2)
     }
 
-    @Test("a body that waits for its producer is no stall, an origin that takes nothing is one")
+    @Test("A body that waits for its producer does not stall; an origin that takes no bytes does")
     func stalls() async throws {
         let origin = try ScriptedOrigin { _, connection in connection.waitForHangUp() }
         let listener = try Listener { stream, _ in
@@ -52,7 +52,7 @@ import Testing
             Issue.record("\(stalling.results)")
             return
         }
-        // As long again, so that the other one would have been ended as well.
+        // Waits as long again, so that the waiting transfer would have timed out, too.
         for _ in 0..<2 { _ = try await client.failure(origin.url()) }
         body.write(SharedBytes("body".utf8))
         body.finish()
@@ -60,8 +60,8 @@ import Testing
         #expect(waiting.text == "ok")
     }
 
-    // In a process of its own, whose processor time is only this test's.
-    @Test("bodies that wait for their producers cost no processor time")
+    // Runs in a process of its own, so that the processor time is only this test's.
+    @Test("Bodies that wait for their producers cost no processor time")
     func idle() async throws {
         await #expect(processExitsWith: .success) {
             let arrived = Counter("bodies")
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test("a transfer whose body waits for its producer can be cancelled")
+    @Test("A transfer can be cancelled while its body waits for its producer")
     func cancelledWhileWaiting() async throws {
         let isConnected = Gate("head of the request")
         let listener = try Listener { stream, _ in
@@ -105,7 +105,7 @@ import Testing
         #expect(body.write(SharedBytes([1])) == .closed)
     }
 
-    @Test("that the origin has gone while the body waited for its producer ends the transfer with the next write")
+    @Test("An origin that leaves while the body waits ends the transfer at the next write")
     func goneWhileWaiting() async throws {
         let listener = try Listener { stream, _ in try? stream.readHead() }
         defer { listener.stop() }

@@ -17,7 +17,7 @@ import Testing
         "zstd": Coded.zstd(Coded.hello),
     ]
 
-    @Test("a body in a content coding is decoded", arguments: ["gzip", "deflate", "br", "zstd"])
+    @Test("A body in a content coding is decoded", arguments: ["gzip", "deflate", "br", "zstd"])
     func decoded(coding: String) async throws {
         let origin = try serving(Self.hello[coding]!, coding: coding)
         let collector = try await OriginClient(configuration: .local).get(origin.url())
@@ -28,7 +28,7 @@ import Testing
         #expect(try collector.results[0].get().byteCount == 5)
     }
 
-    @Test("several codings, over several lines and in any case, are undone in reverse")
+    @Test("Several codings, over several lines and in any case, are decoded in reverse order")
     func severalCodings() async throws {
         let body = Coded.zstd(Coded.gzip(Coded.hello))
         let origin = try ScriptedOrigin { _, connection in
@@ -41,7 +41,7 @@ import Testing
         #expect(try await OriginClient(configuration: .local).get(origin.url()).text == "hello")
     }
 
-    @Test("codings are asked for, unless the request asks itself or wants the body as it was sent")
+    @Test("A request asks for codings, unless it names its own or wants the body undecoded")
     func asked() async throws {
         let gzip = Self.hello["gzip"]!
         let origin = try serving(gzip, coding: "gzip")
@@ -55,16 +55,16 @@ import Testing
         #expect(origin.requests.map { $0["Accept-Encoding"] } == ["gzip, br, zstd", "identity", nil])
     }
 
-    @Test("a body as it was sent may be in any coding, whole or not", arguments: ["gzip", "x-unknown"])
+    @Test("A body that is not to be decoded may be in any coding, valid or not", arguments: ["gzip", "x-unknown"])
     func undecoded(coding: String) async throws {
         let origin = try serving([1, 2, 3], coding: coding)
         let collector = try await OriginClient(configuration: .local).get(origin.url()) { $0.decodesContent = false }
         #expect(collector.body == [1, 2, 3])
     }
 
-    /// libcurl 7.88 takes each of these for complete when it decodes.
+    /// libcurl 7.88 decodes each of these bodies as if it were complete.
     @Test(
-        "a body that is framed as whole and ends before its content coding does is not taken for complete",
+        "A completely framed body with a truncated content coding is not taken as complete",
         arguments: ["gzip", "deflate", "br", "zstd"], ["length", "chunked", "close"])
     func truncated(coding: String, framing: String) async throws {
         let body = Array(Self.hello[coding]!.dropLast())
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(
-        "a body whose coding is damaged, unknown, one of too many or followed by something is error 61",
+        "A body with a damaged, unknown or third content coding, or bytes behind it, is error 61",
         arguments: [
             ("gzip", Array("this is no gzip".utf8), "it is not valid gzip: incorrect header check"),
             ("xz", [1, 2, 3], "its content coding \"xz\" is not known"),
@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test(
-        "an answer without a byte of body is empty, whatever its Content-Encoding",
+        "An answer without body bytes is empty with any Content-Encoding",
         arguments: [200, 204, 304], ["gzip", "x-unknown"])
     func empty(status: Int, coding: String) async throws {
         let origin = try ScriptedOrigin { _, connection in
@@ -119,7 +119,7 @@ import Testing
         #expect(collector.body.isEmpty)
     }
 
-    @Test("a bomb is cut off at the limit, which counts decoded bytes")
+    @Test("A decompression bomb is cut off at the limit, which counts decoded bytes")
     func bomb() async throws {
         // 10 GiB, in 320 KiB.
         let origin = try serving(Coded.zstdBomb(blockCount: 81_920), coding: "zstd")
@@ -131,7 +131,7 @@ import Testing
         #expect(collector.body.count <= 1_000_000)
     }
 
-    @Test("what the receiver throws about a decoded piece comes back")
+    @Test("An error that the receiver throws at a decoded piece ends the transfer with that error")
     func receiverThrows() async throws {
         let origin = try serving(Self.hello["br"]!, coding: "br")
         let collector = Collector(refusesBody: true)
@@ -145,7 +145,7 @@ import Testing
     }
 
     @Test(
-        "names in Content-Encoding that are no coding are ignored",
+        "Names in Content-Encoding that are no coding are ignored",
         arguments: [
             "identity", "aws-chunked", "UTF-8", "utf8", "none", "binary", "8bit", "text/html", "iso-8859-1", ",",
             "null",
@@ -159,9 +159,10 @@ import Testing
         #expect(try await OriginClient(configuration: .local).get(coded.url()).text == "hello")
     }
 
-    /// The file, its media type, the coding that its server says, and whether the body stays as it is.
+    /// The path of the file, its media type, the content coding that its server declares, and whether the body stays
+    /// encoded.
     @Test(
-        "a file that is compressed itself stays as it is, and its transfer is decoded",
+        "A compressed file stays compressed, and a compressed transfer of any other file is decoded",
         arguments: [
             ("/a.tar.gz", "application/x-tar", "gzip", true), ("/a.tar.gz", "application/x-gzip", "x-gzip", true),
             ("/b.TGZ?x=y.html", "application/octet-stream", "gzip", true),
@@ -188,7 +189,7 @@ import Testing
     }
 
     @Test(
-        "a file in a compression that is not undone here stays as it is",
+        "A file in a compression that is not decoded here stays as it is",
         arguments: [
             ("/f.tar.bz2", "x-bzip2"), ("/f.tbz2", "bzip2"), ("/f.tar.xz", "xz"), ("/f.txz", "x-xz"),
             ("/f.tar.Z", "x-compress"), ("/f.Z", "compress"), ("/f.lzma", "lzma"), ("/f.tar.lz4", "lz4"),
@@ -198,7 +199,7 @@ import Testing
         let origin = try serving([1, 2, 3], coding: coding)
         #expect(try await OriginClient(configuration: .local).get(origin.url(path)).body == [1, 2, 3])
         #expect(origin.requests[0]["Accept-Encoding"] == "identity")
-        // The same coding is an error where it is not the file's.
+        // The same coding is an error where it is not the file's own.
         guard case .contentCoding = try await OriginClient(configuration: .local).failure(origin.url("/page")).kind
         else {
             Issue.record("\(coding) is taken for no coding")
@@ -206,7 +207,7 @@ import Testing
         }
     }
 
-    @Test("the name of the URL that was asked for tells of a compressed file behind every redirect")
+    @Test("The name in the requested URL identifies a compressed file behind every redirect")
     func compressedBehindRedirect() async throws {
         let gzip = Self.hello["gzip"]!
         let origin = try ScriptedOrigin { request, connection in
@@ -219,7 +220,7 @@ import Testing
     }
 
     @Test(
-        "a file whose suggested name is that of a compressed one stays as it is; the coding of its transfer is undone")
+        "A file that Content-Disposition names as compressed loses only the coding of its transfer")
     func compressedByName() async throws {
         let gzip = Self.hello["gzip"]!
         let origin = try ScriptedOrigin { request, connection in

@@ -4,7 +4,7 @@ import Testing
 @testable import Origin
 
 @Suite struct ContentDecodingTests {
-    /// A body in codings, and what it is.
+    /// A body in its codings, and its plain content.
     struct Sample: Sendable, CustomTestStringConvertible {
         let name: String
         let codings: [String]
@@ -13,7 +13,7 @@ import Testing
         var testDescription: String { "\(name), \(plain.count) bytes" }
     }
 
-    /// One stream each: what ends earlier is not whole.
+    /// Each sample is one stream, so a shorter prefix is never whole.
     private static let samples = [Coded.hello, Coded.long].flatMap { plain in
         [
             Sample(name: "gzip", codings: ["gzip"], coded: Coded.gzip(plain), plain: plain),
@@ -44,7 +44,7 @@ import Testing
         return decoded
     }
 
-    @Test("a whole body is decoded, however it is cut into pieces", arguments: samples)
+    @Test("A whole body is decoded, however it is cut into pieces", arguments: samples)
     func whole(sample: Sample) throws {
         let coded = sample.coded
         #expect(try decode([coded[...]], sample.codings) == sample.plain)
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("a body that is cut anywhere is not whole", arguments: samples)
+    @Test("A body that is truncated at any byte is not whole", arguments: samples)
     func truncated(sample: Sample) {
         for cut in 0..<sample.coded.count {
             let error = #expect(throws: ContentCodingError.self, "at \(cut)") {
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("bytes after the end are refused, in the same piece and in the next", arguments: samples)
+    @Test("Bytes after the end are refused, in the same piece and in the next", arguments: samples)
     func trailing(sample: Sample) {
         for garbage: [UInt8] in [[0], [0x1f], Array("garbage".utf8)] {
             #expect(throws: ContentCodingError.self) { try decode([(sample.coded + garbage)[...]], sample.codings) }
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test("a damaged body with a checksum never decodes to anything else", arguments: ["gzip", "deflate", "zstd"])
+    @Test("A damaged body with a checksum never decodes to other content", arguments: ["gzip", "deflate", "zstd"])
     func damaged(coding: String) throws {
         for sample in Self.samples where sample.name == coding && sample.plain == Coded.hello {
             for index in sample.coded.indices {
@@ -80,14 +80,14 @@ import Testing
                     var coded = sample.coded
                     coded[index] ^= 1 << bit
                     let decoded = try? decode([coded[...]], sample.codings)
-                    // Some bits, the time in gzip's header for one, mean nothing for the content.
+                    // Some bits do not affect the content, for example the time in gzip's header.
                     #expect(decoded == nil || decoded == sample.plain, "bit \(bit) of \(index)")
                 }
             }
         }
     }
 
-    @Test("what is not of its coding at all is refused in words", arguments: ["gzip", "deflate", "br", "zstd"])
+    @Test("Bytes in no coding at all are refused with a reason", arguments: ["gzip", "deflate", "br", "zstd"])
     func corrupt(coding: String) {
         let error = #expect(throws: ContentCodingError.self) {
             try decode([Array("this is nothing of the kind".utf8)[...]], [coding])
@@ -95,7 +95,7 @@ import Testing
         #expect(error?.reason.hasPrefix("it is not valid \(coding): ") == true, "\(String(describing: error))")
     }
 
-    @Test("gzip members and zstd frames may follow one another (RFC 1952 §2.2, RFC 8878 §3)")
+    @Test("Several gzip members or zstd frames are decoded in a row (RFC 1952 §2.2, RFC 8878 §3)")
     func concatenated() throws {
         for (coding, coded) in [("gzip", Coded.gzip(Coded.hello)), ("zstd", Coded.zstd(Coded.hello))] {
             let three = coded + coded + coded
@@ -103,7 +103,7 @@ import Testing
             #expect(try decode(three.indices.map { three[$0...$0] }, [coding]).count == 15)
             #expect(throws: ContentCodingError.self) { try decode([three.dropLast()], [coding]) }
         }
-        // A frame to be skipped has content for others.
+        // A skippable frame has content for other programs.
         let skipped: [UInt8] = [0x50, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 1, 2]
         #expect(try decode([(skipped + Coded.zstd(Coded.hello) + skipped)[...]], ["zstd"]) == Coded.hello)
         for coded in [Coded.zlib(Coded.hello), Coded.bareDeflate(Coded.hello)] {
@@ -113,7 +113,7 @@ import Testing
         #expect(throws: ContentCodingError.trailing(.brotli)) { try decode([(brotli + brotli)[...]], ["br"]) }
     }
 
-    @Test("streams of nothing are whole, too")
+    @Test("Empty streams are whole")
     func emptyStreams() throws {
         for (coding, coded) in [("gzip", Coded.gzip([])), ("deflate", Coded.zlib([])), ("zstd", Coded.zstd([]))] {
             #expect(try decode([coded[...]], [coding]) == [])
@@ -121,7 +121,7 @@ import Testing
         #expect(try decode([[0x3b]], ["br"]) == [])
     }
 
-    @Test("a bomb stops at the limit, also one that bursts between two codings")
+    @Test("A decompression bomb stops at the limit, even if it expands between two codings")
     func bomb() throws {
         // 10 GiB.
         let bomb = Coded.zstdBomb(blockCount: 81_920)
@@ -132,11 +132,12 @@ import Testing
         #expect(try decode([Coded.zstd(Coded.long)[...]], ["zstd"], limit: 200_000).count == 200_000)
     }
 
-    @Test("a body that decodes to nothing, however long it is, stops at the limit, too")
+    @Test("A long body that decodes to no bytes stops at the limit, which then counts encoded bytes")
     func endlessNothing() throws {
         let member = Coded.gzip([])
         let skipped: [UInt8] = [0x50, 0x2a, 0x4d, 0x18, 0, 0, 0, 0]
-        // In br, metadata of no bytes: first behind the size of the window, at last before the end (RFC 7932 §9).
+        // In br, empty metadata blocks: the first follows the size of the window, the last precedes the end (RFC 7932
+        // §9).
         let bodies = [
             ("gzip", [member], member, [member]), ("zstd", [skipped], skipped, [Coded.zstd([])]),
             ("br", [[0x0c]], [0x06], [[0x03]]),
@@ -151,7 +152,7 @@ import Testing
         }
     }
 
-    @Test("decoders of many bodies take memory up to a limit together, and give it back", arguments: ["zstd", "br"])
+    @Test("All decoders share a memory limit, and a released decoder frees its share", arguments: ["zstd", "br"])
     func memory(coding: String) throws {
         var frame = Coded.zstdBomb(blockCount: 1)
         frame[5] = 13 << 3
@@ -161,7 +162,7 @@ import Testing
             try body.dropLast().withUnsafeBytes { try decoding.decode($0) { _ in } }
             return decoding
         }
-        // An allocator may give more than is asked for, and all of it counts.
+        // An allocator may return more memory than requested, and all of it counts.
         let alone = DecoderMemory(limit: .max)
         let size = try withExtendedLifetime(decoding(in: alone)) { alone.byteCount }
         #expect(size > window && size < window * 3 / 2)
@@ -173,7 +174,7 @@ import Testing
             let second = try decoding(in: memory)
             #expect(memory.byteCount == 2 * size)
             #expect(throws: ContentCodingError.noMemory) { try decoding(in: memory) }
-            // Who was there before goes on.
+            // The earlier decoders go on.
             for one in [first, second] { try body.suffix(1).withUnsafeBytes { try one.decode($0) { _ in } } }
         }
         #expect((size / 2...size).contains(memory.byteCount))
@@ -181,7 +182,7 @@ import Testing
         try first.finish()
     }
 
-    @Test("a zstd window over 8 MiB is refused (RFC 9659 §3)")
+    @Test("A zstd window over 8 MiB is refused (RFC 9659 §3)")
     func window() throws {
         var frame = Coded.zstdBomb(blockCount: 1)
         // RFC 8878 §3.1.1.1.2: 2 to the power of 10 + the exponent in the upper five bits.
@@ -203,7 +204,7 @@ import Testing
         #expect(ContentCoding.names(in: fields) == expected)
     }
 
-    @Test("a coding that is not known is refused by its name, more than two are refused by their number")
+    @Test("An unknown coding is refused by its name, and more than two codings by their number")
     func refused() throws {
         #expect(throws: ContentCodingError.unknown("compress")) {
             try ContentDecoding(names: ["gzip", "compress"], sizeLimit: .max)
@@ -215,9 +216,9 @@ import Testing
         #expect(try decode([twice[...]], ["x-gzip", "gzip"]) == Coded.hello)
     }
 
-    @Test("what becomes far longer than it comes is refused; what gzip makes at its densest is not")
+    @Test("A body that expands too much is refused; the densest gzip is not")
     func ratio() throws {
-        // 128 KiB each.
+        // Each block decodes to 128 KiB.
         let bomb = Coded.zstdBomb(blockCount: 200)
         #expect(throws: ContentCodingError.bomb(limit: 1100)) { () throws in _ = try decode([bomb[...]], ["zstd"]) }
         let short = Coded.zstdBomb(blockCount: 100)

@@ -1,6 +1,6 @@
 import CCompression
 
-/// Bodies in content codings, for what no decent server sends.
+/// Test bodies in content codings, including bodies that no proper server sends.
 enum Coded {
     /// One gzip member (RFC 1952).
     static func gzip(_ bytes: [UInt8]) -> [UInt8] {
@@ -42,15 +42,15 @@ enum Coded {
         }
     }
 
-    /// A br stream of some texts (RFC 7932), as `brotli` made it: there is no encoder here.
+    /// The br streams of the two texts (RFC 7932), made by the program `brotli` because the tests have no br encoder.
     static let brotli: [[UInt8]: [UInt8]] = [
         hello: [0x0b, 0x02, 0x80] + hello + [0x03],
         long: [0x5b, 0x3f, 0x0d, 0x83, 0x5f, 0x02, 0x2f, 0x1e, 0x0b, 0x04, 0xf2, 0x09, 0x06, 0x00],
     ]
 
-    /// A text.
+    /// A short text.
     static let hello = Array("hello".utf8)
-    /// A text that gives more than one piece when it is decoded.
+    /// A text that decodes to more than one piece.
     static let long = [UInt8](repeating: 0x78, count: 200_000)
 
     private static func little(_ number: UInt32) -> [UInt8] {

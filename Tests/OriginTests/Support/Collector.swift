@@ -4,7 +4,7 @@ import Origin
 import Primitives
 import TestSupport
 
-/// A receiver that keeps everything, and a test can wait for.
+/// A receiver that records all events of a transfer, with gates to wait for them.
 final class Collector: OriginReceiver {
     struct Refusal: Error {}
 
@@ -27,7 +27,7 @@ final class Collector: OriginReceiver {
     private let refusesAnswer: Bool
     private let refusesBody: Bool
 
-    /// Ends its transfers when nobody holds it any more.
+    /// Keeps the client alive, because a released client ends its transfers.
     private let client: OriginClient?
 
     init(keeping client: OriginClient? = nil, refusesAnswer: Bool = false, refusesBody: Bool = false) {
@@ -78,14 +78,14 @@ final class Collector: OriginReceiver {
         didFinish.open()
     }
 
-    /// The one result, once it is there; throws the transfer's error.
+    /// Waits for the end of the transfer and returns its only result; throws the transfer's error.
     @discardableResult
     func summary() async throws -> OriginSummary {
         try await didFinish.wait()
         return try results[0].get()
     }
 
-    /// The error of a transfer that must fail; throws when it succeeds.
+    /// The error of a transfer that must fail; throws when the transfer succeeds.
     func error() async throws -> OriginError {
         try await didFinish.wait()
         switch results[0] {
@@ -98,7 +98,7 @@ final class Collector: OriginReceiver {
 }
 
 extension OriginClient.Configuration {
-    /// Loopback is allowed, and every limit short enough for a test that runs into it by mistake.
+    /// Allows loopback. Every limit is short enough for a test that runs into it by mistake.
     static var local: Self {
         var configuration = Self()
         configuration.addressPolicy = AddressPolicy(allowing: [try! AddressRule("127.0.0.0/8")])
@@ -117,7 +117,7 @@ extension OriginClient.Configuration {
 }
 
 extension OriginClient {
-    /// Fetches and returns the receiver at once.
+    /// Starts a transfer and returns its receiver at once.
     func start(_ url: String, _ change: (inout OriginRequest) -> Void = { _ in }) -> Collector {
         let collector = Collector(keeping: self)
         var request = OriginRequest(url: url)
@@ -126,7 +126,7 @@ extension OriginClient {
         return collector
     }
 
-    /// Fetches to a successful end.
+    /// Fetches the URL to a successful end; throws the transfer's error.
     @discardableResult
     func get(_ url: String, _ change: (inout OriginRequest) -> Void = { _ in }) async throws -> Collector {
         let collector = start(url, change)
@@ -134,18 +134,18 @@ extension OriginClient {
         return collector
     }
 
-    /// Fetches to an error.
+    /// Fetches the URL to an error; throws when the transfer succeeds.
     func failure(_ url: String, _ change: (inout OriginRequest) -> Void = { _ in }) async throws -> OriginError {
         try await start(url, change).error()
     }
 }
 
 extension OriginError.Kind {
-    /// The case and what it says, for comparing.
+    /// The case and its associated values as text, for comparison.
     var name: String { "\(self)" }
 }
 
-/// An origin that sends these bytes to every request and closes.
+/// An origin that answers every request with the bytes and closes the connection.
 func rawOrigin(_ bytes: String) throws -> ScriptedOrigin {
     try ScriptedOrigin { _, connection in
         try connection.send(bytes)

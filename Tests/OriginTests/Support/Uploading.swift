@@ -4,7 +4,7 @@ import Primitives
 import TestSupport
 
 extension OriginClient {
-    /// Sends a body and returns the receiver at once.
+    /// Starts a transfer with a body and returns its receiver at once.
     func start(_ url: String, _ body: OriginUpload, method: HTTPRequest.Method = .post) -> Collector {
         start(url) {
             $0.method = method
@@ -13,7 +13,7 @@ extension OriginClient {
     }
 }
 
-/// Writes as fast as there is room, then finishes.
+/// Writes the bytes in pieces of `size`, as fast as there is room, and then finishes the body.
 func produce(_ bytes: [UInt8], in size: Int, into body: OriginUpload) throws {
     var rest = bytes[...]
     while !rest.isEmpty {
