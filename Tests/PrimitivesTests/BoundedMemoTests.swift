@@ -1,9 +1,9 @@
 import Primitives
 import Testing
 
-@Suite("What was worked out before")
+@Suite("The bounded memo")
 struct BoundedMemoTests {
-    @Test("is remembered up to the limit; then all is forgotten, and given back to be let go")
+    @Test("Values are remembered up to the limit; beyond it the memo is emptied, and returns its old values")
     func limit() {
         var memo = BoundedMemo<String, Int>(limit: 2)
         #expect(memo.remember(1, for: "a").isEmpty)
@@ -13,7 +13,7 @@ struct BoundedMemoTests {
         #expect(memo["a"] == nil && memo["c"] == 3 && memo.count == 1)
     }
 
-    @Test("counts a key once, by what its newest value costs; what is above the limit is not remembered")
+    @Test("A key counts once, with the cost of its newest value; a value above the limit is not remembered")
     func cost() {
         var memo = BoundedMemo<String, Int>(limit: 10)
         for value in 0..<5 { #expect(memo.remember(value, for: "a", cost: 6).isEmpty) }

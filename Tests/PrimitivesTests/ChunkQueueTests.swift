@@ -2,7 +2,7 @@ import Testing
 
 @testable import Primitives
 
-@Suite("Bytes that wait to be sent")
+@Suite("The queue of bytes to send")
 struct ChunkQueueTests {
     private func take(_ count: Int, from queue: inout ChunkQueue) -> [UInt8] {
         var target = [UInt8](repeating: 0, count: count)
@@ -10,7 +10,7 @@ struct ChunkQueueTests {
         return Array(target[..<taken])
     }
 
-    @Test("come out in order, whatever the pieces")
+    @Test("Bytes leave the queue in order, for pieces of any size")
     func order() {
         var queue = ChunkQueue()
         for start in stride(from: UInt8(0), to: 200, by: 2) { queue.append(SharedBytes([start, start + 1])) }
@@ -21,7 +21,7 @@ struct ChunkQueueTests {
         #expect(take(3, from: &queue) == [7])
     }
 
-    @Test("are let go of as soon as they are used up, while others wait")
+    @Test("A piece is released as soon as its bytes are taken, while other pieces wait")
     func release() {
         var queue = ChunkQueue()
         weak var first: SharedBytes?

@@ -1,12 +1,13 @@
 import Primitives
 import Testing
 
-/// RFC 9112 §7.1.
-@Suite("The framing of a body in chunks")
+/// Tests of RFC 9112 §7.1.
+@Suite("The framing of a chunked body")
 struct ChunkedFramingTests {
     private static let rules = ChunkedFraming.Rules(extensionLimit: 4096, trailerLimit: 8192)
 
-    /// The content, how many bytes belong to the body, and whether it is complete; read in pieces of `size` bytes.
+    /// Reads the text in pieces of `size` bytes. Returns the content, the number of bytes that belong to the body, and
+    /// whether the body is complete.
     private func read(
         _ text: String, inPiecesOf size: Int = .max, _ rules: ChunkedFraming.Rules = rules
     ) throws -> (content: String, count: Int, isComplete: Bool) {
@@ -27,7 +28,7 @@ struct ChunkedFramingTests {
     }
 
     @Test(
-        "Chunks become their content, however they are cut",
+        "Chunks are decoded to their content, however they are cut",
         arguments: [
             ("0\r\n\r\n", ""), ("000\r\n\r\n", ""), ("5\r\nhello\r\n0\r\n\r\n", "hello"),
             ("2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n", "hello"), ("00005\r\nhello\r\n000\r\n\r\n", "hello"),
@@ -48,7 +49,7 @@ struct ChunkedFramingTests {
         }
     }
 
-    @Test("Reading stops behind each piece of content, and goes on there")
+    @Test("The reader stops behind each piece of content, and goes on there")
     func pieces() throws {
         let text = "2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n"
         var framing = ChunkedFraming(Self.rules)
@@ -64,7 +65,7 @@ struct ChunkedFramingTests {
         #expect(index == text.utf8.count)
     }
 
-    @Test("Bytes behind the end are not part of the body, and are not looked at")
+    @Test("Bytes behind the end are not part of the body, and are not read")
     func excess() throws {
         let found = try read("1\r\na\r\n0\r\n\r\n\u{0}HTTP/1.1 200 OK")
         #expect(found.content == "a")
@@ -72,7 +73,7 @@ struct ChunkedFramingTests {
     }
 
     @Test(
-        "A body that is cut anywhere is not complete",
+        "A body that is truncated at any byte is not complete",
         arguments: 0..<"2\r\nhe\r\n0\r\nX: y\r\n\r\n".utf8.count)
     func cut(at length: Int) throws {
         let text = String("2\r\nhe\r\n0\r\nX: y\r\n\r\n".unicodeScalars.prefix(length))
@@ -111,7 +112,7 @@ struct ChunkedFramingTests {
         #expect(try !read("7FFFFFFFFFFFFFFF\r\nx").isComplete)
     }
 
-    @Test("Extensions are limited in each chunk, and in all by the content that they come with")
+    @Test("Extensions are limited in each chunk, and in total relative to the content")
     func extensions() throws {
         var rules = Self.rules
         rules.excessLimit = 16 << 10
@@ -122,12 +123,12 @@ struct ChunkedFramingTests {
         #expect(try read(chunk(1, extension: 4096) + "0\r\n\r\n", rules).isComplete)
         for text in [
             chunk(1, extension: 4097), "1" + String(repeating: " ", count: 4097),
-            // Many that are short.
+            // Many short extensions.
             String(repeating: chunk(1, extension: 10), count: 3000),
         ] {
             #expect(throws: ChunkedFraming.Problem.extensionsTooLong) { try read(text, rules) }
         }
-        // As many, each with more content than extension.
+        // As many extensions, each with more content than extension.
         #expect(try read(String(repeating: chunk(64, extension: 60), count: 3000), rules).content.count == 3000 * 64)
     }
 

@@ -1,10 +1,10 @@
 import Primitives
 import Testing
 
-/// RFC 6266, RFC 8187.
+/// Tests of RFC 6266 and RFC 8187.
 @Suite struct ContentDispositionTests {
     @Test(
-        "the file name is read as servers write it",
+        "The file name is read as servers write it",
         arguments: [
             ("attachment; filename=report.pdf", "report.pdf"), ("attachment; filename=\"a b.pdf\"", "a b.pdf"),
             ("inline;FileName = \"a;b.pdf\" ; size=3", "a;b.pdf"), ("attachment; filename=\"a\\\"b\"", "a\"b"),
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(
-        "a name leads nowhere else, and has no control characters",
+        "A hostile file name loses its path and its control characters",
         arguments: [
             ("attachment; filename=\"../../etc/passwd\"", "passwd"), ("attachment; filename=\"/etc/passwd\"", "passwd"),
             ("attachment; filename=C:\\dir\\a.exe", "a.exe"), ("attachment; filename=\"C:\\dir\\x.txt\"", "x.txt"),
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(
-        "a value without a usable name has none",
+        "A value without a usable name has no file name",
         arguments: [
             "", "attachment", "attachment; filename=", "attachment; filename=\"\"", "attachment; filename=..",
             "attachment; filename=a/", "attachment; filename", "filename=x", "attachment; name=x",

@@ -1,10 +1,10 @@
 import Primitives
 import Testing
 
-@Suite("A number in digits")
+@Suite("Numbers in digits")
 struct DigitsTests {
     @Test(
-        "is ASCII digits and nothing else, and fits",
+        "A number consists of ASCII digits only, and fits its type",
         arguments: [
             ("0", 0), ("007", 7), ("255", 255), ("9223372036854775807", .max), ("9223372036854775808", nil), ("", nil),
             ("+1", nil), ("-1", nil), (" 1", nil), ("1 ", nil), ("1.0", nil), ("١", nil), ("1é", nil),
@@ -15,7 +15,7 @@ struct DigitsTests {
         #expect(Int64(digits: Array(text.utf8)) == number)
     }
 
-    @Test("fits into the type that is asked for")
+    @Test("A number must fit into the requested type")
     func small() {
         #expect(UInt8(digits: "255") == 255)
         #expect(UInt8(digits: "256") == nil)

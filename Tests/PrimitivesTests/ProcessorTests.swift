@@ -2,9 +2,10 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("The processor")
+@Suite("The offer of the processor")
 struct ProcessorTests {
-    /// How often the calling thread offers its processor in 20 ms of its own, asked again and again.
+    /// The number of times that the calling thread offers its processor in 20 ms of its own processor time, when it is
+    /// asked continuously.
     private func offers() -> Int {
         var count = 0
         let end = processorTime() + 20_000_000
@@ -16,16 +17,16 @@ struct ProcessorTests {
         return count
     }
 
-    @Test("is offered every 200 µs by who is asked more often, not more often and not less")
+    @Test("A thread that is asked more often offers its processor every 200 µs")
     func offer() {
         let begin = Processor.nanoseconds()
         let count = offers()
-        // At least every millisecond, however much the thread is kept from its processor.
+        // At least every millisecond, however long the thread is kept from its processor.
         #expect(count >= 20)
         #expect(count <= (Processor.nanoseconds() - begin) / 200_000 + 1)
     }
 
-    @Test("is kept by who says so, until it is shared again")
+    @Test("A thread that keeps its processor does not offer it until it shares it again")
     func keep() {
         Processor.keep()
         #expect(offers() == 0)

@@ -4,7 +4,7 @@ import Testing
 @Suite("JSON")
 struct JSONTests {
     @Test(
-        "values are parsed, and written again as they were",
+        "JSON values are parsed, and written again unchanged",
         arguments: [
             "null", "true", "false", "0", "-0", "1.50", "1e3", "1E-3", "12345678901234567890", "0.1e+1", #""""#,
             #""a""#, "[]", "{}",
@@ -17,7 +17,7 @@ struct JSONTests {
     }
 
     @Test(
-        "white space and escapes are read, and written in one way",
+        "White space and escapes are read, and written in a normal form",
         arguments: [
             (" \t\r\n{ \"a\" : [ 1 , 2 ] } \n", #"{"a":[1,2]}"#), (#""\u0041\u00e9\/""#, #""Aé/""#),
             (#""\ud83d\ude00""#, #""😀""#), (#""\b\f""#, #""\u0008\u000c""#), (#""\uD83D\uDE00""#, #""😀""#),
@@ -28,7 +28,7 @@ struct JSONTests {
     }
 
     @Test(
-        "what is no JSON is refused",
+        "A text that is not JSON is refused",
         arguments: [
             "", " ", "nul", "nulll", "True", "NaN", "Infinity", "-Infinity", "-", "+1", "01", "-01", "1.", ".5", "1.e3",
             "1e", "1e+",
@@ -45,7 +45,7 @@ struct JSONTests {
     }
 
     @Test(
-        "lone surrogates are refused (RFC 8259 §8.2)",
+        "Lone surrogates are refused (RFC 8259 §8.2)",
         arguments: [
             #""\ud83d""#, #""\ude00""#, #""\ud83d\ud83d""#, #""\ude00\ud83d""#, #""\ud83dx""#, #""\ud83d\n""#,
             #""\ud83d\u0041""#,
@@ -55,7 +55,7 @@ struct JSONTests {
     }
 
     @Test(
-        "bytes that are not UTF-8 are refused",
+        "Bytes that are not UTF-8 are refused",
         arguments: [
             [0x22, 0xFF, 0x22], [0x22, 0xC3, 0x22], [0x22, 0xC0, 0xAF, 0x22], [0x22, 0xED, 0xA0, 0x80, 0x22],
             [0x22, 0xF4, 0x90, 0x80, 0x80, 0x22], [0x22, 0xE2, 0x82, 0x22], [0x22, 0x80, 0x22], [0xFF], [0x31, 0x80],
@@ -65,20 +65,20 @@ struct JSONTests {
         #expect(throws: JSON.SyntaxError.self) { try JSON(parsing: bytes) }
     }
 
-    @Test("two members of one name are refused, however the name is spelled (RFC 7493 §2.3)")
+    @Test("Duplicate member names are refused in every spelling (RFC 7493 §2.3)")
     func duplicateNames() throws {
         #expect(throws: JSON.SyntaxError.self) { try JSON(parsing: #"{"a":1,"a":2}"#) }
         #expect(throws: JSON.SyntaxError.self) { try JSON(parsing: #"{"a":1,"\u0061":2}"#) }
         #expect(try JSON(parsing: #"{"a":{"a":1}}"#) == ["a": ["a": 1]])
     }
 
-    @Test("names that are only canonically equivalent are two names (RFC 8259 §8.3 compares code units)")
+    @Test("Canonically equivalent names are two names, because RFC 8259 §8.3 compares code units")
     func canonicallyEquivalentNames() throws {
         let text = #"{"\#u{E9}":1,"e\#u{301}":2}"#
         #expect(try JSON(parsing: text).text == text)
     }
 
-    @Test("nesting is limited, in arrays, objects and both")
+    @Test("The nesting of arrays and objects is limited")
     func depth() throws {
         func nested(_ open: String, _ close: String, _ depth: Int) -> String {
             String(repeating: open, count: depth) + "1" + String(repeating: close, count: depth)
@@ -94,14 +94,14 @@ struct JSONTests {
         #expect(throws: Never.self) { try JSON(parsing: "1", depthLimit: 0) }
     }
 
-    @Test("an error says where")
+    @Test("An error names the byte offset of the fault")
     func offset() {
         let error = #expect(throws: JSON.SyntaxError.self) { try JSON(parsing: #"{"a":tru}"#) }
         #expect(error?.offset == 5)
         #expect(error?.description.hasPrefix("at byte 5: ") == true)
     }
 
-    @Test("values can be asked what they are")
+    @Test("A value converts to its own type, and to no other")
     func accessors() throws {
         let json: JSON = ["s": "text", "b": true, "n": 2, "a": [1, "x"], "z": .null]
         #expect(json["s"]?.stringValue == "text")
@@ -119,7 +119,7 @@ struct JSONTests {
         #expect(json.text == #"{"s":"text","b":true,"n":2,"a":[1,"x"],"z":null}"#)
     }
 
-    @Test("durations are written in seconds without needless digits, instants in RFC 3339")
+    @Test("Durations are written in seconds without needless digits, instants in RFC 3339")
     func durationsAndDates() {
         #expect(JSON.seconds(.seconds(20)).text == "20")
         #expect(JSON.seconds(.milliseconds(500)).text == "0.5")

@@ -2,7 +2,7 @@ import Foundation
 import Primitives
 import Testing
 
-@Suite("JSON validator")
+@Suite("The JSON validator")
 struct JSONValidatorTests {
     private func isValid(_ pieces: [ArraySlice<UInt8>]) -> Bool {
         var validator = JSONValidator()
@@ -32,12 +32,12 @@ struct JSONValidatorTests {
         [0x22, 0x80, 0x22], [0x22, 0xF5, 0x80, 0x80, 0x80, 0x22], [0x22, 0xE2, 0x82, 0x22], [0xFF], [0x31, 0x80],
     ]
 
-    @Test("it agrees with the parser", arguments: samples)
+    @Test("The validator agrees with the parser", arguments: samples)
     func agreesWithParser(text: String) {
         #expect(isValid(Array(text.utf8)) == ((try? JSON(parsing: text)) != nil))
     }
 
-    @Test("fed in two pieces, at whatever byte they are cut, it says what it says of the whole")
+    @Test("The verdict on a text is the same for the whole, for any two pieces and byte by byte")
     func splitAnywhere() {
         for bytes in Self.samples.map({ Array($0.utf8) }) + Self.invalidUTF8 {
             let whole = isValid(bytes)
@@ -48,12 +48,12 @@ struct JSONValidatorTests {
         }
     }
 
-    @Test("bytes that are not UTF-8 are no JSON", arguments: invalidUTF8)
+    @Test("Bytes that are not UTF-8 are not JSON", arguments: invalidUTF8)
     func notUTF8(bytes: [UInt8]) {
         #expect(!isValid(bytes))
     }
 
-    @Test("it agrees with the parser about texts made at random")
+    @Test("The validator agrees with the parser about random texts")
     func random() {
         var generator = SystemRandomNumberGenerator()
         let pieces = [
@@ -66,7 +66,7 @@ struct JSONValidatorTests {
             let count = Int.random(in: 1...7, using: &generator)
             let text = (0..<count).map { _ in pieces.randomElement(using: &generator)! }.joined()
             let parsed = Result { () throws(JSON.SyntaxError) in try JSON(parsing: text) }
-            // The validator lets two members of one name pass.
+            // The validator accepts duplicate member names.
             if case .failure(let error) = parsed, error.reason.contains("twice") { continue }
             if case .success = parsed { valid += 1 }
             #expect(isValid(Array(text.utf8)) == ((try? parsed.get()) != nil), "\(text.debugDescription)")
@@ -74,13 +74,13 @@ struct JSONValidatorTests {
         #expect(valid > 1000)
     }
 
-    @Test("two members of one name and lone surrogates pass, as RFC 8259 lets them")
+    @Test("Duplicate member names and lone surrogates pass, as RFC 8259 allows")
     func lenient() {
         #expect(isValid(Array(#"{"a":1,"a":2}"#.utf8)))
         #expect(isValid(Array(#""\ud83d""#.utf8)))
     }
 
-    @Test("it notices early when nothing can mend the text")
+    @Test("The validator fails as soon as no further input can make the text valid")
     func earlyStop() {
         var validator = JSONValidator()
         Array("[1,x".utf8).withUnsafeBytes { validator.feed($0) }
@@ -94,7 +94,7 @@ struct JSONValidatorTests {
         #expect(!open.finish())
     }
 
-    @Test("nesting up to the limit is JSON, deeper is not, and a million levels cost no stack")
+    @Test("Nesting up to the limit is valid, deeper nesting is not, and a million levels cost no stack")
     func depth() {
         func nested(_ depth: Int) -> [UInt8] {
             Array((String(repeating: "[", count: depth) + String(repeating: "]", count: depth)).utf8)
@@ -104,8 +104,8 @@ struct JSONValidatorTests {
         #expect(!isValid(nested(1_000_000)))
     }
 
-    /// RFC 8259 §8.1.
-    @Test("a byte order mark before a text is ignored, whole or in pieces, and is nothing within it")
+    /// Tests of RFC 8259 §8.1.
+    @Test("A byte order mark before a text is ignored, whole or in pieces, and is invalid within the text")
     func byteOrderMark() throws {
         let mark = JSONEncoding.byteOrderMark
         for text in ["1", " {} ", "[1]"] {
@@ -123,7 +123,7 @@ struct JSONValidatorTests {
     }
 
     @Test(
-        "a text that is not UTF-8 is told by its encoding",
+        "A text in UTF-16 or UTF-32 is reported with its encoding",
         arguments: [
             (String.Encoding.utf16, "UTF-16"), (.utf16LittleEndian, "UTF-16"), (.utf16BigEndian, "UTF-16"),
             (.utf32, "UTF-32"), (.utf32LittleEndian, "UTF-32"), (.utf32BigEndian, "UTF-32"),
@@ -142,7 +142,7 @@ struct JSONValidatorTests {
         }
     }
 
-    @Test("a string that is not UTF-8 is told from other faults")
+    @Test("A string that is not UTF-8 is reported differently from other faults")
     func latin1() {
         func fault(_ bytes: [UInt8]) -> String? {
             var validator = JSONValidator()

@@ -2,16 +2,16 @@ import Dispatch
 import Primitives
 import Testing
 
-@Suite("Locked")
+@Suite("The `Locked` state")
 struct LockedTests {
     private struct Failure: Error {}
 
-    /// `Locked` cannot be copied; a closure that runs on several threads needs something that can be shared.
+    /// Shares a `Locked` between the closures of several threads, because a `Locked` cannot be copied.
     private final class Counter: Sendable {
         let state = Locked((value: 0, inside: 0, most: 0))
     }
 
-    @Test("of many threads one at a time is inside, and none of their changes is lost")
+    @Test("Only one of many threads is inside the lock at a time, and no change is lost")
     func exclusion() async {
         let counter = Counter()
         await withCheckedContinuation { continuation in
@@ -34,7 +34,7 @@ struct LockedTests {
         #expect(most == 1)
     }
 
-    @Test("what is thrown inside comes out, and the lock is free again")
+    @Test("An error thrown inside the lock comes out, and the lock is free again")
     func throwing() {
         let locked = Locked(1)
         #expect(throws: Failure.self) {

@@ -5,7 +5,7 @@ import Testing
 struct SharedBytesTests {
     private struct Failure: Error {}
 
-    @Test("they are a copy: the source may change")
+    @Test("Shared bytes are a copy: the source may change")
     func copying() {
         var source: [UInt8] = [1, 2, 3]
         let bytes = source.withUnsafeBytes { SharedBytes(copying: $0) }
@@ -16,13 +16,13 @@ struct SharedBytesTests {
         #expect(others.withUnsafeBytes { Array($0) } == [10, 3, 4])
     }
 
-    @Test("they can be none")
+    @Test("Shared bytes can be empty")
     func empty() {
         #expect(SharedBytes([]).count == 0)
         #expect(SharedBytes(copying: UnsafeRawBufferPointer(start: nil, count: 0)).count == 0)
     }
 
-    @Test("they can be filled in place, and keep their address")
+    @Test("Shared bytes can be filled in place, and keep their address")
     func filling() {
         let bytes = SharedBytes(count: 1 << 20) { target in
             for index in target.indices { target[index] = UInt8(truncatingIfNeeded: index) }
@@ -36,12 +36,12 @@ struct SharedBytesTests {
         }
     }
 
-    @Test("what filling throws comes out")
+    @Test("An error thrown while the bytes are filled comes out")
     func throwing() {
         #expect(throws: Failure.self) { try SharedBytes(count: 8) { _ throws(Failure) in throw Failure() } }
     }
 
-    @Test("hexadecimal digits are read in either case, and written in lower case")
+    @Test("Hexadecimal digits are read in either case, and written in lower case")
     func hex() {
         #expect([0x00, 0x0F, 0xA5, 0xFF].map { UInt8($0) }.hex == "000fa5ff")
         #expect([UInt8]().hex == "")

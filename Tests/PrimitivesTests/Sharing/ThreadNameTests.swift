@@ -3,10 +3,10 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("A thread's name")
+@Suite("The name of a thread")
 struct ThreadNameTests {
     @Test(
-        "is what the system shows, and only its first 15 bytes", arguments: ["larder-test", "a-name-of-23-characters"])
+        "The system shows the first 15 bytes of a thread's name", arguments: ["larder-test", "a-name-of-23-characters"])
     func shown(name: String) async throws {
         let shown = Recorder<String>()
         let done = Gate("name")

@@ -5,7 +5,7 @@ import Testing
 @Suite("Timestamps")
 struct TimestampTests {
     @Test(
-        "an instant is written in RFC 3339 with milliseconds",
+        "An instant is written in RFC 3339 with milliseconds",
         arguments: [
             (0, "1970-01-01T00:00:00.000Z"), (1, "1970-01-01T00:00:00.001Z"), (-1, "1969-12-31T23:59:59.999Z"),
             (-1000, "1969-12-31T23:59:59.000Z"), (-86_400_000, "1969-12-31T00:00:00.000Z"),
@@ -20,7 +20,7 @@ struct TimestampTests {
     }
 
     @Test(
-        "an instant is written as an IMF-fixdate, cut to the second (RFC 9110 §5.6.7)",
+        "An instant is written as an IMF-fixdate, truncated to the second (RFC 9110 §5.6.7)",
         arguments: [
             (784_111_777_000, "Sun, 06 Nov 1994 08:49:37 GMT"), (784_111_777_999, "Sun, 06 Nov 1994 08:49:37 GMT"),
             (0, "Thu, 01 Jan 1970 00:00:00 GMT"), (-1000, "Wed, 31 Dec 1969 23:59:59 GMT"),
@@ -30,7 +30,7 @@ struct TimestampTests {
         #expect(Timestamp(milliseconds: milliseconds).httpDate == text)
     }
 
-    @Test("a year of more or fewer digits than four is written as it is")
+    @Test("A year with more or fewer than four digits is written as it is")
     func strangeYears() {
         let next = Timestamp(milliseconds: 253_402_300_800_000)
         #expect(next.rfc3339 == "10000-01-01T00:00:00.000Z")
@@ -41,7 +41,7 @@ struct TimestampTests {
         }
     }
 
-    @Test("both texts agree with Foundation's, and HTTP dates come back, from 1600 to 9999")
+    @Test("Both texts agree with Foundation, and HTTP dates read back as written, from 1600 to 9999")
     func agreesWithFoundation() {
         let rfc3339 = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
         var generator = SystemRandomNumberGenerator()
@@ -58,7 +58,7 @@ struct TimestampTests {
     private let now = Timestamp(seconds: 1_767_225_600)
 
     @Test(
-        "all three forms of an HTTP date are read (RFC 9110 §5.6.7)",
+        "All three forms of an HTTP date are read (RFC 9110 §5.6.7)",
         arguments: [
             ("Sun, 06 Nov 1994 08:49:37 GMT", example), ("Sunday, 06-Nov-94 08:49:37 GMT", example),
             ("Sun Nov  6 08:49:37 1994", example), ("Sun Nov 16 08:49:37 1994", Timestamp(seconds: 784_975_777)),
@@ -69,7 +69,7 @@ struct TimestampTests {
             ("sun, 06 nov 1994 08:49:37 gmt", example), ("SUN, 06 NOV 1994 08:49:37 GMT", example),
             ("sUNDAY, 06-nOV-94 08:49:37 Gmt", example), ("sun nov  6 08:49:37 1994", example),
             ("Sun Nov 06 08:49:37 1994", example), ("Wednesday, 09-Nov-94 08:49:37 GMT", example + .seconds(259_200)),
-            // A weekday that is another day's is not looked at.
+            // A wrong weekday is ignored.
             ("Mon, 06 Nov 1994 08:49:37 GMT", example),
             // A leap second is the first second of the next minute.
             ("Sat, 31 Dec 2016 23:59:60 GMT", Timestamp(seconds: 1_483_228_800)),
@@ -78,7 +78,7 @@ struct TimestampTests {
         #expect(Timestamp(httpDate: text, now: now) == instant)
     }
 
-    @Test("a two-digit year is at most 50 years ahead (RFC 9110 §5.6.7)")
+    @Test("A two-digit year is at most 50 years ahead (RFC 9110 §5.6.7)")
     func twoDigitYears() throws {
         func year(_ digits: String, now: String) throws -> String {
             let now = try #require(Timestamp(httpDate: "Thu, 01 Jan \(now) 00:00:00 GMT", now: Timestamp(seconds: 0)))
@@ -90,7 +90,7 @@ struct TimestampTests {
         #expect(try year("77", now: "2026") == "1977")
         #expect(try year("00", now: "2026") == "2000")
         #expect(try year("94", now: "2026") == "1994")
-        // The year alone does not tell: 2 January 2076 is more than 50 years after 1 January 2026.
+        // The year alone does not decide: 2 January 2076 is more than 50 years after 1 January 2026.
         for (text, expected) in [("Thursday, 02-Jan-76", "1976"), ("Tuesday, 31-Dec-75", "2075")] {
             let instant = try #require(Timestamp(httpDate: text + " 00:00:00 GMT", now: now))
             #expect(instant.rfc3339.hasPrefix(expected))
@@ -98,7 +98,7 @@ struct TimestampTests {
     }
 
     @Test(
-        "what is no HTTP date is none",
+        "A text that is not an HTTP date is refused",
         arguments: [
             "", " ", "0", "-1", "now", "1767225600", "2026-01-01T00:00:00Z", "Sun, 06 Nov 1994 08:49:37",
             "Sun, 06 Nov 1994 08:49:37 UTC", "Sun, 06 Nov 1994 08:49:37 GM", "Sun, 06 Nov 1994 08:49:37 +0000",
@@ -113,17 +113,17 @@ struct TimestampTests {
             "Sunday, 06-Nov-1994 08:49:37 GMT", "Sunday, 6-Nov-94 08:49:37 GMT", "Sunday, 06-Nov 08:49:37 GMT",
             "Sun Nov 6 08:49:37 94", "Sun Nov 6 08:49:37 1994 GMT", "Sun Nov 08:49:37 1994", "Sun, Nov 6 08:49:37 1994",
             "Sun, ٠٦ Nov 1994 08:49:37 GMT",
-            // White space is where the grammar has it, and nowhere else.
+            // White space is allowed only where the grammar has it.
             "Sun,  06 Nov 1994 08:49:37 GMT", "Sun, 06  Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37  GMT",
             "Sun,06 Nov 1994 08:49:37 GMT", " Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT ",
             "Sun,\t06 Nov 1994 08:49:37 GMT", "Sun, 06-Nov-1994 08:49:37 GMT", "Sunday,  06-Nov-94 08:49:37 GMT",
             "Sun  Nov  6 08:49:37 1994", "Sun Nov 6 08:49:37 1994", "Sun Nov   6 08:49:37 1994",
             "Sun Nov  06 08:49:37 1994", "Sun Nov  6  08:49:37 1994",
-            // A weekday is spelled as its form has it.
+            // The weekday must be spelled as its form of date requires.
             "Sunday, 06 Nov 1994 08:49:37 GMT", "Sun, 06-Nov-94 08:49:37 GMT", "Sunday Nov  6 08:49:37 1994",
             "Sux, 06 Nov 1994 08:49:37 GMT", "Sunsday, 06-Nov-94 08:49:37 GMT", "Tueday, 08-Nov-94 08:49:37 GMT",
             "Su, 06 Nov 1994 08:49:37 GMT", ", 06 Nov 1994 08:49:37 GMT", "Sun. 06 Nov 1994 08:49:37 GMT",
-            // Bytes that differ from a letter, or from punctuation, in the bit of the case only.
+            // Bytes that differ from a letter or from punctuation only in the bit of the case.
             "Sun, 06 Nov 1994 08:49:37\u{0}GMT", "Sun\u{c} 06 Nov 1994 08:49:37 GMT",
             "Sun, 06 Nov 1994 08\u{1a}49:37 GMT",
         ])
@@ -132,7 +132,7 @@ struct TimestampTests {
     }
 
     @Test(
-        "a date with a number of any size is refused, not calculated with",
+        "A date with an oversized number is refused, not calculated with",
         arguments: [
             "999", "999999999999999999", "9223372036854775807", "9223372036854775808",
             String(repeating: "9", count: 400),
@@ -147,7 +147,7 @@ struct TimestampTests {
         }
     }
 
-    @Test("instants and durations add up, and nothing comes after the distant future")
+    @Test("Instants and durations add up, and sums stop at the distant future")
     func arithmetic() {
         let instant = Timestamp(milliseconds: 1000)
         #expect(instant + .milliseconds(500) == Timestamp(milliseconds: 1500))
@@ -160,7 +160,7 @@ struct TimestampTests {
         #expect(Timestamp.distantFuture.rfc3339 == "9999-12-31T23:59:59.999Z")
     }
 
-    @Test("a duration in milliseconds is cut towards zero, and saturates")
+    @Test("A duration in milliseconds is truncated towards zero, and saturates")
     func durations() {
         #expect(Duration.microseconds(1999).milliseconds == 1)
         #expect(Duration.microseconds(-1999).milliseconds == -1)
@@ -169,7 +169,7 @@ struct TimestampTests {
         #expect(Duration.milliseconds(1500).inSeconds == 1.5)
     }
 
-    @Test("a number of seconds of any size becomes a duration")
+    @Test("Any number of seconds, even an infinite one, becomes a valid duration")
     func clampedSeconds() {
         #expect(Duration.clamping(seconds: 1.5) == .milliseconds(1500))
         for seconds in [-1.5, -1e300, -Double.infinity, Double.nan, -0.0] {
@@ -180,7 +180,7 @@ struct TimestampTests {
         }
     }
 
-    @Test("the machine's clock shows the machine's time")
+    @Test("The system clock shows the machine's time")
     func systemClock() {
         let before = Int64(time(nil))
         let now = SystemClock().now()
