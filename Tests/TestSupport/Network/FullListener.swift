@@ -1,7 +1,7 @@
 import Foundation
 
-/// A port where connecting takes for ever: a listener that accepts nobody, with a backlog that is full, so that the
-/// kernel drops whoever asks.
+/// A port at which a connection attempt never completes: the listener accepts no connection and its backlog is full, so
+/// the kernel drops every further attempt.
 public final class FullListener: Sendable {
     /// The port.
     public let port: UInt16

@@ -1,10 +1,11 @@
 import HTTPTypes
 
-/// A small HTTP/1.1 client for tests of a server: one connection a request, off the threads of tasks.
+/// A small HTTP/1.1 client for tests of a server. Each request has its own connection, and no request runs on a task's
+/// thread.
 public struct HTTPClient: Sendable {
-    /// Where the server listens on loopback.
+    /// The port of the server on loopback.
     public let port: UInt16
-    /// How long it waits for a byte.
+    /// The longest wait for a byte.
     public let limit: Duration
 
     /// A client of the server on `port`.
@@ -13,7 +14,8 @@ public struct HTTPClient: Sendable {
         self.limit = limit
     }
 
-    /// Sends a request with `Connection: close` and reads the answer. Throws when there is none, or no whole one.
+    /// Sends a request and reads the answer. Adds `Connection: close` unless `fields` has a `Connection`. Throws when
+    /// there is no whole answer.
     public func request(
         _ method: String = "GET", _ target: String, fields: HTTPFields = [:], body: [UInt8] = []
     ) async throws -> HTTPReply {
@@ -26,15 +28,15 @@ public struct HTTPClient: Sendable {
         }
     }
 
-    /// The same with a text as the body.
+    /// Sends a request with a text as its body.
     public func request(
         _ method: String, _ target: String, fields: HTTPFields = [:], text: String
     ) async throws -> HTTPReply {
         try await request(method, target, fields: fields, body: Array(text.utf8))
     }
 
-    /// Opens a connection and runs `body` with it on a thread of its own; closes it afterwards. Throws what `body`
-    /// throws.
+    /// Opens a connection, runs `body` with it on a thread of its own, and closes it afterwards. Throws any error of
+    /// `body`.
     public func withConnection<Result: Sendable>(
         _ body: @escaping @Sendable (RawConnection) throws -> Result
     ) async throws -> Result {

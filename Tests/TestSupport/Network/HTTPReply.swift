@@ -1,20 +1,20 @@
 import HTTPTypes
 
-/// An answer of the server under test, as it came.
+/// An answer of the server under test, as received.
 public struct HTTPReply: Sendable {
     /// The status code.
     public var status: Int
-    /// The words after it.
+    /// The reason phrase.
     public var reason: String
     /// Every field line, in order.
     public var fields: HTTPFields = [:]
-    /// The status line and the field lines as they came, without the empty line.
+    /// The status line and the field lines as received, without the empty line.
     public var head: String
-    /// The body, without chunk framing, not decoded further.
+    /// The body without its chunk framing, not decoded further.
     public var body: [UInt8] = []
     /// The fields after a chunked body.
     public var trailers: HTTPFields = [:]
-    /// The 1xx answers before it.
+    /// The interim (1xx) answers before this answer.
     public var interim: [HTTPReply] = []
 
     init(status: Int, reason: String, head: String) {
@@ -26,7 +26,7 @@ public struct HTTPReply: Sendable {
     /// The body as text; bytes that are not UTF-8 are replaced.
     public var text: String { String(decoding: body, as: UTF8.self) }
 
-    /// The value of a field, lines joined with a comma; `nil` when there is none.
+    /// The value of a field, with its lines joined by commas; `nil` when the answer has no such field.
     public subscript(name: String) -> String? {
         HTTPField.Name(name).flatMap { fields[$0] }
     }

@@ -1,10 +1,10 @@
 import Foundation
 import Primitives
 
-/// A listening TCP socket on loopback that hands every connection to a thread of its own.
+/// A listening TCP socket on loopback that gives every connection a thread of its own.
 ///
-/// Invariant: `stop` returns after the accepting thread has ended and every connection was interrupted; a connection
-/// is in the table from before its thread starts until it ends.
+/// Invariant: ``stop()`` returns after the accepting thread has ended (or 5 seconds have passed) and every connection
+/// was interrupted. A connection is in the table from before its thread starts until the thread ends.
 public final class Listener: Sendable {
     private struct State {
         var isStopped = false
@@ -12,9 +12,9 @@ public final class Listener: Sendable {
         var connections: [Int: SocketStream] = [:]
     }
 
-    /// The port the system gave.
+    /// The port that the system has chosen.
     public let port: UInt16
-    /// Opens when ``stop()`` is called: what a thread that waits for something else waits for, too.
+    /// Opens when ``stop()`` is called. A thread that waits for another event can wait for this gate, too.
     public let stopping = Gate("stop of the server")
     private let descriptor: Int32
     private let state = Locked(State())
@@ -23,7 +23,7 @@ public final class Listener: Sendable {
     /// Listens on a free port.
     ///
     /// - Parameters:
-    ///   - backlog: of the listening socket.
+    ///   - backlog: the backlog of the listening socket.
     ///   - handler: runs on the connection's thread, with its number (from 0); the connection is closed when it
     ///     returns.
     ///
@@ -64,10 +64,10 @@ public final class Listener: Sendable {
         return (descriptor, UInt16(bigEndian: own.sin_port))
     }
 
-    /// How many connections were accepted in all.
+    /// The number of connections accepted in all.
     public var acceptedCount: Int { state.withLock { $0.accepted } }
 
-    /// How many connections are open now.
+    /// The number of connections that are open now.
     public var openCount: Int { state.withLock { $0.connections.count } }
 
     /// Stops listening and ends every connection.
@@ -91,7 +91,8 @@ public final class Listener: Sendable {
                 switch errno {
                 case EINTR, ECONNABORTED: continue
                 case EMFILE, ENFILE:
-                    // Nobody says when a descriptor is free, and the socket stays readable: look again soon.
+                    // The system does not announce a free descriptor, and the socket stays readable, so the thread soon
+                    // tries again.
                     if (try? stopping.waitBlocking(limit: .milliseconds(1))) != nil { return }
                     continue
                 default: return

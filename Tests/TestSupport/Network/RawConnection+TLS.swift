@@ -1,14 +1,14 @@
 import Foundation
 
 extension RawConnection {
-    /// A connection over TLS, which the `openssl` command makes: what goes through it is in the clear on this side, and
-    /// TLS on the server's. Nothing waits for the handshake; where there is none, the connection ends.
+    /// A connection over TLS, made by the `openssl` command. Bytes are in the clear on this side, and encrypted on the
+    /// server's. The initialiser does not wait for the handshake; when the handshake fails, the connection ends.
     ///
     /// - Parameters:
-    ///   - port: of this machine.
-    ///   - authority: must have signed the server's certificate, for `127.0.0.1`.
-    ///   - certificate: what the client shows when it is asked; nothing by default.
-    ///   - arguments: more of `openssl s_client`, as `-tls1_2`.
+    ///   - port: a port of this machine.
+    ///   - authority: the authority that must have signed the server's certificate, for `127.0.0.1`.
+    ///   - certificate: the certificate that the client presents when it is asked; none by default.
+    ///   - arguments: further arguments of `openssl s_client`, such as `-tls1_2`.
     ///
     /// Throws ``SystemError`` when the command cannot be started.
     public convenience init(
@@ -28,15 +28,15 @@ extension RawConnection {
         let process = try ChildProcess(
             "openssl",
             [
-                // The end of the input closes the connection, and no letter in it means anything.
+                // The end of the input closes the connection, and no letter of the input is a command.
                 "s_client", "-quiet", "-no_ign_eof", "-nocommands", "-connect", "127.0.0.1:\(port)",
                 "-CAfile", authority.certificateFile, "-verify_return_error", "-verify_ip", "127.0.0.1",
             ] + shown + arguments, inheriting: [pair[1]: 0, output: 1])
         self.init(stream, keeping: process)
     }
 
-    /// The serial number of the certificate that a server shows to a new client, in lower-case hexadecimal; `nil` when
-    /// it shows none. Throws ``SystemError`` when `openssl` cannot be started.
+    /// The serial number, in lower-case hexadecimal, of the certificate that a server presents to a new client; `nil`
+    /// when it presents none. Throws ``SystemError`` when `openssl` cannot be started.
     public static func certificateSerialNumber(port: UInt16) throws -> String? {
         let script = "openssl s_client -connect 127.0.0.1:$0 < /dev/null 2> /dev/null | openssl x509 -noout -serial"
         let output = try ChildProcess.run("/bin/sh", ["-c", script, "\(port)"])

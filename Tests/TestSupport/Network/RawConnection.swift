@@ -2,38 +2,39 @@ import Foundation
 import HTTPTypes
 import Primitives
 
-/// A client's connection to a server under test, byte by byte: for what no decent client would send, and for
-/// keep-alive and pipelining. Every call blocks; run it inside ``blocking(_:)``.
+/// A client's connection to a server under test, byte by byte: for requests that no proper client sends, and for
+/// keep-alive and pipelining. Every call blocks, so run it inside ``blocking(_:)``.
 public final class RawConnection: Sendable {
-    /// An answer that is no HTTP.
+    /// The error for an answer that is not HTTP.
     public struct Malformed: Error, CustomStringConvertible {
-        /// What is wrong.
+        /// The fault in the answer.
         public let description: String
     }
 
     private let stream: SocketStream
-    /// What the connection needs for as long as it is there.
+    /// An object that must live as long as the connection.
     private let kept: (any Sendable)?
 
-    /// Connects to a port of this machine; reads fail after `limit` without a byte.
+    /// Connects to a port of this machine. Reads fail after `limit` without a byte.
     public init(port: UInt16, limit: Duration = Gate.defaultLimit) throws {
         stream = try SocketStream(port: port, limit: limit)
         kept = nil
     }
 
-    /// A connection over something that was opened already.
+    /// Takes over a stream that is open already, and keeps `kept` alive.
     init(_ stream: SocketStream, keeping kept: any Sendable) {
         self.stream = stream
         self.kept = kept
     }
 
-    /// Sends the text as it is: write the `\r\n` yourself.
+    /// Sends the text unchanged, so it must contain each `\r\n`.
     public func send(_ text: String) throws { try stream.send(text) }
 
-    /// Sends the bytes as they are.
+    /// Sends the bytes unchanged.
     public func send(_ bytes: some Sequence<UInt8>) throws { try stream.send(bytes) }
 
-    /// Sends a request, with `Host` and (when there is a body) `Content-Length` unless `fields` has them.
+    /// Sends a request. Adds `Host` unless `fields` has it. Adds `Content-Length` when there is a body or the method is
+    /// `POST`, `PUT` or `PATCH`, unless `fields` has it or a `Transfer-Encoding`.
     public func sendRequest(
         _ method: String = "GET", _ target: String, fields: HTTPFields = [:], body: [UInt8] = []
     ) throws {
@@ -47,12 +48,12 @@ public final class RawConnection: Sendable {
         try stream.send(Array((head + "\r\n").utf8) + body)
     }
 
-    /// Reads one answer: the head, and the body as its framing says. 1xx answers before it are put into
+    /// Reads one answer: the head, and the body as its framing says. Interim (1xx) answers before it are put into
     /// ``HTTPReply/interim``.
     ///
-    /// - Parameter method: of the request it answers; `HEAD` has no body.
+    /// - Parameter method: the method of the answered request; an answer to `HEAD` has no body.
     ///
-    /// Throws when the connection ends before the answer is complete, or when it is no HTTP.
+    /// Throws when the connection ends before the answer is complete, or when the answer is not HTTP.
     public func readReply(to method: String = "GET") throws -> HTTPReply {
         var interim: [HTTPReply] = []
         while true {
@@ -68,7 +69,7 @@ public final class RawConnection: Sendable {
         }
     }
 
-    /// Reads the head of one answer, an interim one too, and leaves the body unread.
+    /// Reads the head of one answer, which may be an interim answer, and leaves the body unread.
     public func readHead() throws -> HTTPReply {
         guard let statusLine = try stream.readLine() else {
             throw SocketStream.EndOfStream(description: "the server closed the connection without an answer")
@@ -81,22 +82,23 @@ public final class RawConnection: Sendable {
         return try readFields(into: reply)
     }
 
-    /// Reads exactly `count` bytes of whatever comes.
+    /// Reads exactly `count` bytes.
     public func read(_ count: Int) throws -> [UInt8] { try stream.read(count) }
 
-    /// Reads what has arrived, and waits for its first byte; `nil` when the server closed the connection.
+    /// Reads the bytes that have arrived, and waits for the first byte; `nil` when the server has closed the
+    /// connection.
     public func readSome() throws -> [UInt8]? { try stream.readSome() }
 
     /// Reads until the server closes the connection.
     public func readToEnd() throws -> [UInt8] { try stream.readToEnd() }
 
-    /// Says that no more will be sent, and can still read.
+    /// Closes the sending side; reading is still possible.
     public func finishSending() { stream.finishSending() }
 
     /// Closes the connection.
     public func close() { stream.close() }
 
-    /// Closes it with a reset, as a crashing client does.
+    /// Closes the connection with a reset, as a crashing client does.
     public func reset() { stream.reset() }
 
     private func readFields(into reply: HTTPReply) throws -> HTTPReply {

@@ -1,13 +1,13 @@
 import Foundation
 
-/// A port of 127.0.0.1 at which connections are refused: it is bound, so that nobody else gets it, and nobody listens.
-/// (A server that was stopped has no claim on its port any more.)
+/// A port of 127.0.0.1 that refuses connections. It is bound, so that no other process gets it, but no socket listens.
+/// (A stopped server has no claim on its port any more.)
 public final class RefusingPort: Sendable {
     private let descriptor: Int32
     /// The port.
     public let number: UInt16
 
-    /// Takes a free port. Throws ``SystemError``.
+    /// Binds a free port. Throws ``SystemError``.
     public init() throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw SystemError("socket") }
@@ -31,7 +31,7 @@ public final class RefusingPort: Sendable {
         close(descriptor)
     }
 
-    /// An absolute URL at it; `path` starts with a slash.
+    /// An absolute URL with this port; `path` starts with a slash.
     public func url(_ path: String = "/", host: String = "127.0.0.1") -> String {
         "http://\(host):\(number)\(path)"
     }

@@ -1,27 +1,29 @@
 import Foundation
 import Primitives
 
-/// A small real name server (RFC 1035) over UDP that answers as a script says: how tests see what a hostile one does.
+/// A small real name server (RFC 1035) over UDP that answers as a script says, for tests against a hostile name server.
 ///
-/// Resolvers ask on port 53 only, which takes privileges; a process asks it when its `/etc/resolv.conf` names it.
+/// Resolvers send queries to port 53 only, which takes privileges. A process queries this server when its
+/// `/etc/resolv.conf` names it.
 public final class ScriptedDNS: Sendable {
-    /// What was asked.
+    /// A query.
     public struct Question: Sendable {
         /// The name, lower-case, without a dot at the end.
         public let name: String
-        /// How often it, of the same type, was asked for before.
+        /// The number of earlier queries for the same name and type.
         public let count: Int
     }
 
-    /// Where it listens.
+    /// The address on which the server listens.
     public let address: String
     private let descriptor: Int32
     private let counts = Locked<[String: Int]>([:])
     private let ended = Gate("end of the name server")
 
-    /// Listens on port 53 of an address of loopback.
+    /// Listens on port 53 of a loopback address.
     ///
-    /// - Parameter script: the addresses of a name, IPv4 and IPv6 in any order; empty: there is no such name.
+    /// - Parameter script: returns the addresses of a name, IPv4 and IPv6 in any order; an empty list means that
+    ///   the name does not exist.
     ///
     /// Throws ``SystemError`` when it cannot listen.
     public init(address: String, script: @escaping @Sendable (Question) -> [String]) throws {
@@ -46,9 +48,9 @@ public final class ScriptedDNS: Sendable {
         }
     }
 
-    /// Stops listening, and waits for that.
+    /// Stops listening, and waits for the end of the thread.
     public func stop() {
-        // A datagram that is no question ends the thread.
+        // A datagram of a single byte ends the thread.
         let sender = socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var target = sockaddr_in(port: 53, address: address)
         withUnsafePointer(to: &target) {
@@ -99,7 +101,7 @@ public final class ScriptedDNS: Sendable {
         }
         let addresses = script(Question(name: name, count: count))
         let records = addresses.compactMap { Self.bytes(of: $0) }.filter { $0.count == (type == 28 ? 16 : 4) }
-        // No such name is an error; a name without addresses of this kind is none.
+        // A name that does not exist is error 3. A name without addresses of this type is no error.
         let code: UInt8 = addresses.isEmpty ? 3 : 0
         var answer = Array(query[..<2])
         answer += [0x85, 0x80 | code, 0, 1, 0, UInt8(records.count), 0, 0, 0, 0] as [UInt8]

@@ -3,14 +3,15 @@ import Primitives
 
 /// A connected socket with a read buffer, for one thread that blocks on it.
 ///
-/// Invariant: the descriptor is closed once, under the lock, and used by other threads only under it (`interrupt`);
-/// the owner's thread uses it without the lock, as only the owner closes it. The buffer belongs to the owner's thread.
+/// Invariant: the descriptor is closed once, under the lock. Other threads use it only under the lock (`interrupt`).
+/// The owner's thread uses it without the lock, because only the owner closes it. The buffer belongs to the owner's
+/// thread.
 ///
-/// `@unchecked Sendable`: see the invariant; `interrupt` is the only call for other threads.
+/// `@unchecked Sendable` is safe because of the invariant: `interrupt` is the only call for other threads.
 public final class SocketStream: @unchecked Sendable {
-    /// The other side closed the connection before what was being read was complete.
+    /// The error when the other side closes the connection before a read is complete.
     public struct EndOfStream: Error, CustomStringConvertible {
-        /// What was being read.
+        /// The description of the incomplete read.
         public let description: String
     }
 
@@ -30,7 +31,7 @@ public final class SocketStream: @unchecked Sendable {
         setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
     }
 
-    /// Connects to a port of this machine. Throws ``SystemError`` when nobody listens.
+    /// Connects to a port of this machine. Throws ``SystemError`` when no process listens there.
     public convenience init(port: UInt16, address: String = "127.0.0.1", limit: Duration = Gate.defaultLimit) throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw SystemError("socket") }
@@ -53,7 +54,7 @@ public final class SocketStream: @unchecked Sendable {
 
     // MARK: Writing
 
-    /// Sends all of it. Throws ``SystemError`` when the other side is gone or takes nothing for the time limit.
+    /// Sends all bytes. Throws ``SystemError`` when the other side is gone or takes no byte within the time limit.
     public func send(_ bytes: some Sequence<UInt8>) throws {
         let bytes = Array(bytes)
         var sent = 0
@@ -67,7 +68,7 @@ public final class SocketStream: @unchecked Sendable {
         }
     }
 
-    /// Sends a text as UTF-8; line ends are sent as they are.
+    /// Sends a text as UTF-8; line ends are sent unchanged.
     public func send(_ text: String) throws {
         try send(text.utf8)
     }
@@ -75,7 +76,7 @@ public final class SocketStream: @unchecked Sendable {
     // MARK: Reading
 
     /// Reads up to and including `\n`, and returns the line without it and without a `\r` before it; `nil` when the
-    /// connection ended before its first byte. Throws ``EndOfStream`` in the middle, ``SystemError`` on a time-out.
+    /// connection ended before the first byte. Throws ``EndOfStream`` within a line, ``SystemError`` on a time-out.
     public func readLine() throws -> [UInt8]? {
         var line: [UInt8] = []
         while true {
@@ -95,7 +96,7 @@ public final class SocketStream: @unchecked Sendable {
         }
     }
 
-    /// Reads exactly `count` bytes. Throws ``EndOfStream`` when there are fewer.
+    /// Reads exactly `count` bytes. Throws ``EndOfStream`` when fewer bytes arrive.
     public func read(_ count: Int) throws -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
@@ -108,7 +109,7 @@ public final class SocketStream: @unchecked Sendable {
         return bytes
     }
 
-    /// Reads what there is, at most `limit` bytes, and waits for the first; `nil` at the end of the stream.
+    /// Reads the available bytes, at most `limit`, and waits for the first byte; `nil` at the end of the stream.
     public func readSome(_ limit: Int = .max) throws -> [UInt8]? {
         if position == buffer.count {
             guard try fill() else { return nil }
@@ -118,7 +119,7 @@ public final class SocketStream: @unchecked Sendable {
         return Array(buffer[position..<position + count])
     }
 
-    /// Reads until the other side closes.
+    /// Reads until the other side closes the connection.
     public func readToEnd() throws -> [UInt8] {
         var bytes: [UInt8] = []
         while let some = try readSome() { bytes += some }
@@ -140,24 +141,25 @@ public final class SocketStream: @unchecked Sendable {
 
     // MARK: Ending
 
-    /// Says that no more will be sent, and can still read.
+    /// Closes the sending side; reading is still possible.
     public func finishSending() {
         shutdown(descriptor, Int32(SHUT_WR))
     }
 
-    /// Closes the connection; what was sent still arrives.
+    /// Closes the connection; bytes that were sent still arrive.
     public func close() {
         close(bySaying: true)
     }
 
-    /// Closes it with a reset (RST), as a crashing peer does.
+    /// Closes the connection with a reset (RST), as a crashing peer does.
     public func reset() {
         var linger = Foundation.linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Foundation.linger>.size))
         close(bySaying: false)
     }
 
-    /// The shutdown first, as a child process that starts in this very moment may hold a copy of the descriptor.
+    /// With `bySaying`, shuts the sending side down first, because a child process that starts at this moment may hold
+    /// a copy of the descriptor.
     private func close(bySaying: Bool) {
         isClosed.withLock { isClosed in
             if isClosed { return }
@@ -167,7 +169,7 @@ public final class SocketStream: @unchecked Sendable {
         }
     }
 
-    /// From any thread: whoever reads or writes sees the end of the stream or an error.
+    /// Interrupts the connection, from any thread: a read or write sees the end of the stream or an error.
     public func interrupt() {
         isClosed.withLock { isClosed in
             if !isClosed { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }

@@ -1,32 +1,31 @@
 import Foundation
 
-/// A small real FTP server on 127.0.0.1 (RFC 959, RFC 2428, RFC 3659): it hands out files, passively only, and
-/// remembers the commands it got.
+/// A small real FTP server on 127.0.0.1 (RFC 959, RFC 2428, RFC 3659). It serves files in passive mode only, and
+/// records the commands that it receives.
 public final class ScriptedFTPOrigin: Sendable {
-    /// What the server does other than well.
+    /// The ways in which the server misbehaves.
     public struct Behaviour: Sendable {
-        /// Whether `EPSV` works; `true` by default. Without it clients use `PASV`.
+        /// Whether `EPSV` works; `true` by default. Without it, clients use `PASV`.
         public var offersExtendedPassive = true
         /// The address that `PASV` announces: 127.0.0.1 by default. A hostile server names another machine.
         public var passiveAddress = "127.0.0.1"
-        /// The port that `EPSV` and `PASV` announce; `nil`, the default, for the one that the data comes from.
+        /// The port that `EPSV` and `PASV` announce; `nil`, the default, for the port of the data.
         public var passivePort: UInt16?
-        /// After how many bytes of a file the data connection is reset; `nil`, the default, for never.
+        /// The number of bytes of a file after which the data connection is closed; `nil`, the default, for never.
         public var cutAfter: Int?
-        /// Whether `SIZE` tells how long a file is; `true` by default. Without it the length is unknown.
+        /// Whether `SIZE` returns the length of a file; `true` by default. Without it, the length is unknown.
         public var tellsSize = true
-        /// Whether `QUIT` gets its answer; `true` by default. Without it the control connection just stays open.
+        /// Whether `QUIT` is answered; `true` by default. Without the answer, the control connection stays open.
         public var answersQuit = true
 
-        /// A server that behaves.
+        /// A server that does not misbehave.
         public init() {}
     }
 
     private let commandLog = Recorder<String>()
     private let listener: Listener
 
-    /// Starts the server on a free port with these files, by absolute path. Throws ``SystemError`` when it cannot
-    /// listen.
+    /// Starts the server on a free port with the files, by absolute path. Throws ``SystemError`` when it cannot listen.
     public init(files: [String: [UInt8]], behaviour: Behaviour = Behaviour()) throws {
         let commandLog = commandLog
         listener = try Listener { stream, _ in
@@ -45,17 +44,17 @@ public final class ScriptedFTPOrigin: Sendable {
     /// An absolute URL of a file; `path` starts with a slash.
     public func url(_ path: String) -> String { "ftp://127.0.0.1:\(port)\(path)" }
 
-    /// The commands it got, in order.
+    /// The received commands, in order.
     public var commands: [String] { commandLog.elements }
 
-    /// How many control connections it accepted.
+    /// The number of control connections accepted in all.
     public var connectionCount: Int { listener.acceptedCount }
 
     /// Stops listening and ends every connection.
     public func stop() { listener.stop() }
 }
 
-/// One control connection; lives on its thread.
+/// A control connection, which is used on its own thread only.
 private final class Session {
     private let control: SocketStream
     private let files: [String: [UInt8]]

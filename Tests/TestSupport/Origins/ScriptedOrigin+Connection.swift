@@ -2,7 +2,7 @@ import HTTPTypes
 import Primitives
 
 extension ScriptedOrigin {
-    /// The server's end of one connection, in the hands of a script.
+    /// The server's end of a connection, which a script controls.
     public final class Connection: Sendable {
         /// The number of the connection, from 0.
         public let number: Int
@@ -14,17 +14,17 @@ extension ScriptedOrigin {
             self.number = number
         }
 
-        /// Whether the script closed it.
+        /// Whether the script has closed the connection.
         public var isClosed: Bool { state.withLock { $0.isClosed } }
 
-        /// Sends the text as it is: write the `\r\n` yourself. Throws when the client is gone.
+        /// Sends the text unchanged, so it must contain each `\r\n`. Throws when the client is gone.
         public func send(_ text: String) throws { try stream.send(text) }
 
-        /// Sends the bytes as they are. Throws when the client is gone.
+        /// Sends the bytes unchanged. Throws when the client is gone.
         public func send(_ bytes: some Sequence<UInt8>) throws { try stream.send(bytes) }
 
-        /// Sends a whole answer, with `Content-Length` unless `fields` has one or the status allows none. To `HEAD`
-        /// the body is not sent, but counted. Throws when the client is gone.
+        /// Sends a whole answer, with `Content-Length` unless `fields` has one or the status allows none. The answer to
+        /// `HEAD` counts the body but does not contain it. Throws when the client is gone.
         public func respond(
             _ status: Int = 200, fields: HTTPFields = [:], body: some Sequence<UInt8>
         ) throws {
@@ -36,17 +36,17 @@ extension ScriptedOrigin {
             try stream.send(head(status, fields) + (isSent ? bytes : []))
         }
 
-        /// The same with a text, empty by default, as the body.
+        /// Sends a whole answer with a text, empty by default, as its body.
         public func respond(_ status: Int = 200, fields: HTTPFields = [:], body: String = "") throws {
             try respond(status, fields: fields, body: Array(body.utf8))
         }
 
-        /// Sends a head only, with just these fields: the body, if any, is the script's matter.
+        /// Sends only a head, with exactly these fields. The script sends the body, if any.
         public func sendHead(_ status: Int = 200, fields: HTTPFields = [:]) throws {
             try stream.send(head(status, fields))
         }
 
-        /// Sends the head of an answer whose body follows in chunks.
+        /// Sends the head of an answer with a chunked body.
         public func startChunks(_ status: Int = 200, fields: HTTPFields = [:]) throws {
             var fields = fields
             fields[.transferEncoding] = "chunked"
@@ -65,7 +65,7 @@ extension ScriptedOrigin {
         /// Sends the last chunk, without trailers.
         public func endChunks() throws { try stream.send("0\r\n\r\n") }
 
-        /// Sends the bytes in pieces, each after its gate has opened (the first one at once).
+        /// Sends the bytes in pieces. Each piece except the first waits until its gate is open.
         public func send(_ pieces: [[UInt8]], gates: [Gate]) throws {
             for (index, piece) in pieces.enumerated() {
                 if index > 0 { try gates[index - 1].waitBlocking() }
@@ -73,18 +73,18 @@ extension ScriptedOrigin {
             }
         }
 
-        /// Blocks until the client closes its end, and throws away what it sends meanwhile.
+        /// Blocks until the client closes its end, and discards the bytes that the client sends meanwhile.
         public func waitForHangUp() {
             while let some = try? stream.readSome(), !some.isEmpty {}
         }
 
-        /// Closes the connection; what was sent still arrives.
+        /// Closes the connection; bytes that were sent still arrive.
         public func close() {
             state.withLock { $0.isClosed = true }
             stream.close()
         }
 
-        /// Closes it with a reset (RST), as a crashing server does; what was sent may be lost.
+        /// Closes the connection with a reset (RST), as a crashing server does; bytes that were sent may be lost.
         public func reset() {
             state.withLock { $0.isClosed = true }
             stream.reset()
@@ -96,7 +96,7 @@ extension ScriptedOrigin {
             return Array((head + "\r\n").utf8)
         }
 
-        /// The next request; `nil` when the client closed the connection.
+        /// The next request; `nil` when the client has closed the connection or the request line is not three words.
         func readRequest(index: Int) throws -> Request? {
             guard let first = try stream.readLine() else { return nil }
             var lines = [String(decoding: first, as: UTF8.self)]

@@ -1,8 +1,8 @@
 import HTTPTypes
 import Primitives
 
-/// A real server on 127.0.0.1 that answers every request as a script says, byte for byte if need be, and remembers
-/// what it was asked.
+/// A real server on 127.0.0.1 that answers every request as a script says, byte for byte if needed, and records the
+/// requests.
 ///
 ///     let origin = try ScriptedOrigin { request, connection in
 ///         try connection.respond(fields: [.contentType: "text/plain"], body: "hello")
@@ -10,32 +10,32 @@ import Primitives
 ///     defer { origin.stop() }
 ///     origin.url("/a")  // http://127.0.0.1:40123/a
 ///
-/// Connections are kept alive: when the script returns without having closed the connection, the next request on it
-/// is read. A script that throws closes the connection.
+/// Connections are kept alive: when the script returns without closing the connection, the next request on it is
+/// read. A script that throws closes the connection.
 public final class ScriptedOrigin: Sendable {
     /// Answers one request; runs on the connection's thread and may block.
     public typealias Script = @Sendable (Request, Connection) throws -> Void
 
-    /// What a client sent.
+    /// A request that a client has sent.
     public struct Request: Sendable {
         /// The method.
         public let method: String
         /// The request target, as sent.
         public let target: String
-        /// `HTTP/1.1`, as sent.
+        /// The HTTP version as sent, for example `HTTP/1.1`.
         public let version: String
-        /// The field lines that are valid, in order.
+        /// The valid field lines, in order.
         public let fields: HTTPFields
         /// Every line of the head, as sent: the request line, then the field lines.
         public let lines: [String]
         /// The body, without chunk framing.
         public let body: [UInt8]
-        /// The number of the connection it came on, from 0.
+        /// The number of the request's connection, from 0.
         public let connection: Int
-        /// How many requests came before it, on any connection.
+        /// The number of earlier requests on any connection, since the last ``ScriptedOrigin/forgetRequests()``.
         public let index: Int
 
-        /// The value of a field, lines joined with a comma; `nil` when there is none.
+        /// The value of a field, with its lines joined by commas; `nil` when the request has no such field.
         public subscript(name: String) -> String? {
             HTTPField.Name(name).flatMap { fields[$0] }
         }
@@ -48,9 +48,9 @@ public final class ScriptedOrigin: Sendable {
     /// Starts the server on a free port.
     ///
     /// - Parameters:
-    ///   - address: of loopback, where it listens.
-    ///   - accepting: runs on every new connection before anything is read from it; nothing by default.
-    ///   - script: answers a request.
+    ///   - address: the loopback address on which the server listens.
+    ///   - accepting: runs on every new connection before the first read; empty by default.
+    ///   - script: answers each request.
     ///
     /// Throws ``SystemError`` when it cannot listen.
     public init(
@@ -78,37 +78,37 @@ public final class ScriptedOrigin: Sendable {
         listener.stop()
     }
 
-    /// The port it listens on.
+    /// The port of the server.
     public var port: UInt16 { listener.port }
 
-    /// An absolute URL of it; `path` starts with a slash.
+    /// An absolute URL of the server; `path` starts with a slash.
     public func url(_ path: String = "/", host: String = "127.0.0.1") -> String {
         "http://\(host):\(port)\(path)"
     }
 
-    /// What it was asked so far, in order of arrival.
+    /// The requests received so far, in order of arrival.
     public var requests: [Request] { log.elements }
 
-    /// How many requests it was asked.
+    /// The number of requests received so far.
     public var requestCount: Int { log.elements.count }
 
-    /// How many requests it was asked with exactly this target.
+    /// The number of requests received with exactly this target.
     public func requestCount(of target: String) -> Int {
         log.elements.count { $0.target == target }
     }
 
-    /// How many connections it accepted in all.
+    /// The number of connections accepted in all.
     public var connectionCount: Int { listener.acceptedCount }
 
-    /// How many connections are open now.
+    /// The number of connections that are open now.
     public var openConnectionCount: Int { listener.openCount }
 
-    /// Waits until it was asked at least `count` requests. Throws ``Gate/TimedOut`` after `limit`.
+    /// Waits until at least `count` requests have arrived. Throws ``Gate/TimedOut`` after `limit`.
     public func waitForRequests(_ count: Int, limit: Duration = Gate.defaultLimit) async throws {
         try await counter.wait(for: count, limit: limit)
     }
 
-    /// Forgets the requests seen so far; ``waitForRequests(_:limit:)`` goes on counting from the start.
+    /// Forgets the requests recorded so far. The count of ``waitForRequests(_:limit:)`` still includes them.
     public func forgetRequests() {
         log.removeAll()
     }
@@ -118,7 +118,7 @@ public final class ScriptedOrigin: Sendable {
         listener.stop()
     }
 
-    /// Opens when the server stops: for scripts that wait for something else.
+    /// Opens when the server stops. A script that waits for another event can wait for this gate, too.
     public var stopping: Gate { listener.stopping }
 }
 

@@ -1,36 +1,37 @@
 import Foundation
 import Primitives
 
-/// HTTPS, with HTTP/2 and HTTP/1.1, in front of an HTTP origin: Debian's nginx as a process of its own, in a temporary
-/// directory, with a certificate of a ``TestAuthority``. It ends with this object, and with the test process.
+/// An HTTPS server, with HTTP/2 and HTTP/1.1, in front of an HTTP origin: Debian's nginx as a process of its own, in a
+/// temporary directory, with a certificate of a ``TestAuthority``. nginx ends with this object, and with the test
+/// process.
 public final class TLSFront: Sendable {
-    /// nginx did not start.
+    /// The error when nginx does not start.
     public struct Failure: Error, CustomStringConvertible {
-        /// What it said.
+        /// The reason, with the output and the error log of nginx.
         public let description: String
     }
 
     /// The port of HTTPS.
     public let port: UInt16
-    /// The authority that signed its certificate.
+    /// The authority that signed the server's certificate.
     public let authority: TestAuthority
     private let directory: TemporaryDirectory
     private let process: ChildProcess
     /// The writing end of the shell's pipe; `nil` once it is closed.
     private let lifeline: Locked<Int32?>
 
-    /// Starts it in front of the HTTP server on `originPort`, and returns once it answers.
+    /// Starts nginx in front of the HTTP server on `originPort`, and returns once nginx is ready to accept.
     ///
     /// - Parameters:
-    ///   - http2: whether it offers HTTP/2; `true` by default.
-    ///   - authority: a new one by default.
+    ///   - http2: whether nginx offers HTTP/2; `true` by default.
+    ///   - authority: the authority of the certificate; a new authority by default.
     ///
     /// Throws ``Failure`` when nginx does not start.
     public init(originPort: UInt16, http2: Bool = true, authority: TestAuthority? = nil) async throws {
         self.authority = try authority ?? TestAuthority()
         directory = try TemporaryDirectory("larder-nginx")
-        // nginx takes a listening socket from its environment, as in its upgrade without interruption: so the system
-        // chooses a free port, and nobody can take it meanwhile.
+        // nginx takes a listening socket from its environment, as it does for an upgrade without interruption. So the
+        // system chooses a free port, and no other process can take it meanwhile.
         let (listening, port) = try Listener.listen(address: "127.0.0.1", backlog: 511)
         defer { close(listening) }
         _ = fcntl(listening, F_SETFL, O_NONBLOCK)
@@ -39,7 +40,7 @@ public final class TLSFront: Sendable {
             Self.configuration(
                 port: port, originPort: originPort, http2: http2, directory: directory.path, authority: self.authority),
             to: "nginx.conf")
-        // The shell ends nginx when the pipe closes: by `stop`, or because the test process is gone.
+        // The shell ends nginx when the pipe closes, by `stop` or by the end of the test process.
         var pipeEnds: [Int32] = [0, 0]
         guard pipe(&pipeEnds) == 0 else { throw SystemError("pipe") }
         for end in pipeEnds { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
@@ -72,7 +73,7 @@ public final class TLSFront: Sendable {
         stop()
     }
 
-    /// An absolute URL of it; `path` starts with a slash.
+    /// An absolute URL of the server; `path` starts with a slash.
     public func url(_ path: String = "/", host: String = "localhost") -> String {
         "https://\(host):\(port)\(path)"
     }

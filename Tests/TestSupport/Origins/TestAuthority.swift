@@ -1,5 +1,5 @@
-/// A certificate authority that lives as long as a test, and a server's certificate for `localhost` and `127.0.0.1`
-/// that it signed. Made with the `openssl` command.
+/// A certificate authority that lives as long as a test, and a certificate that it signed for a server at `localhost`
+/// and `127.0.0.1`. Made with the `openssl` command.
 public final class TestAuthority: Sendable {
     /// A certificate and its key, as files in PEM.
     public struct Certificate: Sendable {
@@ -9,7 +9,7 @@ public final class TestAuthority: Sendable {
         public let keyFile: String
     }
 
-    /// Who may use a certificate.
+    /// The purpose of a certificate.
     public enum Use: String, Sendable {
         /// A server, under `localhost` and `127.0.0.1`.
         case server = "serverAuth"
@@ -37,21 +37,21 @@ public final class TestAuthority: Sendable {
             ])
     }
 
-    /// The authority's own certificate, PEM: what a client has to trust.
+    /// The authority's own certificate in PEM, which a client has to trust.
     public var certificateFile: String { directory.path("ca.pem") }
     /// The server's certificate, PEM.
     public var serverCertificateFile: String { directory.path("server.pem") }
     /// The server's private key, PEM.
     public var serverKeyFile: String { directory.path("server.key") }
 
-    /// Both of them.
+    /// The server's certificate and its private key.
     public var server: Certificate { Certificate(certificateFile: serverCertificateFile, keyFile: serverKeyFile) }
 
     /// Signs another certificate, with a key and a serial number of its own. Throws when `openssl` fails.
     ///
     /// - Parameters:
-    ///   - name: the common name, and that of the files.
-    ///   - hasExpired: whether its time was over yesterday; `false` by default.
+    ///   - name: the common name, and the name of the files.
+    ///   - hasExpired: whether the certificate expired yesterday; `false` by default.
     public func issue(_ name: String, for use: Use, hasExpired: Bool = false) throws -> Certificate {
         let certificate = Certificate(
             certificateFile: directory.path("\(name).pem"), keyFile: directory.path("\(name).key"))
@@ -69,7 +69,8 @@ public final class TestAuthority: Sendable {
         return certificate
     }
 
-    /// Makes a copy of a key that needs a passphrase to be read, and returns its path. Throws when `openssl` fails.
+    /// Makes a copy of a key that needs a passphrase to be read, and returns the path of the copy. Throws when
+    /// `openssl` fails.
     public func protect(_ keyFile: String) throws -> String {
         let copy = keyFile + ".protected"
         try openssl(["pkcs8", "-topk8", "-in", keyFile, "-passout", "pass:secret", "-out", copy])
@@ -81,9 +82,9 @@ public final class TestAuthority: Sendable {
         guard output.exit == .status(0) else { throw Failure(description: "openssl: \(output.text)") }
     }
 
-    /// `openssl` did not do it.
+    /// The error when `openssl` fails.
     public struct Failure: Error, CustomStringConvertible {
-        /// What it said.
+        /// The output of `openssl`.
         public let description: String
     }
 }

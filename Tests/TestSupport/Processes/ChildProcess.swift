@@ -1,27 +1,27 @@
 import Foundation
 import Primitives
 
-/// A process that a test starts, watches and ends, by its own process id.
+/// A process that a test starts, watches and ends by its process id.
 public final class ChildProcess: Sendable {
     /// How a process ended.
     public enum Exit: Equatable, Sendable {
-        /// It left with this status.
+        /// The process exited with this status.
         case status(Int32)
-        /// This signal killed it.
+        /// This signal killed the process.
         case signal(Int32)
     }
 
-    /// What a finished command left.
+    /// The result of a finished command.
     public struct Output: Sendable {
-        /// How it ended.
+        /// How the command ended.
         public let exit: Exit
-        /// All that it wrote, standard output and standard error together.
+        /// The whole output, standard output and standard error together.
         public let text: String
     }
 
-    /// Its process id.
+    /// The process id.
     public let pid: pid_t
-    /// The file that standard output and standard error go to.
+    /// The file that receives standard output and standard error.
     public let logPath: String
     private let directory: TemporaryDirectory
     private let exit = Locked<Exit?>(nil)
@@ -29,11 +29,11 @@ public final class ChildProcess: Sendable {
     /// Starts `executable`, looked up in `$PATH` when it has no slash.
     ///
     /// - Parameters:
-    ///   - environment: set on top of the test's own; a `nil` value unsets.
-    ///   - inheriting: descriptors of this process, and the number (under 64) each has in the child; all with higher
-    ///     numbers, up to 1,023, are closed there.
+    ///   - environment: variables that are set on top of the test's own; a `nil` value unsets a variable.
+    ///   - inheriting: descriptors of this process, and the number (under 64) that each has in the child; all
+    ///     descriptors with higher numbers, up to 1,023, are closed in the child.
     ///
-    /// Throws ``SystemError`` when it cannot be started.
+    /// Throws ``SystemError`` when the process cannot be started.
     public init(
         _ executable: String, _ arguments: [String] = [], environment: [String: String?] = [:],
         inheriting descriptors: [Int32: Int32] = [:]
@@ -46,14 +46,15 @@ public final class ChildProcess: Sendable {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, logPath, O_WRONLY | O_CREAT | O_APPEND, 0o600)
         posix_spawn_file_actions_adddup2(&actions, 1, 2)
-        // Copied out of the way first: one's own number may be another's number in the child.
+        // The copies have numbers of 64 and above, because a number of this process may be another descriptor's number
+        // in the child.
         var copies: [Int32] = []
         defer { for copy in copies { close(copy) } }
         for (own, childs) in descriptors {
             copies.append(fcntl(own, F_DUPFD_CLOEXEC, 64))
             posix_spawn_file_actions_adddup2(&actions, copies.last!, childs)
         }
-        // Servers and clients within this process have some that are not closed of themselves.
+        // Servers and clients within this process have descriptors that are not closed on exec.
         for number in max(2, descriptors.values.max() ?? 2) + 1..<1024 {
             posix_spawn_file_actions_addclose(&actions, number)
         }
@@ -93,32 +94,33 @@ public final class ChildProcess: Sendable {
         return Output(exit: exit, text: process.output)
     }
 
-    /// All that it wrote so far, standard output and standard error together.
+    /// The output so far, standard output and standard error together.
     public var output: String {
         String(decoding: (try? Data(contentsOf: URL(fileURLWithPath: logPath))) ?? Data(), as: UTF8.self)
     }
 
-    /// How it ended, `nil` while it runs.
+    /// How the process ended; `nil` while it runs.
     public var hasExited: Exit? { reap(WNOHANG) }
 
-    /// Sends a signal, unless it has ended and was waited for.
+    /// Sends a signal, unless the process has ended and was reaped.
     public func kill(_ signal: Int32) {
         exit.withLock { exit in
             if exit == nil { _ = Foundation.kill(pid, signal) }
         }
     }
 
-    /// Blocks until it ends.
+    /// Blocks until the process ends.
     public func waitBlocking() -> Exit {
         while true {
             if let exit = reap(WNOHANG) { return exit }
-            // Leaves it to be reaped under the lock: so `kill` never meets a number that is another process's by then.
+            // Leaves the process to be reaped under the lock, so that `kill` never meets a process id that has passed
+            // to another process.
             var info = siginfo_t()
             waitid(P_PID, id_t(pid), &info, WEXITED | WNOWAIT)
         }
     }
 
-    /// Waits until it ends, without blocking a task's thread. Throws ``Gate/TimedOut`` after `limit`.
+    /// Waits until the process ends, without blocking a task's thread. Throws ``Gate/TimedOut`` after `limit`.
     public func wait(limit: Duration = .seconds(30)) async throws -> Exit {
         try await poll("process \(pid) ending", limit: limit) { hasExited != nil }
         return hasExited!

@@ -1,16 +1,16 @@
 import Foundation
 
-/// Notes whatever is opened, read, made, moved or removed in some directories, by anybody: inotify(7). What happens in
-/// directories below them is not noted.
+/// Records every path that any process opens, reads, makes, changes, moves or removes in some directories, with
+/// inotify(7). Directories below them are not watched.
 public final class FileSystemWatch: Sendable {
     private let descriptor: Int32
     private let names: [Int32: String]
 
-    /// Begins to watch.
+    /// Begins to watch the directories.
     ///
-    /// - Parameter directories: their paths.
+    /// - Parameter directories: the paths of the directories.
     ///
-    /// Throws ``SystemError`` when one cannot be watched.
+    /// Throws ``SystemError`` when a directory cannot be watched.
     public init(_ directories: [String]) throws {
         descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
         guard descriptor >= 0 else { throw SystemError("inotify_init1") }
@@ -34,7 +34,7 @@ public final class FileSystemWatch: Sendable {
         close(descriptor)
     }
 
-    /// The paths to which something happened since the last call, each once, sorted.
+    /// The paths with events since the last call, each path once, sorted.
     public func takePaths() -> [String] {
         var paths: Set<String> = []
         var buffer = [UInt8](repeating: 0, count: 64 << 10)

@@ -1,26 +1,26 @@
 import Foundation
 
-/// A file system of a few megabytes in memory, unmounted when this object goes.
+/// A file system of a few megabytes in memory, unmounted when this object is released.
 public final class SmallDisk: Sendable {
-    /// Where it is.
+    /// The mount point.
     public let mount: TemporaryDirectory
 
-    /// Mounts it; `nil` when this machine does not let us.
+    /// Mounts the file system; `nil` when this machine does not allow that.
     ///
-    /// - Parameter size: as mount(8) takes it, for example `64m`.
+    /// - Parameter size: the size as mount(8) takes it, for example `64m`.
     public init?(size: String) throws {
         mount = try TemporaryDirectory("larder-full")
         guard Self.run("mount", "-t", "tmpfs", "-o", "size=\(size)", "tmpfs", mount.path) else { return nil }
     }
 
     deinit {
-        // Lazily, since a test that failed may have left files open.
+        // Unmounts lazily, because a failed test may have left files open.
         _ = Self.run("umount", "-l", mount.path)
     }
 
-    /// Takes all the room that is left but for `rest` bytes, as another program would: in the file `filler`.
+    /// Takes all free space except `rest` bytes, as another program would, with the file `filler`.
     public func fill(leaving rest: Int = 0) throws {
-        // A program that another test starts meanwhile must not keep it open, and its room taken.
+        // A program that another test starts meanwhile must not keep the file open and its space taken.
         let file = open(mount.path("filler"), O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw SystemError("open") }
         defer { close(file) }
@@ -29,17 +29,17 @@ public final class SmallDisk: Sendable {
         ftruncate(file, lseek(file, 0, SEEK_END) - off_t(rest))
     }
 
-    /// Makes it larger or smaller; whether that could be.
+    /// Resizes the file system; returns whether that succeeded.
     public func resize(to size: String) -> Bool {
         Self.run("mount", "-o", "remount,size=\(size)", mount.path)
     }
 
-    /// Lets nobody write on it any more, or again; whether that could be.
+    /// Makes the file system read-only or writable; returns whether that succeeded.
     public func setReadOnly(_ isReadOnly: Bool) -> Bool {
         Self.run("mount", "-o", "remount,\(isReadOnly ? "ro" : "rw")", mount.path)
     }
 
-    /// Runs a command, which is short; whether it succeeded.
+    /// Runs a short command; returns whether it succeeded.
     private static func run(_ command: String, _ arguments: String...) -> Bool {
         (try? ChildProcess.run(command, arguments))?.exit == .status(0)
     }

@@ -7,7 +7,7 @@ public struct SystemError: Error, CustomStringConvertible {
     /// Its `errno`.
     public let code: Int32
 
-    /// Takes `errno` as it is now.
+    /// Takes the current `errno` by default.
     public init(_ call: String, code: Int32 = errno) {
         self.call = call
         self.code = code

@@ -1,11 +1,11 @@
 import Foundation
 
-/// A new, empty directory that is removed, with all that is in it, when this object goes.
+/// A new, empty directory that is removed with its content when this object is released.
 public final class TemporaryDirectory: Sendable {
-    /// Its absolute path, without a slash at the end.
+    /// The absolute path, without a slash at the end.
     public let path: String
 
-    /// Makes it under `$TMPDIR`, else `/tmp`. Throws ``SystemError`` when that is not possible.
+    /// Makes the directory under `$TMPDIR`, else `/tmp`. Throws ``SystemError`` when that is not possible.
     public init(_ prefix: String = "larder-test") throws {
         let parent = ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp"
         var template = Array("\(parent)/\(prefix).XXXXXX".utf8CString)
@@ -17,7 +17,7 @@ public final class TemporaryDirectory: Sendable {
         remove()
     }
 
-    /// The path of `name` in it, which may have slashes of its own.
+    /// The path of `name` in the directory; `name` may contain slashes.
     public func path(_ name: String) -> String { "\(path)/\(name)" }
 
     /// Writes a file and returns its path. Throws when that is not possible.
@@ -39,7 +39,7 @@ public final class TemporaryDirectory: Sendable {
         [UInt8](try Data(contentsOf: URL(fileURLWithPath: path(name))))
     }
 
-    /// Removes it now.
+    /// Removes the directory now.
     public func remove() {
         try? FileManager.default.removeItem(atPath: path)
     }

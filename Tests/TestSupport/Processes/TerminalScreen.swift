@@ -1,7 +1,7 @@
-/// What a terminal shows after what was written to it: of the control sequences it knows those that progress is drawn
-/// with, and a character that does not fit goes into the next line, as on a real one.
+/// The content of a terminal after some output. It knows only the control sequences that draw progress. A character
+/// that does not fit goes into the next line, as on a real terminal.
 public struct TerminalScreen {
-    /// A control sequence that it does not know.
+    /// The error for an unknown control sequence.
     public struct Unknown: Error, CustomStringConvertible {
         /// The sequence.
         public let description: String
@@ -12,12 +12,12 @@ public struct TerminalScreen {
     private var row = 0
     private var column = 0
 
-    /// An empty screen, so many characters wide and as high as need be.
+    /// An empty screen, `columns` characters wide and as high as needed.
     public init(columns: Int) {
         self.columns = columns
     }
 
-    /// What it shows: its lines without the spaces at their ends, and without the empty ones below the last.
+    /// The lines of the screen, without the spaces at their ends, and without the empty lines below the last.
     public var lines: [String] {
         var texts = rows.map { row in
             var row = row
@@ -28,7 +28,7 @@ public struct TerminalScreen {
         return texts
     }
 
-    /// Shows what is written. Throws ``Unknown``.
+    /// Shows a text. Throws ``Unknown``.
     public mutating func write(_ text: String) throws {
         var rest = Array(text.unicodeScalars)[...]
         while let scalar = rest.popFirst() {

@@ -1,8 +1,8 @@
 import Foundation
 import Primitives
 
-/// Runs `body`, which may block, on a thread of its own and waits for it without blocking a task's thread (there are
-/// only as many of those as cores). Throws what `body` throws.
+/// Runs `body`, which may block, on a thread of its own, and waits for it without blocking a task's thread (there are
+/// only as many of these threads as cores). Throws any error of `body`.
 public func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
         startThread {
@@ -34,8 +34,8 @@ public func concurrently<Result: Sendable>(
     }
 }
 
-/// Asks `condition` every few milliseconds until it holds: only for what cannot be waited for, such as another
-/// process. Throws ``Gate/TimedOut`` after `limit`.
+/// Checks `condition` every few milliseconds until it holds. Use it only for a condition that no gate reports, such as
+/// the state of another process. Throws ``Gate/TimedOut`` after `limit`.
 public func poll(
     _ what: String, limit: Duration = Gate.defaultLimit, every pause: Duration = .milliseconds(10),
     until condition: () throws -> Bool
@@ -43,7 +43,7 @@ public func poll(
     let deadline = ContinuousClock.now + limit
     while try !condition() {
         guard ContinuousClock.now < deadline else { throw Gate.TimedOut(description: "\(what): not within \(limit)") }
-        // Between two looks only: how long it is decides nothing.
+        // The pause only separates two checks. Its length does not change the result.
         try await Task.sleep(for: pause)
     }
 }
@@ -55,7 +55,7 @@ public func pollBlocking(
     let deadline = ContinuousClock.now + limit
     while try !condition() {
         guard ContinuousClock.now < deadline else { throw Gate.TimedOut(description: "\(what): not within \(limit)") }
-        // Between two looks only: how long it is decides nothing.
+        // The pause only separates two checks. Its length does not change the result.
         Thread.sleep(forTimeInterval: 0.005)
     }
 }

@@ -1,6 +1,6 @@
 import Primitives
 
-/// A number that threads count up and a test waits for.
+/// A number that threads increase and a test waits for.
 public final class Counter: Sendable {
     private struct State {
         var value = 0
@@ -10,7 +10,7 @@ public final class Counter: Sendable {
     private let name: String
     private let state = Locked(State())
 
-    /// A counter at 0; `name` is what the error of a wait that timed out calls it.
+    /// A counter at 0. The error of a wait that timed out calls the counter `name`.
     public init(_ name: String = "counter") {
         self.name = name
     }

@@ -1,17 +1,17 @@
 import Dispatch
 import Primitives
 
-/// A door that is closed until somebody opens it, and stays open: how a test says "not before I say so".
+/// A gate that is closed until it is opened, and then stays open. A test holds an action back with it.
 ///
-/// Both tasks and threads can wait; nobody waits for ever, so that a test which hangs fails instead.
+/// Both tasks and threads can wait. Every wait has a time limit, so a hanging test fails.
 public final class Gate: Sendable {
-    /// Nobody opened the gate within the limit.
+    /// The error when the gate was not opened within the limit.
     public struct TimedOut: Error, CustomStringConvertible {
-        /// What was being waited for.
+        /// The missing event and the limit.
         public let description: String
     }
 
-    /// The limit of every wait that does not give its own: long enough for a machine that does much besides.
+    /// The default limit of a wait, which is long enough for a busy machine.
     public static let defaultLimit: Duration = .seconds(60)
 
     private struct State {
@@ -23,15 +23,15 @@ public final class Gate: Sendable {
     private let name: String
     private let state = Locked(State())
 
-    /// A closed gate; `name` is what the error of a wait that timed out calls it.
+    /// A closed gate. The error of a wait that timed out calls the gate `name`.
     public init(_ name: String = "gate") {
         self.name = name
     }
 
-    /// Whether it was opened.
+    /// Whether the gate is open.
     public var isOpen: Bool { state.withLock { $0.isOpen } }
 
-    /// Opens it: everybody who waits goes on, and nobody waits any more.
+    /// Opens the gate: all waiters go on, and later waits return at once.
     public func open() {
         let waiters = state.withLock { state in
             state.isOpen = true
@@ -41,8 +41,8 @@ public final class Gate: Sendable {
         for waiter in waiters { waiter() }
     }
 
-    /// Blocks the calling thread until the gate (or `other`, when given) is open. Never call it from a task: there
-    /// are as many threads for tasks as cores.
+    /// Blocks the calling thread until the gate (or `other`, when given) is open. Never call it from a task, because
+    /// there are only as many threads for tasks as cores.
     ///
     /// Throws ``TimedOut`` after `limit`.
     public func waitBlocking(or other: Gate? = nil, limit: Duration = Gate.defaultLimit) throws {
@@ -78,7 +78,7 @@ public final class Gate: Sendable {
         guard opened else { throw TimedOut(description: "nobody opened the \(name) within \(limit)") }
     }
 
-    /// Calls `waiter` once the gate is open: at once, on this thread, when it is already.
+    /// Calls `waiter` once the gate is open: at once, on this thread, when the gate is open already.
     private func addWaiter(_ waiter: @escaping @Sendable () -> Void) -> Int {
         let (number, isOpen) = state.withLock { state in
             state.nextWaiter += 1

@@ -1,6 +1,6 @@
 import Primitives
 
-/// A clock that stands still until a test turns it: a wall clock, and a monotonic one that goes on by as much.
+/// A clock that stands still until a test turns it: a wall clock, and a monotonic clock that advances by the same time.
 public final class ManualClock: WallClock {
     private let instant: Locked<Timestamp>
     private let start: Timestamp
@@ -12,12 +12,12 @@ public final class ManualClock: WallClock {
         self.start = start
     }
 
-    /// The instant it was last turned to.
+    /// The instant to which the clock was last turned.
     public func now() -> Timestamp {
         instant.withLock { $0 }
     }
 
-    /// The same instant as a monotonic clock shows it, which must not be turned back then.
+    /// The same instant on the monotonic clock. A test that uses it must not turn the clock back.
     public func monotonicNow() -> ContinuousClock.Instant {
         monotonicStart + (now() - start)
     }
@@ -27,7 +27,7 @@ public final class ManualClock: WallClock {
         instant.withLock { $0 = now }
     }
 
-    /// Turns the clock on by `duration`; back when it is negative.
+    /// Advances the clock by `duration`; turns it back when `duration` is negative.
     public func advance(by duration: Duration) {
         instant.withLock { $0 = $0 + duration }
     }

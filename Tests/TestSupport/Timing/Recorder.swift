@@ -7,7 +7,7 @@ public final class Recorder<Element: Sendable>: Sendable {
     /// An empty list.
     public init() {}
 
-    /// What was appended so far, in order.
+    /// The elements appended so far, in order.
     public var elements: [Element] { list.withLock { $0 } }
 
     /// Appends an element.
@@ -15,7 +15,7 @@ public final class Recorder<Element: Sendable>: Sendable {
         list.withLock { $0.append(element) }
     }
 
-    /// Appends the element that `make` returns for the number of those before it, and returns that element.
+    /// Appends the element that `make` returns for the number of earlier elements, and returns that element.
     @discardableResult
     public func append(_ make: @Sendable (Int) -> Element) -> Element {
         list.withLock { list in
