@@ -9,7 +9,7 @@ import Testing
 struct PreparedFieldsTests {
     private static let common: HTTPFields = [.acceptRanges: "bytes", .vary: "Authorization", .vary: "Origin"]
 
-    /// The client's answers to two requests on one connection, both answered with the response.
+    /// The answers that a client receives to two requests on one connection; both requests get the response.
     private func sent(_ response: Response, _ method: String = "GET") async throws -> [RawClient.Answer] {
         let answers = Locked<[RawClient.Answer]>([])
         try await withDaemon(Handler.answering { _ in response }) { daemon in

@@ -51,8 +51,8 @@ import Testing
             let collector = client.start(origin.url("/endless"))
             try await collector.didSend.wait()
             collector.transfer?.pause()
-            // This transfer takes its turn after the pause, so the pause has taken effect. The transfers below wait for
-            // a while.
+            // This transfer takes its turn after the pause, so its end shows that the pause has taken effect. The
+            // transfers below wait for a while.
             try await client.get(origin.url())
             let (count, bytes, before) = (collector.body.count, sent.value, clock())
             let silent = try ScriptedOrigin { _, connection in connection.waitForHangUp() }

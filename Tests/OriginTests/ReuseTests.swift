@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test("A folded first field line on a reused connection is refused and reads no field of the last answer")
+    @Test("A folded first field line on a reused connection is refused and reads no field of an earlier answer")
     func foldedFirstLine() async throws {
         let origin = try ScriptedOrigin { request, connection in
             switch request.target {
