@@ -4,17 +4,17 @@ import Primitives
 import TestSupport
 import Testing
 
-/// Takes some hundred megabytes; `scripts/test` runs it after the other tests, with nothing beside it.
-@Suite("no memory for one more body")
+/// Takes a few hundred megabytes. `scripts/test` runs this suite alone, after the other tests.
+@Suite("The memory limit of request bodies")
 struct BodyMemoryScaleTests {
     private static let clients = 48
 
-    @Test("48 clients send bodies of 8 MiB that are collected: some are refused, none is lost, and all is given back")
+    @Test("48 bodies of 8 MiB at once end with 200 or 503, lose no entry, and free their memory")
     func large() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(directory: directory.path("cache"))
         #expect(try await larder.client.request("PUT", "/entries/held/content", text: "held").status == 200)
-        // An empty batch, and a lot of white space before its end.
+        // An empty batch, with much white space before its end.
         let body = Array("[".utf8) + [UInt8](repeating: 0x20, count: 8 << 20 - 2)
         let head = """
             POST /downloads HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
@@ -25,10 +25,10 @@ struct BodyMemoryScaleTests {
         let statuses = try await concurrently(Self.clients) { _ in
             try await HTTPClient(port: port, limit: .seconds(60)).withConnection { connection in
                 try connection.send(head)
-                // Who was refused may be hung up on before it has sent all.
+                // The server may close a refused connection before the client has sent the whole body.
                 try? connection.send(body)
                 sent.add()
-                // All of them are there at once.
+                // All bodies are in flight at the same time.
                 try sent.waitBlocking(for: Self.clients, limit: .seconds(60))
                 try? connection.send("]")
                 return try connection.readReply().status

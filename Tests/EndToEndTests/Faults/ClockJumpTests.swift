@@ -4,12 +4,12 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("a clock that jumps")
+@Suite("Jumps of the clock")
 struct ClockJumpTests {
     private static let year: Duration = .seconds(365 * 86_400)
 
     @Test(
-        "ahead, back and before all that is held: nothing is fresh for longer than its ttl, and all calls go on",
+        "After any jump of the clock, no entry is fresh for longer than its ttl, and all calls succeed",
         arguments: [[1, -2], [-1, 2], [-1, -1], [1, 1]])
     func jumps(years: [Int]) async throws {
         let origin = try ScriptedOrigin { request, connection in
@@ -29,7 +29,7 @@ struct ClockJumpTests {
                 try await Self.expectSound(server, origin)
             }
         }
-        // Not one that was open while it happened.
+        // This server did not run during the jumps.
         try await TestServer.with(clock: clock, directory: directory) { (server) async throws in
             try await Self.expectSound(server, origin)
             #expect(try await server.client.request("DELETE", "/entries?all=true").status == 200)
@@ -48,7 +48,8 @@ struct ClockJumpTests {
         #expect(try await fetch(server, origin).status == 200)
     }
 
-    /// What is held is whole and fresh for a minute at most; what is not is brought anew.
+    /// Expects that every held entry is whole and fresh for a minute at most, and that each download and fetch succeeds
+    /// with the right body.
     private static func expectSound(_ server: TestServer, _ origin: ScriptedOrigin) async throws {
         let latest = server.clock.now() + .seconds(60)
         for entry in try await server.get("/entries").member("entries")?.arrayValue ?? [] {

@@ -4,16 +4,17 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("a process that may open nothing more")
+@Suite("The limit of file descriptors")
 struct DescriptorTests {
-    /// The lowest number that no descriptor of the process has: with that for a limit it gets no other.
+    /// The lowest free descriptor number of the process. With this number as its limit, the process gets no further
+    /// descriptor.
     private static func lowestFree(_ larder: LarderProcess) throws -> Int {
         let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(larder.process.pid)/fd")
         let numbers = Set(open.compactMap { Int($0) })
         return (0...).first { !numbers.contains($0) }!
     }
 
-    @Test("too few to start with are an error that says so, and no crash", arguments: [8, 16, 24, 48, 64])
+    @Test("A start with too few descriptors fails with an error that names the limit", arguments: [8, 16, 24, 48, 64])
     func tooFew(limit: Int) async throws {
         let directory = try TemporaryDirectory()
         let process = try ChildProcess(
@@ -26,7 +27,7 @@ struct DescriptorTests {
         #expect(process.output.hasPrefix("Error: only \(limit) files and sockets may be open at once"))
     }
 
-    @Test("as few as it starts with are enough to serve with")
+    @Test("The lowest limit that permits a start suffices to store and read an entry")
     func fewest() async throws {
         let directory = try TemporaryDirectory()
         let limit = 80 + 4 * max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
@@ -37,12 +38,12 @@ struct DescriptorTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("says so where it needs one, serves what needs none, loses nothing, and goes on when it may again")
+    @Test("Calls that need a descriptor fail without one, lose no entry, and succeed after the limit rises")
     func exhausted() async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
         defer { origin.stop() }
         let directory = try TemporaryDirectory()
-        // Every body is a file that is opened each time.
+        // Every body is a file, which is opened for each read.
         let larder = try await LarderProcess(
             directory: directory.path("cache"),
             arguments: ["--layout", "hashed", "--inline-limit", "0", "--memory-limit", "0"])
@@ -75,7 +76,7 @@ struct DescriptorTests {
             #expect(download.status >= 500, "\(download.text)")
             let fetched = try ask("GET", "/fetch/" + origin.url("/b"))
             #expect(fetched.status >= 500, "\(fetched.text)")
-            // Who comes now waits in the kernel's line.
+            // A connection from now on waits in the kernel's queue.
             let late = try RawConnection(port: larder.port)
             try late.sendRequest("GET", "/entries/held/content")
             return late

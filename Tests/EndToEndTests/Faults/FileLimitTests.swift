@@ -4,11 +4,11 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("files that may not grow")
+@Suite("The size limit of files")
 struct FileLimitTests {
     private static let words = "File too large"
 
-    @Test("a body of which only a part is taken is 500 in words, and nothing of it stays; the server goes on")
+    @Test("A body over the file size limit gets 500 and leaves no entry, and the server goes on")
     func limit() async throws {
         let body = [UInt8](repeating: 3, count: 3 << 20)
         let origin = try ScriptedOrigin { request, connection in
@@ -31,7 +31,7 @@ struct FileLimitTests {
             "POST", "/download", fields: [.contentType: "application/json"], body: call.utf8)
         #expect(download.status == 500)
         #expect(download.text.contains(Self.words), "\(download.text)")
-        // What cannot be kept may break off, but is never short and good.
+        // A response that cannot be stored may break off, but a short body never passes as a whole one.
         let fetched = try? await client.request("GET", "/fetch/" + origin.url("/b"))
         #expect(fetched == nil || fetched?.status != 200 || fetched?.body == body)
         #expect(try await client.request("GET", "/entries/held/content").body == body)

@@ -4,14 +4,14 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("an origin that fails")
+@Suite("Failing origins")
 struct OriginFaultTests {
-    /// What it does instead of answering.
+    /// The failure of the origin.
     enum Fault: CaseIterable, Sendable {
         case resetAtOnce, resetInTheMiddle, endlessHead, hundredRedirects, tooShort, brokenChunk, noTLS, bomb
 
-        /// What `/fetch` says: to it a redirect and a bomb that is not set off are answers. `nil`: the answer breaks
-        /// off, and is seen to.
+        /// The status of `/fetch`, which passes on a redirect and a bomb without decoding it. `nil` when the response
+        /// breaks off, and the client notices.
         var fetchStatus: Int? {
             switch self {
             case .hundredRedirects: 302
@@ -24,7 +24,7 @@ struct OriginFaultTests {
 
     private static let good = "good, and whole"
 
-    /// A hundred megabytes of zeros, as gzip makes them.
+    /// A hundred megabytes of zeros, compressed by gzip.
     private static let bomb = Result { () throws -> [UInt8] in
         let directory = try TemporaryDirectory()
         let script = "head -c 100000000 /dev/zero | gzip -9 > \"$0\""
@@ -32,9 +32,9 @@ struct OriginFaultTests {
         return try directory.read("bomb")
     }
 
-    /// An origin that is good until it is told to fail.
+    /// An origin that answers properly until `isFailing` returns `true`.
     private static func origin(_ fault: Fault, isFailing: @escaping @Sendable () -> Bool) throws -> ScriptedOrigin {
-        // Whoever waits for a greeting of TLS is not kept waiting.
+        // A client that waits for a TLS handshake gets an answer at once.
         let greet: @Sendable (ScriptedOrigin.Connection) throws -> Void = { connection in
             guard fault == .noTLS, isFailing() else { return }
             try connection.respond(400, fields: [.connection: "close"], body: "no TLS here")
@@ -73,7 +73,7 @@ struct OriginFaultTests {
     }
 
     @Test(
-        "is an error in words; the older entry stays whole, nothing else is kept, and the next answer is good",
+        "Each failure causes an error with a detail, keeps the older entry, adds none, and does not last",
         arguments: Fault.allCases)
     func fails(_ fault: Fault) async throws {
         let isFailing = Locked(false)
@@ -85,7 +85,7 @@ struct OriginFaultTests {
             let held: JSON = ["url": .string(origin.url("/held")), "ttl": 60, "refresh": true]
             #expect(try await server.download(held).status == 200)
             isFailing.withLock { $0 = true }
-            // The same server, asked as one that speaks TLS.
+            // The same origin, but with the scheme of TLS.
             let plain = origin.url("/new")
             let new = fault == .noTLS ? plain.replacing("http:", with: "https:") : plain
             let calls: [JSON] = [held, ["url": .string(new), "ttl": 60]]
@@ -108,7 +108,7 @@ struct OriginFaultTests {
         #expect(verified.exit == .status(0), "\(verified.text)")
     }
 
-    @Test("what follows an answer that was longer than it said is not the answer to the next request")
+    @Test("Bytes behind a response that is too long are never the response to the next request")
     func tooLong() async throws {
         let leftovers = Counter("leftovers that were sent")
         let origin = try ScriptedOrigin { request, connection in
@@ -122,7 +122,8 @@ struct OriginFaultTests {
             for round in 1...5 {
                 let long: JSON = ["url": .string(origin.url("/long")), "ttl": 60, "refresh": true]
                 #expect([200, 502].contains(try await server.download(long).status))
-                // What comes only after the next request was sent cannot be told from its answer.
+                // Bytes that arrive after the next request was sent look like its response, so the test waits for them
+                // here.
                 try await leftovers.wait(for: round)
                 let next: JSON = ["url": .string(origin.url("/next")), "ttl": 60, "refresh": true]
                 #expect(try await server.download(next).status == 200)

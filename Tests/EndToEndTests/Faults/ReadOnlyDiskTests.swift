@@ -5,13 +5,13 @@ import TestSupport
 import Testing
 
 @Suite(
-    "a disk that may not be written",
+    "A read-only disk",
     .enabled(if: getuid() == 0, "only root can mount a file system"))
 struct ReadOnlyDiskTests {
     private static let words = "Read-only file system"
     private let large = [UInt8](repeating: 5, count: 100_000)
 
-    @Test("neither the server nor verify starts on it, both say why, and all is there when it can be written again")
+    @Test("Server and verify refuse a read-only disk with a reason, and a writable disk has all entries again")
     func atStart() async throws {
         guard let disk = try SmallDisk(size: "32m") else {
             return withKnownIssue("no small file system could be mounted") { Issue.record("mount failed") }
@@ -37,7 +37,7 @@ struct ReadOnlyDiskTests {
         #expect(try await LarderProcess.verify(path).exit == .status(0))
     }
 
-    @Test("becoming one while the server runs: stores and downloads are 500 in words, what is held is served")
+    @Test("On a disk that becomes read-only, stores and downloads get 500, and held entries are served")
     func meanwhile() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(fields: [.cacheControl: "max-age=60"], body: request.target)
@@ -48,7 +48,7 @@ struct ReadOnlyDiskTests {
             directory: directory.path("cache"), arguments: ["--layout", "hashed", "--inline-limit", "0"])
         let client = larder.client
         #expect(try await client.request("PUT", "/entries/large/content", body: large).status == 200)
-        // Bodies begin there; whoever opens a file does it by the new mount.
+        // New bodies begin in this folder. Each new file is opened through the new mount.
         let incoming = directory.path("cache/default/incoming")
         let mounted = try await blocking {
             try ChildProcess.run(
@@ -68,7 +68,7 @@ struct ReadOnlyDiskTests {
         let download = try await client.request(
             "POST", "/download", fields: [.contentType: "application/json"], body: call.utf8)
         #expect(download.status == 500, "\(download.text)")
-        // The gateway can still pass on what it cannot keep.
+        // The gateway can still pass on a response that it cannot store.
         let fetched = try await client.request("GET", "/fetch/" + origin.url("/b"))
         #expect(fetched.status == 200, "\(fetched.head)")
         #expect(fetched.text == "/b")

@@ -4,27 +4,27 @@ import Primitives
 import TestSupport
 import Testing
 
-/// Some hundred clients that ask for a large body and read nothing; `scripts/test` runs it after the other tests, with
-/// nothing beside it.
+/// Hundreds of clients request a large body and read no byte. `scripts/test` runs this suite alone, after the other
+/// tests.
 @Suite("Clients that stall", .serialized)
 struct StalledReaderScaleTests {
     private static let count = 800
     private static let size = 4 << 20
 
-    /// What a large body is asked for as.
+    /// The kinds of large bodies.
     enum Body: CaseIterable {
-        /// An entry of `PUT …/content`.
+        /// The body of an entry that `PUT …/content` stored.
         case content
-        /// A part of it, which is no larger than what is read whole.
+        /// A part of such a body, small enough to be read as a whole.
         case part
         /// A response that `/fetch` has stored.
         case stored
-        /// A response that still comes from the origin.
+        /// A response that is still arriving from the origin.
         case live
     }
 
     @Test(
-        "take the memory that all of them share and 32 KiB each, and no descriptor but their sockets",
+        "Stalled clients take the shared memory and 32 KiB each, and no descriptors except their sockets",
         arguments: Body.allCases)
     func stalled(body: Body) async throws {
         let bytes = [UInt8](repeating: 0x78, count: Self.size)
@@ -60,7 +60,7 @@ struct StalledReaderScaleTests {
                 return client
             }
         }
-        // A head that has arrived says that the server has begun to write the body, too.
+        // A received head shows that the server has also begun to write the body.
         let statuses = try await blocking { try Set(clients.map { try $0.readHead().status }) }
         #expect(statuses == [body == .part ? 206 : 200])
         let after = (larder.residentBytes, try Self.descriptors(of: larder))
