@@ -7,9 +7,10 @@ import Testing
 @testable import DiskCache
 @testable import LarderAPI
 
-/// Bodies that are answered from where they lie on disk. Every test makes sure that they are: what takes the other way
-/// comes into the memory tier, and what passes does not when it was not asked for a short time before.
-@Suite("answers past the memory tier")
+/// Responses with bodies straight from the disk, past the memory tier. Every test proves that its responses pass the
+/// tier: on the usual way, an entry enters the memory tier. On the way past the tier, an entry does not enter it,
+/// unless the entry was also requested a short time before.
+@Suite("Responses past the memory tier")
 struct PassingContentTests {
     private static let namespaceField = HTTPField.Name("Larder-Namespace")!
     private static let keys = (0..<400).map { "entry-\($0)" }
@@ -18,7 +19,7 @@ struct PassingContentTests {
 
     private static func path(_ key: String) -> String { "/entries/\(key)/content" }
 
-    /// A server with a small memory tier that is full, of which all entries were asked for once.
+    /// A server with a small, full memory tier. Each of its entries was requested once.
     private func withEntries(
         namespace: String? = nil, _ body: (TestServer, HTTPFields) async throws -> Void
     ) async throws {
@@ -47,7 +48,7 @@ struct PassingContentTests {
         return space.cache.parts.memory.peek(key) != nil
     }
 
-    @Test("they are the same, field by field, as what the other way answers", arguments: [nil, "other"])
+    @Test("A response past the memory tier equals the usual response in every field", arguments: [nil, "other"])
     func same(namespace: String?) async throws {
         try await withEntries(namespace: namespace) { (server, fields) async throws in
             for method in ["GET", "HEAD"] {
@@ -66,7 +67,7 @@ struct PassingContentTests {
         }
     }
 
-    @Test("they are the same when the disk has to be read, and then, too, they are nobody's who asks for anything else")
+    @Test("A cold response equals a warm one, and a request with a query takes the usual way")
     func cold() async throws {
         try await withEntries { (server, _) async throws in
             let cache = try #require(server.service.namespaces.find("default")).cache
@@ -74,10 +75,10 @@ struct PassingContentTests {
             var coldCount = 0
             for (number, key) in Self.keys.prefix(40).enumerated() {
                 let isPlain = number % 4 != 3
-                // With an escape it is the same key, but nobody looks for it before its route does.
+                // An escaped path means the same key, but only its route looks for the entry, and no earlier step.
                 let path = Self.path(number % 2 == 0 ? key : "%65" + key.dropFirst())
                 #expect(slab.forget())
-                // Of another one: to look at it has the kernel read it.
+                // The slot of another entry, because the look at a slot makes the kernel read it.
                 let other = try #require(try cache.parts.reader.row(forKey: Self.keys[number + 200])?.slot)
                 if slab.content(of: other, mayWait: false) == nil, isPlain, number % 2 == 1 { coldCount += 1 }
                 let hits = server.service.metrics.hits.value
@@ -94,7 +95,7 @@ struct PassingContentTests {
         }
     }
 
-    @Test("what the disk has to be read for will be at hand soon, and counts once")
+    @Test("A cold entry is reported as soon available until the disk is read, and counts as a single hit")
     func soon() async throws {
         try await withEntries { (server, _) async throws in
             let cache = server.space.cache
@@ -115,13 +116,13 @@ struct PassingContentTests {
                     return false
                 }
             }
-            // What lies beside another is read with it.
+            // The kernel reads neighbouring entries together, so that not every entry is cold.
             #expect(soonCount > 0)
             #expect(server.service.metrics.hits.value == hits + 40)
         }
     }
 
-    @Test("a request that asks for anything else goes the other way, warm and cold", arguments: [false, true])
+    @Test("Conditional, range and malformed requests never get the plain body, warm or cold", arguments: [false, true])
     func others(isCold: Bool) async throws {
         try await withEntries { (server, _) async throws in
             let slab = try #require(server.service.namespaces.find("default")).cache.parts.slab
@@ -129,7 +130,7 @@ struct PassingContentTests {
                 ([.ifNoneMatch: "*"], 304), ([.range: "bytes=0-4"], 206), ([.ifMatch: "\"other\""], 412),
             ]
             for (number, (fields, status)) in cases.enumerated() {
-                // Each of a key that would pass: that was asked for once.
+                // Each path names a key that was requested once, so that a plain request would pass the tier.
                 for path in [Self.path("entry-\(10 + number)"), Self.path("%65ntry-\(20 + number)")] {
                     if isCold { #expect(slab.forget()) }
                     #expect(try await server.get(path, fields: fields).status == status)
@@ -145,7 +146,7 @@ struct PassingContentTests {
         }
     }
 
-    @Test("they count in the metrics and in the entry as other hits do")
+    @Test("A response past the memory tier counts as a hit in the metrics and in the entry")
     func counted() async throws {
         try await withEntries { (server, _) async throws in
             func requests() async throws -> String? {
@@ -165,7 +166,7 @@ struct PassingContentTests {
 }
 
 extension Slab {
-    /// Has the kernel forget what is in it; whether it was told.
+    /// Asks the kernel to drop its cached pages of the slab. Returns whether the kernel accepted that.
     fileprivate func forget() -> Bool {
         fsync(file.descriptor) == 0 && posix_fadvise(file.descriptor, 0, 0, POSIX_FADV_DONTNEED) == 0
     }

@@ -3,13 +3,14 @@ import Primitives
 import TestSupport
 import Testing
 
-/// Answers that are sent again as they are. Every test makes sure first that they are, by the count of such hits.
-@Suite("answers at hand")
+/// Ready answers, which are sent again unchanged. Every test first proves by the count of such hits that its answer is
+/// ready.
+@Suite("Ready answers")
 struct ReadyAnswerTests {
     private static let key = "k"
     private static let path = "/entries/k/content"
 
-    /// Asks until the answer is at hand, and once more.
+    /// Requests a path until its answer is ready, and then once more.
     @discardableResult
     private func warm(
         _ server: TestServer, _ path: String, fields: HTTPFields = [:],
@@ -46,7 +47,7 @@ struct ReadyAnswerTests {
 
     // MARK: - The same answer
 
-    @Test("it is the same, field by field, as the answer that was made for the first request")
+    @Test("A ready answer equals the first answer in every field")
     func same() async throws {
         try await TestServer.with { (server) async throws in
             try await server.put(Self.key, Array("one".utf8), query: "ttl=60", fields: [.contentType: "text/plain"])
@@ -58,7 +59,7 @@ struct ReadyAnswerTests {
         }
     }
 
-    @Test("HEAD gets its fields, and no body")
+    @Test("HEAD gets the fields of the ready answer, and no body")
     func head() async throws {
         try await withEntry { (server) async throws in
             let get = try await expectAtHand(true, server)
@@ -70,7 +71,7 @@ struct ReadyAnswerTests {
     }
 
     @Test(
-        "what asks for something else is looked at",
+        "A request with a field that can change the answer does not get the ready answer",
         arguments: [
             ("Range", "bytes=1-1", 206), ("If-None-Match", "*", 304), ("If-Match", "\"other\"", 412),
             ("If-Unmodified-Since", "Thu, 01 Jan 1970 00:00:00 GMT", 200), ("Cache-Control", "no-cache", 200),
@@ -87,9 +88,9 @@ struct ReadyAnswerTests {
         }
     }
 
-    // MARK: - The end of it
+    // MARK: - The end of a ready answer
 
-    @Test("it ends with the entry's freshness, to the millisecond")
+    @Test("A ready answer ends with the entry's freshness, to the millisecond")
     func expiry() async throws {
         try await withEntry { (server) async throws in
             server.clock.advance(by: .milliseconds(59_999))
@@ -99,7 +100,7 @@ struct ReadyAnswerTests {
         }
     }
 
-    @Test("another version is served at once", arguments: ["two", "one"])
+    @Test("A new version of the entry is served at once", arguments: ["two", "one"])
     func replaced(text: String) async throws {
         try await withEntry { (server) async throws in
             try await server.put(Self.key, Array(text.utf8), query: "ttl=60", fields: [.contentType: "text/html"])
@@ -110,7 +111,7 @@ struct ReadyAnswerTests {
     }
 
     @Test(
-        "a removal, a purge or a change of the entry ends it at once",
+        "A removal, a purge or a change of the entry ends its ready answer at once",
         arguments: [
             ("DELETE", "/entries/k", ""), ("DELETE", "/entries?tag=t", ""), ("DELETE", "/entries?all=true", ""),
             ("PATCH", "/entries/k", #"{"ttl": 0}"#),
@@ -123,7 +124,7 @@ struct ReadyAnswerTests {
         }
     }
 
-    @Test("a slide to a shorter ttl ends it, and then it is at hand for the new time")
+    @Test("A slide to a shorter ttl ends the ready answer, and the next ready answer has the new expiry")
     func slide() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "body") }
         defer { origin.stop() }
@@ -140,7 +141,7 @@ struct ReadyAnswerTests {
         }
     }
 
-    @Test("an entry that slides all the time costs no more memory each time")
+    @Test("An entry that slides repeatedly takes no more memory each time")
     func slides() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "body") }
         defer { origin.stop() }
@@ -157,7 +158,7 @@ struct ReadyAnswerTests {
         }
     }
 
-    @Test("what leaves the memory tier is not kept at hand, and comes back")
+    @Test("An entry that leaves the memory tier loses its ready answer, and can get a ready answer again")
     func evicted() async throws {
         try await withEntry { (server) async throws in
             server.space.cache.trimMemory(toBytes: 0)
@@ -166,7 +167,7 @@ struct ReadyAnswerTests {
         }
     }
 
-    @Test("however many ways there are to ask for one entry, few answers are kept")
+    @Test("Many spellings of an entry's URL keep only a few ready answers")
     func spellings() async throws {
         try await withEntry { (server) async throws in
             let paths = ["%6b", "%6B", "k"].flatMap { key in
@@ -178,7 +179,7 @@ struct ReadyAnswerTests {
         }
     }
 
-    @Test("whoever asks in ever new ways does not keep others from having their answer at hand")
+    @Test("Of five spellings of a URL, the last four have ready answers")
     func spellingsOfOthers() async throws {
         try await TestServer.with { (server) async throws in
             try await server.put(Self.key, Array("one".utf8), query: "ttl=60")
@@ -186,7 +187,7 @@ struct ReadyAnswerTests {
                 try await warm(server, "/entries/" + path)
             }
             try await warm(server, Self.path)
-            // The last four ways, of which the oldest has to go next.
+            // A new spelling displaces the oldest of the last four spellings.
             try await warm(server, "/entries/%6b/content")
             #expect(try await expectAtHand(true, server).text == "one")
             _ = try await expectAtHand(true, server, "/entries/k/content?stale=false")
@@ -194,9 +195,9 @@ struct ReadyAnswerTests {
         }
     }
 
-    // MARK: - What is counted
+    // MARK: - Counting
 
-    @Test("its hits are counted as all others are, in the entry, in the statistics and in the metrics")
+    @Test("Hits of ready answers count in the entry, in the statistics and in the metrics")
     func counted() async throws {
         try await withEntry { (server) async throws in
             let (hits, total) = (4, server.space.cache.memoryStatistics.hits)
@@ -218,7 +219,7 @@ struct ReadyAnswerTests {
         }
     }
 
-    @Test("while the server drains, it closes its connection")
+    @Test("A ready answer of a draining server closes its connection")
     func draining() async throws {
         try await withEntry { (server) async throws in
             server.api.beginDraining()

@@ -3,9 +3,10 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("answers at hand: /fetch and /json")
+@Suite("Ready answers of /fetch and /json")
 struct ReadyFetchTests {
-    /// Asks through the gateway, until what comes of it is stored; whether the answer was at hand.
+    /// Fetches through the gateway, and waits until the response is stored. `isAtHand` tells whether the answer was
+    /// ready.
     private func fetch(
         _ server: TestServer, _ url: String, _ fields: HTTPFields = [:]
     ) async throws -> (reply: HTTPReply, isAtHand: Bool) {
@@ -22,7 +23,7 @@ struct ReadyFetchTests {
         return reply
     }
 
-    @Test("Age and the ttl of Cache-Status go with the time, and the last second is the last (RFC 9111 §5.1, §4.2)")
+    @Test("Age and the ttl of Cache-Status follow the clock to the last millisecond (RFC 9111 §5.1, §4.2)")
     func age() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.cacheControl: "max-age=60", .age: "7"], body: "body")
@@ -49,7 +50,7 @@ struct ReadyFetchTests {
         }
     }
 
-    @Test("a clock that is set back ends it, and it is made anew")
+    @Test("A clock that is set back ends the ready answer, and a new ready answer is made")
     func setBack() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.cacheControl: "max-age=60"], body: "body")
@@ -67,7 +68,7 @@ struct ReadyFetchTests {
         }
     }
 
-    @Test("each variant is for those who ask for it (RFC 9111 §4.1)")
+    @Test("Each variant answers only the requests that select it (RFC 9111 §4.1)")
     func vary() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(
@@ -83,7 +84,7 @@ struct ReadyFetchTests {
             }
             for language in ["en", "de", nil, "de"] {
                 let fields: HTTPFields = language.map { [.acceptLanguage: $0] } ?? [:]
-                // Whatever is stored for the URL ends what is at hand for it.
+                // Every store for the URL ends the ready answers of the URL.
                 #expect(try await fetch(server, url, fields).reply.text == language ?? "-")
                 let (reply, isAtHand) = try await fetch(server, url, fields)
                 #expect(isAtHand)
@@ -96,7 +97,7 @@ struct ReadyFetchTests {
         }
     }
 
-    @Test("a new answer to the URL, with which others are selected, ends it (RFC 9111 §4)")
+    @Test("A new response with another Vary ends the ready answer of the URL (RFC 9111 §4)")
     func newVariant() async throws {
         let origin = try ScriptedOrigin { request, connection in
             var fields: HTTPFields = [.cacheControl: "max-age=60"]
@@ -108,13 +109,14 @@ struct ReadyFetchTests {
             let url = origin.url("/a")
             #expect(try await warm(server, url).text == "answer 0")
             server.clock.advance(by: .seconds(2))
-            // Stored beside the first, under another key; it is the later one that a request without the field selects.
+            // The new response is stored beside the first, under another key. A request without the field selects the
+            // later response.
             _ = try await fetch(server, url, [.cacheControl: "no-cache"])
             #expect(try await fetch(server, url).reply.text == "answer 1")
         }
     }
 
-    @Test("callers with a ttl and callers without have each their own (RFC 9111 §5.2.2.5 for those without)")
+    @Test("Requests with a ttl and without have separate ready answers (without: RFC 9111 §5.2.2.5)")
     func ttl() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(fields: [.cacheControl: "no-store"], body: "answer \(request.index)")
@@ -131,7 +133,7 @@ struct ReadyFetchTests {
         }
     }
 
-    @Test("a POST to the URL ends it (RFC 9111 §4.4)")
+    @Test("A POST to the URL ends the ready answer (RFC 9111 §4.4)")
     func invalidated() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(fields: [.cacheControl: "max-age=60"], body: "answer \(request.index)")
@@ -147,7 +149,7 @@ struct ReadyFetchTests {
     }
 
     @Test(
-        "pages, images, scripts and everything else that a browser loads are answered at hand, with one policy",
+        "Every kind of browser request gets ready answers with the same sandbox policy",
         arguments: [
             ("document", "text/html,*/*;q=0.8"), ("iframe", "text/html"), ("fencedframe", "text/html"),
             ("image", "image/avif,image/webp,*/*;q=0.8"), ("script", "*/*"), ("empty", "application/json"),
@@ -167,13 +169,13 @@ struct ReadyFetchTests {
                 #expect(reply.fields[values: .contentSecurityPolicy] == ["sandbox; default-src 'none'"])
                 #expect(reply.fields[values: .xContentTypeOptions] == ["nosniff"])
                 #expect(reply[.vary] == "Sec-Fetch-Dest, Service-Worker")
-                // A second later it is made anew.
+                // A second later, the answer is made anew.
                 server.clock.advance(by: .seconds(1))
             }
         }
     }
 
-    @Test("JSON by url and params; another way to write the same is looked at")
+    @Test("JSON by url and params gets a ready answer, and a new PUT replaces it")
     func json() async throws {
         try await TestServer.with { (server) async throws in
             let path = "/json?url=http%3A%2F%2Fa.example%2F&params=%7B%22a%22%3A1%7D"
@@ -189,7 +191,7 @@ struct ReadyFetchTests {
         }
     }
 
-    @Test("a status that an origin made up is served again and again, and ends nothing")
+    @Test("A response with an unknown status is served repeatedly from the cache")
     func madeUpStatus() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(700, fields: [.cacheControl: "max-age=60"], body: "body")
@@ -205,7 +207,7 @@ struct ReadyFetchTests {
         }
     }
 
-    @Test("what one caller granted is not at hand for another beyond what the origin says")
+    @Test("A ttl that came with credentials does not extend the origin's lifetime for other callers")
     func grantOfAnother() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(fields: [.cacheControl: "public, max-age=10"], body: "answer \(request.index)")
@@ -221,7 +223,7 @@ struct ReadyFetchTests {
         }
     }
 
-    @Test("a request that a later variant matches gets that, though an earlier one varies by nothing (RFC 9111 §4.1)")
+    @Test("A request that a later variant matches gets it, despite an earlier one without Vary (RFC 9111 §4.1)")
     func laterVariant() async throws {
         let origin = try ScriptedOrigin { request, connection in
             var fields: HTTPFields = [.cacheControl: "max-age=60"]
@@ -239,7 +241,7 @@ struct ReadyFetchTests {
         }
     }
 
-    @Test("however often other answers to the URL are stored, the one in use comes to hand again")
+    @Test("The variant in use becomes ready again after each store of another variant")
     func manyVariants() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(

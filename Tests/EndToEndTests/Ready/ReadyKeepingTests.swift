@@ -9,10 +9,10 @@ import Testing
 
 @testable import LarderAPI
 
-/// What is kept at hand, and for how long: answers that a test makes itself, of an entry in memory.
-@Suite("answers at hand: keeping")
+/// The keeping of ready answers. Each test makes its own answers from an entry in memory.
+@Suite("The keeping of ready answers")
 struct ReadyKeepingTests {
-    /// Answers at hand where it can, else as the test says.
+    /// Sends the ready answer if there is one. Otherwise calls `run`, and answers with the text "looked at".
     private final class Handler: RequestHandler {
         let ready: ReadyAnswers
         let namespace: Namespace
@@ -49,7 +49,7 @@ struct ReadyKeepingTests {
         Response(body: .bytes(SharedBytes(text.utf8)))
     }
 
-    /// Serves what `run` keeps, made of an entry in memory.
+    /// Starts a server that calls `run` for each request without a ready answer, with the mark of an entry in memory.
     private func serve(
         _ run: @escaping @Sendable (ReadyAnswers, HotEntry.Mark, String, Call) -> Void,
         _ body: (TestServer, ReadyAnswers, HTTPClient) async throws -> Void
@@ -74,7 +74,7 @@ struct ReadyKeepingTests {
         }
     }
 
-    @Test("no answer is made to be kept for a request whose answer others do not get")
+    @Test("No ready answer is made for a request with a special answer, or from a changed entry")
     func asksFirst() async throws {
         let made = Counter("made")
         let keep: @Sendable (ReadyAnswers, HotEntry.Mark, String, Call) -> Void = { ready, mark, _, call in
@@ -94,7 +94,7 @@ struct ReadyKeepingTests {
             #expect(try await client.request("GET", "/a").text == "looked at")
             #expect(made.value == 1)
             #expect(try await client.request("GET", "/a").text == "kept")
-            // Something has changed: what was made of it would be refused.
+            // The entry has changed since its mark, so an answer from it would be refused.
             _ = server.space.cache.slide(try #require(try server.space.cache.entry(for: "k")))
             #expect(try await client.request("GET", "/b").text == "looked at")
             #expect(made.value == 1)
@@ -102,7 +102,7 @@ struct ReadyKeepingTests {
         }
     }
 
-    @Test("an answer that is made anew while others take its place is sent, and not kept without an owner")
+    @Test("A renewed answer is sent, but not kept when other answers take its place during the renewal")
     func refusedMeanwhile() async throws {
         let others = Recorder<Call>()
         let keep: @Sendable (ReadyAnswers, HotEntry.Mark, String, Call) -> Void = { ready, mark, target, call in
@@ -134,9 +134,9 @@ struct ReadyKeepingTests {
         }
     }
 
-    @Test("of an answer that was made anew nothing is kept in memory but the new one")
+    @Test("A renewal frees the old answer and keeps only the new answer")
     func oldOneIsFreed() async throws {
-        // Safe: it is set before it is read, and by one thread.
+        // `@unchecked Sendable` is safe because a single thread sets the property before it is read.
         final class Weak: @unchecked Sendable {
             weak var response: Response?
         }
@@ -159,7 +159,7 @@ struct ReadyKeepingTests {
         }
     }
 
-    @Test("of many answers to one target only the first few are fetched ahead of a request")
+    @Test("Of many answers to a target, at most three are prefetched")
     func fewFetchedAhead() async throws {
         try await TestServer.with { (server) async throws in
             let cache = server.space.cache
