@@ -2,11 +2,11 @@ import Primitives
 import TestSupport
 import Testing
 
-/// Rules that generators of clients need, or else they make clients that fail. `scripts/check-clients` compiles the
-/// clients.
-@Suite("openapi.yaml, for generated clients")
+/// The rules that openapi.yaml must follow because client generators otherwise generate broken clients.
+/// `scripts/check-clients` compiles the clients.
+@Suite("openapi.yaml for generated clients")
 struct GeneratedClientTests {
-    /// Every value of the document, with the path that leads to it. Examples are no part of the description.
+    /// Visits all objects of the document with their paths, except examples, which are no part of the description.
     private static func walk(_ visit: (_ path: String, _ value: [String: JSONValue]) -> Void) throws {
         func walk(_ value: JSONValue, _ path: String) {
             if case .array(let elements) = value {
@@ -39,7 +39,7 @@ struct GeneratedClientTests {
         #expect(faults == [])
     }
 
-    @Test("Every enumeration says its type")
+    @Test("Every enumeration has a type")
     func enumerations() throws {
         let faults = try Self.faults { path, value in value["enum"]?.arrayValue != nil && value["type"] == nil }
         #expect(faults == [])
@@ -59,7 +59,7 @@ struct GeneratedClientTests {
         #expect(count > 30)
     }
 
-    @Test("A number has 64 bits, too")
+    @Test("Every number has 64 bits")
     func numbers() throws {
         let faults = try Self.faults { path, value in
             value["type"] == .string("number") && value["format"] != .string("double")
@@ -67,7 +67,7 @@ struct GeneratedClientTests {
         #expect(faults == [])
     }
 
-    @Test("Only a plain text has a pattern")
+    @Test("Only plain text has a pattern")
     func patterns() throws {
         let faults = try Self.faults { path, value in
             value["pattern"]?.stringValue != nil
@@ -76,7 +76,7 @@ struct GeneratedClientTests {
         #expect(faults == [])
     }
 
-    @Test("A parameter has a schema instead of content, and a header is no array")
+    @Test("A parameter has a schema instead of content, and a header parameter is not an array")
     func parameters() throws {
         let faults = try Self.faults { path, value in
             guard let place = value["in"]?.stringValue, value["name"] != nil, place != "body" else { return false }
@@ -87,9 +87,9 @@ struct GeneratedClientTests {
         #expect(faults == [])
     }
 
-    @Test("No schema has a default where a value that is left out means that nothing changes")
+    @Test("No schema has a default where a missing value means no change")
     func defaults() throws {
-        // The server does the same for these, whether they are sent or not.
+        // The server treats both fields the same, whether the client sends the default or no value.
         let known = ["/DownloadRequest/properties/updateExpiry", "/DownloadRequest/properties/refresh"]
         let faults = try Self.faults { path, value in
             let isSchema = path.hasPrefix("/components/schemas/") || path.contains("/requestBody/")
@@ -98,7 +98,7 @@ struct GeneratedClientTests {
         #expect(faults == [])
     }
 
-    @Test("Every operation documents the answers that come before any call, and those of its tokens")
+    @Test("Every operation documents the general errors, and those of its tokens and bodies")
     func statuses() throws {
         let document = try OpenAPIDocument.repository()
         for operation in document.operations {
@@ -110,7 +110,7 @@ struct GeneratedClientTests {
         }
     }
 
-    @Test("A download with the declared defaults keeps an entry as it is: pinned, and fresh as long")
+    @Test("A download with the declared defaults keeps the pin and the expiry of its entry")
     func declaredDefaults() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "a") }
         defer { origin.stop() }
@@ -134,7 +134,7 @@ struct GeneratedClientTests {
         }
     }
 
-    @Test("A download that is sent without a pin, in any form, unpins nothing", arguments: ["json", "form", "batch"])
+    @Test("A download without a pin, in any form, keeps the pin of its entry", arguments: ["json", "form", "batch"])
     func pinLeftOut(form: String) async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.eTag: "\"1\""], body: "a")
@@ -166,7 +166,7 @@ struct GeneratedClientTests {
         }
     }
 
-    @Test("The query parameter params has another name, which generated clients can use")
+    @Test("The query parameter params has an alias that generated clients can use")
     func urlParams() async throws {
         try await TestServer.with { (server) async throws in
             let query = "url=http://h.example/&urlParams=\(#"{"a": 1}"#.percentEncoded)"

@@ -1,20 +1,20 @@
-/// A schema of JSON Schema 2020-12 (the part of it that `openapi.yaml` uses), compiled and ready to judge values.
+/// A compiled schema of JSON Schema 2020-12, limited to the keywords that `openapi.yaml` uses.
 ///
-/// Compiling follows every reference and throws on a keyword that it does not know, so that no rule of the document can
-/// pass for kept only because nobody looked at it. Of the formats only `date-time` is checked.
+/// The compiler follows every reference and throws on an unknown keyword, so that no rule of the document stays
+/// unchecked unnoticed. Of the formats, only `date-time` is checked.
 struct JSONSchema: Sendable {
-    /// One rule that a value breaks.
+    /// A rule that a value breaks.
     struct Violation: Equatable, CustomStringConvertible {
-        /// RFC 6901 pointer to the value; empty for the whole.
+        /// The RFC 6901 pointer to the value; empty for the whole value.
         let path: String
         let reason: String
 
         var description: String { "\(path.isEmpty ? "the value" : path): \(reason)" }
     }
 
-    /// Why a schema is not usable.
+    /// The reason why a schema is not usable.
     struct Fault: Error, Equatable, CustomStringConvertible {
-        /// Where in the schema.
+        /// The place in the schema.
         let path: String
         let reason: String
 
@@ -26,16 +26,16 @@ struct JSONSchema: Sendable {
 
     /// Compiles a schema.
     ///
-    /// - Parameter document: what references such as `#/components/schemas/Entry` lead into.
-    /// - Throws: ``Fault`` on an unknown keyword or format, a malformed argument, or a reference to nothing; wherever
-    ///   it stands, behind references too.
+    /// - Parameter document: the target of references such as `#/components/schemas/Entry`.
+    /// - Throws: ``Fault`` on an unknown keyword or format, a malformed argument, or a dangling reference, anywhere in
+    ///   the schema and behind its references.
     init(_ schema: JSONValue, in document: JSONValue) throws {
         var compiler = SchemaCompiler(document: document)
         rules = try compiler.compile(schema, at: "#")
         definitions = compiler.definitions
     }
 
-    /// Every rule that the value breaks; none when it is valid.
+    /// All rules that the value breaks; empty for a valid value.
     func violations(in value: JSONValue) -> [Violation] {
         check(value, rules, at: "")
     }
@@ -107,7 +107,8 @@ struct JSONSchema: Sendable {
             guard let count = value.stringValue?.unicodeScalars.count else { return [] }
             return violated("\(count) characters", unless: allowed.contains(count))
         case .pattern(let pattern):
-            // Compiled before, where a broken one was refused: `Regex` is not Sendable and cannot be kept.
+            // The schema's compiler has refused malformed patterns. The pattern is compiled again here, because `Regex`
+            // is not Sendable and cannot be stored.
             guard let text = value.stringValue, let regex = try? Regex(pattern) else { return [] }
             return violated("\(value) does not match \(pattern)", unless: text.firstMatch(of: regex) != nil)
         case .dateTime:
@@ -116,7 +117,7 @@ struct JSONSchema: Sendable {
         }
     }
 
-    /// Of several failed alternatives, the one that came nearest explains the failure best.
+    /// Explains the failure of all alternatives by the alternative with the fewest violations.
     private func nearest(of outcomes: [[Violation]], _ path: String) -> [Violation] {
         [Violation(path: path, reason: "none of \(outcomes.count) schemas fits")]
             + (outcomes.min { $0.count < $1.count } ?? [])

@@ -1,9 +1,9 @@
 import Testing
 
-/// Tests of the test tool: what it lets pass, the end-to-end tests let pass.
-@Suite("JSON Schema validator")
+/// Tests of a test tool, because the end-to-end tests miss every error that the validator misses.
+@Suite("The JSON Schema validator")
 struct JSONSchemaTests {
-    /// A schema in JSON, the values that it must accept and those that it must refuse.
+    /// A schema in JSON, with values that it must accept and values that it must refuse.
     struct Case: Sendable, CustomTestStringConvertible {
         let schema: String
         let valid: [String]
@@ -91,7 +91,7 @@ struct JSONSchemaTests {
         try JSONSchema(JSONValue(parsing: text.utf8), in: JSONValue(parsing: Self.document.utf8))
     }
 
-    @Test("each keyword accepts what it allows and refuses what it does not", arguments: cases)
+    @Test("Each keyword accepts valid values and refuses invalid values", arguments: cases)
     func keyword(_ example: Case) throws {
         let schema = try schema(example.schema)
         for text in example.valid {
@@ -105,7 +105,7 @@ struct JSONSchemaTests {
     }
 
     @Test(
-        "a schema that is not understood whole is refused, wherever the part lies",
+        "A schema with an unknown or malformed part is refused, wherever the part is",
         arguments: [
             #"{"typ": "string"}"#,
             #"{"discriminator": {"propertyName": "a"}}"#,
@@ -134,7 +134,7 @@ struct JSONSchemaTests {
         #expect(throws: JSONSchema.Fault.self) { try schema(text) }
     }
 
-    @Test("a violation says where and why")
+    @Test("A violation states its place and its reason")
     func violationText() throws {
         let schema = try schema(
             #"{"properties": {"a/b": {"items": {"type": "string"}}}, "required": ["c"], "additionalProperties": false}"#
@@ -148,7 +148,7 @@ struct JSONSchemaTests {
             ])
     }
 
-    @Test("when no alternative fits, the nearest one explains it")
+    @Test("When no alternative fits, the nearest alternative explains the failure")
     func nearestAlternative() throws {
         let schema = try schema(#"{"oneOf": [{"required": ["a", "b"], "type": "array"}, {"required": ["c"]}]}"#)
         let violations = schema.violations(in: try JSONValue(parsing: "{}".utf8))
@@ -156,9 +156,9 @@ struct JSONSchemaTests {
     }
 }
 
-@Suite("JSON values of the schema validator")
+@Suite("The JSON values of the schema validator")
 struct JSONValueTests {
-    @Test("YAML gives the same value as the JSON that it stands for")
+    @Test("YAML gives the same value as its JSON equivalent")
     func yaml() throws {
         let value = try JSONValue(
             yaml: """
@@ -181,14 +181,14 @@ struct JSONValueTests {
         #expect(throws: (any Error).self) { try JSONValue(yaml: text) }
     }
 
-    @Test("numbers and truth values are told apart")
+    @Test("Numbers and truth values stay distinct")
     func numbersAndTruth() throws {
         #expect(
             try JSONValue(parsing: "[1, true, 0, false]".utf8)
                 == .array([.number(1), .bool(true), .number(0), .bool(false)]))
     }
 
-    @Test("a reference follows escaped names and positions")
+    @Test("A reference follows escaped names and positions")
     func references() throws {
         let value = try JSONValue(parsing: #"{"a/b": {"c~d": [10, 20]}}"#.utf8)
         #expect(value.resolve(reference: "#/a~1b/c~0d/1") == .number(20))

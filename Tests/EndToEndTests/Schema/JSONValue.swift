@@ -1,9 +1,9 @@
 import Foundation
 import Yams
 
-/// A JSON value as the schema validator sees it, read by Foundation and not by the code that is under test.
+/// A JSON value for the schema validator, parsed by Foundation and not by the code under test.
 ///
-/// Numbers and truth values are never confused, as they are in what `JSONSerialization` returns.
+/// Numbers and truth values stay distinct, unlike in the results of `JSONSerialization`.
 enum JSONValue: Hashable, Sendable {
     case null
     case bool(Bool)
@@ -12,20 +12,20 @@ enum JSONValue: Hashable, Sendable {
     case array([JSONValue])
     case object([String: JSONValue])
 
-    /// Why a piece of YAML is not taken.
+    /// The reason why a YAML text is refused.
     struct YAMLError: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// Reads one JSON text. Throws what `JSONDecoder` throws.
+    /// Parses a JSON text. Throws the errors of `JSONDecoder`.
     init(parsing bytes: some Sequence<UInt8>) throws {
         self = try JSONDecoder().decode(JSONValue.self, from: Data(bytes))
     }
 
-    /// Reads one YAML document, in the part of YAML that means the same to readers of 1.1 and 1.2: `yes` and `on`,
-    /// octal and sexagesimal numbers, merge keys and names that are not strings are refused.
+    /// Parses a YAML document, in the part of YAML that means the same to readers of 1.1 and 1.2: `yes` and `on`, octal
+    /// and sexagesimal numbers, merge keys and names that are not strings are refused.
     ///
-    /// - Throws: ``YAMLError`` or what Yams throws, for a name that an object has twice too.
+    /// - Throws: ``YAMLError``, or the errors of Yams, also for a duplicate name in an object.
     init(yaml text: String) throws {
         guard let node = try Yams.compose(yaml: text) else { throw YAMLError(description: "the document is empty") }
         try self.init(node)
@@ -66,12 +66,12 @@ enum JSONValue: Hashable, Sendable {
         }
     }
 
-    /// The value of a member; `nil` when this is no object or has none of that name.
+    /// The value of a member; `nil` when the value is not an object, or has no such member.
     subscript(name: String) -> JSONValue? {
         if case .object(let members) = self { members[name] } else { nil }
     }
 
-    /// What an RFC 6901 pointer in a fragment (`#/components/schemas/Entry`) leads to; `nil` when there is nothing.
+    /// The target of an RFC 6901 pointer in a fragment (`#/components/schemas/Entry`); `nil` when it does not exist.
     func resolve(reference: String) -> JSONValue? {
         guard reference.hasPrefix("#") else { return nil }
         return reference.dropFirst().split(separator: "/").reduce(Optional(self)) { place, token in
@@ -95,7 +95,7 @@ enum JSONValue: Hashable, Sendable {
         if case .number(let value) = self { value } else { nil }
     }
 
-    /// A whole number that is not negative.
+    /// The value as a non-negative integer; `nil` for other values.
     var countValue: Int? {
         numberValue.flatMap { Int(exactly: $0) }.flatMap { $0 >= 0 ? $0 : nil }
     }
@@ -129,7 +129,7 @@ extension JSONValue: Decodable {
 }
 
 extension JSONValue: CustomStringConvertible {
-    /// Short enough for a message.
+    /// A text that is short enough for a message.
     var description: String {
         switch self {
         case .null: "null"

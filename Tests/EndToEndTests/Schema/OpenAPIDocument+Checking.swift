@@ -1,30 +1,31 @@
 extension OpenAPIDocument {
-    /// One request and the answer that the server gave.
+    /// A request, and the response of the server.
     struct Exchange: Sendable {
         var method: String
-        /// Path and query as they were sent.
+        /// The path and query as sent.
         var target: String
-        /// `nil` when no body was sent.
+        /// The type of the request's body; `nil` for a request without a body.
         var requestContentType: String?
         var requestBody: [UInt8] = []
         var status: Int
-        /// Every line, in order.
+        /// All field lines, in their order.
         var fields: [(name: String, value: String)] = []
         var body: [UInt8] = []
 
-        /// The first value of a field, whatever the case of its name.
+        /// The first value of a field. The case of the field's name does not matter.
         fileprivate func field(_ name: String) -> String? {
             fields.first { $0.name.lowercased() == name.lowercased() }?.value
         }
     }
 
-    /// Everything in which the exchange differs from what the document says; none when all is as documented.
+    /// All deviations of the exchange from the document; empty when the exchange is as documented.
     ///
-    /// - A path that is not documented must answer the shared response `NotFound`, a method that is not,
-    ///   `MethodNotAllowed`, with exactly the documented methods in `Allow` (and HEAD wherever there is GET).
-    /// - Status, required fields, field values, media type and body of the answer must be documented. Where the
-    ///   document has a `default`, any status may also be as that says: somebody else's answer, passed on.
-    /// - Of a request that succeeded, the query parameters and the JSON body must be documented too.
+    /// - An undocumented path must answer with the shared response `NotFound`. An undocumented method must answer with
+    ///   `MethodNotAllowed`, and with exactly the documented methods in `Allow`, where GET includes HEAD.
+    /// - Status, required fields, field values, media type and body of the response must be documented. Where the
+    ///   document has a `default`, a response of any status may match that instead: the response of another server,
+    ///   passed on.
+    /// - For a successful request, the query parameters and the JSON body must be documented, too.
     func violations(of exchange: Exchange) throws -> [String] {
         let path = String(exchange.target.prefix { $0 != "?" })
         let place = "\(exchange.method) \(path) \(exchange.status)"
@@ -81,14 +82,14 @@ extension OpenAPIDocument {
         guard let (documented, schema) = MediaType.find(type, in: response.content) else {
             return violations + ["the media type \(type ?? "(none)") is not documented"]
         }
-        // A part of a body says nothing about the whole.
+        // A partial body cannot be checked against the schema of the whole body.
         if exchange.status == 206 { return violations }
         return violations + Self.violations(inBody: exchange.body, documented, schema).map { "body: \($0)" }
     }
 
     private func requestViolations(of exchange: Exchange, _ operation: Operation) -> [String] {
         var violations: [String] = []
-        // A path that takes the rest of the target takes its query too.
+        // A path that takes the rest of the target takes its query, too.
         let split = operation.takesRest ? 0 : 1
         let query = exchange.target.split(separator: "?", maxSplits: split).dropFirst().first ?? ""
         let documented = Set(
@@ -99,7 +100,7 @@ extension OpenAPIDocument {
             if !documented.contains(name) { violations.append("took the parameter \(name), which is not documented") }
         }
         guard var type = exchange.requestContentType else { return violations }
-        // JSON goes by other types too: see "Formats" in the document.
+        // JSON may have other media types, too: see "Formats" in the document.
         let isBracketed = exchange.requestBody.first.map { "{[".utf8.contains($0) } ?? false
         if MediaType(type).isJSON || (MediaType(type).essence == "application/x-www-form-urlencoded" && isBracketed) {
             type = "application/json"
@@ -110,8 +111,8 @@ extension OpenAPIDocument {
         return violations + Self.violations(inBody: exchange.requestBody, media, schema).map { "request body: \($0)" }
     }
 
-    /// JSON is parsed and held against the schema, newline-delimited JSON line by line; other text is a string. Bodies
-    /// of forms and of any type (`*/*`) are not looked into.
+    /// Checks a body by its media type. JSON is parsed and checked against the schema, newline-delimited JSON line by
+    /// line. Other text is checked as a string. Bodies of forms and of any type (`*/*`) are not checked.
     private static func violations(inBody body: [UInt8], _ media: MediaType, _ schema: JSONSchema) -> [String] {
         func judge(_ text: some Sequence<UInt8>) -> [String] {
             guard let value = try? JSONValue(parsing: text) else { return ["it is not JSON"] }
@@ -132,9 +133,9 @@ extension OpenAPIDocument {
 
 /// A media type with its parameters (RFC 9110 §8.3.1), as far as the document uses them.
 struct MediaType: Equatable, Sendable {
-    /// `application/json`, in lower case.
+    /// The type in lower case, such as `application/json`.
     let essence: String
-    /// `version=0.0.4`, in the order they were written.
+    /// The parameters in their order, such as `version=0.0.4`.
     let parameters: [String]
 
     init(_ text: String) {
@@ -143,18 +144,18 @@ struct MediaType: Equatable, Sendable {
         parameters = Array(parts.dropFirst())
     }
 
-    /// What stands before the slash.
+    /// The part before the slash.
     var type: Substring { essence.prefix { $0 != "/" } }
     var isJSON: Bool { essence == "application/json" || essence.hasSuffix("+json") }
     var isJSONLines: Bool { essence == "application/x-ndjson" || essence == "application/jsonl" }
 
-    /// Whether a body of the type `other` is covered by this one: each parameter that is documented must be there.
+    /// Whether this documented type covers a body of the type `other`, which needs every documented parameter.
     func covers(_ other: MediaType) -> Bool {
         essence == "*/*" || (essence == other.essence && parameters.allSatisfy(other.parameters.contains))
     }
 
-    /// The documented media type that covers a Content-Type, an exact one rather than a wildcard. A missing
-    /// Content-Type is covered by the wildcard only.
+    /// The documented media type that covers a Content-Type. An exact type takes precedence over a wildcard. Only the
+    /// wildcard covers a missing Content-Type.
     static func find(_ contentType: String?, in content: [String: JSONSchema]) -> (MediaType, JSONSchema)? {
         let actual = MediaType(contentType ?? "")
         return content.map { (MediaType($0.key), $0.value) }
@@ -164,7 +165,7 @@ struct MediaType: Equatable, Sendable {
 }
 
 extension JSONSchema {
-    /// The violations of a value that travels as text, in a response field: it may be meant as a string, a number or a
+    /// The violations of a value that travels as text in a response field. The text may mean a string, a number or a
     /// truth value.
     fileprivate func violations(inText text: String) -> [Violation] {
         let asString = violations(in: .string(text))

@@ -1,30 +1,32 @@
 import Foundation
 
-/// `openapi.yaml`, read so that a test can hold the server's answers against it (see ``violations(of:)``).
+/// `openapi.yaml`, parsed to check the server's responses against it (see ``violations(of:)``).
 struct OpenAPIDocument: Sendable {
     /// The whole document.
     let root: JSONValue
-    /// Every operation, sorted by path and method.
+    /// All operations, sorted by path and method.
     let operations: [Operation]
 
-    /// One method on one path.
+    /// A method on a path.
     struct Operation: Sendable {
-        /// Its `operationId`.
+        /// The `operationId`.
         let id: String
-        /// In capitals.
+        /// The method in capitals.
         let method: String
-        /// `/entries/{key}/content`
+        /// The path template, such as `/entries/{key}/content`.
         let path: String
-        /// Those of the path item too.
+        /// The parameters of the operation and of its path item.
         let parameters: [Parameter]
-        /// By media type; empty when it takes none. That of JSON lines is the schema of a line.
+        /// The schemas of the request's body, by media type; empty when the operation takes no body. For JSON lines,
+        /// the schema describes a line.
         let requestContent: [String: JSONSchema]
         let responses: [Int: Response]
-        /// What somebody else answers and this call passes on; `nil` when all answers are the server's own.
+        /// The `default` response, by which the call passes on the response of another server; `nil` when all responses
+        /// are the server's own.
         let passedOn: Response?
 
-        /// Whether the last parameter of the path is all that is left of the target, slashes and query included.
-        /// OpenAPI has no word for that: the parameter says `x-rest-of-target: true`.
+        /// Whether the last parameter of the path is the whole rest of the target, including slashes and query. The
+        /// parameter has `x-rest-of-target: true`, because OpenAPI has no keyword for that.
         var takesRest: Bool { parameters.contains(where: \.isRest) }
 
         /// The path as a router writes it: `/entries/:key/content`, `/fetch/*`.
@@ -36,7 +38,7 @@ struct OpenAPIDocument: Sendable {
             }.joined(separator: "/")
         }
 
-        /// Whether the path of a target is this one's.
+        /// Whether the path of a target matches the path template.
         fileprivate func matches(_ target: String) -> Bool {
             let template = path.split(separator: "/", omittingEmptySubsequences: false)
             if takesRest {
@@ -57,7 +59,7 @@ struct OpenAPIDocument: Sendable {
     /// A parameter in the path, the query or the header.
     struct Parameter: Sendable {
         let name: String
-        /// The other name that it has, `x-alias`; `nil` when it has one only.
+        /// The second name from `x-alias`; `nil` when the parameter has a single name.
         let alias: String?
         /// `path`, `query` or `header`.
         let location: String
@@ -67,11 +69,11 @@ struct OpenAPIDocument: Sendable {
         let schema: JSONSchema
     }
 
-    /// What is documented of one status.
+    /// The documented response of a status.
     struct Response: Sendable {
-        /// By lower-case name.
+        /// The response fields, by lower-case name.
         let headers: [String: Header]
-        /// By media type; empty when there is no body.
+        /// The schemas of the body, by media type; empty for a response without a body.
         let content: [String: JSONSchema]
     }
 
@@ -81,7 +83,7 @@ struct OpenAPIDocument: Sendable {
         let schema: JSONSchema
     }
 
-    /// Why the document is not usable, and where.
+    /// The reason why the document is not usable, with the place.
     struct Fault: Error, CustomStringConvertible {
         let description: String
     }
@@ -100,9 +102,9 @@ struct OpenAPIDocument: Sendable {
         try OpenAPIDocument(yaml: repositoryText())
     }
 
-    /// Reads a document and compiles each schema in it, the unused ones too.
+    /// Parses a document and compiles all its schemas, including unused schemas.
     ///
-    /// - Throws: ``Fault``, `JSONSchema.Fault` or `JSONValue.YAMLError`, which say where.
+    /// - Throws: ``Fault``, `JSONSchema.Fault` or `JSONValue.YAMLError`, each with the place.
     init(yaml: String) throws {
         root = try JSONValue(yaml: yaml)
         for schema in (root["components"]?["schemas"]?.objectValue ?? [:]).values {
@@ -119,14 +121,14 @@ struct OpenAPIDocument: Sendable {
         self.operations = operations.sorted { ($0.path, $0.method) < ($1.path, $1.method) }
     }
 
-    /// The operation for a method and a target; literal segments win over parameters. A `HEAD` that is not documented
-    /// by itself is the path's `GET` (RFC 9110 §9.3.2).
+    /// The operation for a method and a target. Literal segments take precedence over parameters. A `HEAD` that is not
+    /// documented itself is the `GET` of the path (RFC 9110 §9.3.2).
     func operation(method: String, target: String) -> Operation? {
         let candidates = self.operations(at: target)
         return candidates.first { $0.method == method } ?? candidates.first { method == "HEAD" && $0.method == "GET" }
     }
 
-    /// Every operation on the path template that fits a target best.
+    /// All operations of the path template that fits a target best.
     func operations(at target: String) -> [Operation] {
         let fitting = operations.filter { $0.matches(target) }
         guard let best = fitting.min(by: { $0.path.count(where: { $0 == "{" }) < $1.path.count(where: { $0 == "{" }) })
@@ -135,7 +137,7 @@ struct OpenAPIDocument: Sendable {
     }
 }
 
-/// Reads the parts of a document, behind references where it meets one.
+/// Reads the parts of a document, and follows their references.
 private struct Reader {
     let root: JSONValue
 
@@ -189,7 +191,7 @@ private struct Reader {
         var schemas: [String: JSONSchema] = [:]
         for (type, media) in content?.objectValue ?? [:] {
             let isLines = MediaType(type).isJSONLines
-            // OpenAPI 3.2 has `itemSchema` for what a body is a sequence of.
+            // `x-itemSchema` is the schema of each item of a body, like `itemSchema` in OpenAPI 3.2.
             let item = try media["x-itemSchema"].map { try JSONSchema($0, in: root) }
             if isLines, item == nil { throw fault(place, "\(type) has no x-itemSchema") }
             schemas[type] =
@@ -212,7 +214,7 @@ private struct Reader {
 }
 
 extension OpenAPIDocument {
-    /// A response of `components/responses`; `nil` when there is none of that name.
+    /// A response of `components/responses`; `nil` when the document has no response with this name.
     func sharedResponse(named name: String) throws -> Response? {
         let reader = Reader(root: root)
         return try root["components"]?["responses"]?[name].map { try reader.response($0, name) }

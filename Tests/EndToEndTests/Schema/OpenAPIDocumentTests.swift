@@ -1,6 +1,6 @@
 import Testing
 
-/// Tests of the test tool, and of `openapi.yaml` as far as no server is needed.
+/// Tests of the test tool, and tests of `openapi.yaml` that need no server.
 @Suite("openapi.yaml")
 struct OpenAPIDocumentTests {
     static let small = """
@@ -75,7 +75,7 @@ struct OpenAPIDocumentTests {
         method: "GET", target: "/things/1?full=true", status: 200,
         fields: [("content-type", "application/json"), ("X-Count", "5")], body: Array(#"{"id": 1}"#.utf8))
 
-    /// A change of a good exchange, and the words that must be among what is found wrong with it.
+    /// A change that damages a good exchange, and words that a resulting violation must contain.
     struct Damage: Sendable, CustomTestStringConvertible {
         let words: String
         let apply: @Sendable (inout OpenAPIDocument.Exchange) -> Void
@@ -161,7 +161,7 @@ struct OpenAPIDocumentTests {
         },
     ]
 
-    @Test("an exchange as documented has nothing wrong with it")
+    @Test("An exchange as documented has no violations")
     func goodExchange() throws {
         let document = try OpenAPIDocument(yaml: Self.small)
         #expect(try document.violations(of: Self.good).isEmpty)
@@ -177,7 +177,7 @@ struct OpenAPIDocumentTests {
         #expect(try document.violations(of: refused).isEmpty)
     }
 
-    @Test("whatever differs from the document is found", arguments: damages)
+    @Test("Every deviation from the document is found", arguments: damages)
     func damagedExchange(_ damage: Damage) throws {
         var exchange = Self.good
         damage.apply(&exchange)
@@ -185,7 +185,7 @@ struct OpenAPIDocumentTests {
         #expect(violations.contains { $0.contains(damage.words) }, "\(violations)")
     }
 
-    @Test("literal segments win over parameters, and a parameter is never empty")
+    @Test("Literal segments take precedence over parameters, and a parameter is never empty")
     func pathMatching() throws {
         let document = try OpenAPIDocument(yaml: Self.small)
         #expect(document.operation(method: "DELETE", target: "/things/all")?.id == "deleteAll")
@@ -196,7 +196,7 @@ struct OpenAPIDocumentTests {
         #expect(document.operations.map(\.routePattern) == patterns)
     }
 
-    @Test("a rest of the target is all of it, slashes and query included, and is never empty")
+    @Test("The rest of a target includes slashes and the query, and is never empty")
     func restMatching() throws {
         let document = try OpenAPIDocument(yaml: Self.small)
         for rest in ["http://h/a//b?c=/d", "a", "/", "?"] {
@@ -207,7 +207,7 @@ struct OpenAPIDocumentTests {
         }
     }
 
-    @Test("what is passed on may have any status and content, a documented status too")
+    @Test("A passed-on response may have any status and content, even a documented status")
     func passedOnExchange() throws {
         let document = try OpenAPIDocument(yaml: Self.small)
         for status in [200, 299, 404, 599] {
@@ -218,7 +218,7 @@ struct OpenAPIDocumentTests {
         }
     }
 
-    @Test("the repository's document is understood whole, and its operations have distinct names and texts")
+    @Test("The repository's document is understood completely, and its operations are named and described")
     func repositoryDocument() throws {
         let document = try OpenAPIDocument.repository()
         #expect(Set(document.operations.map(\.id)).count == document.operations.count)
@@ -234,7 +234,7 @@ struct OpenAPIDocumentTests {
         #expect(try document.sharedResponse(named: "MethodNotAllowed") != nil)
     }
 
-    @Test("every example in the repository's document is valid under the schema beside it")
+    @Test("Every example in the repository's document is valid under its schema")
     func examples() throws {
         let document = try OpenAPIDocument.repository()
         var count = 0
@@ -243,7 +243,8 @@ struct OpenAPIDocumentTests {
                 for (index, element) in elements.enumerated() { try walk(element, "\(path)/\(index)") }
             }
             guard case .object(let members) = value else { return }
-            // A media type, a parameter or a header has `schema` and examples side by side; a schema is its own.
+            // A media type, a parameter or a header has its examples beside its `schema`. The example of a schema is
+            // inside the schema.
             let isSchema = members["schema"] == nil
             var examples = members["example"].map { [$0] } ?? []
             if !isSchema, let named = members["examples"]?.objectValue {

@@ -1,4 +1,4 @@
-/// What one keyword of a schema demands, or a few that only have a meaning together.
+/// The demand of a keyword of a schema, or of several keywords that only have a meaning together.
 indirect enum SchemaRule: Sendable {
     /// The schema `false`.
     case never
@@ -12,7 +12,7 @@ indirect enum SchemaRule: Sendable {
     case not([SchemaRule])
     /// `contains`: at least one item fits.
     case contains([SchemaRule])
-    /// `dependentRequired`: where the member is, the others are too.
+    /// `dependentRequired`: a member requires other members.
     case dependent([String: [String]])
     /// `contentMediaType: application/json` with `contentSchema`: a text that is JSON.
     case jsonText([SchemaRule])
@@ -29,7 +29,8 @@ indirect enum SchemaRule: Sendable {
     case pattern(String)
     case dateTime
 
-    /// RFC 3339 §5.6, with a day that the calendar has. A leap second is allowed in any minute.
+    /// Whether a text is a date-time of RFC 3339 §5.6, with a day that the calendar has. A leap second is allowed in
+    /// any minute.
     static func isDateTime(_ text: String) -> Bool {
         let form = /(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.\d+)?(?:[Zz]|[+-](\d\d):(\d\d))/
         guard text.utf8.allSatisfy({ $0 < 0x80 }), let match = text.wholeMatch(of: form)?.output,
@@ -62,20 +63,20 @@ enum SchemaType: String, Sendable {
     }
 }
 
-/// Turns schemas into rules.
+/// Compiles schemas into rules.
 struct SchemaCompiler {
-    /// What references lead into.
+    /// The document in which references are looked up.
     let document: JSONValue
-    /// The rules behind each reference that was met. A reference that is being compiled is there too, and empty, so
-    /// that a schema may contain itself.
+    /// The rules behind each reference so far. A reference that is being compiled has empty rules here, so that a
+    /// schema may contain itself.
     private(set) var definitions: [String: [SchemaRule]] = [:]
 
-    /// Keywords that say something to a reader and demand nothing.
+    /// Keywords that only inform the reader.
     private static let annotations: Set<String> = [
         "title", "description", "default", "example", "examples", "deprecated", "readOnly", "writeOnly", "$comment",
         "x-enum-varnames",
     ]
-    /// Formats that are not checked: what they promise is for the reader.
+    /// Formats that are not checked, because they only inform the reader.
     private static let uncheckedFormats: Set<String> = [
         "uri", "uri-reference", "iri", "int32", "int64", "double", "binary", "origin-rule", "params-text",
         "entry-prefix", "host",
@@ -90,7 +91,8 @@ struct SchemaCompiler {
         guard case .object(var keywords) = schema else {
             throw JSONSchema.Fault(path: path, reason: "\(schema) is no schema")
         }
-        // The document's own keyword: the other form that a value may have. Client generators need a single type.
+        // `x-also` is the document's own keyword. Its schema is the other form of a value, because client generators
+        // need a single type.
         if let also = keywords.removeValue(forKey: "x-also") {
             let main = try compile(.object(keywords), at: path)
             return [.any([main, try compile(also, at: "\(path)/x-also")])]
@@ -106,8 +108,8 @@ struct SchemaCompiler {
         return rules
     }
 
-    /// The rules of one keyword; none when it only annotates, or when another keyword's rule takes it in. `nil` when
-    /// its argument is malformed.
+    /// The rules of a keyword; empty when the keyword only annotates, or when the rule of another keyword includes it.
+    /// `nil` when its argument is malformed.
     private mutating func compile(
         _ keyword: String, _ argument: JSONValue, among siblings: [String: JSONValue], at path: String
     ) throws -> [SchemaRule]? {
@@ -160,7 +162,8 @@ struct SchemaCompiler {
             return argument.numberValue.map { [.range(-.infinity, $0)] }
         case "exclusiveMinimum":
             return argument.numberValue.map { [.greater(than: $0)] }
-        // `x-pattern` stands where Go's clients cannot apply a pattern: to a time, and to a text that may be null.
+        // `x-pattern` replaces `pattern` where Go clients cannot apply a pattern: to a time, and to a text that may be
+        // null.
         case "pattern", "x-pattern":
             return argument.stringValue.flatMap { (try? Regex($0)) == nil ? nil : [.pattern($0)] }
         case "format":
