@@ -3,11 +3,11 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("/entries")
+@Suite("The calls of /entries")
 struct EntriesTests {
     private static let json: HTTPFields = [.contentType: "application/json"]
 
-    @Test("filters, sorts and pages through entries")
+    @Test("The list of entries is filtered, sorted and paged")
     func listing() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(body: String(repeating: "x", count: request.target.utf8.count * 10))
@@ -48,7 +48,7 @@ struct EntriesTests {
         }
     }
 
-    @Test("metadata is there while the entry is held, fresh or stale, and says everything")
+    @Test("The metadata of an entry is there while the entry is held, even stale, and is complete")
     func metadata() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(
@@ -80,7 +80,7 @@ struct EntriesTests {
         }
     }
 
-    @Test("what a caller stored has no origin: no status, no dates of a download")
+    @Test("An entry that a caller stored has no status, no dates of a download and no validators")
     func withoutOrigin() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }
@@ -100,7 +100,7 @@ struct EntriesTests {
         }
     }
 
-    @Test("a change of ttl counts from now; 0 makes a download stale and removes data")
+    @Test("A changed ttl counts from now; a ttl of 0 makes a download stale and removes data")
     func changes() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }
@@ -128,7 +128,7 @@ struct EntriesTests {
         }
     }
 
-    @Test("removal by key, by filter and of all; dryRun only counts; without a filter it is refused")
+    @Test("Entries are removed by key, by filter or all; dryRun only counts; a DELETE without a filter gets 400")
     func removal() async throws {
         try await TestServer.with { (server) async throws in
             for number in 0..<10 {
@@ -148,7 +148,7 @@ struct EntriesTests {
         }
     }
 
-    @Test("a tag is found however its accents are spelled")
+    @Test("A tag is found in every canonically equivalent spelling of its accents")
     func canonicallyEquivalentTags() async throws {
         try await TestServer.with { (server) async throws in
             try await server.put("one", Array("hi".utf8), query: "tags=caf%C3%A9")
@@ -160,7 +160,7 @@ struct EntriesTests {
         }
     }
 
-    @Test("hits are counted, and flushed before a restart")
+    @Test("Hits are counted, and survive a restart")
     func hits() async throws {
         let directory = try TemporaryDirectory()
         let clock = ManualClock()

@@ -4,7 +4,7 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("/explain")
+@Suite("The call /explain")
 struct ExplainTests {
     private func explain(_ url: String, more: String = "", _ server: TestServer) async throws -> JSON {
         let reply = try await server.get("/explain?url=\(url.percentEncoded)\(more)")
@@ -12,7 +12,7 @@ struct ExplainTests {
         return try reply.json
     }
 
-    @Test("why a URL would be a hit or a miss, from nothing to expired, and the origin sees nothing of it")
+    @Test("The reason is absent, fresh, stale, downloading or refused, and the origin is not contacted")
     func reasons() async throws {
         try await TestServer.withGatedOrigin(isHeld: { $0 == "/slow" }) { server, origin, gate in
             let (url, slow) = (origin.url("/a"), origin.url("/slow"))
@@ -51,7 +51,7 @@ struct ExplainTests {
         }
     }
 
-    @Test("what a download would be refused for it says in the same words")
+    @Test("The detail for a refused URL is the same as in the error of its download")
     func refused() async throws {
         let denied = try AddressRule("*.denied.example")
         try await TestServer.with(configure: { $0.deniedOrigins = [denied] }) { (server) async throws in
@@ -74,7 +74,7 @@ struct ExplainTests {
         }
     }
 
-    @Test("of a name it says what none of its addresses could change, and leaves the rest to DNS")
+    @Test("A host name is refused only for a reason that holds for all addresses, because DNS is not asked")
     func refusedName() async throws {
         try await TestServer.with(configure: { $0.allowedOrigins = [] }) { (server) async throws in
             let answer = try await explain("http://h.example:81/a", server)
@@ -82,13 +82,13 @@ struct ExplainTests {
             #expect(answer["detail"]?.stringValue?.contains("port 81 is not among 80, 443") == true)
             #expect(try await explain("http://h.example/a", server)["reason"] == "absent")
         }
-        // It may have an address that is allowed on any port.
+        // The name may have an address that is allowed on any port.
         try await TestServer.with { (server) async throws in
             #expect(try await explain("http://h.example:81/a", server)["reason"] == "absent")
         }
     }
 
-    @Test("what is held and fresh is a hit, though its origin may not be asked; once it has expired it is refused")
+    @Test("A fresh entry of a forbidden origin is a hit, and an expired entry of it is refused")
     func refusedOrigin() async throws {
         try await TestServer.with { (server) async throws in
             let url = "http://10.0.0.1/a"
@@ -107,7 +107,7 @@ struct ExplainTests {
         }
     }
 
-    @Test("an expired entry with a validator would be asked about; parameters are part of the URL")
+    @Test("An expired entry with a validator would be revalidated, and params are part of the URL")
     func validator() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.eTag: "\"1\""], body: "x")
@@ -126,7 +126,7 @@ struct ExplainTests {
         }
     }
 
-    @Test("the file is where the body is, or will be")
+    @Test("The field localPath is the file that holds the body, or would hold it after a download")
     func path() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(body: request.target == "/large" ? String(repeating: "x", count: 100_000) : "x")
@@ -151,7 +151,7 @@ struct ExplainTests {
         }
     }
 
-    @Test("what /fetch stored for the URL as it is written, each variant, and nothing of other URLs")
+    @Test("The answer lists each variant that /fetch stored for the URL as written, and none of other URLs")
     func responses() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(

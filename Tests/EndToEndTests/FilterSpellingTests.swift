@@ -3,14 +3,15 @@ import Primitives
 import TestSupport
 import Testing
 
-/// A filter in another spelling of what is held selects it, or is refused: it never says that there is nothing.
-@Suite("Filters take every spelling of a URL, a host and a prefix")
+/// A filter in another spelling than that of the held entry selects the entry, or gets 400. The filter never gets an
+/// empty result.
+@Suite("Filters in every spelling of a URL, a host and a prefix")
 struct FilterSpellingTests {
     private static let json: HTTPFields = [.contentType: "application/json"]
 
     private func filtered(_ name: String, _ value: String) -> String { "/entries?\(name)=\(value.percentEncoded)" }
 
-    @Test("Host and prefix in any spelling list and remove what is held")
+    @Test("A host, prefix or URL in any spelling lists and removes the held entry")
     func spellings() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }
@@ -42,7 +43,7 @@ struct FilterSpellingTests {
     }
 
     @Test(
-        "A host with a port, and a prefix that could mean several things, are refused with words",
+        "A host with a port and an ambiguous prefix get 400 with a hint",
         arguments: [
             ("host", "127.0.0.1:8080", "prefix=http://127.0.0.1:8080/"), ("host", "[::1]:80", "prefix=http://[::1]/"),
             ("host", "a/b", "not a valid host"), ("prefix", "example.com/", "starts with http://"),
@@ -61,7 +62,7 @@ struct FilterSpellingTests {
         }
     }
 
-    @Test("The beginning of a caller's key stays as it is")
+    @Test("A prefix of a caller's own key is matched as written")
     func keys() async throws {
         try await TestServer.with { (server) async throws in
             for key in ["Note.", "note", "HTTP:x", "%41"] { try await server.put(key, [1]) }
@@ -72,7 +73,7 @@ struct FilterSpellingTests {
         }
     }
 
-    @Test("A URL in any spelling removes all variants of what /fetch stored for it, in whatever spelling that was sent")
+    @Test("A URL or prefix in any spelling removes the responses of /fetch in every spelling and variant")
     func responses() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(
@@ -107,7 +108,7 @@ struct FilterSpellingTests {
         }
     }
 
-    @Test("What /fetch is fetching in another spelling of a purged URL is not kept")
+    @Test("A running /fetch of a purged URL in another spelling stores no response")
     func underWay() async throws {
         let gate = Gate("the origin's answer")
         let origin = try ScriptedOrigin { _, connection in
@@ -121,7 +122,7 @@ struct FilterSpellingTests {
             #expect(try await server.client.request("DELETE", filtered("url", origin.url("/a"))).status == 200)
             gate.open()
             #expect(try await reply.text == "x")
-            // A later request finds nothing held.
+            // A later request finds no stored response.
             let again = try await server.get("/fetch/\(origin.url("/x/../a"))")
             #expect(again["Cache-Status"]?.contains("fwd=uri-miss") == true)
         }

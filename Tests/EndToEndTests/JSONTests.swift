@@ -4,12 +4,12 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("/json")
+@Suite("The calls of /json")
 struct JSONTests {
     private static let json: HTTPFields = [.contentType: "application/json"]
     private static let url = "https://api.example.com/users"
 
-    @Test("what is stored by URL and params comes back byte for byte, in whatever order the params are named")
+    @Test("JSON stored by URL and params comes back byte for byte, in any order of the params")
     func roundTrip() async throws {
         try await TestServer.with { (server) async throws in
             let body = #"{ "n": 1.50, "big": 12345678901234567890 }"#
@@ -30,7 +30,7 @@ struct JSONTests {
         }
     }
 
-    @Test("what POST /download fetched is found by url and params, and PUT replaces it")
+    @Test("GET /json finds a download by url and params, and PUT /json replaces it")
     func sharedWithDownloads() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(
@@ -52,7 +52,7 @@ struct JSONTests {
         }
     }
 
-    @Test("an object without members, null and nothing are 422; what is no JSON is 400; ttl 0 removes")
+    @Test("An empty body, {} and null get 422, invalid JSON gets 400, and a ttl of 0 removes the entry")
     func refused() async throws {
         try await TestServer.with { (server) async throws in
             let path = "/json?url=\(Self.url.percentEncoded)"
@@ -77,8 +77,8 @@ struct JSONTests {
 
     private static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
-    /// RFC 8259 §8.1.
-    @Test("A byte order mark before JSON is ignored: stored, downloaded, or in the body of a call")
+    /// RFC 8259 §8.1: a parser may ignore a byte order mark.
+    @Test("GET /json leaves out the byte order mark of stored or downloaded JSON")
     func byteOrderMark() async throws {
         let origin = try ScriptedOrigin { request, connection in
             let length = request.target == "/long" ? 400_000 : 3
@@ -99,7 +99,7 @@ struct JSONTests {
                         let client = HTTPClient(port: server.api.port)
                         #expect(try await client.request("PUT", path, fields: Self.json, body: bytes).status == 200)
                     }
-                    // From the disk and from memory.
+                    // The reads come from the disk and from memory.
                     for _ in 0..<3 {
                         let reply = try await server.get(path)
                         #expect(reply.text == text)
@@ -110,7 +110,7 @@ struct JSONTests {
                     #expect(part["Content-Range"] == "bytes 0-1/\(length + 2)")
                     #expect(try await server.get(path, fields: [.range: "bytes=-1"]).text == "]")
                     #expect(try await server.get(path, fields: [.range: "bytes=\(length + 2)-"]).status == 416)
-                    // The bytes as they came.
+                    // The content of the entry has the bytes as they arrived.
                     #expect(try await server.get("/entries/\(md5(url))/content").body == bytes)
                     _ = try await server.client.request("DELETE", "/entries/\(md5(url))")
                 }
@@ -144,7 +144,7 @@ struct JSONTests {
     }
 
     @Test(
-        "JSON in another encoding than UTF-8 is refused with words, whatever charset is declared",
+        "JSON in another encoding than UTF-8 is refused with the reason, for any declared charset",
         arguments: [
             (String.Encoding.utf16, "UTF-16"), (.utf16LittleEndian, "UTF-16"), (.utf16BigEndian, "UTF-16"),
             (.utf32LittleEndian, "UTF-32"), (.isoLatin1, "UTF-8"),

@@ -4,9 +4,9 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("where bodies are")
+@Suite("The layouts of bodies on the disk")
 struct LayoutTests {
-    @Test("hashed: the MD5 of the canonical URL is the key, and over the inline limit the file's name")
+    @Test("In the hashed layout the MD5 of the canonical URL is the key, and the name of a large body's file")
     func hashed() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(body: String(repeating: "x", count: request.target == "/small" ? 100 : 100_000))
@@ -25,7 +25,7 @@ struct LayoutTests {
         }
     }
 
-    @Test("hashed with an inline limit of 0: every body is a file")
+    @Test("In the hashed layout with an inline limit of 0 every body is a file")
     func withoutInline() async throws {
         try await TestServer.with(configure: { $0.inlineLimit = 0 }) { (server) async throws in
             let entry = try await server.put("note", Array("hi".utf8)).json
@@ -36,7 +36,7 @@ struct LayoutTests {
         }
     }
 
-    @Test("readable: cat of the documented path is the body, whatever its size")
+    @Test("In the readable layout a body of any size is the file at the documented path")
     func readable() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(
@@ -60,7 +60,8 @@ struct LayoutTests {
     }
 
     @Test(
-        "readable: /a beside /a/b, in both orders", arguments: [["/a", "/a/b", "/a/b/c"], ["/a/b/c", "/a/b", "/a"]])
+        "In the readable layout /a and /a/b are stored side by side, in both orders",
+        arguments: [["/a", "/a/b", "/a/b/c"], ["/a/b/c", "/a/b", "/a"]])
     func nested(paths: [String]) async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
         defer { origin.stop() }
@@ -72,7 +73,7 @@ struct LayoutTests {
                 #expect(try await server.download(["url": .string(origin.url(path)), "ttl": 60]).status == 200)
             }
         }
-        // The layout of new bodies may change; what is there is read all the same.
+        // The layout of new bodies may change; the present bodies stay readable.
         try await TestServer.with(clock: clock, directory: directory, configure: { $0.layout = .hashed }) {
             (server) async throws in
             for path in paths {
@@ -84,10 +85,10 @@ struct LayoutTests {
     }
 }
 
-@Suite("damage is noticed, never served, and mended")
+@Suite("Damaged bodies")
 struct CorruptionTests {
     @Test(
-        "a flipped byte, a truncated file and a removed file are fetched again",
+        "A body with a flipped byte, truncated or removed is not served, and is downloaded again",
         arguments: ["flip", "truncate", "remove"])
     func damagedFile(how: String) async throws {
         let body = String(repeating: "precious ", count: 10_000)
@@ -98,7 +99,7 @@ struct CorruptionTests {
         let url = origin.url("/\(how)")
         let call: JSON = ["url": .string(url), "ttl": 60]
         var path = ""
-        // Without the memory tier every read goes to the file.
+        // Without the memory tier every read uses the file.
         try await TestServer.with(clock: clock, directory: directory, configure: { $0.memoryLimit = 0 }) {
             (server) async throws in
             let entry = try await server.download(call).member("entry")
@@ -108,12 +109,12 @@ struct CorruptionTests {
             #expect(try await server.get("/entries/\(md5(url))/content").status == 404)
             #expect(try await server.download(call).member("outcome") == "downloaded")
             #expect(try await server.content(of: url) == body)
-            // Damaged again, the next download notices by itself.
+            // A download notices new damage by itself, without a read of the content before it.
             try damage(path, how)
             #expect(try await server.download(call).member("outcome") == "downloaded")
             #expect(try await server.content(of: url) == body)
         }
-        // And what was damaged while nobody looked is noticed after a restart.
+        // Damage during a stop is noticed after the restart.
         try damage(path, how)
         try await TestServer.with(clock: clock, directory: directory) { (server) async throws in
             #expect(try await server.get("/entries/\(md5(url))/content").status == 404)
@@ -122,7 +123,7 @@ struct CorruptionTests {
         }
     }
 
-    @Test("larder verify finds what was damaged while nobody looked")
+    @Test("The command larder verify finds a body that was damaged during a stop")
     func verify() async throws {
         let directory = try TemporaryDirectory()
         try await TestServer.with(directory: directory) { (server) async throws in
