@@ -16,7 +16,7 @@ struct DrainScaleTests {
         let connection: RawConnection
         /// The kind and the number of the call, for the message of a failure.
         let what: String
-        /// Finishes the exchange, and returns whether the answer is the expected one.
+        /// Finishes the exchange, and returns whether the answer is as expected.
         let finish: @Sendable (RawConnection) throws -> Bool
     }
 
@@ -84,7 +84,7 @@ struct DrainScaleTests {
         return calls + fetches + uploads + reads
     }
 
-    @Test("/readyz turns 503 first, no request is lost or reset, acknowledged changes stay, and the exit is 0")
+    @Test("The probe turns 503 first, no request is lost or reset, acknowledged changes stay, and the exit is 0")
     func drain() async throws {
         let mayEnd = Gate("the rest of every body at the origin")
         let origin = try ScriptedOrigin { _, connection in

@@ -5,7 +5,7 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("Lines of the log")
+@Suite("The lines of the log")
 struct LogTests {
     private func download(_ larder: LarderProcess, _ url: String, namespace: String = "default") async throws -> Int {
         let fields: HTTPFields = [
@@ -15,7 +15,7 @@ struct LogTests {
         return try await larder.client.request("POST", "/download", fields: fields, body: body).status
     }
 
-    @Test("A failed download leaves one warning with its URL, the cause and no secret; a cached or cancelled one none")
+    @Test("A failed download leaves one warning with URL, cause and no secret; a cached or cancelled one none")
     func failedDownload() async throws {
         let gate = Gate("the origin's answer")
         let origin = try ScriptedOrigin { request, connection in
@@ -63,7 +63,7 @@ struct LogTests {
         #expect(!larder.process.output.contains("secret"))
     }
 
-    @Test("A download that fails with nobody waiting leaves a warning as well")
+    @Test("A failed download without waiters leaves a warning, too")
     func failedInBackground() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(500) }
         defer { origin.stop() }
@@ -76,7 +76,7 @@ struct LogTests {
         _ = try await larder.stop()
     }
 
-    @Test("A line of JSON has numbers as numbers, and a line for people has the same values")
+    @Test("A JSON line has numbers as numbers, and a text line has the same values")
     func numbers() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(
@@ -106,7 +106,7 @@ struct LogTests {
         #expect(people.output.contains(" draining delay=0.25\n"), "\(people.output)")
     }
 
-    @Test("An IPv6 address has brackets in every URL that is said, and can be asked at it")
+    @Test("An IPv6 address has brackets in the URLs of the log, the check and errors, and is reachable")
     func addresses() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(

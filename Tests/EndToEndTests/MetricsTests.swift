@@ -6,22 +6,22 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("What /metrics counts")
+@Suite("The values of /metrics")
 struct MetricsTests {
-    /// The value of a sample, as it stands in the text: `name{label="value"}`.
+    /// The value of a sample in the text of /metrics, for example of `name{label="value"}`; `nil` without that sample.
     private func value(_ sample: String, _ server: TestServer) async throws -> Double? {
         let text = try await server.get("/metrics").text
         let line = text.split(separator: "\n").first { $0.hasPrefix(sample + " ") }
         return line.flatMap { Double($0.dropFirst(sample.count + 1)) }
     }
 
-    @Test("Requests of every operation of openapi.yaml are counted, and so is each that trims memory")
+    @Test("Requests of every operation of openapi.yaml are counted, including those that trim memory")
     func operations() async throws {
         try await TestServer.with { (server) async throws in
             #expect(try await server.client.request("POST", "/memory/trim").status == 200)
             let samples = MetricSamples(try await server.get("/metrics").text)
             let counted = samples.values(of: "route", in: "larder_http_requests_total")
-            // HEAD counts as GET, and all methods of one open path count together.
+            // HEAD counts as GET, and all methods of a path for any method count together.
             let described = try OpenAPIDocument.repository().operations
                 .filter { $0.method == "GET" || ($0.method != "HEAD" && !$0.takesRest) }.map(\.id)
             #expect(described.count > 30 && Set(described).isSubset(of: counted))
@@ -29,9 +29,9 @@ struct MetricsTests {
         }
     }
 
-    // MARK: - Entries that leave
+    // MARK: - Removed entries
 
-    @Test("Purged entries count by kind, however they are purged; nothing else counts for them")
+    @Test("Every purge counts its entries by kind, and neither as expired nor as evicted")
     func purges() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }
@@ -42,7 +42,7 @@ struct MetricsTests {
                 "PUT", "/json?url=http://h.example/", fields: [.contentType: "application/json"],
                 body: Array("[1]".utf8))
             #expect(json.status == 200)
-            // Replaced, it is there as before.
+            // A replaced entry is not purged.
             #expect(try await server.put("a", [2], query: "tags=t").status == 200)
             #expect(try await server.client.request("DELETE", "/entries?tag=t&dryRun=true").status == 200)
             #expect(try await value(#"larder_purges_total{kind="data"}"#, server) == 0)
@@ -59,7 +59,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("A namespace that is begun anew or removed has its entries purged, each counted once, and no counter falls")
+    @Test("Entries of a renewed or removed namespace count once as purged, and no counter falls")
     func purgedNamespaces() async throws {
         try await TestServer.with { (server) async throws in
             let purges = #"larder_purges_total{kind="data"}"#
@@ -79,7 +79,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("Entries that expired count when they are swept, not before")
+    @Test("Expired entries count when they are swept, not before")
     func expiries() async throws {
         try await TestServer.with { (server) async throws in
             for key in ["a", "b", "c"] { #expect(try await server.put(key, [1], query: "ttl=60").status == 200) }
@@ -95,7 +95,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("Entries that were evicted count by reason: the disk limit, the reserve, the responses of one URL")
+    @Test("Evicted entries count by reason: the disk limit, the reserve, or the responses of one URL")
     func evictions() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.vary: "Accept-Language", .cacheControl: "max-age=60"], body: "x")
@@ -134,7 +134,7 @@ struct MetricsTests {
         }
         let space = try FileManager.default.attributesOfFileSystem(forPath: directory.path)
         let free = try #require((space[.systemFreeSize] as? NSNumber)?.int64Value)
-        // More than is free: all that may go goes.
+        // The reserve is larger than the free space, so all entries that may be evicted are evicted.
         try await TestServer.with(directory: directory, configure: { $0.diskReserve = .bytes(free * 2) }) {
             (server) async throws in
             let maintained: Void = await withCheckedContinuation { continuation in
@@ -146,7 +146,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("An entry whose body is damaged counts as such")
+    @Test("An entry with a damaged body counts as damaged, not as purged")
     func damage() async throws {
         try await TestServer.with(configure: {
             $0.inlineLimit = 0
@@ -163,7 +163,7 @@ struct MetricsTests {
 
     // MARK: - Bytes and the process
 
-    @Test("Bytes sent are those of heads and bodies, on open connections and on closed ones, and never fall")
+    @Test("Sent bytes are those of heads and bodies, on open and closed connections, and never fall")
     func sentBytes() async throws {
         try await TestServer.with { (server) async throws in
             let body = [UInt8](repeating: 7, count: 200_000)
@@ -172,7 +172,7 @@ struct MetricsTests {
             for _ in 0..<5 { #expect(try await server.get("/entries/k/content").body == body) }
             let (answered, read) = (Gate("the answers"), Gate("the counter was read"))
             let port = server.api.port
-            // One that stays open behind its answers.
+            // This connection stays open after its answers.
             async let open: Void = blocking {
                 let connection = try RawConnection(port: port)
                 defer { connection.close() }
@@ -190,7 +190,7 @@ struct MetricsTests {
                 #expect(now >= last)
                 (last, reads) = (now, reads + 1)
             } while last < before + 2_000_000 && reads < 5
-            // With the heads, and with what this loop was sent.
+            // The counter includes the heads, and the answers to the requests of this loop.
             #expect(last >= before + 2_000_000 && last < before + 2_050_000 + reads * 100_000, "\(last - before)")
             read.open()
             try await open
@@ -198,7 +198,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("The process metrics are those that the system shows of this process")
+    @Test("The process metrics match the system's values for this process")
     func process() async throws {
         try await TestServer.with { (server) async throws in
             var limit = rlimit()

@@ -4,9 +4,9 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("the executable")
+@Suite("The executable")
 struct ProcessTests {
-    @Test("entries survive a restart; a second process on the directory is refused; verify needs it stopped")
+    @Test("Entries survive a restart, and a running server keeps a second one and verify off its directory")
     func restart() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("cache")
@@ -22,7 +22,7 @@ struct ProcessTests {
         #expect(FileManager.default.fileExists(atPath: path + "/CACHEDIR.TAG"))
     }
 
-    @Test("jemalloc is loaded with it: what one thread allocates another one frees, and with glibc's heap they wait")
+    @Test("The executable loads jemalloc, because threads that free each other's memory wait in glibc's heap")
     func allocator() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(directory: directory.path("cache"))
@@ -33,7 +33,7 @@ struct ProcessTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("SIGTERM in the moment in which it says that it listens ends it in order")
+    @Test("SIGTERM right after the line `listening` ends the server in order")
     func stoppedAtOnce() async throws {
         let directory = try TemporaryDirectory()
         for _ in 0..<5 {
@@ -41,7 +41,7 @@ struct ProcessTests {
         }
     }
 
-    @Test("a log that nobody reads holds up neither calls nor the end")
+    @Test("A log without a reader delays neither calls nor the end, and reports its lost lines")
     func unreadLog() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("log")
@@ -84,7 +84,7 @@ struct ProcessTests {
         #expect(process.hasExited == .status(0))
     }
 
-    @Test("SIGUSR2, which other servers know, ends nothing")
+    @Test("SIGUSR2, which other servers know, does not end the server")
     func unknownSignal() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(directory: directory.path("cache"))
@@ -94,7 +94,7 @@ struct ProcessTests {
     }
 
     @Test(
-        "SIGTERM: /readyz turns 503, requests still come through until the delay is over, those in flight finish, exit 0"
+        "After SIGTERM /readyz turns 503, requests still succeed during the delay, running ones end, exit 0"
     )
     func drain() async throws {
         let gate = Gate("the origin's answer")
@@ -124,7 +124,7 @@ struct ProcessTests {
         #expect(try await larder.process.wait() == .status(0))
     }
 
-    @Test("--drain-timeout ends what would never end: an origin and a client that are silent, exit 0")
+    @Test("The server ends after --drain-timeout despite a silent origin and a silent client, exit 0")
     func drainTimeout() async throws {
         let gate = Gate("never")
         let origin = try ScriptedOrigin { _, _ in try gate.waitBlocking() }
@@ -148,7 +148,7 @@ struct ProcessTests {
         }
         try await origin.waitForRequests(1)
         #expect(try await larder.stop() == .status(0))
-        // Neither got an answer that looks like a success.
+        // Neither request gets an answer that looks like a success.
         let statuses = try await blocking { [download, upload].map { try? $0.readReply().status } }
         #expect(statuses.allSatisfy { $0 == nil || $0 == 503 }, "\(statuses)")
         let again = try await LarderProcess(directory: directory.path("cache"))
@@ -156,7 +156,7 @@ struct ProcessTests {
         _ = try await again.stop()
     }
 
-    @Test("SIGUSR1 and a trim give memory back to the system, and what was in it is served all the same")
+    @Test("SIGUSR1 and a trim give memory back to the system, and all bodies are still served")
     func givingMemoryBack() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(directory: directory.path("cache"))
@@ -172,7 +172,7 @@ struct ProcessTests {
         func memoryBytes() async throws -> Int {
             Int(try #require(try await client.request("GET", "/stats").member("memoryBytes")?.doubleValue))
         }
-        // What was read while hits were written down is not kept: the next reader brings it.
+        // A body that is read while hits are being written is not kept in memory; the next read loads it.
         for _ in 0..<20 where try await memoryBytes() < 50_000_000 { try await readAll() }
         #expect(try await memoryBytes() > 50_000_000)
         let resident = larder.residentBytes
@@ -181,7 +181,7 @@ struct ProcessTests {
         try await poll("less resident memory") { larder.residentBytes < resident - 40_000_000 }
         try await readAll()
         let held = try await memoryBytes()
-        // The signal's work may have met the first of them.
+        // The trim that the signal started may have removed the first of these bodies.
         #expect(held > 45_000_000)
 
         let some = try await client.request("POST", "/memory/trim?target=10MiB")
@@ -195,7 +195,7 @@ struct ProcessTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("the soft limit of open files is raised to the hard one")
+    @Test("The server raises its soft limit of open files to the hard limit")
     func descriptors() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(
@@ -207,7 +207,7 @@ struct ProcessTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("at debug there is one line a request, and no query in it, which may hold a secret")
+    @Test("At the level debug each request leaves one line, without the query, which may hold a secret")
     func logs() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(
@@ -223,10 +223,11 @@ struct ProcessTests {
         #expect(!larder.process.output.contains("s3cret"))
     }
 
-    @Test("a log that nobody reads any more does not end the server")
+    @Test("A log whose reader has left does not end the server")
     func closedLog() async throws {
         let directory = try TemporaryDirectory()
-        // `sed` leaves after the line with the port; the descriptor beside the pipe tells the test what it must know.
+        // `sed` exits after the line with the port. Descriptor 3, beside the pipe, tells the test the process id and
+        // the exit status.
         let script = """
             exec 3>&1
             { "$1" serve --port 0 --directory "$2" --log-level debug --log-format json 2>&1 &
@@ -244,7 +245,7 @@ struct ProcessTests {
         #expect(shell.output.contains("exit 0"), "\(shell.output)")
     }
 
-    @Test("an option that is wrong is refused with its name and what was expected")
+    @Test("A wrong option is refused with its name and the expected value")
     func options() async throws {
         for (arguments, words) in [
             (["serve", "--port", "99999"], "--port"), (["serve", "--memory-limit", "lots"], "--memory-limit"),
@@ -259,7 +260,7 @@ struct ProcessTests {
             let output = try await blocking { try ChildProcess.run(LarderProcess.executable, arguments) }
             #expect(output.exit == .status(64), "\(arguments)")
             #expect(output.text.contains(words), "\(output.text)")
-            // The parser of the command line adds the usage; what is wrong with a value is one line.
+            // The command-line parser adds the usage to its errors; an error about a value is one line.
             if !arguments.contains("--colour") { #expect(output.text.count { $0 == "\n" } == 1, "\(output.text)") }
         }
         let unreadable = ["verify", "--directory", "/" + String(repeating: "x", count: 300)]
@@ -271,7 +272,7 @@ struct ProcessTests {
         #expect(help.text.contains("LARDER_MEMORY_LIMIT"))
     }
 
-    @Test("a port that is taken is refused with what to do about it")
+    @Test("A port in use is refused with the option that chooses another port")
     func portInUse() async throws {
         let origin = try ScriptedOrigin { _, _ in }
         defer { origin.stop() }
@@ -295,7 +296,7 @@ struct ProcessTests {
         #expect(admin.text.contains("choose another with --admin-port"), "\(admin.text)")
     }
 
-    @Test("a line of the log for people is one line whatever a value holds, and tells a terminal nothing")
+    @Test("A text line of the log stays one line for any value, and has no control characters")
     func textLog() async throws {
         let parent = try TemporaryDirectory()
         let process = try ChildProcess(
@@ -330,7 +331,7 @@ struct ProcessTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("an environment variable and a file set options, and a flag beats them")
+    @Test("A configuration file sets options, and a flag overrides it")
     func sources() async throws {
         let directory = try TemporaryDirectory()
         let file = try directory.write("entry-limit: 10\ninline-limit: 0\nschemes: [http, ftp]\n", to: "larder.yaml")
@@ -346,7 +347,7 @@ struct ProcessTests {
 }
 
 extension HTTPReply {
-    /// `GET`, on the calling thread.
+    /// Sends a `GET` on the calling thread, and returns the answer.
     fileprivate static func blocking(port: UInt16, _ path: String) throws -> HTTPReply {
         let connection = try RawConnection(port: port)
         defer { connection.close() }

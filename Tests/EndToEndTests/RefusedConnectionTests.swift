@@ -1,9 +1,9 @@
 import TestSupport
 import Testing
 
-@Suite("Connections that are refused")
+@Suite("Refused connections")
 struct RefusedConnectionTests {
-    @Test("one more of an address than may be gets 503, and counts on /metrics, as no request does")
+    @Test("A connection over the limit of its address gets 503, and counts on /metrics, but not as a request")
     func perAddress() async throws {
         try await TestServer.with(configure: { $0.maxConnectionsPerClient = 2 }) { (server) async throws in
             let port = server.api.port
@@ -26,7 +26,7 @@ struct RefusedConnectionTests {
                 let after = try get("/metrics", kept[1]).text
                 #expect(after.contains(refused("address") + " 3\n") && after.contains(refused("limit") + " 0\n"))
                 #expect(after.contains(#"larder_http_requests_total{route="getLiveness",status="200"} 1"# + "\n"))
-                // There before any: what alerts look for.
+                // The samples that alerts watch are there before the first such answer.
                 for status in [500, 503, 507] {
                     let row = "larder_http_requests_total{route=\"getLiveness\",status=\"\(status)\"} 0\n"
                     #expect(after.contains(row))

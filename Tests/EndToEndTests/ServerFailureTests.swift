@@ -4,9 +4,9 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("the server's own trouble is an answer and a line in the log")
+@Suite("Failures of the server itself")
 struct ServerFailureTests {
-    @Test("when what is there is pinned and the limit is reached, downloads and uploads are 507, and a removal helps")
+    @Test("When pinned entries fill the disk limit, downloads and uploads get 507 until one is removed")
     func diskLimit() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(body: String(repeating: "x", count: 600_000))
@@ -28,7 +28,7 @@ struct ServerFailureTests {
     }
 
     @Test(
-        "a full disk is 507 and logged; what is held is served, and after a removal there is room",
+        "A full disk gives 507 and a log line; held entries are served, and a removal makes room",
         .enabled(if: canMount, "it needs a file system of its own"))
     func fullDisk() async throws {
         let directory = try TemporaryDirectory()
@@ -58,11 +58,11 @@ struct ServerFailureTests {
     }
 
     @Test(
-        "a disk that fills up in the middle of 100 stores: each is 507 or whole, and with room all goes on as before",
+        "When the disk fills up during 100 stores, each gets 507 or is whole, and later ones succeed with room",
         .enabled(if: canMount, "it needs a file system of its own"))
     func fullDiskInTheMiddle() async throws {
         let body = [UInt8](repeating: 7, count: 400 << 10)
-        // Of no stated length, so that only the disk says how much there may be.
+        // The answer states no length, so that only the disk limits it.
         let origin = try ScriptedOrigin { _, connection in
             try connection.sendHead(fields: [.connection: "close"])
             for start in stride(from: 0, to: body.count, by: 64 << 10) {
@@ -104,14 +104,15 @@ struct ServerFailureTests {
                 return (reply.status, "/entries/\(md5(url))/content")
             }
         }
-        // It fills up from two sides: somebody else writes, too. What is there before is so much that 100 do not fit.
+        // The disk fills up from two sides, because the test writes a file, too. The file is so large from the start
+        // that 100 bodies do not fit.
         let foreign = "/proc/\(larder.process.pid)/root\(directory.path("foreign"))"
         try await blocking { try Data(repeating: 1, count: 16 << 20).write(to: URL(fileURLWithPath: foreign)) }
         async let filled: Void = blocking {
             guard let file = FileHandle(forWritingAtPath: foreign) else { return }
             defer { try? file.close() }
             _ = try file.seekToEnd()
-            // For it there may be no room either.
+            // The file may find no room, either.
             try? file.write(contentsOf: Data(repeating: 1, count: 4 << 20))
         }
         let stored = try await concurrently(100) { try await store($0) }
@@ -123,13 +124,14 @@ struct ServerFailureTests {
             #expect(status != 200 || reply.body == body, "\(path)")
         }
         #expect(try await client.request("GET", "/readyz").status == 200)
-        // Of a file that is only removed the room stays taken while another test's child has it open.
+        // The file is truncated, because a removed file keeps its room while the child process of another test has it
+        // open.
         #expect(truncate(foreign, 0) == 0)
         for number in 200..<230 { #expect(try await store(number).status == 200, "\(number)") }
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("an index that was taken away is 500, logged, with no promise that asking again helps, and not ready")
+    @Test("A removed index gives 500 without Retry-After, a log line, and a server that is not ready")
     func lostIndex() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(directory: directory.path("cache"))
@@ -144,12 +146,12 @@ struct ServerFailureTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("a file where the cache wants a directory is 500 with the system's words, and logged with the operation")
+    @Test("A file in place of a directory of the cache gives 500 and a log line with the system's words")
     func brokenDirectory() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(
             directory: directory.path("cache"), arguments: ["--layout", "hashed", "--inline-limit", "0"])
-        // Where every body begins as a file.
+        // The directory in which every body begins as a file.
         let incoming = directory.path("cache/default/incoming")
         try FileManager.default.moveItem(atPath: incoming, toPath: incoming + ".away")
         try directory.write("in the way", to: "cache/default/incoming")
@@ -166,7 +168,7 @@ struct ServerFailureTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    /// Whether this machine lets a process mount something that only it sees.
+    /// Whether this machine lets a process mount a file system that only the process sees.
     private static let canMount =
         (try? ChildProcess.run("unshare", ["-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]).exit) == .status(0)
 }

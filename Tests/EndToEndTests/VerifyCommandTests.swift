@@ -3,9 +3,9 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-@Suite("larder verify")
+@Suite("The command larder verify")
 struct VerifyCommandTests {
-    @Test("verify says that an index cannot be read, and leaves it")
+    @Test("Verify reports an index that cannot be read, and leaves it unchanged")
     func unreadableIndex() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(directory: directory.path("cache"))
@@ -15,7 +15,7 @@ struct VerifyCommandTests {
         try directory.write(noise, to: "cache/default/index.sqlite")
         #expect(try await LarderProcess.verify(directory.path("cache")).exit == .status(1))
         #expect(try directory.read("cache/default/index.sqlite") == noise)
-        // The server sets it aside, and starts empty.
+        // The server sets the index aside, and starts empty.
         let again = try await LarderProcess(directory: directory.path("cache"))
         #expect(try await again.client.request("GET", "/entries/note").status == 404)
         _ = try await again.stop()
@@ -23,14 +23,14 @@ struct VerifyCommandTests {
         #expect(names.contains { $0.hasPrefix("index.sqlite.corrupt-") }, "\(names)")
     }
 
-    @Test("verify ends with 2, not as with findings, where a file cannot be opened, and names it")
+    @Test("Verify exits with 2, not with 1 as for findings, when a file of the cache cannot be opened")
     func verifyWithoutAccess() async throws {
         for name in ["bodies.slab", "index.sqlite"] {
             let directory = try TemporaryDirectory()
             let larder = try await LarderProcess(directory: directory.path("cache"), arguments: ["--layout", "hashed"])
             _ = try await larder.client.request("PUT", "/entries/note/content", text: "hi")
             _ = try await larder.stop()
-            // Nobody can open a directory as a file, whoever runs this.
+            // No user, not even root, can open a directory as a file.
             let path = directory.path("cache/default/\(name)")
             try FileManager.default.moveItem(atPath: path, toPath: path + ".away")
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
@@ -40,7 +40,7 @@ struct VerifyCommandTests {
         }
     }
 
-    @Test("verify evicts nothing, whatever the disk limit is where it runs")
+    @Test("Verify evicts no entry, even when its own disk limit is lower than the size of the cache")
     func verifyAboveLimit() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("cache")
@@ -56,7 +56,7 @@ struct VerifyCommandTests {
         }
     }
 
-    @Test("verify refuses a directory that is no cache, and leaves it as it is")
+    @Test("Verify refuses a directory that is no cache, and leaves it unchanged")
     func verifyForeignDirectory() async throws {
         let directory = try TemporaryDirectory()
         try directory.write("mine", to: "thesis.txt")
