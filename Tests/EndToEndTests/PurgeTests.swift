@@ -5,7 +5,7 @@ import Testing
 
 @testable import Larder
 
-@Suite("what was purged while its download ran does not come back")
+@Suite("Purges during a download")
 struct PurgeTests {
     static let ways = ["key", "tag", "prefix", "host", "all"]
 
@@ -21,7 +21,7 @@ struct PurgeTests {
         return try await server.client.request("DELETE", path)
     }
 
-    @Test("a first download answers its waiters and is not kept", arguments: ways)
+    @Test("A purge during a first download leaves its waiters their answer, but no entry", arguments: ways)
     func firstDownload(way: String) async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             let url = origin.url("/a")
@@ -35,14 +35,14 @@ struct PurgeTests {
         }
     }
 
-    @Test("a PUT that is answered with 200 is kept, purged or not while its body came", arguments: ["key", "all"])
+    @Test("A PUT that gets 200 is stored, even after a purge while its body arrived", arguments: ["key", "all"])
     func upload(way: String) async throws {
         try await TestServer.with { server in
             let upload = try RawConnection(port: server.api.port)
             defer { upload.close() }
             try upload.send("PUT /entries/k/content HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n")
             try upload.send("Expect: 100-continue\r\n\r\n")
-            // From then on the server knows of it.
+            // From this answer on, the server knows of the upload.
             let isWanted = try await blocking { try upload.readHead().status }
             #expect(isWanted == 100)
             let path = way == "key" ? "/entries/k" : "/entries?all=true"
@@ -54,7 +54,7 @@ struct PurgeTests {
         }
     }
 
-    @Test("a refresh is not kept either, though only the entry has the tag", arguments: ways, [200, 304])
+    @Test("A purge during a refresh, also by the entry's own tag, leaves no entry", arguments: ways, [200, 304])
     func refresh(way: String, status: Int) async throws {
         let gate = Gate("the origin's second answer")
         let origin = try ScriptedOrigin { request, connection in
@@ -78,7 +78,7 @@ struct PurgeTests {
         }
     }
 
-    @Test("who asks after the purge with more tags than an entry may have is refused, and harms nobody who waits")
+    @Test("A caller that adds too many tags after a purge gets 400, and does not affect the waiters")
     func laterTags() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             let url = origin.url("/a")
@@ -99,7 +99,7 @@ struct PurgeTests {
         }
     }
 
-    @Test("who asks after the purge gets what the origin says then, by one request of their own")
+    @Test("Callers after a purge share one new request to the origin, and get its answer")
     func laterCallers() async throws {
         let first = Gate("the first answer")
         let second = Gate("the second answer")
@@ -116,7 +116,7 @@ struct PurgeTests {
             _ = try await purge("key", url, on: server)
             async let late = concurrently(5) { _ in try await server.download(call) }
             try await poll("five that came later") { server.space.downloads.laterCount(of: md5(url)) == 5 }
-            // One origin request a key at a time, even so.
+            // Even then the origin gets one request per key at a time.
             #expect(origin.requestCount == 1)
             first.open()
             #expect(try await early.status == 200)

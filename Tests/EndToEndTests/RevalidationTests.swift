@@ -4,9 +4,9 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("revalidation, to the letter")
+@Suite("The revalidation of entries")
 struct RevalidationTests {
-    @Test("a 304 from another URL than the body came from confirms nothing: the body is fetched")
+    @Test("A 304 from another URL than that of the stored body is not accepted, and the body is downloaded")
     func redirectMoved() async throws {
         let dates = ["/v1": "Sat, 10 Jan 2026 00:00:00 GMT", "/v2": "Mon, 05 Jan 2026 00:00:00 GMT"]
         let origin = try ScriptedOrigin { request, connection in
@@ -28,7 +28,7 @@ struct RevalidationTests {
         }
     }
 
-    @Test("a 304 that names another version than the one that is held is not believed: the body is fetched")
+    @Test("A 304 with another ETag than that of the entry is not accepted, and the body is downloaded")
     func otherVersion() async throws {
         let origin = try ScriptedOrigin { request, connection in
             if request["If-None-Match"] != nil { return try connection.respond(304, fields: [.eTag: "\"2\""]) }
@@ -45,10 +45,10 @@ struct RevalidationTests {
     }
 
     @Test(
-        "a 304 whose strong tag differs confirms what is held by a date that is strong (RFC 9110 §8.8.2.2)",
+        "A 304 with another strong ETag confirms an entry only by a strong date (RFC 9110 §8.8.2.2)",
         arguments: [("W/\"1\"", true), ("\"1-gzip\"", true), ("W/\"1\"", false)])
     func strongDate(tag: String, isStrong: Bool) async throws {
-        // What was modified within a minute of the download may have been modified again.
+        // A body that was modified within the last minute before the download may have been modified again.
         let start = Timestamp(seconds: 1_767_225_600)
         let modified = (start - .seconds(isStrong ? 3600 : 30)).httpDate
         let origin = try ScriptedOrigin { request, connection in
@@ -70,9 +70,9 @@ struct RevalidationTests {
         }
     }
 
-    /// RFC 9111 §4.3.4: the stored fields stay, but for those that the 304 has.
+    /// RFC 9111 §4.3.4: the stored fields stay, except for the fields that the 304 has.
     @Test(
-        "a 304 that states no freshness leaves it as it was stated before",
+        "A 304 without freshness keeps the stored freshness, and a 304 with freshness replaces it",
         arguments: [
             ("no-cache", "", 0), ("max-age=60", "", 60), ("max-age=60", "max-age=90", 90), ("", "max-age=5", 5),
         ])
@@ -89,7 +89,7 @@ struct RevalidationTests {
             let url = JSON.string(origin.url("/a"))
             _ = try await server.download(["url": url])
             server.clock.advance(by: .seconds(8 * 86_400))
-            // Twice: what the first 304 left is what the second is completed by.
+            // Twice, because the fields that the first 304 left complete the second 304.
             for _ in 0..<2 {
                 let reply = try await server.download(["url": url, "refresh": true])
                 #expect(try reply.member("outcome") == "revalidated")
@@ -98,7 +98,7 @@ struct RevalidationTests {
         }
     }
 
-    @Test("respond-async does not take an entry for cached whose body is damaged")
+    @Test("A call with respond-async downloads an entry with a damaged body, and does not report it as cached")
     func asyncLooksAtTheBody() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(body: String(repeating: "x", count: 100_000))
@@ -118,7 +118,7 @@ struct RevalidationTests {
         }
     }
 
-    @Test("tags of callers who hit at the same time all stay")
+    @Test("The tags of simultaneous hits are all kept")
     func tagsUnite() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }

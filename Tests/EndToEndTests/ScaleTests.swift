@@ -4,10 +4,10 @@ import Primitives
 import TestSupport
 import Testing
 
-/// What takes long, or measures time: `scripts/test` runs it after the other tests, with nothing beside it.
-@Suite("large bodies, many entries, many downloads", .serialized)
+/// Tests that take long or measure time. `scripts/test` runs this suite after the other tests, alone.
+@Suite("Large bodies, many entries, many downloads", .serialized)
 struct ScaleTests {
-    /// A body of a gigabyte that is never in memory whole: every block of 1 MiB begins with its number.
+    /// A body of 1 GiB, which is never whole in memory. Every block of 1 MiB begins with its number.
     private static let blocks = 1024
     private static func block(_ number: Int) -> [UInt8] {
         var block = [UInt8](repeating: UInt8(number % 251), count: 1 << 20)
@@ -15,7 +15,7 @@ struct ScaleTests {
         return block
     }
 
-    @Test("1 GiB is downloaded, stored and served whole and by ranges to 8 clients, within the memory limit + 96 MiB")
+    @Test("A body of 1 GiB is served whole and in ranges to 8 clients, within the memory limit + 96 MiB")
     func gigabyte() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.sendHead(fields: [.contentLength: String(Self.blocks << 20)])
@@ -35,7 +35,7 @@ struct ScaleTests {
         let path = "/entries/\(md5(origin.url("/huge")))/content"
         let damaged = try await concurrently(8) { number in
             try await client.withConnection { connection in
-                // Half of the clients take all of it, half an eighth each.
+                // Half of the clients read the whole body, the other half read an eighth each.
                 let isWhole = number % 2 == 0
                 let first = isWhole ? 0 : Self.blocks / 8 * number
                 let count = isWhole ? Self.blocks : Self.blocks / 8
@@ -57,9 +57,9 @@ struct ScaleTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("100 different URLs of one second each, at once, are done in under 3 seconds")
+    @Test("100 simultaneous downloads of one second each end in under 3 seconds")
     func hundredSlowURLs() async throws {
-        // The second is the origin's own; nothing here waits for a ttl.
+        // The second passes at the origin. The test does not wait for a ttl.
         let origin = try ScriptedOrigin { request, connection in
             let tick = Gate("one second at the origin")
             try? tick.waitBlocking(limit: .seconds(1))
@@ -79,7 +79,7 @@ struct ScaleTests {
         }
     }
 
-    @Test("100,000 entries: every page once and only once while others come and go; a start takes under a second")
+    @Test("100,000 entries are each listed once while other entries change, and a start takes under a second")
     func hundredThousand() async throws {
         let directory = try TemporaryDirectory()
         let count = 100_000

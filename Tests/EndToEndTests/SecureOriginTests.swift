@@ -4,9 +4,9 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("origins over HTTPS, HTTP/2 and FTP")
+@Suite("Origins over HTTPS, HTTP/2 and FTP")
 struct SecureOriginTests {
-    @Test("HTTPS with a test CA: downloaded when the CA is trusted, 502 when it is not")
+    @Test("A download over HTTPS succeeds when the CA is trusted, and gets 502 when it is not")
     func https() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "over TLS") }
         defer { origin.stop() }
@@ -26,7 +26,7 @@ struct SecureOriginTests {
         }
     }
 
-    @Test("FTP, when the schemes allow it")
+    @Test("A download over FTP succeeds when the schemes allow it, and gets 403 when they do not")
     func ftp() async throws {
         let file = (0..<300_000).map { UInt8($0 % 250) }
         let origin = try ScriptedFTPOrigin(files: ["/pub/file.bin": file])
@@ -43,7 +43,7 @@ struct SecureOriginTests {
         }
     }
 
-    @Test("a redirect is followed, but not to a scheme or an address that is not allowed")
+    @Test("A redirect is followed, but not to a scheme or an address that is not allowed")
     func redirects() async throws {
         let target = try ScriptedOrigin { _, connection in try connection.respond(body: "there") }
         defer { target.stop() }
@@ -61,7 +61,7 @@ struct SecureOriginTests {
         try await TestServer.with { (server) async throws in
             let reply = try await server.download(["url": .string(origin.url("/ok")), "ttl": 60])
             #expect(reply.status == 200, "\(reply.text)")
-            // The entry is that of the URL that was asked for.
+            // The entry belongs to the requested URL, not to the target of the redirect.
             #expect(try await server.content(of: origin.url("/ok")) == "there")
             #expect(try await server.download(["url": .string(origin.url("/file"))]).status == 403)
             #expect(try await server.download(["url": .string(origin.url("/private"))]).status == 403)

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Larder
 
-@Suite("one origin request per key at a time")
+@Suite("Single flight: one origin request per key at a time")
 struct SingleFlightTests {
-    @Test("200 clients that ask at once for one slow URL cost the origin one request")
+    @Test("200 simultaneous clients of one slow URL cost the origin one request")
     func twoHundredClients() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             let call: JSON = ["url": .string(origin.url("/slow")), "ttl": 60]
@@ -21,7 +21,7 @@ struct SingleFlightTests {
         }
     }
 
-    @Test("half of the clients hanging up changes nothing for the rest, nor does the leader's leaving")
+    @Test("Clients that hang up, among them the leader, do not affect the other clients")
     func hangUps() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             let call: JSON = ["url": .string(origin.url("/slow")), "ttl": 60]
@@ -37,7 +37,7 @@ struct SingleFlightTests {
         }
     }
 
-    @Test("who joins with more tags than an entry may have is refused, and harms nobody who waits")
+    @Test("A joining caller with too many tags gets 400, and does not affect the waiters")
     func tooManyTags() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             @Sendable func call(_ tags: Range<Int>) -> JSON {
@@ -57,7 +57,7 @@ struct SingleFlightTests {
         }
     }
 
-    @Test("when everybody has left, the download still ends and is kept")
+    @Test("A download ends and is stored even after all clients have left")
     func everybodyLeaves() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             let call: JSON = ["url": .string(origin.url("/slow")), "ttl": 60]
@@ -71,7 +71,7 @@ struct SingleFlightTests {
         }
     }
 
-    @Test("tags of those who join unite; the leader's ttl counts")
+    @Test("The tags of joining callers unite, and the leader's ttl counts")
     func joining() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             let url = JSON.string(origin.url("/a"))
@@ -88,7 +88,7 @@ struct SingleFlightTests {
         }
     }
 
-    @Test("two URLs, or two sets of fields, with one MD5 never join: the second is told to come back")
+    @Test("Two URLs, or two sets of fields, with one MD5 never join, and the second is refused as keyInUse")
     func collisions() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             let first = DownloadRequest(url: try CanonicalURL(origin.url("/first")))
@@ -114,7 +114,7 @@ struct SingleFlightTests {
             gate.open()
             try await running.end.wait()
             #expect(running.outcome.elements == ["downloaded"])
-            // Once the first has landed, what is held is compared with the URL, and replaced.
+            // After the first download, the second compares the held entry with its URL, and replaces the entry.
             let replacing = download(others[0])
             try await replacing.end.wait()
             #expect(replacing.outcome.elements == ["downloaded"])

@@ -3,14 +3,14 @@ import Primitives
 import TestSupport
 import Testing
 
-/// A body of unknown length that never fits is refused, by whichever way it comes, and the entries that are read stay.
-@Suite("Bodies of unknown length, through every way in")
+/// A body of unknown length that never fits is refused by every way in, and the entries that are read stay.
+@Suite("Bodies of unknown length, by every way into the cache")
 struct UnknownLengthTests {
     private static let piece = [UInt8](repeating: 7, count: 1 << 18)
-    /// Sixteen MiB, twice the limit.
+    /// The number of pieces of a body: 16 MiB in all, twice the limit.
     private static let pieceCount = 64
 
-    /// An origin whose every answer is 16 MiB long and does not say so.
+    /// An origin that answers every request with 16 MiB, and does not announce the length.
     private static func origin() throws -> ScriptedOrigin {
         try ScriptedOrigin { request, connection in
             let fields: HTTPFields = [.cacheControl: "max-age=60"]
@@ -33,7 +33,7 @@ struct UnknownLengthTests {
         }
     }
 
-    /// The zlib format (RFC 1950) with blocks that are not compressed (RFC 1951 §3.2.4).
+    /// Encodes bytes in the zlib format (RFC 1950), in blocks without compression (RFC 1951 §3.2.4).
     private static func deflated(_ bytes: [UInt8]) -> [UInt8] {
         var (coded, a, b): ([UInt8], UInt32, UInt32) = ([0x78, 0x01], 1, 0)
         for start in stride(from: 0, to: bytes.count, by: 65_535) {
@@ -49,7 +49,7 @@ struct UnknownLengthTests {
         return coded + [UInt8(b >> 8), UInt8(b & 0xff), UInt8(a >> 8), UInt8(a & 0xff)]
     }
 
-    /// Runs `way` beside twenty entries of 256 KiB under a limit of 8 MiB; all of them stay.
+    /// Runs `way` beside twenty entries of 256 KiB under a limit of 8 MiB, and expects that all of them stay.
     private func check(_ way: (TestServer) async throws -> Void) async throws {
         try await TestServer.with(configure: {
             ($0.diskLimit, $0.diskReserve, $0.schemes) = (8 << 20, .bytes(0), ["http", "ftp"])
@@ -67,7 +67,7 @@ struct UnknownLengthTests {
     }
 
     @Test(
-        "A download that never fits is 507, and all entries that are read stay",
+        "A download that never fits gets 507, and all entries that are read stay",
         arguments: ["/chunked", "/closed", "/coded"])
     func download(path: String) async throws {
         let origin = try Self.origin()
@@ -78,7 +78,7 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("A batch of downloads that never fit answers 507 for each, and all entries that are read stay")
+    @Test("Each download of a batch that never fits gets 507, and all entries that are read stay")
     func batch() async throws {
         let origin = try Self.origin()
         defer { origin.stop() }
@@ -91,7 +91,7 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("A file over FTP whose size is not told is 507 when it never fits, and all entries that are read stay")
+    @Test("An FTP file of unknown size that never fits gets 507, and all entries that are read stay")
     func ftp() async throws {
         var behaviour = ScriptedFTPOrigin.Behaviour()
         behaviour.tellsSize = false
@@ -105,7 +105,7 @@ struct UnknownLengthTests {
     }
 
     @Test(
-        "/fetch passes a body that never fits, does not say that it is stored, and all entries that are read stay",
+        "A body of /fetch that never fits is passed on but not stored, and all entries that are read stay",
         arguments: ["/chunked", "/closed"])
     func fetch(path: String) async throws {
         let origin = try Self.origin()
@@ -118,7 +118,7 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("PUT in chunks is 507 when the body never fits, and all entries that are read stay")
+    @Test("A PUT in chunks that never fits gets 507, and all entries that are read stay")
     func put() async throws {
         try await check { (server) async throws in
             let reply = try await server.client.withConnection { connection in

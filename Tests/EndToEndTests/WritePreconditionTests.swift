@@ -3,7 +3,7 @@ import Primitives
 import TestSupport
 import Testing
 
-/// RFC 9110 §13: the conditions of requests that change something.
+/// RFC 9110 §13: the conditions of requests that change an entry, a namespace or a download.
 @Suite("Preconditions of PUT, PATCH and DELETE")
 struct WritePreconditionTests {
     private static let jsonURL = "http://c.example/x"
@@ -11,7 +11,7 @@ struct WritePreconditionTests {
     private static let json: HTTPFields = [.contentType: "application/json"]
     private static let longAgo = "Thu, 01 Jan 1970 00:00:00 GMT"
 
-    /// A call that changes something which is held.
+    /// A call that changes held entries or a namespace.
     struct Call: Sendable, CustomTestStringConvertible {
         var method: String
         var path: String
@@ -38,7 +38,7 @@ struct WritePreconditionTests {
         Call(method: "DELETE", path: "/namespaces/a", isTagged: false),
     ]
 
-    /// The entry `k`, JSON for a URL, and the namespace `a`.
+    /// Runs `body` with a server that holds the entry `k`, JSON for a URL, and the namespace `a`.
     private func withEntries(_ body: (TestServer) async throws -> Void) async throws {
         try await TestServer.with { (server) async throws in
             #expect(try await server.put("k", Array("one".utf8), query: "ttl=600").status == 200)
@@ -60,7 +60,7 @@ struct WritePreconditionTests {
         return try #require(try await server.get(path)["ETag"])
     }
 
-    @Test("A condition that does not hold is answered with 412, and nothing is changed", arguments: calls)
+    @Test("A call with a condition that does not hold gets 412 and changes no state", arguments: calls)
     func refused(call: Call) async throws {
         try await withEntries { (server) async throws in
             var conditions: [HTTPFields] = [[.ifMatch: "\"other\""], [.ifNoneMatch: "*"], [.ifMatch: ""]]
@@ -83,11 +83,12 @@ struct WritePreconditionTests {
         }
     }
 
-    @Test("A condition that holds lets the call through", arguments: calls)
+    @Test("A call with a condition that holds succeeds", arguments: calls)
     func allowed(call: Call) async throws {
         var conditions: [HTTPFields] = [
             [.ifMatch: "*"], [.ifNoneMatch: "\"other\""],
-            // RFC 9110 §13.1.3: for GET and HEAD alone. §13.1.4: what is no date is ignored.
+            // RFC 9110 §13.1.3: If-Modified-Since is for GET and HEAD only. §13.1.4: a value that is no date is
+            // ignored.
             [.ifModifiedSince: "Fri, 31 Dec 2100 00:00:00 GMT"], [.ifUnmodifiedSince: "yesterday"],
         ]
         conditions.append(
@@ -100,7 +101,7 @@ struct WritePreconditionTests {
         }
         if call.isTagged {
             try await withEntries { (server) async throws in
-                // §13.2.2: with If-Match the date does not count.
+                // §13.2.2: If-Unmodified-Since is ignored beside If-Match.
                 let fields: HTTPFields = [
                     .ifMatch: "\"x\", \(try await etag(of: call, on: server))", .ifUnmodifiedSince: Self.longAgo,
                 ]
@@ -109,7 +110,7 @@ struct WritePreconditionTests {
         }
     }
 
-    @Test("A failed condition is answered before the body is asked for", arguments: calls)
+    @Test("A failed condition gets 412 before the server asks for the body", arguments: calls)
     func beforeTheBody(call: Call) async throws {
         try await withEntries { (server) async throws in
             for expectation in ["Expect: 100-continue\r\n", ""] {
@@ -126,7 +127,7 @@ struct WritePreconditionTests {
         }
     }
 
-    @Test("Of requests that race with If-None-Match: * exactly one succeeds")
+    @Test("Exactly one of the PUTs that race with If-None-Match: *, or with one ETag in If-Match, succeeds")
     func race() async throws {
         try await TestServer.with { (server) async throws in
             let calls = [
@@ -151,7 +152,7 @@ struct WritePreconditionTests {
         }
     }
 
-    @Test("A body that another request stores meanwhile fails the condition of an upload that has begun")
+    @Test("An upload that has begun gets 412 when another request stores a body meanwhile")
     func changedMeanwhile() async throws {
         try await TestServer.with { (server) async throws in
             for path in ["/entries/k/content", "/json?url=http://c.example/k"] {
@@ -170,8 +171,8 @@ struct WritePreconditionTests {
         }
     }
 
-    /// RFC 9110 §13.2.1: conditions are ignored where the answer without them would be neither 2xx nor 412.
-    @Test("What is wrong with the head of a request, or is not held, goes before its conditions")
+    /// RFC 9110 §13.2.1: a server ignores conditions where the answer without them would be neither 2xx nor 412.
+    @Test("An error in a request's head, or a missing entry, goes before the request's conditions")
     func otherErrorsFirst() async throws {
         try await withEntries { (server) async throws in
             let fields: HTTPFields = [.ifMatch: "\"other\"", .contentType: "application/json"]
@@ -190,13 +191,13 @@ struct WritePreconditionTests {
             var text = fields
             text[.contentType] = "text/plain"
             #expect(try await server.client.request("PATCH", "/entries/k", fields: text, text: "{}").status == 415)
-            // A PUT would store something: there its conditions count (§13.1.1).
+            // A PUT would store an entry, so its conditions count (§13.1.1).
             #expect(try await server.put("none", [1], fields: [.ifMatch: "*"]).status == 412)
             #expect(try await server.putNamespace("none").status == 200)
         }
     }
 
-    @Test("The conditions on the MD5 of a URL decide about all that is held for it, at once")
+    @Test("The conditions of a DELETE by the MD5 of a URL decide about all entries of that URL at once")
     func allForAURL() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.cacheControl: "max-age=600"], body: "x")
@@ -206,7 +207,7 @@ struct WritePreconditionTests {
             let path = "/entries/\(md5(origin.url("/a")))"
             _ = try await server.get("/fetch/\(origin.url("/a"))")
             try await poll("the response to be stored") { server.service.totals.entries == 1 }
-            // Nothing is held under the key itself, but something would be removed.
+            // No entry has the key itself, but the DELETE would remove the stored response.
             #expect(try await server.client.request("DELETE", path, fields: [.ifMatch: "*"]).status == 412)
             _ = try await server.download(["url": .string(origin.url("/a")), "ttl": 600])
             let other: HTTPFields = [.ifMatch: "\"other\""]
@@ -218,7 +219,7 @@ struct WritePreconditionTests {
         }
     }
 
-    @Test("If-Unmodified-Since goes by the date of the origin, and without one by the time of storing")
+    @Test("If-Unmodified-Since compares with the date of the origin, or without one with the time of storing")
     func dates() async throws {
         let origin = try ScriptedOrigin { request, connection in
             let isDated = request.target == "/dated"
