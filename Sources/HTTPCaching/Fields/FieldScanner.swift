@@ -2,12 +2,14 @@ import Primitives
 
 /// Reads a field value from left to right by the grammar of RFC 9110 §5.6.
 ///
-/// What cannot be read leaves the position where it was and returns `nil`, so that the caller decides what is wrong.
+/// A method that cannot read its element returns `nil` or `false` and does not move the position, so the caller decides
+/// whether the value is an error.
 struct FieldScanner {
     private let bytes: [UInt8]
     private var offset = 0
-    /// Whether a quote without an end was met. Then those behind it, which are escaped as seen from it, have none
-    /// either: to look for one at each of them would take a time that grows with the square of the length.
+    /// Whether the scanner has met a quote that is never closed. All later quotes are then unclosed, too, because they
+    /// are escaped inside the open string. The flag keeps the scanner from searching for an end at each of them, which
+    /// would take quadratic time.
     private var hasOpenQuote = false
 
     init(_ text: some StringProtocol) {
@@ -20,24 +22,24 @@ struct FieldScanner {
 
     private var current: UInt8? { offset < bytes.count ? bytes[offset] : nil }
 
-    /// Optional white space (§5.6.3).
+    /// Skips optional white space (§5.6.3).
     mutating func skipSpace() {
         while let byte = current, byte == 0x20 || byte == 0x09 { offset += 1 }
     }
 
-    /// White space and the commas of empty list members, which a recipient ignores (§5.6.1.2).
+    /// Skips white space and the commas of empty list members, which a recipient ignores (§5.6.1.2).
     mutating func skipListSeparators() {
         while let byte = current, byte == 0x20 || byte == 0x09 || byte == UInt8(ascii: ",") { offset += 1 }
     }
 
-    /// Takes one byte when it comes next.
+    /// Takes the character when it comes next.
     mutating func take(_ character: Unicode.Scalar) -> Bool {
         guard current == UInt8(ascii: character) else { return false }
         offset += 1
         return true
     }
 
-    /// Takes a text when it comes next.
+    /// Takes the text when it comes next.
     mutating func take(_ text: StaticString) -> Bool {
         let wanted = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
         guard bytes[offset...].starts(with: wanted) else { return false }
@@ -45,17 +47,18 @@ struct FieldScanner {
         return true
     }
 
-    /// One or more characters of a token (§5.6.2).
+    /// Takes a token: one or more token characters (§5.6.2).
     mutating func token() -> String? {
         take(while: \.isTokenCharacter)
     }
 
-    /// One or more digits.
+    /// Takes one or more digits.
     mutating func digits() -> String? {
         take { $0 >= 0x30 && $0 <= 0x39 }
     }
 
-    /// A quoted string, without its quotes and backslashes (§5.6.4). `nil` when it has no end.
+    /// Takes a quoted string (§5.6.4) and returns its content without quotes and backslashes. Returns `nil` when the
+    /// closing quote is missing.
     mutating func quotedString() -> String? {
         guard current == UInt8(ascii: "\""), !hasOpenQuote else { return nil }
         var content: [UInt8] = []
@@ -77,7 +80,7 @@ struct FieldScanner {
         return nil
     }
 
-    /// The opaque part of an entity tag, with its quotes (§8.8.3): a backslash in it is nothing special.
+    /// Takes the opaque part of an entity tag, with its quotes (§8.8.3). A backslash has no special meaning there.
     mutating func opaqueTag() -> String? {
         guard current == UInt8(ascii: "\"") else { return nil }
         for index in bytes.indices[(offset + 1)...] {
@@ -92,8 +95,8 @@ struct FieldScanner {
         return nil
     }
 
-    /// Skips to the comma that ends this list member, or to the end. A comma within quotes ends nothing, unless the
-    /// quotes have no end.
+    /// Skips to the comma that ends this list member, or to the end of the value. A comma inside a quoted string does
+    /// not end the member, unless the closing quote is missing.
     mutating func skipListMember() {
         while let byte = current, byte != UInt8(ascii: ",") {
             if byte == UInt8(ascii: "\""), quotedString() != nil { continue }
@@ -101,7 +104,7 @@ struct FieldScanner {
         }
     }
 
-    /// The members of a list as they stand, empty ones too, without the white space around them.
+    /// Returns the members of a list as written, including empty members, without the white space around them.
     static func listMembers(_ line: String) -> [String] {
         var scanner = FieldScanner(line)
         var members: [String] = []

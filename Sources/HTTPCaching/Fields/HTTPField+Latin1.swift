@@ -1,7 +1,8 @@
 import HTTPTypes
 
 extension HTTPField {
-    /// A field whose value has the bytes that the characters of `latin1` stand for. `nil` when one stands for no byte.
+    /// Creates a field whose value has one byte for each character of `latin1`. Returns `nil` when a character is above
+    /// U+00FF and so has no byte.
     public init?(name: Name, latin1: String) {
         if latin1.utf8.allSatisfy({ $0 < 0x80 }) {
             self.init(name: name, lenientValue: latin1.utf8)
@@ -15,13 +16,13 @@ extension HTTPField {
         self.init(name: name, lenientValue: bytes)
     }
 
-    /// The value with every byte as the character of the same number.
+    /// The value in Latin-1: each byte becomes the character with the same number.
     ///
-    /// A value need not be UTF-8 (obs-text, RFC 9110 §5.5), and then `value` is not what was sent: two values that
-    /// differ can look the same.
+    /// A value need not be UTF-8 (obs-text, RFC 9110 §5.5). `value` then differs from the received bytes, and two
+    /// different values can look the same.
     public var latin1: String {
         withUnsafeBytesOfValue { bytes in
-            // Nearly all are ASCII, and then both are the same.
+            // Nearly all values are ASCII, for which both texts are equal.
             if bytes.allSatisfy({ $0 < 0x80 }) { return value }
             var scalars = String.UnicodeScalarView()
             for byte in bytes { scalars.append(Unicode.Scalar(byte)) }
@@ -29,12 +30,13 @@ extension HTTPField {
         }
     }
 
-    /// The value as a text for people: UTF-8 where it is that, otherwise Latin-1, so that no byte of it is lost.
+    /// The value as text for people: decoded as UTF-8 when it is valid UTF-8, otherwise as Latin-1, so that no byte is
+    /// lost.
     public var text: String {
         let utf8 = withUnsafeBytesOfValue { String(validating: $0, as: UTF8.self) }
         return utf8 ?? latin1
     }
 
-    /// Whether the value is the same in every encoding.
+    /// Whether the value is ASCII and so reads the same in every encoding.
     public var isASCII: Bool { withUnsafeBytesOfValue { bytes in bytes.allSatisfy { $0 < 0x80 } } }
 }

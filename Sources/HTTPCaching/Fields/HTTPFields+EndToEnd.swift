@@ -1,12 +1,14 @@
 import HTTPTypes
 
 extension HTTPFields {
-    /// The fields that are for the other end, and so may be forwarded and stored, in their order.
+    /// Returns the end-to-end fields, which may be forwarded and stored, in their order.
     ///
-    /// Left out are those about one connection (RFC 9110 §7.6.1): `Connection`, every field that it names, and the ones
-    /// that are known to be such even when it does not; and those between a client and its proxy (RFC 9111 §3.1).
+    /// Removes the fields of a single connection (RFC 9110 §7.6.1): `Connection`, every field that `Connection` names,
+    /// and the fields known to be hop-by-hop even when `Connection` does not name them. Also removes the fields between
+    /// a client and its proxy (RFC 9111 §3.1).
     public func endToEnd() -> HTTPFields {
-        // Mostly there is none to leave out. Without Connection none is named.
+        // Most messages have no such field. `Connection` itself is in the list, so no other field can be named here
+        // either.
         guard contains(where: { Self.isHopByHop($0.name) }) else { return self }
         let named = namedByConnection
         return filter { field in
@@ -24,12 +26,12 @@ extension HTTPFields {
     }
 
     private static func isHopByHop(_ name: HTTPField.Name) -> Bool {
-        // The length alone rules most names out, which costs less than to hash them.
+        // Checking the length rules out most names and costs less than hashing them.
         let length = name.canonicalName.utf8.count
         return hopByHopLengths & 1 << length != 0 && hopByHop.contains(name.canonicalName)
     }
 
-    /// A bit for each length that one of ``hopByHop`` has.
+    /// A bit for each length of a name in ``hopByHop``.
     private static let hopByHopLengths = hopByHop.reduce(0 as UInt64) { $0 | 1 << $1.utf8.count }
 
     private static let hopByHop: Set<String> = [

@@ -1,20 +1,21 @@
 import HTTPTypes
 
-/// The members of a field by which a client says what it would rather have, each with its weight: Accept,
-/// Accept-Charset, Accept-Encoding, Accept-Language (RFC 9110 §12.4.2, §12.5).
+/// The members of a field that states a client's preferences, each with its weight: Accept, Accept-Charset,
+/// Accept-Encoding, Accept-Language (RFC 9110 §12.4.2, §12.5).
 ///
 /// ```
 /// #( value *( OWS ";" OWS parameter ) [ OWS ";" OWS "q=" qvalue ] )
 /// ```
 public struct QualityList: Hashable, Sendable {
-    /// One member of the list.
+    /// A member of the list.
     public struct Member: Hashable, Sendable {
-        /// What is weighed, in lower case, with its parameters but the weight: `gzip`, `en-gb`, `text/html;level=1`.
+        /// The preferred value in lower case, with all parameters except the weight: `gzip`, `en-gb`,
+        /// `text/html;level=1`.
         public var value: String
-        /// The weight in thousandths: 0, "not acceptable", to 1000, which is the default.
+        /// The weight in thousandths, from 0 ("not acceptable") to 1000, the default.
         public var quality: Int
 
-        /// The member as a field states it.
+        /// The member in the syntax of a field.
         var text: String {
             if quality == 1000 { return value }
             let digits = String(1000 + quality).dropFirst()
@@ -26,7 +27,8 @@ public struct QualityList: Hashable, Sendable {
     /// The members in their order.
     public private(set) var members: [Member] = []
 
-    /// Reads the lines of a field, which make one list. `nil` when a member does not follow the grammar.
+    /// Reads the lines of a field, which together form one list. Returns `nil` when a member does not follow the
+    /// grammar.
     public init?(_ lines: [String]) {
         for line in lines {
             var scanner = FieldScanner(line)
@@ -41,7 +43,7 @@ public struct QualityList: Hashable, Sendable {
         }
     }
 
-    /// `value *( OWS ";" OWS [ parameter ] )`, and the white space behind it.
+    /// Takes `value *( OWS ";" OWS [ parameter ] )` and the white space behind it.
     private static func member(_ scanner: inout FieldScanner) -> Member? {
         guard var value = scanner.token()?.lowercased() else { return nil }
         if scanner.take("/" as Unicode.Scalar) {
@@ -66,7 +68,7 @@ public struct QualityList: Hashable, Sendable {
         return Member(value: value, quality: quality ?? 1000)
     }
 
-    /// `( "0" [ "." 0*3DIGIT ] ) / ( "1" [ "." 0*3("0") ] )` (§12.4.2).
+    /// Parses a weight: `( "0" [ "." 0*3DIGIT ] ) / ( "1" [ "." 0*3("0") ] )` (§12.4.2).
     private static func thousandths(_ text: String) -> Int? {
         let bytes = Array(text.utf8)
         guard (1...5).contains(bytes.count), bytes.count == 1 || bytes[1] == UInt8(ascii: ".") else { return nil }
@@ -79,11 +81,12 @@ public struct QualityList: Hashable, Sendable {
         return value <= 1000 ? value : nil
     }
 
-    /// A token and a quoted string with the same content are the same argument (§5.6.6).
+    /// Returns the normal form of a parameter's argument, because a token and a quoted string with the same content are
+    /// the same argument (§5.6.6).
     private static func quotedIfNeeded(_ argument: String) -> String {
         var scanner = FieldScanner(argument)
         if scanner.token() != nil, scanner.isAtEnd { return argument }
-        // Scalar by scalar: with an accent behind it a quote is another character.
+        // Compares Unicode scalars, because a quote followed by a combining accent is a different `Character`.
         var quoted = "\"".unicodeScalars
         for scalar in argument.unicodeScalars {
             if scalar == "\"" || scalar == "\\" { quoted.append("\\") }
@@ -97,16 +100,16 @@ public struct QualityList: Hashable, Sendable {
 // MARK: - Comparing the fields that Vary names
 
 extension QualityList {
-    /// The lines of a field in a form that is the same whenever they mean the same (RFC 9111 §4.1); to be compared by
-    /// its bytes. That a field is absent, which is not the same as empty, is for the caller to see to.
+    /// Returns the lines of a field in a normal form: values with the same meaning give the same bytes (RFC 9111 §4.1).
+    /// The caller must handle an absent field, because an absent field is not an empty field.
     ///
-    /// - Members of Accept, Accept-Charset, Accept-Encoding and Accept-Language are sorted, without repetitions, in
-    ///   lower case, with their weights written alike. No specification gives their order a meaning (RFC 9110 §12.5.4
-    ///   says that it cannot be relied upon); different weights are a difference, even where the ranking is the same.
-    ///   In Accept-Encoding `x-gzip` and `x-compress` are `gzip` and `compress` (§8.4.1).
-    /// - Lines of Cookie are joined by `; ` and stay as they are.
-    /// - Of any other field, and where the grammar is not followed, nothing is known but that lines may be joined, and
-    ///   that white space around the commas of a list, not of a quoted string, means nothing.
+    /// - Accept, Accept-Charset, Accept-Encoding and Accept-Language: members are sorted and deduplicated, in lower
+    ///   case, with weights in one notation. No specification gives their order a meaning (RFC 9110 §12.5.4 says that
+    ///   it cannot be relied upon). Different weights are a difference, even when the ranking is the same. In
+    ///   Accept-Encoding `x-gzip` and `x-compress` become `gzip` and `compress` (§8.4.1).
+    /// - Cookie: the lines are joined by `; ` and otherwise unchanged.
+    /// - Any other field, and a value that does not follow the grammar: the lines are joined into one list, without the
+    ///   white space around its commas. Quoted strings stay unchanged.
     public static func normalised(name: HTTPField.Name, lines: [String]) -> String {
         switch name {
         case .cookie:

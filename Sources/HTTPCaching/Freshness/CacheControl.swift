@@ -7,63 +7,63 @@ import HTTPTypes
 /// cache-directive = token [ "=" ( token / quoted-string ) ]
 /// ```
 ///
-/// Names are compared without case; a directive that nobody knows harms nobody. What begins like a directive but does
-/// not follow the grammar keeps its name and has the argument ``Argument/malformed``: a `max-age` that cannot be read
-/// is not the same as none.
+/// Names are compared without case, and unknown directives have no effect. A member that begins with a name but does
+/// not follow the grammar keeps the name and gets the argument ``Argument/malformed``, because an unreadable `max-age`
+/// is not the same as a missing `max-age`.
 public struct CacheControl: Hashable, Sendable {
-    /// One directive.
+    /// A directive.
     public struct Directive: Hashable, Sendable {
         /// The name in lower case.
         public var name: String
-        /// What stands behind `=`.
+        /// The argument behind `=`.
         public var argument: Argument
     }
 
-    /// What stands behind a directive's `=`.
+    /// The argument of a directive.
     public enum Argument: Hashable, Sendable {
-        /// There is no `=`.
+        /// The directive has no `=`.
         case none
-        /// A token, or the content of a quoted string: a recipient takes both forms alike.
+        /// A token, or the content of a quoted string. A recipient treats both forms alike.
         case value(String)
-        /// Something that is neither.
+        /// The argument is neither a token nor a quoted string.
         case malformed
     }
 
-    /// A directive whose argument is a number of seconds.
+    /// The argument of a directive that states a number of seconds.
     public enum Seconds: Hashable, Sendable {
-        /// At most ``DeltaSeconds/maximum``.
+        /// A valid number, at most ``DeltaSeconds/maximum``.
         case valid(Duration)
-        /// There is none, or it is no number. For freshness this counts as 0 (RFC 9111 §4.2.1).
+        /// The argument is missing or not a number. It counts as 0 for freshness (RFC 9111 §4.2.1).
         case invalid
     }
 
     /// The directives of all lines, in their order.
     public private(set) var directives: [Directive] = []
 
-    /// The directives of each line of a field.
+    /// Reads the directives of all lines of a field.
     ///
-    /// - Parameter name: the field; `Cache-Control` unless told.
+    /// - Parameter name: the field; `Cache-Control` by default.
     public init(_ fields: HTTPFields, name: HTTPField.Name = .cacheControl) {
         for line in fields[values: name] { append(line) }
     }
 
-    /// The directives of one line.
+    /// Reads the directives of a single line.
     public init(_ line: String) {
         append(line)
     }
 
-    /// Directives that were read by another grammar; see ``TargetedCacheControl``.
+    /// Wraps directives that another grammar has read; see ``TargetedCacheControl``.
     init(directives: [Directive]) {
         self.directives = directives
     }
 
-    /// Whether there is a directive of that (lower-case) name, whatever its argument.
+    /// Whether there is a directive with this name, in lower case. The argument does not matter.
     public func contains(_ name: String) -> Bool {
         directives.contains { $0.name == name }
     }
 
-    /// The seconds of the first directive of that (lower-case) name, which RFC 9111 §4.2.1 lets a cache use when there
-    /// are several; `nil` when there is none.
+    /// Returns the seconds of the first directive with this name, in lower case; `nil` without such a directive. RFC
+    /// 9111 §4.2.1 lets a cache use the first of several directives.
     public func seconds(_ name: String) -> Seconds? {
         guard let directive = directives.first(where: { $0.name == name }) else { return nil }
         guard case .value(let text) = directive.argument, let duration = DeltaSeconds.parse(text) else {
@@ -76,9 +76,9 @@ public struct CacheControl: Hashable, Sendable {
     public var noStore: Bool { contains("no-store") }
     /// `no-cache` (§5.2.2.4), with or without field names.
     public var noCache: Bool { contains("no-cache") }
-    /// `max-age` (§5.2.2.1); `nil` without one.
+    /// `max-age` (§5.2.2.1); `nil` without the directive.
     public var maxAge: Seconds? { seconds("max-age") }
-    /// `s-maxage` (§5.2.2.10), which a shared cache uses in place of `max-age`; `nil` without one.
+    /// `s-maxage` (§5.2.2.10), which a shared cache uses in place of `max-age`; `nil` without the directive.
     public var sharedMaxAge: Seconds? { seconds("s-maxage") }
 
     private mutating func append(_ line: String) {
@@ -93,7 +93,7 @@ public struct CacheControl: Hashable, Sendable {
         }
     }
 
-    /// Reads what stands between a name and the end of the list member.
+    /// Reads the rest of a list member behind the name.
     private static func argument(_ scanner: inout FieldScanner) -> Argument {
         var argument = Argument.none
         if scanner.take("=" as Unicode.Scalar) {

@@ -1,11 +1,11 @@
-/// A number of seconds as Cache-Control and Age state it (RFC 9111 §1.2.2): digits and nothing else.
+/// A number of seconds in Cache-Control or Age: digits only (RFC 9111 §1.2.2).
 ///
-/// More than 2^31, and what no integer can hold, is taken for 2^31 seconds (68 years).
+/// A number above 2^31, even if no integer type can hold it, counts as 2^31 seconds (68 years).
 public enum DeltaSeconds {
-    /// The largest value.
+    /// The largest value: 2^31 seconds.
     public static let maximum = Duration.seconds(1 << 31)
 
-    /// The value of one or more digits; `nil` for anything else: a sign, a fraction, white space, quotes.
+    /// Parses one or more digits. Returns `nil` for any other text, such as a sign, a fraction, white space or quotes.
     public static func parse(_ text: some StringProtocol) -> Duration? {
         guard !text.isEmpty, text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else { return nil }
         let significant = text.utf8.drop { $0 == UInt8(ascii: "0") }

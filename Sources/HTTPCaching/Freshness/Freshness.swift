@@ -1,29 +1,30 @@
 import HTTPTypes
 import Primitives
 
-/// How long an answer can be used in a shared cache without asking its origin, and what is allowed after that
-/// (RFC 9111 §4.2).
+/// The time for which a shared cache may use an answer without contacting the origin, and the permitted uses after that
+/// time (RFC 9111 §4.2).
 ///
-/// Whether it is kept at all is for ``StoragePolicy``, and what a request thinks of it for ``ReusePolicy``.
+/// ``StoragePolicy`` decides whether an answer is stored, and ``ReusePolicy`` decides whether it answers a request.
 public struct Freshness: Hashable, Sendable {
-    /// The directives that count: those of the first targeted field (RFC 9213), else those of Cache-Control.
+    /// The effective directives: from the first targeted field (RFC 9213), otherwise from Cache-Control.
     public let control: CacheControl
-    /// The freshness lifetime (§4.2.1), from when the origin made the answer; zero when it was stale at once.
+    /// The freshness lifetime (§4.2.1), counted from the instant at which the origin generated the answer. Zero when
+    /// the answer was stale at once.
     public let lifetime: Duration
-    /// Whether the origin stated the lifetime; otherwise it is a guess (§4.2.2), which may be zero.
+    /// Whether the origin stated the lifetime. Otherwise the lifetime is heuristic (§4.2.2) and may be zero.
     public let isExplicit: Bool
-    /// How old the answer was when it arrived (§4.2.3: `corrected_initial_age`).
+    /// The age of the answer on arrival (§4.2.3: `corrected_initial_age`).
     public let ageAtReceipt: Duration
-    /// Whether the answer is an error of its origin (5xx), which never stands in for a newer failure.
+    /// Whether the answer is a server error (5xx), which never replaces a newer failure.
     public let isServerError: Bool
-    /// Whether the answer is an error, of its origin or of the request (4xx), which never stands in for a newer error.
+    /// Whether the answer is an error of the origin or of the request (4xx, 5xx), which never replaces a newer error.
     public let isError: Bool
     private let receivedAt: Timestamp
 
-    /// The longest lifetime that is guessed: a week.
+    /// The longest heuristic lifetime: a week.
     public static let heuristicMaximum = Duration.seconds(7 * 86_400)
 
-    /// The statuses for which a lifetime may be guessed without `public` (RFC 9110 §15.1).
+    /// The statuses that permit a heuristic lifetime without `public` (RFC 9110 §15.1).
     public static let heuristicStatuses: Set<Int> = [200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501]
 
     /// Reads an answer.
@@ -43,7 +44,7 @@ public struct Freshness: Hashable, Sendable {
         let (control, isTargeted) = TargetedCacheControl.effective(fields)
         let stated = FreshnessLifetime.stated(
             fields, control: control, usesExpires: !isTargeted, receivedAt: receivedAt)
-        // §7.3: a cookie is for one client, so how long others may have it is not guessed.
+        // §7.3: a cookie is meant for a single client, so an answer with a cookie gets no heuristic lifetime.
         let mayGuess =
             (Self.heuristicStatuses.contains(status) || control.contains("public")) && !fields.contains(.setCookie)
         self.control = control
@@ -55,51 +56,54 @@ public struct Freshness: Hashable, Sendable {
         ageAtReceipt = FreshnessLifetime.age(fields, requestedAt: requestedAt, receivedAt: receivedAt)
     }
 
-    /// The age at an instant (§4.2.3: `current_age`), in milliseconds; a clock that was set back makes nothing younger
-    /// than it arrived.
+    /// The age at an instant (§4.2.3: `current_age`), in milliseconds. Setting the clock back never makes an answer
+    /// younger than on its arrival.
     public func currentAge(at now: Timestamp) -> Duration {
         ageAtReceipt + max(.zero, now - receivedAt)
     }
 
-    /// For how long it stays fresh from an instant on; zero or negative when it is stale, by how much.
+    /// The time left until the answer becomes stale; zero or negative when the answer is stale, by how much.
     public func remaining(at now: Timestamp) -> Duration {
         lifetime - currentAge(at: now)
     }
 
-    /// Whether it is fresh (§4.2): its age is less than its lifetime. `no-cache` is another matter.
+    /// Whether the answer is fresh (§4.2): its age is less than its lifetime. Does not consider `no-cache`.
     public func isFresh(at now: Timestamp) -> Bool {
         remaining(at: now) > .zero
     }
 
-    /// The instant at which it can no longer be used unasked; with `no-cache` that of its receipt.
+    /// The instant from which the answer must not be used without contacting the origin. With `no-cache`, the instant
+    /// of receipt.
     public var expiryDate: Timestamp {
         control.noCache ? receivedAt : receivedAt + (lifetime - ageAtReceipt)
     }
 
-    /// Whether the origin forbids that it is used stale (§4.2.4): by `must-revalidate`, `proxy-revalidate`, `s-maxage`
-    /// or `no-cache` (§5.2.2.2, §5.2.2.8, §5.2.2.10, §5.2.2.4).
+    /// Whether the origin forbids stale use (§4.2.4): by `must-revalidate`, `proxy-revalidate`, `s-maxage` or
+    /// `no-cache` (§5.2.2.2, §5.2.2.8, §5.2.2.10, §5.2.2.4).
     public var forbidsStale: Bool {
         ["must-revalidate", "proxy-revalidate", "s-maxage", "no-cache"].contains { control.contains($0) }
     }
 
-    /// For how long after its expiry it may be served while the origin is asked behind the client's back
-    /// (RFC 5861 §3); zero when that is not allowed, and for an error of the origin: its end must not be hidden.
+    /// The time after expiry for which the answer may be served while a background request revalidates it (RFC 5861
+    /// §3). Zero when the origin does not allow it. Zero for a server error, because clients must see when the error
+    /// ends.
     public var staleWhileRevalidate: Duration {
         forbidsStale || isServerError ? .zero : allowance("stale-while-revalidate") ?? .zero
     }
 
-    /// For how long after its expiry it may be served instead of an error (RFC 5861 §4); `nil` when the origin does not
-    /// say, zero when it forbids it, and for an error of the origin: an older error is no better than the newer one.
+    /// The time after expiry for which the answer may be served in place of an error (RFC 5861 §4). `nil` when the
+    /// origin does not state it, zero when the origin forbids it. Zero for a server error, because an older error is no
+    /// better than the newer error.
     public var staleIfError: Duration? {
         forbidsStale || isServerError ? .zero : allowance("stale-if-error")
     }
 
-    /// What is no number allows nothing.
+    /// Returns the seconds of a directive that permits stale use. A value that is not a number counts as zero.
     private func allowance(_ name: String) -> Duration? {
         control.seconds(name).map { if case .valid(let duration) = $0 { duration } else { .zero } }
     }
 
-    /// §4.2.2: a tenth of the time since the last modification.
+    /// The heuristic lifetime (§4.2.2): a tenth of the time since the last modification.
     private static func guessed(_ fields: HTTPFields, receivedAt: Timestamp) -> Duration {
         let modified = fields[values: .lastModified].first.flatMap { Timestamp(httpDate: $0, now: receivedAt) }
         guard let modified else { return .zero }

@@ -1,26 +1,27 @@
 import HTTPTypes
 import Primitives
 
-/// For how long an origin says that its response stays fresh in a shared cache (RFC 9111 §4.2.1), and how much of that
-/// had passed when it arrived (§4.2.3).
+/// The freshness lifetime that an origin states for a shared cache (RFC 9111 §4.2.1), and the age of the response on
+/// arrival (§4.2.3).
 ///
-/// Only what is stated counts; there is no heuristic here. `no-store`, `no-cache` and the like are for
-/// ``CacheControl``.
+/// Only a stated lifetime counts: there is no heuristic here. ``CacheControl`` handles `no-store`, `no-cache` and other
+/// directives.
 public struct FreshnessLifetime: Hashable, Sendable {
-    /// The stated lifetime, from when the origin made the response; zero when it was stale at once or what is stated
-    /// cannot be read. At most ``DeltaSeconds/maximum``.
+    /// The stated lifetime, counted from the instant at which the origin generated the response. Zero when the response
+    /// was stale at once or the stated lifetime is unreadable. At most ``DeltaSeconds/maximum``.
     public var lifetime: Duration
-    /// How old the response was when it arrived.
+    /// The age of the response on arrival.
     public var ageAtReceipt: Duration
 
-    /// How long it stays fresh from its arrival on; zero when it arrived stale.
+    /// The time from arrival for which the response stays fresh; zero when it arrived stale.
     public var remaining: Duration { max(.zero, lifetime - ageAtReceipt) }
 
-    /// Reads a response. `nil` when the origin states nothing: then a default, or a heuristic, may be used.
+    /// Reads a response. Returns `nil` when the origin states no lifetime: the caller may then use a default or a
+    /// heuristic.
     ///
     /// - Parameters:
-    ///   - requestedAt: when the request was sent; `nil`: just when the answer came.
-    ///   - receivedAt: when the response came.
+    ///   - requestedAt: the time at which the request was sent; `nil` means `receivedAt`.
+    ///   - receivedAt: the time at which the response arrived.
     public init?(_ fields: HTTPFields, requestedAt: Timestamp? = nil, receivedAt: Timestamp) {
         let stated = Self.stated(fields, control: CacheControl(fields), usesExpires: true, receivedAt: receivedAt)
         guard let stated else { return nil }
@@ -28,9 +29,10 @@ public struct FreshnessLifetime: Hashable, Sendable {
         ageAtReceipt = Self.age(fields, requestedAt: requestedAt ?? receivedAt, receivedAt: receivedAt)
     }
 
-    /// §4.2.1: the first that is there of `s-maxage`, `max-age` and `Expires` − `Date`, even when it cannot be read.
+    /// Returns the stated lifetime (§4.2.1): the first present of `s-maxage`, `max-age` and `Expires` − `Date`, even
+    /// when its value is unreadable.
     ///
-    /// - Parameter usesExpires: false where RFC 9213 §2.2 has Expires ignored.
+    /// - Parameter usesExpires: `false` when RFC 9213 §2.2 requires that `Expires` is ignored.
     static func stated(
         _ fields: HTTPFields, control: CacheControl, usesExpires: Bool, receivedAt: Timestamp
     ) -> Duration? {
@@ -40,28 +42,28 @@ public struct FreshnessLifetime: Hashable, Sendable {
         case nil: break
         }
         guard usesExpires, let expires = fields[values: .expires].first else { return nil }
-        // §5.3: an invalid date, "0" above all, is in the past.
+        // §5.3: an invalid date, especially "0", lies in the past.
         guard let expiry = Timestamp(httpDate: expires, now: receivedAt) else { return .zero }
-        // RFC 9110 §6.6.1: a response without a Date was made when it was received.
+        // RFC 9110 §6.6.1: a response without a Date was generated when it was received.
         return min(max(.zero, expiry - (date(of: fields, receivedAt: receivedAt) ?? receivedAt)), DeltaSeconds.maximum)
     }
 
     /// §4.2.3: `corrected_initial_age`.
     static func age(_ fields: HTTPFields, requestedAt: Timestamp, receivedAt: Timestamp) -> Duration {
-        // A Date is cut to the second. So is the time that it is compared with, or nothing would ever arrive fresh
-        // that is fresh for a second.
+        // A Date has whole seconds, so the time of receipt is cut to whole seconds, too. Otherwise a response with a
+        // lifetime of one second would never arrive fresh.
         let received = Timestamp(seconds: receivedAt.milliseconds / 1000)
         let apparentAge = date(of: fields, receivedAt: receivedAt).map { max(.zero, received - $0) } ?? .zero
         let responseDelay = max(.zero, receivedAt - requestedAt)
         return min(max(apparentAge, (Self.ageField(fields) ?? .zero) + responseDelay), DeltaSeconds.maximum)
     }
 
-    /// When the origin made the response; `nil` when it does not say so in a date that can be read.
+    /// The time at which the origin generated the response; `nil` without a readable Date.
     static func date(of fields: HTTPFields, receivedAt: Timestamp) -> Timestamp? {
         fields[values: .date].first.flatMap { Timestamp(httpDate: $0, now: receivedAt) }
     }
 
-    /// §5.1: of a list, or of several lines, the first member; what is no number is ignored.
+    /// Reads Age (§5.1): the first line, and the first member of a list. Returns `nil` when that is not a number.
     private static func ageField(_ fields: HTTPFields) -> Duration? {
         guard let line = fields[values: .age].first else { return nil }
         let member = line.prefix { $0 != "," }
@@ -70,7 +72,7 @@ public struct FreshnessLifetime: Hashable, Sendable {
 }
 
 extension Substring {
-    /// Without the SP and HTAB at both ends.
+    /// Removes SP and HTAB from both ends.
     fileprivate func trimmingSpace() -> Substring {
         var text = drop { $0 == " " || $0 == "\t" }
         while let last = text.last, last == " " || last == "\t" { text.removeLast() }

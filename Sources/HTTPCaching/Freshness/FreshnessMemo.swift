@@ -1,9 +1,9 @@
 import Primitives
 
-/// What was worked out of a stored response once, for its copies too. Whether it was makes no difference between two
-/// responses.
+/// Caches the ``Freshness`` of a stored response, shared by all copies of the response. A memo never makes two
+/// responses differ: all memos are equal.
 ///
-/// Whoever changes what it was worked out of takes a new one.
+/// ``StoredResponse`` replaces its memo whenever a property changes that the freshness depends on.
 struct FreshnessMemo: Hashable, Sendable {
     private final class Known: Sendable {
         let freshness: Locked<Freshness?>
@@ -15,12 +15,12 @@ struct FreshnessMemo: Hashable, Sendable {
 
     private let known: Known
 
-    /// Begins with what is known, if anything is.
+    /// Creates a memo with a known freshness; `nil` when the freshness is not known yet.
     init(_ freshness: Freshness? = nil) {
         known = Known(freshness)
     }
 
-    /// What is known, or what `make` says.
+    /// Returns the cached freshness, or calls `make` and caches its result.
     func freshness(_ make: () -> Freshness) -> Freshness {
         if let freshness = known.freshness.withLock({ $0 }) { return freshness }
         let freshness = make()

@@ -1,16 +1,15 @@
 import HTTPTypes
 import RawStructuredFieldValues
 
-/// Cache-Control for some caches only (RFC 9213), and which of an answer's fields are those for Larder.
+/// Selects and reads the cache directives that an answer addresses to Larder or its kind of cache (RFC 9213).
 public enum TargetedCacheControl {
-    /// The fields that are for Larder, the most applicable first (§2.2).
+    /// The fields addressed to Larder, the most applicable first (§2.2).
     public static let targets: [HTTPField.Name] = [.larderCacheControl, .cdnCacheControl]
 
-    /// The directives that count for an answer, and whether a targeted field states them: then `Expires` does not
-    /// count, and neither does `Cache-Control` (§2.2).
+    /// Returns the effective directives of an answer, and whether a targeted field states them. `Expires` and
+    /// `Cache-Control` do not count beside a targeted field (§2.2).
     ///
-    /// They are those of the first targeted field that has a value that can be read; without one, those of
-    /// `Cache-Control`.
+    /// The directives come from the first targeted field with a readable value, otherwise from `Cache-Control`.
     public static func effective(_ fields: HTTPFields) -> (control: CacheControl, isTargeted: Bool) {
         for name in targets {
             if let control = parse(fields, name: name) { return (control, true) }
@@ -18,19 +17,20 @@ public enum TargetedCacheControl {
         return (CacheControl(fields), false)
     }
 
-    /// The directives of one targeted field; `nil` when it is not there, is empty or is no dictionary, and must be
-    /// ignored (§2.1). Parameters are ignored. Of a repeated directive the last counts (RFC 8941 §3.2).
+    /// Returns the directives of a targeted field. Returns `nil` when the field is absent, empty or not a dictionary:
+    /// it must then be ignored (§2.1). Ignores parameters. The last of several directives with the same name counts
+    /// (RFC 8941 §3.2).
     ///
-    /// A directive whose value is not of its type is not taken for what it seems to say (§2.1): a `max-age` that is no
-    /// integer is ``CacheControl/Argument/malformed``, and so makes the answer stale at once. A restriction counts all
-    /// the same, whatever its value, but for `?0`; a permission does not.
+    /// A directive with a value of the wrong type does not get its usual meaning (§2.1). A `max-age` that is not an
+    /// integer is ``CacheControl/Argument/malformed``, which makes the answer stale at once. A restriction counts with
+    /// any value except `?0`. A permission counts only without a value.
     public static func parse(_ fields: HTTPFields, name: HTTPField.Name) -> CacheControl? {
         StructuredField.dictionary(fields, name: name).map { members in
             CacheControl(directives: members.compactMap(directive))
         }
     }
 
-    /// Directives that allow something, and never have a value.
+    /// Directives that permit a use and never have a value.
     private static let permissions: Set<String> = ["immutable", "must-understand", "public"]
 
     private static func directive(_ member: StructuredField.Member) -> CacheControl.Directive? {
@@ -39,7 +39,7 @@ public enum TargetedCacheControl {
         case .bool(true): argument = .none
         case .bool(false): return nil
         case .integer(let number) where number >= 0: argument = .value(String(number))
-        // `max-age="60"` is a string, which must not be read as a number once the quotes are gone.
+        // `max-age="60"` is a string. It must not become a number when the quotes are removed.
         case .string(let text) where DeltaSeconds.parse(text) == nil: argument = .value(text)
         case .token(let text): argument = .value(text)
         default: argument = .malformed

@@ -1,23 +1,23 @@
 import HTTPTypes
 
-/// The groups that an answer belongs to, or that it invalidates (RFC 9875).
+/// The groups that an answer belongs to or invalidates (RFC 9875).
 ///
-/// Two answers share a group only when they have the same origin too (§2.1), which is for the caller to see to.
+/// Two answers share a group only when they have the same origin, too (§2.1). The caller must check the origin.
 public struct CacheGroups: Hashable, Sendable {
-    /// The most groups that count; §2 and §3 ask for 32. The rest of a longer list is ignored.
+    /// The most groups of an answer; §2 and §3 ask for at least 32. Further groups are ignored.
     public static let maximumCount = 128
-    /// The most bytes that a group's name may have; §2 and §3 ask for 32 characters. A longer one is ignored.
+    /// The longest group name in bytes; §2 and §3 ask for at least 32 characters. Longer names are ignored.
     public static let maximumLength = 256
 
-    /// The groups, each once, in their order; empty when the field is not there or is no list of strings.
+    /// The group names without repetitions, in their order. Empty when the field is absent or is not a list of strings.
     public let names: [String]
 
-    /// The groups that an answer belongs to: `Cache-Groups` (§2).
+    /// Reads the groups that an answer belongs to: `Cache-Groups` (§2).
     public init(_ fields: HTTPFields) {
         self.init(fields, name: .cacheGroups)
     }
 
-    /// The groups that an answer invalidates: `Cache-Group-Invalidation` (§3). A safe method invalidates none.
+    /// Reads the groups that an answer invalidates: `Cache-Group-Invalidation` (§3). Empty for a safe method.
     ///
     /// Invalidating a group does not invalidate the other groups of its members (§2.2.1).
     public init(invalidatedBy fields: HTTPFields, method: HTTPRequest.Method) {
@@ -32,7 +32,7 @@ public struct CacheGroups: Hashable, Sendable {
         self.names = Array(names.prefix(Self.maximumCount))
     }
 
-    /// RFC 9110 §9.2.1.
+    /// The safe methods of RFC 9110 §9.2.1.
     private static let safeMethods: Set<HTTPRequest.Method> = [.get, .head, .options, .trace]
 }
 

@@ -1,19 +1,19 @@
 import HTTPTypes
 
-/// What a request that may have changed something makes of what is stored (RFC 9111 §4.4).
+/// Invalidation of stored responses by a request that may have changed a resource (RFC 9111 §4.4).
 public enum Invalidation {
-    /// The methods that are known to be safe (RFC 9110 §9.2.1, and the registry of methods): any other may change what
-    /// it is used on.
+    /// The methods known to be safe (RFC 9110 §9.2.1 and the registry of methods). Any other method may change its
+    /// target.
     public static let safeMethods: Set<String> = [
         "GET", "HEAD", "OPTIONS", "TRACE", "PROPFIND", "REPORT", "SEARCH", "QUERY",
     ]
 
-    /// The URLs whose stored responses must be validated before they are used again: the target, and those that
-    /// Location and Content-Location name when they are of the same origin. Empty for a safe method, and when the
-    /// answer is an error.
+    /// Returns the URLs whose stored responses must be validated before reuse: the target, and the URLs in Location and
+    /// Content-Location that have the same origin. Empty for a safe method and for an error answer.
     ///
-    /// - Parameter url: the target, absolute. It comes back as it is; the others come with a scheme and a host in lower
-    ///   case, without a default port and a fragment, their dot segments resolved only when they were relative.
+    /// - Parameter url: the absolute target URL, returned unchanged. The other URLs have a scheme and a host in lower
+    ///   case and no default port or fragment. Their dot segments are resolved only when the reference had neither a
+    ///   scheme nor a host.
     public static func urls(method: HTTPRequest.Method, url: String, answer: OriginAnswer) -> [String] {
         guard !safeMethods.contains(method.rawValue), (200..<400).contains(answer.status) else { return [] }
         var urls = [url]

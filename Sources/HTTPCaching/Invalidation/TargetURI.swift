@@ -1,33 +1,35 @@
 import Primitives
 
-/// An absolute http or https URI, and what a reference means that stands in an answer from it (RFC 3986 §5).
+/// An absolute http or https URI, which also resolves the references in an answer from it (RFC 3986 §5).
 ///
-/// Scheme and host are in lower case, a default port and the fragment are dropped, an empty path is `/`: so much is the
-/// same for everybody (RFC 9110 §4.2.3). Path and query stay byte for byte.
+/// Scheme and host are in lower case, a default port and the fragment are dropped, and an empty path becomes `/`,
+/// because these forms are equivalent in every implementation (RFC 9110 §4.2.3). Path and query stay unchanged.
 struct TargetURI: Hashable {
     /// `http` or `https`.
     let scheme: String
-    /// Host and, when it is not the default, port.
+    /// The host, and the port unless it is the default.
     let authority: String
-    /// Begins with `/`.
+    /// The path; begins with `/`.
     private let path: String
-    /// With its `?`; empty without one.
+    /// The query with its `?`; empty without a query.
     private let query: String
 
-    /// Two URIs are of one origin when this is the same (RFC 9110 §4.3.1).
+    /// The origin: two URIs have the same origin when these texts are equal (RFC 9110 §4.3.1).
     var origin: String { scheme + "://" + authority }
 
     /// The whole URI.
     var text: String { origin + path + query }
 
-    /// Reads an absolute URI. `nil` for a relative reference, another scheme, user information, or no host.
+    /// Reads an absolute URI. Returns `nil` for a relative reference, another scheme, user information, or a missing
+    /// host.
     init?(_ text: String) {
         let parts = Reference(text)
         guard let scheme = parts.scheme, let authority = parts.authority else { return nil }
         self.init(scheme: scheme, authority: authority, path: parts.path, query: parts.query)
     }
 
-    /// What a reference means here (RFC 3986 §5.2.2); `nil` when that is no http or https URI.
+    /// Resolves a reference against this URI (RFC 3986 §5.2.2). Returns `nil` when the result is not an http or https
+    /// URI.
     func resolve(_ text: String) -> TargetURI? {
         let reference = Reference(text.trimmingWhitespace())
         if let scheme = reference.scheme {
@@ -57,7 +59,7 @@ struct TargetURI: Hashable {
         let defaults = ["http": ":80", "https": ":443"]
         let scheme = scheme.lowercased()
         guard let defaultPort = defaults[scheme], !authority.utf8.contains(UInt8(ascii: "@")) else { return nil }
-        // Behind the host, which may be an address in brackets, stands one port and no more.
+        // At most one port may follow the host, which may be an address in brackets.
         let colons = authority.utf8.reversed().prefix { $0 != UInt8(ascii: "]") }.count { $0 == UInt8(ascii: ":") }
         guard colons < 2 else { return nil }
         var authority = authority.lowercased()
@@ -71,12 +73,12 @@ struct TargetURI: Hashable {
     }
 }
 
-/// The components of a URI or a relative reference, by the expression of RFC 3986 appendix B. The fragment is dropped.
+/// The components of a URI or a relative reference, split as in RFC 3986 appendix B. The fragment is dropped.
 private struct Reference {
     var scheme: String?
     var authority: String?
     var path: String
-    /// With its `?`; empty without one.
+    /// The query with its `?`; empty without a query.
     var query: String
 
     init(_ text: String) {

@@ -1,22 +1,22 @@
-/// Which bytes of a representation there are, when there need not be all (RFC 9111 §3.4).
+/// The set of available bytes of a representation that may be incomplete (RFC 9111 §3.4).
 public struct ByteCoverage: Hashable, Sendable {
-    /// The bytes that there are: ranges in ascending order, none empty, none touching another.
+    /// The available bytes: ascending ranges that are not empty, do not overlap and do not touch.
     public private(set) var ranges: [Range<Int64>] = []
 
-    /// Nothing.
+    /// Creates an empty set.
     public init() {}
 
-    /// What some ranges cover together, in whatever order they come and however they overlap.
+    /// Creates the union of ranges, which may overlap and come in any order.
     public init(_ ranges: some Sequence<Range<Int64>>) {
         for range in ranges { insert(range) }
     }
 
-    /// How many bytes there are.
+    /// The number of available bytes.
     public var count: Int64 {
         ranges.reduce(0) { $0 + $1.upperBound - $1.lowerBound }
     }
 
-    /// Adds the bytes of a range. An empty one adds nothing.
+    /// Adds the bytes of a range. An empty range has no effect.
     public mutating func insert(_ range: Range<Int64>) {
         guard !range.isEmpty else { return }
         let first = ranges.firstIndex { $0.upperBound >= range.lowerBound } ?? ranges.endIndex
@@ -27,12 +27,12 @@ public struct ByteCoverage: Hashable, Sendable {
         ranges.replaceSubrange(first..<end, with: [lower..<upper])
     }
 
-    /// Whether every byte of a range is there. Of an empty one nothing can be missing.
+    /// Whether every byte of a range is available. An empty range is always available.
     public func contains(_ range: Range<Int64>) -> Bool {
         range.isEmpty || ranges.contains { $0.lowerBound <= range.lowerBound && range.upperBound <= $0.upperBound }
     }
 
-    /// The bytes of a range that are not there: ranges in ascending order, none empty, none touching another.
+    /// Returns the unavailable bytes of a range: ascending ranges that are not empty, do not overlap and do not touch.
     public func missing(in range: Range<Int64>) -> [Range<Int64>] {
         var missing: [Range<Int64>] = []
         var position = range.lowerBound
@@ -44,7 +44,7 @@ public struct ByteCoverage: Hashable, Sendable {
         return missing
     }
 
-    /// Whether all of a representation of that length is there.
+    /// Whether all bytes of a representation of this length are available.
     public func isComplete(length: Int64) -> Bool {
         contains(0..<length)
     }

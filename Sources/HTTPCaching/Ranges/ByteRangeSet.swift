@@ -1,33 +1,33 @@
 import HTTPTypes
 
-/// The ranges that a request's Range asks for (RFC 9110 §14.1.2, §14.2).
+/// The byte ranges in the Range field of a request (RFC 9110 §14.1.2, §14.2).
 public struct ByteRangeSet: Hashable, Sendable {
-    /// One member of the set.
+    /// A member of the set.
     public enum Specification: Hashable, Sendable {
-        /// `first-last`; without `last` to the end.
+        /// `first-last`; `first-` reaches to the end of the representation.
         case from(first: Int64, last: Int64?)
         /// `-length`: the *last* `length` bytes.
         case suffix(length: Int64)
     }
 
-    /// What to send of a representation.
+    /// The part of a representation that answers the request.
     public enum Resolution: Hashable, Sendable {
-        /// All of it, with 200, as if no range had been asked for.
+        /// The whole representation, with 200, as if the request had no Range.
         case whole
-        /// These parts, with 206: at least one, none empty, none touching another.
+        /// These parts, with 206: at least one part. The parts are not empty, do not overlap and do not touch.
         case parts([Range<Int64>])
-        /// Nothing, with 416: no range begins within the representation.
+        /// No bytes, with 416: no range begins within the representation.
         case unsatisfiable
     }
 
-    /// The most ranges that are answered one by one; who asks for more gets the whole (§14.2).
+    /// The most ranges that are answered individually. A request for more ranges gets the whole representation (§14.2).
     public static let maximumCount = 16
 
-    /// The members, in their order; at least one.
+    /// The members in their order; at least one.
     public let specifications: [Specification]
 
-    /// Reads the field's value. `nil` when a server must or may ignore it: another unit than bytes, a value that does
-    /// not follow the grammar, a range that ends before it begins.
+    /// Reads the value of the field. Returns `nil` when a server must or may ignore the field: the unit is not bytes,
+    /// the value does not follow the grammar, or a range ends before it begins.
     public init?(_ text: String) {
         var scanner = FieldScanner(text)
         scanner.skipSpace()
@@ -45,18 +45,19 @@ public struct ByteRangeSet: Hashable, Sendable {
         specifications = members
     }
 
-    /// The ranges of a request. `nil` when it asks for none that a server answers: not a GET, the only method for which
-    /// §14.2 defines Range; no such field, or several lines of it; a value that is ignored.
+    /// Reads the ranges of a request. Returns `nil` when no range applies: the method is not GET, the only method for
+    /// which §14.2 defines Range; the field is absent or has several lines; or the value must be ignored.
     public init?(_ fields: HTTPFields, method: HTTPRequest.Method) {
         let lines = fields[values: .range]
         guard method == .get, lines.count == 1 else { return nil }
         self.init(lines[0])
     }
 
-    /// What to send of a representation of `length` bytes.
+    /// Returns the bytes to send from a representation of `length` bytes.
     ///
-    /// Ranges that begin behind the end are dropped, ends are cut, and ranges that overlap or touch are joined (then
-    /// they come in ascending order); others keep the order in which they were asked for (§15.3.7.2).
+    /// Ranges that begin behind the end are dropped, and ranges that end behind it are cut. When ranges overlap or
+    /// touch, they are joined and all ranges come in ascending order. Otherwise the ranges keep the order of the
+    /// request (§15.3.7.2).
     public func resolve(length: Int64) -> Resolution {
         guard specifications.count <= Self.maximumCount else { return .whole }
         var parts: [Range<Int64>] = []
@@ -67,7 +68,7 @@ public struct ByteRangeSet: Hashable, Sendable {
                 parts.append(first..<min(last ?? length - 1, length - 1) + 1)
             case .suffix(let suffix):
                 guard suffix > 0 else { continue }
-                // Satisfiable, but of nothing there is no part that a Content-Range could name.
+                // The range is satisfiable, but an empty representation has no part that a Content-Range could name.
                 guard length > 0 else { return .whole }
                 parts.append(max(0, length - suffix)..<length)
             }
@@ -87,7 +88,8 @@ public struct ByteRangeSet: Hashable, Sendable {
         return merged.count == parts.count ? parts : merged
     }
 
-    /// `first-pos "-" [ last-pos ]` or `"-" suffix-length`. What no integer can hold is the largest there is.
+    /// Takes `first-pos "-" [ last-pos ]` or `"-" suffix-length`. A number that does not fit counts as the largest
+    /// integer.
     private static func member(_ scanner: inout FieldScanner) -> Specification? {
         if scanner.take("-" as Unicode.Scalar) {
             return scanner.digits().map { .suffix(length: number($0)) }

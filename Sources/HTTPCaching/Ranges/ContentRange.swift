@@ -4,20 +4,21 @@
 /// "bytes" SP ( first "-" last "/" ( complete-length / "*" ) ) / ( "*/" complete-length )
 /// ```
 public enum ContentRange {
-    /// `bytes 0-4/10`, for a part that is not empty.
+    /// Returns `bytes 0-4/10`, for a part that is not empty.
     public static func text(_ part: Range<Int64>, length: Int64) -> String {
         "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(length)"
     }
 
-    /// `bytes */10`, for a 416.
+    /// Returns `bytes */10`, for a 416.
     public static func unsatisfied(length: Int64) -> String {
         "bytes */\(length)"
     }
 
-    /// The part that a 206 brings, and the length of the whole; that is `nil` where the sender did not know it.
+    /// Returns the range of a 206 and the complete length; the length is `nil` when the sender did not know it.
     ///
-    /// `nil` for anything but one valid range of bytes: another unit, a range that ends before it begins or behind the
-    /// whole, numbers that no integer can hold. Nobody can say then what the body is a part of.
+    /// Returns `nil` unless the value is a single valid range of bytes: for another unit, a range that ends before it
+    /// begins or behind the complete length, or numbers that do not fit. The place of the body in the representation is
+    /// then unknown.
     public static func parse(_ text: String) -> (range: Range<Int64>, completeLength: Int64?)? {
         var scanner = FieldScanner(text)
         guard takeUnit(&scanner), let first = scanner.digits().flatMap({ Int64($0) }),
@@ -35,7 +36,7 @@ public enum ContentRange {
         return scanner.isAtEnd ? (first..<last + 1, length) : nil
     }
 
-    /// The length of the whole that a 416 states; `nil` for anything else.
+    /// Returns the complete length that a 416 states; `nil` for any other value.
     public static func parseUnsatisfied(_ text: String) -> Int64? {
         var scanner = FieldScanner(text)
         guard takeUnit(&scanner), scanner.take("*/" as StaticString),
@@ -45,7 +46,7 @@ public enum ContentRange {
         return scanner.isAtEnd ? length : nil
     }
 
-    /// The unit, whose case does not matter (§14.1), and the space behind it.
+    /// Takes the unit, ignoring its case (§14.1), and the space behind it.
     private static func takeUnit(_ scanner: inout FieldScanner) -> Bool {
         scanner.skipSpace()
         return scanner.token()?.lowercased() == "bytes" && scanner.take(" " as Unicode.Scalar)

@@ -1,17 +1,17 @@
-/// Why a request went to the origin, in the words of Cache-Status (RFC 9211 §2.2).
+/// The reason why a request went to the origin; the raw value is the parameter of Cache-Status (RFC 9211 §2.2).
 public enum ForwardReason: String, Hashable, Sendable {
     /// The method always goes to the origin.
     case method
-    /// There is nothing for the URL.
+    /// No response is stored for the URL.
     case uriMiss = "uri-miss"
-    /// There is something for the URL, but for other request fields (Vary).
+    /// Responses are stored for the URL, but the request does not select any of them (Vary).
     case varyMiss = "vary-miss"
-    /// There is something, but not for this caller.
+    /// A response is stored, but this caller may not use it.
     case miss
-    /// There is something fresh, but the request does not accept it.
+    /// A fresh response is stored, but the request does not accept it.
     case request
-    /// There is something, but it is stale or must be validated.
+    /// A response is stored, but it is stale or must be validated.
     case stale
-    /// There is a part, and more is wanted.
+    /// A part is stored, but the request needs more bytes.
     case partial
 }

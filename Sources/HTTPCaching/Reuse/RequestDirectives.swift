@@ -1,24 +1,25 @@
 import HTTPTypes
 
-/// What a request says about the stored responses that it accepts (RFC 9111 §5.2.1, §5.4).
+/// The directives of a request about the stored responses that it accepts (RFC 9111 §5.2.1, §5.4).
 struct RequestDirectives {
-    /// `no-cache`: nothing without asking the origin.
+    /// `no-cache`: the request accepts no stored response without validation.
     let noCache: Bool
-    /// `no-store`: nothing of this exchange is kept. What is kept already may be used (§5.2.1.5).
+    /// `no-store`: this exchange must not be stored. A response that is already stored may be used (§5.2.1.5).
     let noStore: Bool
-    /// `only-if-cached`.
+    /// `only-if-cached`: the request must not go to the origin.
     let onlyIfCached: Bool
-    /// `max-age`: how old a response may be. One that cannot be read accepts nothing.
+    /// `max-age`: the highest age of an accepted response. An unreadable value accepts no stored response.
     let maxAge: Duration?
-    /// `min-fresh`: for how long a response must stay fresh. One that cannot be read asks for nothing.
+    /// `min-fresh`: the time for which an accepted response must stay fresh. An unreadable value has no effect.
     let minFresh: Duration?
-    /// `max-stale`: how stale a response may be; without an argument, however stale. One that cannot be read allows
-    /// nothing.
+    /// `max-stale`: the longest time for which an accepted response may have been stale; unlimited without an argument.
+    /// An unreadable value permits no stale response.
     let maxStale: Duration?
-    /// `stale-if-error` (RFC 5861 §4): how stale a response may be in place of an error.
+    /// `stale-if-error` (RFC 5861 §4): the longest time for which a response may have been stale that replaces an
+    /// error.
     let staleIfError: Duration?
 
-    /// What `fields` say. Most requests say nothing.
+    /// Reads the fields of a request. Most requests have no directives.
     init(_ fields: HTTPFields) {
         self = fields.contains(.cacheControl) || fields.contains(.pragma) ? Self(stated: fields) : Self.none
     }
@@ -34,7 +35,7 @@ struct RequestDirectives {
             case nil: nil
             }
         }
-        // §5.4: Pragma speaks for clients of HTTP/1.0, which know no Cache-Control.
+        // §5.4: Pragma is for clients of HTTP/1.0, which do not know Cache-Control.
         let pragma = fields.contains(.cacheControl) ? nil : CacheControl(fields, name: .pragma)
         noCache = control.noCache || pragma?.noCache == true
         noStore = control.noStore
@@ -46,8 +47,8 @@ struct RequestDirectives {
         staleIfError = seconds("stale-if-error", invalid: nil)
     }
 
-    /// Whether a response of that age is young enough. `max-age=0` asks for validation, and means it within the first
-    /// millisecond too.
+    /// Whether a response of this age is young enough. `max-age=0` always requires validation, even within the first
+    /// millisecond.
     func accepts(age: Duration) -> Bool {
         maxAge.map { age <= $0 && $0 > .zero } ?? true
     }

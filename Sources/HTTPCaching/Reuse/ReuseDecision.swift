@@ -1,25 +1,24 @@
-/// What is done about a request.
+/// The decision how to answer a request.
 public enum ReuseDecision: Hashable, Sendable {
-    /// Answer with the stored response: it is fresh, or the request accepts that it is stale (`max-stale`).
+    /// Serve the stored response: it is fresh, or the request accepts a stale response (`max-stale`).
     case serve(age: Duration, isStale: Bool)
-    /// Answer with the stored response, and ask the origin behind the client's back (RFC 5861 §3).
+    /// Serve the stale response at once, and revalidate it in the background (RFC 5861 §3).
     case serveStaleAndRevalidate(age: Duration)
-    /// Ask the origin with the conditional fields of ``Validators`` whether the stored response is still right.
+    /// Ask the origin, with the conditional fields of ``Validators``, whether the stored response is still valid.
     ///
-    /// - `mayServeStaleOnError`: whether the stored response may be used when the origin cannot be reached; for an
-    ///   answer of 5xx ask ``ReusePolicy/mayServeStale(_:_:onError:expiry:now:)``.
+    /// - `mayServeStaleOnError`: whether the stored response may be served when the origin is unreachable. For a 5xx
+    ///   answer call ``ReusePolicy/mayServeStale(_:_:onError:expiry:coverage:now:)``.
     case revalidate(reason: ForwardReason, mayServeStaleOnError: Bool)
-    /// Ask the origin without conditions.
+    /// Send an unconditional request to the origin.
     case fetch(ForwardReason)
-    /// Answer 504: the request wants nothing but what is stored, and that cannot be used (`only-if-cached`, RFC 9111
-    /// §5.2.1.7).
+    /// Answer 504: the request has `only-if-cached` and no stored response can be used (RFC 9111 §5.2.1.7).
     case refuse
 }
 
-/// How an origin failed.
+/// The way in which an origin failed.
 public enum OriginFailure: Hashable, Sendable {
-    /// There was no answer, or none that could be understood.
+    /// The origin did not answer, or its answer was not valid.
     case unreachable
-    /// It answered with this status.
+    /// The origin answered with this status.
     case status(Int)
 }

@@ -1,11 +1,12 @@
 import HTTPTypes
 import Primitives
 
-/// Whether a stored response answers a request (RFC 9111 §4).
+/// Decides whether a stored response answers a request (RFC 9111 §4).
 public enum ReusePolicy {
-    /// Which of several stored responses for a URL a request selects (§4.1); of those that match the one with the
-    /// latest Date, then the one that came last. `nil` when none matches: hand any of them to
-    /// ``decide(_:_:expiry:coverage:now:)`` for the reason.
+    /// Returns the index of the stored response that a request selects among the variants of a URL (§4.1): of all
+    /// matching responses that the request may use, the newest by Date, and at the same Date the response received
+    /// last. Returns `nil` when no response matches. Pass any of the variants to ``decide(_:_:expiry:coverage:now:)``
+    /// to get the reason.
     public static func select(_ request: CacheRequest, from variants: [StoredResponse]) -> Int? {
         func made(_ response: StoredResponse) -> Timestamp {
             FreshnessLifetime.date(of: response.fields, receivedAt: response.receivedAt) ?? response.receivedAt
@@ -18,15 +19,16 @@ public enum ReusePolicy {
         }
     }
 
-    /// What is done about a request.
+    /// Decides how to answer a request.
     ///
     /// - Parameters:
-    ///   - stored: what there is for its URL; `nil` when there is nothing.
-    ///   - expiry: when the entry ends by the caller's clock (``StoredResponse/expiryDate(callerTTL:)``, moved since
-    ///     then or not). For a request with a ttl it counts in place of the freshness that the origin stated; for
-    ///     others, and when it is `nil`, it does not.
-    ///   - coverage: which bytes are held; `nil`: exactly those of ``StoredResponse/part``.
-    ///   - now: the time.
+    ///   - stored: the stored response for the URL; `nil` when no response is stored.
+    ///   - expiry: the expiry of the entry: ``StoredResponse/expiryDate(callerTTL:)``, or a later change of it. It
+    ///     replaces the origin's lifetime for every request when ``StoredResponse/isExpirySet`` is set. Otherwise it
+    ///     replaces the lifetime only for a request with a ttl, and only with the same Authorization when the response
+    ///     has a ``StoredResponse/grant``. `nil` leaves the origin's lifetime in place.
+    ///   - coverage: the available bytes; `nil` means ``StoredResponse/part``.
+    ///   - now: the current time.
     public static func decide(
         _ request: CacheRequest, _ stored: StoredResponse?, expiry: Timestamp? = nil, coverage: ByteCoverage? = nil,
         now: Timestamp
@@ -43,7 +45,7 @@ public enum ReusePolicy {
         let candidate = Candidate(stored, for: request, expiry: expiry, now: now)
         if let answer = candidate.use(by: directives) { return answer }
         let reason: ForwardReason = candidate.isUsableUnasked ? .request : .stale
-        // The answer to a request with no-store may change nothing that is stored (§5.2.1.5).
+        // The answer to a request with no-store must not change a stored response (§5.2.1.5).
         guard !directives.onlyIfCached, !directives.noStore, !Validators(stored.fields).isEmpty else {
             return miss(reason)
         }
@@ -51,19 +53,20 @@ public enum ReusePolicy {
             reason: reason, mayServeStaleOnError: candidate.mayServeStale(by: directives, onError: .unreachable))
     }
 
-    /// Whether a stored response may be served although it is stale, because the origin failed (§4.2.4, §4.3.3).
+    /// Whether a stored response may be served stale because the origin failed (§4.2.4, §4.3.3).
     ///
-    /// When it cannot be reached: unless the origin forbids stale responses or limits them by `stale-if-error`. On 500,
-    /// 502, 503 and 504: within `stale-if-error` (RFC 5861 §4). The request's `stale-if-error` goes before the
-    /// origin's, and a request that wants validation, or nothing so old, gets nothing stale.
+    /// When the origin is unreachable, a stale response may be served unless the origin forbids it or the time of
+    /// `stale-if-error` is over. On 500, 502, 503 and 504, a stale response may be served only within `stale-if-error`
+    /// (RFC 5861 §4). The `stale-if-error` of the request overrules that of the origin. A request whose directives
+    /// demand validation or a younger response gets no stale response.
     ///
-    /// A stored error never stands in for a newer error response, because it is no better than that. For an origin that
-    /// cannot be reached a stored 4xx does, because it was an answer, and a stored 5xx does not.
+    /// A stored error never replaces a newer error response, because it is no better. When the origin is unreachable, a
+    /// stored 4xx may be served, because it was an answer; a stored 5xx may not.
     ///
     /// - Parameters:
     ///   - expiry: see ``decide(_:_:expiry:coverage:now:)``.
-    ///   - coverage: see there.
-    ///   - now: the time.
+    ///   - coverage: see ``decide(_:_:expiry:coverage:now:)``.
+    ///   - now: the current time.
     public static func mayServeStale(
         _ request: CacheRequest, _ stored: StoredResponse, onError failure: OriginFailure, expiry: Timestamp? = nil,
         coverage: ByteCoverage? = nil, now: Timestamp
@@ -76,20 +79,20 @@ public enum ReusePolicy {
     }
 }
 
-/// A stored response that a request selects, at one instant.
+/// A stored response that a request selects, at a given instant.
 private struct Candidate {
     let freshness: Freshness
     let age: Duration
-    /// For how long it stays fresh; negative when it is stale.
+    /// The time left until the response becomes stale; negative when it is stale.
     let remaining: Duration
-    /// Whether nothing may be done without asking the origin, fresh or not.
+    /// Whether every use requires validation, fresh or not.
     let mustBeValidated: Bool
 
     init(_ stored: StoredResponse, for request: CacheRequest, expiry: Timestamp?, now: Timestamp) {
         freshness = Freshness(of: stored)
         age = freshness.currentAge(at: now)
         let grant = stored.grant
-        // What one caller decided must not give another what the origin wants to be asked about each time.
+        // The ttl of a caller must not hide from other callers that the origin requires validation for each request.
         let isGranted = request.callerTTL != nil && (grant == nil || grant?.authorization == request.authorization)
         let bookRemaining = freshness.remaining(at: now)
         remaining = isGranted || stored.isExpirySet ? expiry.map { $0 - now } ?? bookRemaining : bookRemaining
@@ -97,23 +100,23 @@ private struct Candidate {
         mustBeValidated = stored.isInvalid || (freshness.control.noCache && !isOverruled)
     }
 
-    /// For how long it has been stale; negative when it is fresh.
+    /// The time since the response became stale; negative when it is fresh.
     var staleness: Duration { .zero - remaining }
 
-    /// Fresh, and neither the origin nor what happened since wants it to be validated.
+    /// Whether the response is fresh and neither the origin nor a later event requires validation.
     var isUsableUnasked: Bool { remaining > .zero && !mustBeValidated }
 
-    /// How to answer with it without waiting for the origin; `nil` when that is not possible.
+    /// Returns the way to answer without waiting for the origin; `nil` when the request must wait.
     func use(by directives: RequestDirectives) -> ReuseDecision? {
         guard !mustBeValidated, !directives.noCache else { return nil }
         if remaining > .zero {
-            // RFC 8246 §2: what never changes needs no validation because a user pressed reload.
+            // RFC 8246 §2: an immutable response needs no validation when a user reloads.
             guard freshness.control.contains("immutable") || directives.accepts(age: age) else { return nil }
             guard remaining >= directives.minFresh ?? .zero else { return nil }
             return .serve(age: age, isStale: false)
         }
         guard !freshness.forbidsStale, directives.minFresh == nil else { return nil }
-        // §5.2.1.1: who states a max-age without a max-stale wants nothing stale.
+        // §5.2.1.1: a request with max-age but without max-stale does not accept a stale response.
         if directives.maxAge == nil, staleness < freshness.staleWhileRevalidate {
             return .serveStaleAndRevalidate(age: age)
         }

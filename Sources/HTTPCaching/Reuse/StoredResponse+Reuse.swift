@@ -2,23 +2,23 @@ import HTTPTypes
 import Primitives
 
 extension StoredResponse {
-    /// Whether a request may have it at all: what only a caller's ttl allowed to be kept is for callers with a ttl and
-    /// the same Authorization.
+    /// Whether a request may use this response at all. A response stored only because of a caller's ttl is limited to
+    /// requests with a ttl and the same Authorization.
     public func isOpen(to request: CacheRequest) -> Bool {
         guard let grant, grant.isOnlyReason else { return true }
         return request.callerTTL != nil && grant.authorization == request.authorization
     }
 
-    /// Whether every byte that a request asks for is held (RFC 9111 §3.3, §4). That no byte satisfies it is known as
-    /// well, when the length is.
+    /// Whether every byte that a request needs is available (RFC 9111 §3.3, §4). An unsatisfiable range needs no bytes,
+    /// if the complete length is known.
     ///
-    /// - Parameter held: what is held of the representation; `nil`: ``part``.
+    /// - Parameter held: the available bytes; `nil` means ``part``.
     func covers(_ request: CacheRequest, held: ByteCoverage?, now: Timestamp) -> Bool {
         guard let part else { return true }
         guard let completeLength, let ranges = ByteRangeSet(request.fields, method: request.method) else {
             return false
         }
-        // RFC 9110 §13.1.5: a condition that does not hold asks for the whole.
+        // RFC 9110 §13.1.5: when the condition does not hold, the request asks for the whole representation.
         let conditions = ConditionalRequest(request.fields, method: request.method, now: now)
         guard conditions.allowsRange(of: representation, now: now) else { return false }
         switch ranges.resolve(length: completeLength) {
@@ -30,7 +30,7 @@ extension StoredResponse {
         }
     }
 
-    /// What conditions are compared with.
+    /// The properties that conditions are compared with.
     private var representation: SelectedRepresentation {
         let validators = Validators(fields)
         return SelectedRepresentation(

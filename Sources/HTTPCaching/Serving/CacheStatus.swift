@@ -1,45 +1,44 @@
 import HTTPTypes
 
-/// What Larder did about a request, as it tells the client (RFC 9211).
+/// Larder's handling of a request, as reported to the client (RFC 9211).
 ///
 /// ```
 /// Cache-Status: larder; hit; ttl=545
 /// Cache-Status: larder; fwd=stale; fwd-status=304; stored; ttl=60
 /// ```
 public struct CacheStatus: Hashable, Sendable {
-    /// Where the answer came from.
+    /// The source of an answer.
     public enum Source: Hashable, Sendable {
-        /// From the cache; the request did not go forward (§2.1).
+        /// The cache: the request did not go forward (§2.1).
         case hit
-        /// The request went towards the origin, for a reason (§2.2).
+        /// The origin: the request went forward, for a reason (§2.2).
         case forwarded(ForwardReason)
-        /// From Larder itself: neither was there anything that the request accepts, nor might it go forward.
+        /// Larder itself: no stored response was acceptable, and the request was not allowed to go forward.
         case refused
     }
 
-    /// Where the answer came from.
+    /// The source of the answer.
     public var source: Source
-    /// The status with which the origin answered, when it is not that of the answer; `nil` otherwise (§2.3).
+    /// The status of the origin's answer when it differs from the status of this answer; otherwise `nil` (§2.3).
     public var forwardStatus: Int?
-    /// For how long the answer stays fresh; negative when it is stale, `nil` when nothing is to be said (§2.4).
+    /// The time left until the answer becomes stale; negative when it is stale, `nil` to omit it (§2.4).
     public var ttl: Duration?
     /// Whether the origin's answer was stored (§2.5).
     public var isStored = false
-    /// Whether the request waited for another's answer: `true` when it got that, `false` when it had to go forward
-    /// itself all the same, `nil` when it did not wait (§2.6).
+    /// Whether the request shared another request's answer (§2.6): `true` when it waited and got that answer, `false`
+    /// when it waited and then had to go forward itself, `nil` when it did not wait.
     public var isCollapsed: Bool?
-    /// The key under which the answer is stored; `nil` when nothing is to be said (§2.7).
+    /// The key of the stored answer; `nil` to omit it (§2.7).
     public var key: String?
-    /// Anything else, in Larder's own words (§2.8).
+    /// Additional information in Larder's own words; `nil` to omit it (§2.8).
     public var detail: String?
 
-    /// A status that tells where the answer came from and no more.
+    /// Creates a status with only the source of the answer.
     public init(_ source: Source) {
         self.source = source
     }
 
-    /// The member that stands for Larder in the list of caches. What only makes sense of a request that went forward is
-    /// left out of a hit.
+    /// The list member for Larder. A hit omits the parameters that only apply to a forwarded request.
     public var text: String {
         var text = "larder"
         text.reserveCapacity(128)
@@ -70,12 +69,12 @@ public struct CacheStatus: Hashable, Sendable {
         return text
     }
 
-    /// Adds Larder behind the caches that are nearer to the origin (§2).
+    /// Appends Larder's member behind the members of the caches nearer to the origin (§2).
     public func append(to fields: inout HTTPFields) {
         fields.append(HTTPField(name: .cacheStatus, value: text))
     }
 
-    /// Rounded down, so that what has been stale for less than a second is not taken for fresh.
+    /// Rounds down, so that an answer that has been stale for less than a second does not look fresh.
     private static func wholeSeconds(_ duration: Duration) -> Int64 {
         let (seconds, rest) = duration.components
         let floor = rest < 0 ? seconds - 1 : seconds
@@ -83,7 +82,8 @@ public struct CacheStatus: Hashable, Sendable {
         return max(-999_999_999_999_999, min(floor, 999_999_999_999_999))
     }
 
-    /// A string of RFC 8941 §3.3.3, which holds visible ASCII and spaces: any other byte is percent-encoded.
+    /// Appends a string of RFC 8941 §3.3.3. Such a string holds visible ASCII and spaces, so any other byte is
+    /// percent-encoded.
     private static func append(string: String, to text: inout String) {
         text += "\""
         if string.utf8.allSatisfy(isPlain) {
@@ -102,12 +102,12 @@ public struct CacheStatus: Hashable, Sendable {
         text += "\""
     }
 
-    /// Whether a byte stands for itself in a string.
+    /// Whether a byte needs no escape in a string.
     private static func isPlain(_ byte: UInt8) -> Bool {
         0x20...0x7E ~= byte && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
     }
 
-    /// Whether it is a token of RFC 8941 §3.3.4 as well as one of RFC 9110 §5.6.2.
+    /// Whether the text is a token of both RFC 8941 §3.3.4 and RFC 9110 §5.6.2.
     private static func isToken(_ text: String) -> Bool {
         var scanner = FieldScanner(text)
         guard let first = text.utf8.first, scanner.token() != nil, scanner.isAtEnd else { return false }

@@ -1,9 +1,9 @@
 import HTTPTypes
 
-/// Which of a stored answer's fields go into an answer with another status.
+/// Selects the fields of a stored answer for an answer with another status.
 extension HTTPFields {
-    /// Those of a 304 (RFC 9110 §15.4.5): the ones that it must have, with the targeted forms of Cache-Control
-    /// (RFC 9213); Last-Modified only where there is no entity tag.
+    /// Returns the fields of a 304: the required fields of RFC 9110 §15.4.5 with the targeted forms of Cache-Control
+    /// (RFC 9213), and Last-Modified only without an entity tag.
     func ofNotModified() -> HTTPFields {
         let hasTag = contains(.eTag)
         return filter { field in
@@ -16,7 +16,7 @@ extension HTTPFields {
         }
     }
 
-    /// Those of a 412 or 416 that Larder makes: when, and about which version. It has no content.
+    /// Returns the fields of a 412 or 416 made by Larder: Date, ETag and Vary, and a Content-Length of 0.
     func ofError() -> HTTPFields {
         var fields = filter { field in
             switch field.name {
@@ -28,11 +28,12 @@ extension HTTPFields {
         return fields
     }
 
-    /// Those of a 206, but for what depends on the range (RFC 9110 §15.3.7): all that are about the representation,
-    /// none that are about the content of the message that brought it (RFC 9530 §2).
+    /// Returns the fields of a 206 that do not depend on the range (RFC 9110 §15.3.7): all fields about the
+    /// representation, but no digest of the content of the stored message (RFC 9530 §2).
     ///
-    /// - Parameter clientHasOthers: whether the client showed by If-Range that it has the metadata already: then only
-    ///   those are repeated by which it can tell that they still are right.
+    /// - Parameter clientHasOthers: whether the request has If-Range, so the client already has the metadata.
+    ///   Content-Encoding, Content-Language and Content-Type are then omitted, and Last-Modified is omitted beside an
+    ///   entity tag.
     func ofPart(clientHasOthers: Bool) -> HTTPFields {
         let hasTag = contains(.eTag)
         return filter { field in
@@ -47,10 +48,10 @@ extension HTTPFields {
 }
 
 extension HTTPFields {
-    /// Makes a text the only line of a field; `nil` removes the field. Nothing is done, and nothing copied, where that
-    /// is so already.
+    /// Makes `value` the only line of a field; `nil` removes the field. Does not copy the fields when the field already
+    /// has this value.
     ///
-    /// - Parameter value: ASCII: it is compared as text.
+    /// - Parameter value: ASCII, because values are compared as text.
     mutating func set(_ name: HTTPField.Name, to value: String?) {
         var lines = 0
         var isSame = true
@@ -64,7 +65,7 @@ extension HTTPFields {
 }
 
 extension HTTPField.Name {
-    /// The digest of the content of the message that it comes with (RFC 9530 §2).
+    /// The digest of the content of the message that carries the field (RFC 9530 §2).
     static let contentDigest = Self("Content-Digest")!
     fileprivate static let contentMD5 = Self("Content-MD5")!
 }

@@ -1,24 +1,24 @@
 import HTTPTypes
 import Primitives
 
-/// What a client gets of a stored answer: the status, the fields, and which bytes of the body (RFC 9111 §4, §4.3.2;
-/// RFC 9110 §13, §14).
+/// The answer to a client from a stored response: the status, the fields and the bytes of the body to send (RFC 9111
+/// §4, §4.3.2; RFC 9110 §13, §14).
 ///
-/// That the stored answer may be used at all has been decided before. Larder is a gateway, so it answers all conditions
-/// as its origin would (RFC 9110 §3.7), If-Match and If-Unmodified-Since too.
+/// ``ReusePolicy`` has already decided that the stored response may be used. Larder is a gateway, so it evaluates all
+/// conditions as the origin would (RFC 9110 §3.7), including If-Match and If-Unmodified-Since.
 public struct ServedResponse: Hashable, Sendable {
-    /// What is held of an answer.
+    /// A stored response with its available bytes.
     public struct Stored: Hashable, Sendable {
         /// The status code.
         public var status: Int
-        /// The fields that may be stored; see ``HTTPTypes/HTTPFields/endToEnd()``.
+        /// The end-to-end fields; see ``HTTPTypes/HTTPFields/endToEnd()``.
         public var fields: HTTPFields
         /// The length of the whole body.
         public var length: Int64
-        /// The bytes that there are of a body that came in parts, with 206; `nil`: the whole.
+        /// The available bytes of a body that came in parts, with 206; `nil` when the body is complete.
         public var available: ByteCoverage?
 
-        /// An answer; by default one that is held whole.
+        /// Creates a stored response; by default with a complete body.
         public init(status: Int, fields: HTTPFields, length: Int64, available: ByteCoverage? = nil) {
             self.status = status
             self.fields = fields
@@ -26,8 +26,8 @@ public struct ServedResponse: Hashable, Sendable {
             self.available = available
         }
 
-        /// Whether it is the representation itself: to these statuses conditions (RFC 9110 §13.2.1, §15.4.5) and
-        /// ranges (§14.2) apply.
+        /// Whether the response contains the representation itself. Only then do conditions (RFC 9110 §13.2.1, §15.4.5)
+        /// and ranges (§14.2) apply.
         fileprivate var isRepresentation: Bool { status == 200 || available != nil }
 
         fileprivate func holds(_ resolution: ByteRangeSet.Resolution) -> Bool {
@@ -40,13 +40,13 @@ public struct ServedResponse: Hashable, Sendable {
         }
     }
 
-    /// What is sent of the body.
+    /// The bytes of the body to send.
     public enum Body: Hashable, Sendable {
-        /// Nothing.
+        /// No bytes.
         case none
-        /// All of it.
+        /// The whole body.
         case whole
-        /// One part.
+        /// A single part.
         case range(Range<Int64>)
         /// Several parts.
         case multipart(MultipartByteranges)
@@ -54,21 +54,23 @@ public struct ServedResponse: Hashable, Sendable {
 
     /// The status code.
     public let status: Int
-    /// The fields. Their Content-Length is that of what is sent, and for HEAD of what GET would be sent.
+    /// The fields. Content-Length is the length of the sent content; for HEAD, of the content that GET would get.
     public let fields: HTTPFields
-    /// What is sent of the body.
+    /// The bytes of the body to send.
     public let body: Body
 
-    /// The answer to a GET or HEAD. `nil` when bytes are missing that it needs: then the request must go forward
-    /// (RFC 9111 §3.3).
+    /// Creates the answer to a GET or HEAD request. Returns `nil` when needed bytes are not available: the request must
+    /// then go forward (RFC 9111 §3.3).
     ///
     /// - Parameters:
+    ///   - method: the method of the request.
     ///   - request: the fields of the request.
-    ///   - age: how old the stored answer is (RFC 9111 §4.2.3); negative counts as zero.
-    ///   - now: for two-digit years; see `Timestamp(httpDate:now:)`.
-    ///   - validates: whether the request's conditions are still to be looked at; `false` when the origin has done so.
-    ///     If-Range is looked at all the same.
-    ///   - boundary: asked for when there are several parts; see
+    ///   - stored: the stored response.
+    ///   - age: the age of the stored response (RFC 9111 §4.2.3); a negative age counts as zero.
+    ///   - now: the current time, for two-digit years; see `Timestamp(httpDate:now:)`.
+    ///   - validates: whether to evaluate the conditions of the request; `false` when the origin has evaluated them.
+    ///     If-Range is evaluated in any case.
+    ///   - boundary: called only for several parts; see
     ///     ``MultipartByteranges/init(ranges:completeLength:contentType:boundary:)``.
     public init?(
         to method: HTTPRequest.Method, _ request: HTTPFields, from stored: Stored, age: Duration, now: Timestamp,
@@ -77,7 +79,7 @@ public struct ServedResponse: Hashable, Sendable {
         let age = String(min(max(0, age.components.seconds), DeltaSeconds.maximum.components.seconds))
         var resolution = ByteRangeSet.Resolution.whole
         var outcome = ConditionalRequest.Outcome.proceed
-        // Most requests ask for nothing of the kind, and reading dates costs more than the rest.
+        // Most requests have none of these fields, and reading dates costs more than the rest of this function.
         if stored.isRepresentation, Self.asking.contains(where: request.contains) {
             let conditions = ConditionalRequest(request, method: method, now: now)
             let current = SelectedRepresentation(of: stored.fields, now: now)
@@ -103,8 +105,8 @@ public struct ServedResponse: Hashable, Sendable {
             case .whole:
                 fields = stored.fields
                 fields.reserveCapacity(fields.count + Self.addedCount)
-                // It is about the parts that the whole was put together from; on a 200 it means nothing (RFC 9110
-                // §14.4), and passes like any field that is not known.
+                // The Content-Range describes a part from which the whole was assembled. It has no meaning on a 200
+                // (RFC 9110 §14.4), where it would be forwarded like an unknown field.
                 if stored.available != nil { fields.set(.contentRange, to: nil) }
                 // RFC 9110 §8.6: a 204 has no Content-Length.
                 fields.set(.contentLength, to: stored.status == 204 ? nil : String(stored.length))
@@ -125,7 +127,7 @@ public struct ServedResponse: Hashable, Sendable {
                     let multipart = MultipartByteranges(
                         ranges: parts, completeLength: stored.length,
                         contentType: stored.fields[fields: .contentType].first, boundary: boundary())
-                    // RFC 9110 §15.3.7.2: Content-Range is in the parts only.
+                    // RFC 9110 §15.3.7.2: only the parts have a Content-Range.
                     fields[.contentRange] = nil
                     fields[.contentType] = multipart.contentType
                     fields[.contentLength] = String(multipart.contentLength)
@@ -137,17 +139,17 @@ public struct ServedResponse: Hashable, Sendable {
         self.fields = fields
     }
 
-    /// How many fields may be added to those that are stored: Content-Length and Age, and by the gateway Cache-Status
-    /// and Via.
+    /// The number of fields that may be added to the stored fields: Content-Length and Age, and by the gateway
+    /// Cache-Status and Via.
     private static let addedCount = 4
 
-    /// The fields by which a request asks for something else than the whole.
+    /// The fields with which a request may get another answer than the whole response.
     private static let asking = ConditionalRequest.fieldNames + [.range]
 }
 
 extension SelectedRepresentation {
-    /// The validators of a stored answer. Its date is a strong one when the answer was made at least a second later, by
-    /// the origin's own clock (RFC 9110 §8.8.2.2).
+    /// Reads the validators of a stored response. Last-Modified is strong when Date is at least a second later, by the
+    /// origin's own clock (RFC 9110 §8.8.2.2).
     fileprivate init(of fields: HTTPFields, now: Timestamp) {
         let validators = Validators(fields)
         let modified = validators.lastModified.flatMap { Timestamp(httpDate: $0, now: now) }
@@ -155,7 +157,7 @@ extension SelectedRepresentation {
         self.init(
             etag: validators.etag, lastModified: modified,
             isLastModifiedStrong: StrongValidators.isStrong(lastModified: modified, madeAt: made),
-            // RFC 9111 §4.3.2: for a field that is missing, not for one that cannot be read.
+            // RFC 9111 §4.3.2: Date replaces a missing Last-Modified, but not an unreadable Last-Modified.
             madeAt: fields.contains(.lastModified) ? nil : made)
     }
 }

@@ -1,20 +1,21 @@
 import HTTPTypes
 
-/// What a client asks, as far as caching goes.
+/// A client's request, as far as caching is concerned.
 public struct CacheRequest: Hashable, Sendable {
     /// The method.
     public var method: HTTPRequest.Method
-    /// The absolute URL that is asked for, the target URI of RFC 9110 §7.1.
+    /// The absolute URL: the target URI of RFC 9110 §7.1.
     public var url: String
-    /// The fields, without those that end at this hop.
+    /// The fields, without hop-by-hop fields.
     public var fields: HTTPFields
-    /// For how long the caller says that an answer stays fresh, whatever its origin says; `nil`: as the origin says.
+    /// The ttl that the caller gives to an answer, instead of the origin's freshness lifetime; `nil` leaves the
+    /// lifetime to the origin.
     public var callerTTL: Duration?
-    /// What is kept of Authorization to tell callers apart, such as a digest; `nil` when the request has none. It is
-    /// compared and nothing else.
+    /// A text that stands for Authorization and tells callers apart, such as a digest; `nil` when the request has no
+    /// Authorization. The text is only compared.
     public var authorization: String?
 
-    /// A request; by default one that leaves everything to the origin, without Authorization.
+    /// Creates a request; by default without a ttl and without Authorization.
     public init(
         method: HTTPRequest.Method, url: String, fields: HTTPFields, callerTTL: Duration? = nil,
         authorization: String? = nil

@@ -1,20 +1,20 @@
 import HTTPTypes
 import Primitives
 
-/// The head of a final answer. Interim ones (1xx) are never stored and have no place here.
+/// The head of a final answer. Interim answers (1xx) are never stored and have no ``OriginAnswer``.
 public struct OriginAnswer: Hashable, Sendable {
-    /// The status code, from 200.
+    /// The status code, at least 200.
     public var status: Int
-    /// The fields, without those that end at this hop (RFC 9111 §3.1); there is always a Date that can be read.
+    /// The fields, without hop-by-hop fields (RFC 9111 §3.1). They always contain a readable Date.
     public var fields: HTTPFields
-    /// When the request was sent (RFC 9111 §4.2.3: `request_time`).
+    /// The time at which the request was sent (RFC 9111 §4.2.3: `request_time`).
     public var requestedAt: Timestamp
-    /// When the answer came (RFC 9111 §4.2.3: `response_time`).
+    /// The time at which the answer arrived (RFC 9111 §4.2.3: `response_time`).
     public var receivedAt: Timestamp
 
-    /// An answer. One without a Date that can be read gets that of its receipt (RFC 9110 §6.6.1).
+    /// Creates an answer. Without a readable Date, the time of receipt becomes its Date (RFC 9110 §6.6.1).
     ///
-    /// - Parameter fields: those that are end-to-end.
+    /// - Parameter fields: the end-to-end fields.
     public init(status: Int, fields: HTTPFields, requestedAt: Timestamp, receivedAt: Timestamp) {
         self.status = status
         self.fields = fields

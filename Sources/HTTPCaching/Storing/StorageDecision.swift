@@ -1,46 +1,48 @@
 import Primitives
 
-/// What becomes of an answer.
+/// The decision whether to store an answer.
 public enum StorageDecision: Hashable, Sendable {
-    /// It is kept, once its body is complete.
+    /// Store the answer as soon as its body is complete.
     case store(StoredResponse)
-    /// It goes to the client and is not kept.
+    /// Pass the answer to the client without storing it.
     case pass(PassReason)
 }
 
-/// Why an answer is not kept, by the rules of HTTP or because the cache cannot; the text is for the detail of
+/// The reason why an answer is not stored: a rule of HTTP, or a limit of the cache. The raw value is the detail of
 /// Cache-Status (RFC 9211 §2.8).
 public enum PassReason: String, Hashable, Sendable {
-    /// The request or the answer says so (RFC 9111 §5.2.1.5, §5.2.2.5).
+    /// The request or the answer has `no-store` (RFC 9111 §5.2.1.5, §5.2.2.5).
     case noStore = "no-store"
-    /// It is for one user (RFC 9111 §5.2.2.7).
+    /// The answer is meant for a single user (RFC 9111 §5.2.2.7).
     case `private`
-    /// It answers a request with Authorization, and nothing says that others may have it (RFC 9111 §3.5).
+    /// The request had Authorization, and the answer does not permit shared use (RFC 9111 §3.5).
     case authorization
-    /// The connection that it came over is authenticated, or is being authenticated (``ConnectionCredentials``): it is
-    /// for one client, whatever its fields say.
+    /// The connection of the answer is authenticated, or is being authenticated (``ConnectionCredentials``). The answer
+    /// is meant for a single client, regardless of its fields.
     case connectionAuthentication = "connection-authentication"
-    /// `Vary: *`, or a Vary that cannot be read: no request can be known to select it (RFC 9111 §4.1).
+    /// The answer has `Vary: *` or an unreadable Vary, so no request can be known to select it (RFC 9111 §4.1).
     case varyAny = "vary-any"
-    /// It is stale at once, cannot be validated and may not be served stale: there is nothing to keep it for.
+    /// The answer is stale at once, cannot be validated and must not be served stale. A stored copy would never be
+    /// used.
     case noFreshness = "no-freshness"
-    /// It sets a cookie, which is for one client, and the origin does not state for how long others may have it
+    /// The answer sets a cookie, which is meant for a single client, and the origin states no lifetime for shared use
     /// (RFC 9111 §7.3).
     case setCookie = "set-cookie"
-    /// The method's answers are not kept (RFC 9110 §9.2.3, §9.3.3).
+    /// Answers to this method are not stored (RFC 9110 §9.2.3, §9.3.3).
     case method
-    /// The status says something about this request only, or must not be kept (RFC 9110 §15.4.5, §15.5.13, §15.5.17;
-    /// RFC 6585).
+    /// The status is specific to this request, or must not be stored (RFC 9110 §15.4.5, §15.5.13, §15.5.17; RFC 6585).
     case status
-    /// `must-understand` beside a status that is not understood (RFC 9111 §5.2.2.3).
+    /// The answer has `must-understand` and a status that Larder does not understand (RFC 9111 §5.2.2.3).
     case mustUnderstand = "must-understand"
-    /// A 206 that does not say which bytes it has, has several ranges, or has not as many bytes as its range
-    /// (RFC 9110 §15.3.7).
+    /// The answer is a 206 without a single valid Content-Range, for example with several ranges, or its Content-Length
+    /// differs from the length of the range (RFC 9110 §15.3.7).
     case partial
-    /// A 206 that no other part could be told to belong to (RFC 9111 §3.4).
+    /// The answer is a 206 that cannot be combined with other parts, because it has no strong validator (RFC 9111
+    /// §3.4).
     case partialWithoutStrongValidator = "partial-without-strong-validator"
-    /// It says that its body is longer, or its head is, than what the cache takes. Not ``StoragePolicy``'s to say.
+    /// The declared length of the body, or the size of the head, exceeds a limit of the cache. ``StoragePolicy`` never
+    /// returns this reason.
     case tooLarge = "too-large"
-    /// The cache, or its disk, has no room for it, whatever made way. Not ``StoragePolicy``'s to say.
+    /// The cache or its disk has no room, even after eviction. ``StoragePolicy`` never returns this reason.
     case noRoom = "no-room"
 }

@@ -1,21 +1,22 @@
 import HTTPTypes
 import Primitives
 
-/// Whether an answer is kept (RFC 9111 §3).
+/// Decides whether an answer is stored (RFC 9111 §3).
 ///
-/// A caller's ttl stands in for what the origin does not say, and overrules what it says: `no-store`, `private`,
-/// `no-cache`, no freshness, Authorization. Then `Set-Cookie` is not kept, because a cookie is for the client whose
-/// request brought it, and the origin did not say for how long others may have it. A ttl decides for GET and for the
-/// statuses of ``grantedStatuses``; any other error is kept as its origin says, because its ttl is meant for success.
+/// A caller's ttl replaces a missing lifetime. It also overrules `no-store`, `private`, `no-cache`, missing freshness
+/// and the rule for Authorization. `Set-Cookie` is then not stored, because a cookie is meant for the client whose
+/// request brought it, and the ttl is not the origin's permission to share it. A ttl applies only to GET and to the
+/// statuses in ``grantedStatuses``. Any other error is stored as its origin states, because a ttl is meant for a
+/// successful answer.
 public enum StoragePolicy {
-    /// The statuses about which a caller's ttl decides: those for which a lifetime may be guessed (RFC 9110 §15.1), and
+    /// The statuses that a caller's ttl applies to: the statuses that permit a heuristic lifetime (RFC 9110 §15.1), and
     /// the temporary redirects.
     public static let grantedStatuses = Freshness.heuristicStatuses.union([302, 303, 307])
 
-    /// What becomes of an answer to a request.
+    /// Decides about the answer to a request.
     ///
-    /// - Parameter answer: its fields end-to-end. What it declares of its length is taken at its word: who receives the
-    ///   body keeps nothing that is shorter or longer.
+    /// - Parameter answer: the answer with its end-to-end fields. Its declared length is trusted. The receiver of the
+    ///   body must discard a body of another length.
     public static func decide(_ request: CacheRequest, _ answer: OriginAnswer) -> StorageDecision {
         let freshness = Freshness(answer)
         if let reason = refusal(of: answer, to: request, freshness) { return .pass(reason) }
@@ -27,7 +28,7 @@ public enum StoragePolicy {
             receivedAt: answer.receivedAt, selection: selection)
         stored.remember(freshness)
         if answer.status == 206 {
-            // §3.3, §3.4.
+            // RFC 9111 §3.3, §3.4.
             guard let content = partialContent(answer.fields) else { return .pass(.partial) }
             if let length = answer.fields[values: .contentLength].first,
                 Int64(digits: length) != Int64(content.range.count)
@@ -52,7 +53,7 @@ public enum StoragePolicy {
         return .store(stored)
     }
 
-    /// Why an answer cannot be kept, whatever a caller wishes.
+    /// Returns the reason why an answer cannot be stored, even with a caller's ttl; `nil` without such a reason.
     private static func refusal(
         of answer: OriginAnswer, to request: CacheRequest, _ freshness: Freshness
     ) -> PassReason? {
@@ -70,7 +71,7 @@ public enum StoragePolicy {
         return nil
     }
 
-    /// RFC 4559 §6: such an answer belongs to the connection's client.
+    /// Whether the answer belongs to the client of an authenticated connection (RFC 4559 §6).
     private static func isOfAuthenticatedConnection(_ answer: OriginAnswer, _ request: CacheRequest) -> Bool {
         request.fields[values: .authorization].contains(where: ConnectionCredentials.areNamed)
             || answer.fields[values: .wwwAuthenticate].contains(where: ConnectionCredentials.areNamed)
@@ -79,24 +80,25 @@ public enum StoragePolicy {
 
     private static let persistentAuth = HTTPField.Name("Persistent-Auth")!
 
-    /// Why a cache that goes by RFC 9111 alone does not keep an answer.
+    /// Returns the reason against storing an answer by RFC 9111 alone, which a caller's ttl may overrule; `nil` without
+    /// such a reason.
     private static func objection(
         to answer: OriginAnswer, _ request: CacheRequest, _ freshness: Freshness
     ) -> PassReason? {
         let control = freshness.control
-        // §5.2.2.3: beside must-understand, no-store is for caches that do not know the directive.
+        // §5.2.2.3: beside must-understand, no-store addresses only caches that do not know must-understand.
         if control.noStore, !control.contains("must-understand") { return .noStore }
-        // §5.2.2.7: with field names it may be taken as without.
+        // §5.2.2.7: `private` with field names may be treated like `private` without them.
         if control.contains("private") { return .private }
         if request.fields.contains(.authorization) || request.authorization != nil {
-            // §3.5.
+            // §3.5: Authorization.
             guard ["public", "must-revalidate", "s-maxage"].contains(where: { control.contains($0) }) else {
                 return .authorization
             }
         }
-        // §7.3.
+        // §7.3: cookies.
         if answer.fields.contains(.setCookie), !isSharedByLifetime(freshness) { return .setCookie }
-        // §3: something must allow it. Then there must be something that it can be used for.
+        // §3: a rule must permit storing. In addition, the stored answer must have a possible use.
         let isAllowed =
             freshness.isExplicit || control.contains("public") || Freshness.heuristicStatuses.contains(answer.status)
         let isFresh = freshness.isFresh(at: answer.receivedAt) && !control.noCache
@@ -105,14 +107,14 @@ public enum StoragePolicy {
         return isAllowed && isUseful ? nil : .noFreshness
     }
 
-    /// Whether the origin states, by a lifetime in which the answer may be used unasked, that others may have it. Zero,
-    /// a lifetime that cannot be read, and one beside `no-cache` state nothing like that.
+    /// Whether the origin permits shared use by stating a lifetime in which the answer may be used without contacting
+    /// the origin. A lifetime of zero, an unreadable lifetime, and a lifetime beside `no-cache` permit nothing.
     private static func isSharedByLifetime(_ freshness: Freshness) -> Bool {
         freshness.isExplicit && freshness.lifetime > .zero && !freshness.control.noCache
     }
 
-    /// RFC 9110 §9.3.3: an answer to POST is one to a later GET when it says, by Content-Location, that it is what that
-    /// GET would bring. 200 is the status with which it is (RFC 9110 §8.7).
+    /// Whether an answer to POST can answer a later GET: its Content-Location states that it is the representation
+    /// which that GET would bring (RFC 9110 §9.3.3). Only a 200 is that representation (RFC 9110 §8.7).
     private static func isCurrentRepresentation(_ answer: OriginAnswer, of request: CacheRequest) -> Bool {
         guard answer.status == 200, let location = answer.fields[values: .contentLocation].first,
             let target = TargetURI(request.url)
@@ -120,13 +122,13 @@ public enum StoragePolicy {
         return target.resolve(location)?.text == target.text
     }
 
-    /// Any final status but those that answer a condition or a range of this one request, and those of which RFC 6585
-    /// says that they must not be stored.
+    /// Whether a status can be stored: every final status except the answers to a condition or a range of a single
+    /// request, and the statuses that RFC 6585 forbids to store.
     private static func isStorable(_ status: Int) -> Bool {
         status >= 200 && ![304, 412, 416, 428, 429, 431, 511].contains(status)
     }
 
-    /// The statuses of RFC 9110 §15: what is asked of a cache for each of them is done here.
+    /// The statuses of RFC 9110 §15. This module implements the caching rules of each.
     private static let understoodStatuses: Set<Int> = Set(200...206).union(300...305).union([307, 308])
         .union(400...417).union([421, 422, 426]).union(500...505)
 

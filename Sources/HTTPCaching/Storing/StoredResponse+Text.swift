@@ -2,7 +2,7 @@ import HTTPTypes
 import Primitives
 
 extension StoredResponse {
-    /// Everything as one line of JSON. Field values are in Latin-1, so that every byte of them comes back as it was.
+    /// All properties as a line of JSON. Field values are in Latin-1, so that every byte survives.
     public var text: String {
         var object = JSONObjectWriter()
         object.add("url", url)
@@ -25,8 +25,8 @@ extension StoredResponse {
         return object.text
     }
 
-    /// Whether ``text`` has at most so many bytes. It is not made where it cannot have more: no byte of what is sent
-    /// becomes more than six.
+    /// Whether ``text`` has at most `limit` bytes. Avoids making the text when an upper bound suffices: no byte of a
+    /// value becomes more than six bytes.
     public func isText(within limit: Int) -> Bool {
         let others = url.utf8.count + selection.text.utf8.count + (grant?.authorization?.utf8.count ?? 0)
         let sent = fields.reduce(others) { count, field in
@@ -35,7 +35,7 @@ extension StoredResponse {
         return 6 * sent + 512 <= limit || text.utf8.count <= limit
     }
 
-    /// Reads ``text``. `nil` when it is something else.
+    /// Reads ``text``. Returns `nil` when the text has another form.
     public init?(text: String) {
         guard let json = try? JSON(parsing: text), let url = json["url"]?.stringValue,
             let status = json["status"]?.integer, let lines = json["fields"]?.arrayValue,

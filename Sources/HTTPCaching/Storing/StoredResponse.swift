@@ -1,37 +1,37 @@
 import HTTPTypes
 import Primitives
 
-/// What is kept of an answer beside its body.
+/// The stored metadata of an answer: everything except the body.
 public struct StoredResponse: Hashable, Sendable {
-    /// The URL that it answers, as it was asked for.
+    /// The URL as requested.
     public var url: String
     /// The status code.
     public var status: Int { didSet { memo = FreshnessMemo() } }
-    /// The fields, to be given back unchanged and in their order.
+    /// The fields, which are served unchanged and in their order.
     public var fields: HTTPFields { didSet { memo = FreshnessMemo() } }
-    /// When the request was sent that brought the answer, or its last validation.
+    /// The time at which the request for the answer, or for its last validation, was sent.
     public var requestedAt: Timestamp { didSet { memo = FreshnessMemo() } }
-    /// When the answer, or its last validation, came.
+    /// The time at which the answer, or its last validation, arrived.
     public var receivedAt: Timestamp { didSet { memo = FreshnessMemo() } }
-    /// What a request must have in common with the one that brought the answer (RFC 9111 §4.1).
+    /// The request fields that a request must share with the request that brought the answer (RFC 9111 §4.1).
     public var selection: SelectingFields
-    /// Which bytes of the representation the body has; `nil`: all of them.
+    /// The bytes of the representation that the body contains; `nil`: all bytes.
     public var part: Range<Int64>?
-    /// The length of the whole representation; `nil` when the origin did not state it. Of a complete body it is the
-    /// declared length, and who stores the body sets what was really received.
+    /// The length of the whole representation; `nil` when the origin did not state it. For a complete body this is
+    /// first the declared length. The code that stores the body replaces it with the received length.
     public var completeLength: Int64?
-    /// Whether it must be validated before it is used again, fresh or not: an unsafe request may have changed the
-    /// resource (RFC 9111 §4.4), or a HEAD showed another (§4.3.5).
+    /// Whether the response must be validated before reuse, fresh or not, because an unsafe request may have changed
+    /// the resource (RFC 9111 §4.4), or because the answer to a HEAD request differed (§4.3.5).
     public var isInvalid: Bool
-    /// What a caller's ttl had to do with it; `nil`: nothing.
+    /// The role of a caller's ttl in storing this response; `nil` when no ttl was involved.
     public var grant: CallerGrant?
-    /// Whether somebody has set by hand until when it is fresh. Then that counts for everyone, in place of what the
-    /// origin said, until the origin says something again.
+    /// Whether a caller has changed the expiry of the stored entry. The new expiry applies to all callers instead of
+    /// the origin's lifetime, until the next answer or validation from the origin.
     public var isExpirySet = false
-    /// Its ``Freshness``, which is asked for again and again while it is being answered.
+    /// The cached ``Freshness``, because serving a request asks for it several times.
     private(set) var memo = FreshnessMemo()
 
-    /// A response with all that is kept of it; by default complete, valid and the origin's affair alone.
+    /// Creates a response; by default complete, valid and stored without a caller's ttl.
     public init(
         url: String, status: Int, fields: HTTPFields, requestedAt: Timestamp, receivedAt: Timestamp,
         selection: SelectingFields, part: Range<Int64>? = nil, completeLength: Int64? = nil, isInvalid: Bool = false,
@@ -49,43 +49,44 @@ public struct StoredResponse: Hashable, Sendable {
         self.grant = grant
     }
 
-    /// Remembers the ``Freshness`` that was worked out of the same fields and times already.
+    /// Caches the ``Freshness`` that was computed from the same fields and times.
     mutating func remember(_ freshness: Freshness) {
         memo = FreshnessMemo(freshness)
     }
 
-    /// Takes the fields without those that end at this hop; a caller's ttl keeps no cookies.
+    /// Replaces the fields with the same fields without hop-by-hop fields. Drops cookies when a caller's ttl applies.
     ///
-    /// - Parameter fields: of the same answer.
+    /// - Parameter fields: the end-to-end fields of the same answer.
     public mutating func take(endToEnd fields: HTTPFields) {
         self.fields = fields
         dropGrantedCookies()
     }
 
-    /// Leaves out `Set-Cookie` where a caller's ttl decides for how long others get the response (RFC 9111 §7.3).
+    /// Drops `Set-Cookie` when a caller's ttl decides how long other clients get the response (RFC 9111 §7.3).
     mutating func dropGrantedCookies() {
         if grant != nil, fields.contains(.setCookie) { fields[fields: .setCookie] = [] }
     }
 
-    /// The instant at which it stops being fresh; in the past when it never was.
+    /// Returns the instant at which the response becomes stale. The instant is in the past when the response was never
+    /// fresh.
     ///
-    /// - Parameter callerTTL: that of the request that brought the answer or validated it. It counts from the receipt,
-    ///   unless the answer is one about which no ttl decides (see ``StoragePolicy``).
+    /// - Parameter callerTTL: the ttl of the request that brought or validated the answer. It counts from the receipt,
+    ///   unless no ttl applies to the answer (see ``StoragePolicy``).
     public func expiryDate(callerTTL: Duration?) -> Timestamp {
         if grant != nil, let callerTTL { return receivedAt + callerTTL }
         return Freshness(of: self).expiryDate
     }
 }
 
-/// That a caller's ttl decided about a stored response.
+/// Records that a caller's ttl decided about a stored response.
 public struct CallerGrant: Hashable, Sendable {
-    /// Whether a cache that goes by RFC 9111 alone would not have kept it. Then it is used only for callers who give a
-    /// ttl and the same Authorization.
+    /// Whether RFC 9111 alone would have forbidden storing the response. Only requests with a ttl and the same
+    /// Authorization may then use it.
     public var isOnlyReason: Bool
-    /// The ``CacheRequest/authorization`` of the request that brought it.
+    /// The ``CacheRequest/authorization`` of the request that brought the response.
     public var authorization: String?
 
-    /// A grant.
+    /// Creates a grant.
     public init(isOnlyReason: Bool, authorization: String?) {
         self.isOnlyReason = isOnlyReason
         self.authorization = authorization

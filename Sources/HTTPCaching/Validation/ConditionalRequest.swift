@@ -1,20 +1,21 @@
 import HTTPTypes
 import Primitives
 
-/// What there is to compare the conditions of a request with.
+/// The properties of a representation that the conditions of a request are compared with.
 public struct SelectedRepresentation: Hashable, Sendable {
-    /// The entity tag; `nil` without one.
+    /// The entity tag; `nil` without an entity tag.
     public var etag: EntityTag?
-    /// The modification date; `nil` when it is not known. Only whole seconds of it are compared.
+    /// The modification date; `nil` when it is unknown. Comparisons use whole seconds.
     public var lastModified: Timestamp?
-    /// Whether no two versions can have had this date: only then may it guard a range (RFC 9110 §8.8.2.2).
+    /// Whether no two versions can share this modification date. Only such a date may guard a range (RFC 9110
+    /// §8.8.2.2).
     public var isLastModifiedStrong: Bool
-    /// When the origin made a stored response, for which alone it stands in for a missing modification date in
-    /// If-Modified-Since (RFC 9111 §4.3.2); not in If-Unmodified-Since (RFC 9110 §13.1.4). `nil`: nothing stands in.
+    /// The time at which the origin generated a stored response. It replaces a missing modification date in
+    /// If-Modified-Since, for stored responses only (RFC 9111 §4.3.2), but not in If-Unmodified-Since (RFC 9110
+    /// §13.1.4). `nil`: no replacement.
     public var madeAt: Timestamp?
 
-    /// A representation; by default one whose modification date, when it has one, is weak, and for which nothing stands
-    /// in.
+    /// Creates a representation; by default with a weak modification date and without a replacement for a missing date.
     public init(
         etag: EntityTag?, lastModified: Timestamp?, isLastModifiedStrong: Bool = false, madeAt: Timestamp? = nil
     ) {
@@ -25,19 +26,19 @@ public struct SelectedRepresentation: Hashable, Sendable {
     }
 }
 
-/// The conditions that a request makes, and whether they hold (RFC 9110 §13).
+/// The conditions of a request and their evaluation (RFC 9110 §13).
 public struct ConditionalRequest: Hashable, Sendable {
-    /// What a server does after it looked at the conditions.
+    /// The action of a server after evaluating the conditions.
     public enum Outcome: Hashable, Sendable {
         /// Perform the request.
         case proceed
-        /// Answer 304: only for GET and HEAD.
+        /// Answer 304; only for GET and HEAD.
         case notModified
         /// Answer 412.
         case preconditionFailed
     }
 
-    /// The fields that conditions are made with (§13.1).
+    /// The fields that state conditions (§13.1).
     public static let fieldNames: [HTTPField.Name] = [
         .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .ifRange,
     ]
@@ -49,15 +50,15 @@ public struct ConditionalRequest: Hashable, Sendable {
     private let ifUnmodifiedSince: Timestamp?
     private let ifRange: String?
 
-    /// Reads a request's conditions.
+    /// Reads the conditions of a request.
     ///
-    /// - Parameter now: for two-digit years; see `Timestamp(httpDate:now:)`.
+    /// - Parameter now: the current time, for two-digit years; see `Timestamp(httpDate:now:)`.
     public init(_ fields: HTTPFields, method: HTTPRequest.Method, now: Timestamp) {
         func tags(_ name: HTTPField.Name) -> EntityTagCondition? {
             let lines = fields[fields: name].map(\.latin1)
             return lines.isEmpty ? nil : EntityTagCondition(lines)
         }
-        // §13.1.3, §13.1.4: what is not one valid date is ignored.
+        // §13.1.3, §13.1.4: a field that is not a single valid date is ignored.
         func date(_ name: HTTPField.Name) -> Timestamp? {
             let lines = fields[values: name]
             return lines.count == 1 ? Timestamp(httpDate: lines[0], now: now) : nil
@@ -70,10 +71,9 @@ public struct ConditionalRequest: Hashable, Sendable {
         ifRange = fields[fields: .ifRange].first?.latin1
     }
 
-    /// Goes through the conditions in the order of §13.2.2. If-Range is not among them: see
-    /// ``allowsRange(of:now:)``.
+    /// Evaluates the conditions in the order of §13.2.2, except If-Range: see ``allowsRange(of:now:)``.
     ///
-    /// - Parameter current: what is there; `nil` when nothing is there yet, or nothing any more.
+    /// - Parameter current: the current representation; `nil` when none exists.
     public func evaluate(_ current: SelectedRepresentation?) -> Outcome {
         let isRead = method == .get || method == .head
         if let ifMatch {
@@ -89,10 +89,10 @@ public struct ConditionalRequest: Hashable, Sendable {
         return .proceed
     }
 
-    /// Whether a Range may be answered with a part (§13.1.5): there is no If-Range, or it names exactly what is there.
-    /// Otherwise the whole is sent.
+    /// Whether a Range may be answered with a part (§13.1.5): If-Range is absent, or it names exactly the current
+    /// representation. Otherwise the whole representation is sent.
     ///
-    /// - Parameter now: for two-digit years.
+    /// - Parameter now: the current time, for two-digit years.
     public func allowsRange(of current: SelectedRepresentation, now: Timestamp) -> Bool {
         guard let ifRange else { return true }
         if let tag = EntityTag(ifRange) { return current.etag?.matches(tag, comparison: .strong) ?? false }
@@ -100,7 +100,7 @@ public struct ConditionalRequest: Hashable, Sendable {
         return Timestamp(httpDate: ifRange, now: now) == Self.second(of: modified)
     }
 
-    /// `*` holds when there is any representation at all, with a tag or without.
+    /// Whether a list of tags names the current representation. `*` names any representation, with or without a tag.
     private func matches(
         _ condition: EntityTagCondition, _ current: SelectedRepresentation, _ comparison: EntityTag.Comparison
     ) -> Bool {
@@ -108,7 +108,7 @@ public struct ConditionalRequest: Hashable, Sendable {
         return condition.names(etag, comparison: comparison)
     }
 
-    /// A field can only state whole seconds.
+    /// Cuts an instant to whole seconds, because a field cannot state more.
     private static func second(of instant: Timestamp) -> Timestamp {
         Timestamp(seconds: instant.milliseconds / 1000)
     }

@@ -1,31 +1,32 @@
-/// A validator that names one version of a representation (RFC 9110 §8.8.3).
+/// A validator that names a version of a representation (RFC 9110 §8.8.3).
 ///
 /// ```
 /// entity-tag = [ "W/" ] DQUOTE *etagc DQUOTE
 /// ```
 public struct EntityTag: Hashable, Sendable {
-    /// How two tags are compared (§8.8.3.2).
+    /// The comparison of two tags (§8.8.3.2).
     public enum Comparison: Sendable {
-        /// Both are strong, and their texts are the same.
+        /// Both tags are strong, and their texts are equal.
         case strong
-        /// Their texts are the same.
+        /// The texts are equal.
         case weak
     }
 
     /// The text with its quotes, without `W/`.
     public let opaqueTag: String
-    /// Whether it only promises that the representations are equivalent, not that their bytes are the same.
+    /// Whether the tag promises only equivalent representations, not equal bytes.
     public let isWeak: Bool
 
-    /// A strong tag.
+    /// Creates a strong tag.
     ///
-    /// - Parameter text: what stands between the quotes: visible characters without `"`, which the caller sees to.
+    /// - Parameter text: the text between the quotes. The caller must ensure visible characters without `"`.
     public init(strong text: String) {
         opaqueTag = "\"\(text)\""
         isWeak = false
     }
 
-    /// Reads a tag as a field states it. `nil` when it does not follow the grammar: without quotes, or more than one.
+    /// Reads a tag in the syntax of a field. Returns `nil` when the text does not follow the grammar, such as a text
+    /// without quotes or with more than a single tag.
     public init?(_ text: String) {
         var scanner = FieldScanner(text)
         scanner.skipSpace()
@@ -40,20 +41,20 @@ public struct EntityTag: Hashable, Sendable {
         self.isWeak = isWeak
     }
 
-    /// The tag as a field states it.
+    /// The tag in the syntax of a field.
     public var text: String { isWeak ? "W/" + opaqueTag : opaqueTag }
 
-    /// Whether the two name the same version, or two that are equivalent.
+    /// Whether two tags name the same version or, by weak comparison, equivalent versions.
     public func matches(_ other: EntityTag, comparison: Comparison) -> Bool {
         let isComparable = comparison == .weak || (!isWeak && !other.isWeak)
         return isComparable && opaqueTag.utf8.elementsEqual(other.opaqueTag.utf8)
     }
 
-    /// Whether the condition `*` or a list of tags, as If-Match and If-None-Match state it, names `current`.
+    /// Whether the value of If-Match or If-None-Match, `*` or a list of tags, names `current`. Invalid members of the
+    /// list are ignored.
     ///
-    /// What is no tag in the list names nothing.
-    ///
-    /// - Parameter current: the tag of what is there; `nil` when nothing is there: then nothing matches, `*` neither.
+    /// - Parameter current: the tag of the current representation; `nil` when none exists: the result is then `false`,
+    ///   even for `*`.
     public static func anyMatches(_ list: String, _ current: EntityTag?, comparison: Comparison) -> Bool {
         guard let current else { return false }
         return EntityTagCondition([list]).names(current, comparison: comparison)
@@ -72,7 +73,7 @@ struct EntityTagCondition: Hashable, Sendable {
     private(set) var isAny = false
     private var tags: [EntityTag] = []
 
-    /// The lines of the field, which make one list.
+    /// Reads the lines of the field, which form a single list.
     init(_ lines: [String]) {
         for line in lines {
             var scanner = FieldScanner(line)
@@ -86,7 +87,7 @@ struct EntityTagCondition: Hashable, Sendable {
                 scanner.skipListMember()
             }
         }
-        // `*` stands alone; in a list it is no tag.
+        // `*` must be the whole value; in a list it is not a valid tag.
         isAny = lines.count == 1 && lines[0].filter { $0 != " " && $0 != "\t" } == "*"
     }
 

@@ -1,36 +1,37 @@
 import HTTPTypes
 import Primitives
 
-/// What an answer to HEAD says about a stored answer to GET.
+/// The effect of an answer to HEAD on a stored answer to GET.
 public enum HeadOutcome: Hashable, Sendable {
-    /// Nothing.
+    /// The answer has no effect.
     case unrelated
-    /// It is still right, and its fields are new.
+    /// The stored response is still valid and has new fields.
     case freshened
-    /// It is no longer right: it was marked, and must be validated before it is used.
+    /// The stored response is outdated. It is marked, and must be validated before reuse.
     case invalidated
 }
 
 extension StoredResponse {
-    /// Whether a 304 is about this response (RFC 9111 §4.3.4), after a request that was made conditional by this
-    /// response's ``Validators``.
+    /// Whether a 304 applies to this response (RFC 9111 §4.3.4). The request must have been conditional, with the
+    /// ``Validators`` of this response.
     ///
-    /// One that names something else is about nothing that is here: ask again without conditions. The rule is
-    /// ``Validators/areConfirmed(by:madeAt:now:)``.
+    /// A 304 that names another response applies to no stored response: repeat the request without conditions.
+    /// ``Validators/areConfirmed(by:madeAt:now:)`` defines the rule.
     public func isConfirmed(by notModified: HTTPFields) -> Bool {
         let madeAt = FreshnessLifetime.date(of: fields, receivedAt: receivedAt)
         return Validators(fields).areConfirmed(by: notModified, madeAt: madeAt, now: receivedAt)
     }
 
-    /// Takes what a 304 says anew (RFC 9111 §3.2, §4.3.4): each field of it replaces those of the same name, in place,
-    /// with these exceptions. Fields that describe the stored body stay: Content-Length, Content-Encoding,
-    /// Content-Range, Content-Digest, and an entity tag that a strong one would replace. Set-Cookie stays as well,
-    /// because a cookie is for the client whose request was answered (§7.3). The response counts as received now, and
-    /// as valid.
+    /// Updates this response from a 304 (RFC 9111 §3.2, §4.3.4). Each field of the 304 replaces the stored fields of
+    /// the same name, in place. The fields that describe the stored body do not change: Content-Length,
+    /// Content-Encoding, Content-Range, Content-Digest, and an entity tag that a strong tag would replace. Set-Cookie
+    /// does not change either, because a cookie is meant for the client whose request was answered (§7.3). The response
+    /// counts as received now, and as valid.
     ///
-    /// - Parameter request: the one that was made conditional.
-    /// - Returns: `nil` when what came of it is to be kept; otherwise why it is for this request only, and what is
-    ///   stored stays as it was. A Vary in the 304 may have changed ``selection``.
+    /// - Parameter request: the conditional request.
+    /// - Returns: `nil` when the updated response may be stored. Otherwise the reason why the update, which has been
+    ///   made to this value, is meant for this request only: the stored entry must not change. A Vary in the 304 may
+    ///   have changed ``selection``.
     public mutating func update(from notModified: OriginAnswer, for request: CacheRequest) -> PassReason? {
         adopt(notModified.fields, requestedAt: notModified.requestedAt, receivedAt: notModified.receivedAt)
         var read = request
@@ -40,8 +41,9 @@ extension StoredResponse {
         case .pass(let reason): return reason
         case .store(let stored):
             selection = stored.selection
-            // A caller without a ttl of its own takes nothing from another's. And what was for some only is not for all
-            // because a 304 does not say so again: a directive may have stood in a field that is not stored.
+            // A caller without a ttl does not inherit the grant of another caller's ttl. A response that was limited to
+            // some callers stays limited, because a 304 need not repeat the directive: it may have stood in a field
+            // that is not stored.
             let wasOnlyReason = grant?.isOnlyReason == true
             if request.callerTTL != nil { grant = stored.grant }
             if wasOnlyReason { grant?.isOnlyReason = true }
@@ -50,10 +52,10 @@ extension StoredResponse {
         }
     }
 
-    /// Compares with the answer to a HEAD request that selects this response (RFC 9111 §4.3.5), and takes its fields
-    /// when the validators and the length that it states are the same.
+    /// Compares this response with the answer to a HEAD request that selects it (RFC 9111 §4.3.5). Takes the fields of
+    /// the answer when its validators and its length are the same.
     ///
-    /// Only a 200 says something, and only one that could be kept itself.
+    /// Only a 200 that could be stored itself has an effect.
     public mutating func update(fromHEAD answer: OriginAnswer, for request: CacheRequest) -> HeadOutcome {
         guard answer.status == 200 else { return .unrelated }
         guard isSame(asIn: answer.fields) else {
@@ -66,14 +68,14 @@ extension StoredResponse {
         return .freshened
     }
 
-    /// This response and another answer for the same representation as one (RFC 9111 §3.4): the newer one's fields, as
-    /// far as they do not describe its body, and whatever bytes are held of both. `nil` when nothing strong says that
-    /// the two belong together, or their lengths differ.
+    /// Combines this response with another answer for the same representation (RFC 9111 §3.4). The result has the bytes
+    /// of both, and the fields of the newer answer except the fields that describe its body. Returns `nil` when no
+    /// strong validator connects the two responses, when their lengths differ, or when their statuses do not permit it.
     ///
     /// - Parameters:
-    ///   - newer: what came later, a 206.
-    ///   - held: what the caller now has in one piece, at least one byte. The whole length makes it a complete response
-    ///     of status 200.
+    ///   - newer: the later answer, a 206.
+    ///   - held: the contiguous range of bytes that the caller now has, at least one byte. With the complete length the
+    ///     result is a complete response with status 200.
     public func combined(with newer: StoredResponse, holding held: Range<Int64>) -> StoredResponse? {
         let mine = StrongValidators(fields, receivedAt: receivedAt)
         guard [200, 206].contains(status), newer.status == 206,
@@ -100,8 +102,8 @@ extension StoredResponse {
         return whole
     }
 
-    /// Whether another stored part has bytes of the same representation: strong validators say so, and the lengths
-    /// agree (RFC 9111 §3.4).
+    /// Whether another stored part has bytes of the same representation: the strong validators match, and the lengths
+    /// and the selecting fields are equal (RFC 9111 §3.4).
     public func isSameRepresentation(as other: StoredResponse) -> Bool {
         let mine = StrongValidators(fields, receivedAt: receivedAt)
         return !mine.isEmpty && mine.matches(StrongValidators(other.fields, receivedAt: other.receivedAt))
@@ -114,7 +116,7 @@ extension StoredResponse {
         for field in newer where names.insert(field.name).inserted {
             fields[fields: field.name] = newer[fields: field.name]
         }
-        // An Age is about the answer that it came with.
+        // The stored Age describes the older answer only.
         if !newer.contains(.age) { fields[.age] = nil }
         self.requestedAt = requestedAt
         self.receivedAt = receivedAt
@@ -122,7 +124,8 @@ extension StoredResponse {
         isExpirySet = false
     }
 
-    /// §4.3.5: any validator and any length that the answer to HEAD states.
+    /// Compares every validator and the length in the answer to HEAD with this response (§4.3.5). A value that the
+    /// answer does not state counts as equal.
     private func isSame(asIn head: HTTPFields) -> Bool {
         guard status == 200 || status == 206 else { return false }
         let named = Validators(head)

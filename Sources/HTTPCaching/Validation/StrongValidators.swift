@@ -1,15 +1,15 @@
 import HTTPTypes
 import Primitives
 
-/// What names exactly one sequence of bytes (RFC 9110 §8.8.1): by these parts are combined, and a 304 chooses what it
-/// updates.
+/// The validators that identify a single sequence of bytes (RFC 9110 §8.8.1). They decide which parts may be combined
+/// and which stored response a 304 updates.
 struct StrongValidators: Hashable {
-    /// The entity tag, when it is strong.
+    /// The entity tag; `nil` without a strong tag.
     let etag: EntityTag?
-    /// The modification date, when it is strong: the answer was made at least a second later, so that it cannot have
-    /// been modified twice in the second that is stated (§8.8.2.2).
+    /// The modification date; `nil` unless it is strong. A date is strong when the answer was generated at least a
+    /// second later, because the representation cannot then have changed twice in the stated second (§8.8.2.2).
     let lastModified: Timestamp?
-    /// Whether the origin says by a weak tag that equal dates do not mean equal bytes.
+    /// Whether a weak tag shows that equal dates do not imply equal bytes.
     private let hasWeakTag: Bool
 
     init(_ fields: HTTPFields, receivedAt: Timestamp) {
@@ -24,17 +24,17 @@ struct StrongValidators: Hashable {
     /// Whether a modification date is a strong validator (§8.8.2.2); see ``lastModified``.
     ///
     /// - Parameters:
-    ///   - lastModified: the date; `nil` when it cannot be read.
-    ///   - madeAt: the Date of the answer that states it; `nil` when it is not known.
+    ///   - lastModified: the date; `nil` when it is unreadable.
+    ///   - madeAt: the Date of the answer with the modification date; `nil` when it is unknown.
     static func isStrong(lastModified: Timestamp?, madeAt: Timestamp?) -> Bool {
         guard let lastModified, let madeAt else { return false }
         return madeAt - lastModified >= .seconds(1)
     }
 
-    /// Whether there is nothing by which parts could be told to belong together.
+    /// Whether no validator can show that two parts belong together.
     var isEmpty: Bool { etag == nil && (lastModified == nil || hasWeakTag) }
 
-    /// Whether both name the same bytes. The entity tag decides where either has one.
+    /// Whether both identify the same bytes. The entity tags decide if either response has a tag.
     func matches(_ other: StrongValidators) -> Bool {
         if let etag { return other.etag.map { etag.matches($0, comparison: .strong) } ?? false }
         return !isEmpty && other.etag == nil && !other.hasWeakTag && lastModified == other.lastModified

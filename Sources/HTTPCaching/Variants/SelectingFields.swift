@@ -1,17 +1,21 @@
 import HTTPTypes
 
-/// The request fields that an answer's Vary names, as the request had them that brought it (RFC 9111 §4.1).
+/// The values of the request fields named by an answer's Vary, taken from the request that brought the answer (RFC 9111
+/// §4.1).
 ///
-/// Values are normalised: what the definition of a field says means the same is the same.
+/// Values are normalised: values with the same meaning by the definition of their field are equal.
 public struct SelectingFields: Hashable, Sendable {
-    /// Each name once, in lower case, sorted.
+    /// The field names without repetitions, in lower case, sorted.
     public let names: [String]
-    /// The value for each name; `nil` when the request did not have the field, which is not the same as empty.
+    /// The value for each name; `nil` when the request did not have the field, which differs from an empty value.
     private let values: [String?]
 
-    /// What `fields`, those of an answer, say about `request`, those of the request that brought it. `nil` when no
-    /// request can be known to select the answer: there is a `*` among the names, alone or not, or something that is
-    /// no name.
+    /// Reads the fields of an answer and of the request that brought it. Returns `nil` when no request can be known to
+    /// select the answer: Vary contains `*`, alone or among names, or a member that is not a name.
+    ///
+    /// - Parameters:
+    ///   - fields: the fields of the answer.
+    ///   - request: the fields of the request.
     public init?(vary fields: HTTPFields, request: HTTPFields) {
         var names: Set<String> = []
         for line in fields[values: .vary] {
@@ -29,18 +33,19 @@ public struct SelectingFields: Hashable, Sendable {
         values = self.names.map { Self.value(of: $0, in: request) }
     }
 
-    /// Whether a request selects the answer: every field that is named is the same, or absent from both.
+    /// Whether a request selects the answer: every named field has the same value in both requests, or is absent from
+    /// both.
     public func matches(_ request: HTTPFields) -> Bool {
         var candidate = Candidate(request)
         return matches(&candidate)
     }
 
-    /// ``matches(_:)`` for a request that is held against many answers.
+    /// Works like ``matches(_:)``, for a request that is compared with many answers.
     func matches(_ candidate: inout Candidate) -> Bool {
         zip(names, values).allSatisfy { name, value in candidate.value(of: name) == value }
     }
 
-    /// A request, with what was normalised of it already.
+    /// A request with a cache of its normalised values.
     struct Candidate {
         private let fields: HTTPFields
         private var values: [String: String?] = [:]
@@ -57,12 +62,12 @@ public struct SelectingFields: Hashable, Sendable {
         }
     }
 
-    /// One line for each field that is named, in one spelling only: `name:value`, or `name` for one that is absent.
+    /// A unique text with a line for each named field: `name:value`, or `name` when the field is absent.
     public var text: String {
         zip(names, values).map { name, value in value.map { "\(name):\($0)" } ?? name }.joined(separator: "\n")
     }
 
-    /// Reads ``text``. `nil` when it is something else.
+    /// Reads ``text``. Returns `nil` when the text has another form.
     public init?(text: String) {
         var names: [String] = []
         var values: [String?] = []
@@ -77,7 +82,7 @@ public struct SelectingFields: Hashable, Sendable {
     }
 
     private static func value(of name: String, in request: HTTPFields) -> String? {
-        // Every name here is a token.
+        // `names` contains only valid field names.
         let name = HTTPField.Name(name)!
         let lines = request[fields: name].map(\.latin1)
         return lines.isEmpty ? nil : QualityList.normalised(name: name, lines: lines)
