@@ -1,25 +1,25 @@
 import DiskCache
 
-/// Replays a trace of requests through the code that decides what goes, in either tier: what is asked for and not held
-/// is put in.
+/// Replays a trace of requests through the eviction code of either tier. A requested entry that is not held is
+/// inserted.
 package enum EvictionReplay {
-    /// What a replay missed.
+    /// The counts of a replay.
     package struct Outcome: Sendable, Equatable {
-        /// Requests, and those of them that missed.
+        /// The number of requests, and of requests that missed.
         package var (requests, misses) = (0, 0)
-        /// The bytes of the requests, and of those that missed.
+        /// The bytes of all requests, and of the requests that missed.
         package var (bytes, missedBytes) = (0, 0)
-        /// How many entries are held in the end, and the memory that the choices take beside them.
+        /// The number of entries at the end, and the memory of the eviction policy besides the entries, in bytes.
         package var (entries, policyBytes) = (0, 0)
-        /// How many entries were pinned, and how many of these are not held in the end.
+        /// The number of pinned entries, and of pinned entries that are missing at the end.
         package var (pinned, pinnedLost) = (0, 0)
 
-        /// Nothing asked for.
+        /// The outcome of an empty trace.
         package init() {}
 
-        /// Misses for each request.
+        /// Misses divided by requests.
         package var objectMissRatio: Double { Double(misses) / Double(requests) }
-        /// Missed bytes for each byte that was asked for.
+        /// Missed bytes divided by requested bytes.
         package var byteMissRatio: Double { Double(missedBytes) / Double(bytes) }
 
         fileprivate mutating func count(_ request: Trace.Request, isHit: Bool) {
@@ -31,7 +31,7 @@ package enum EvictionReplay {
         }
     }
 
-    /// Replays through a `MemoryTier` of that many bytes.
+    /// Replays through a `MemoryTier` with a limit of `capacity` bytes.
     ///
     /// - Parameter shardCount: see `MemoryTier`.
     package static func memoryTier(_ trace: Trace, capacity: Int, shardCount: Int? = nil) -> Outcome {
@@ -47,10 +47,11 @@ package enum EvictionReplay {
         return outcome
     }
 
-    /// Replays through the disk tier's eviction, over rows of an index in `directory`, which must be empty: everything
-    /// but the bodies. An entry costs its size alone, and room is made when it is needed, as for one who waits for it.
+    /// Replays through the eviction of the disk tier, over the rows of an index in `directory` but without bodies.
+    /// `directory` must be empty. An entry costs only its size. Room is made when an entry needs it, as for a store
+    /// that waits for room.
     ///
-    /// - Parameter pinnedShare: so many entries are pinned, the first ones, as take this share of the capacity.
+    /// - Parameter pinnedShare: the share of the capacity that is pinned, by the first entries of the trace.
     package static func diskTier(
         _ trace: Trace, capacity: Int, directory: String, pinnedShare: Double = 0
     ) throws -> Outcome {
@@ -59,7 +60,7 @@ package enum EvictionReplay {
         var outcome = Outcome()
         var pinned: Set<String> = []
         var pinnedBytes = 0
-        // As many as the writer would put into one transaction, or so.
+        // A group has about as many requests as the writer commits in one transaction.
         for start in stride(from: 0, to: trace.requests.count, by: 256) {
             let group = trace.requests[start..<min(start + 256, trace.requests.count)]
             let asked = group.map { request in

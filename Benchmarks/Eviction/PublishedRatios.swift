@@ -1,21 +1,21 @@
 import Foundation
 
-/// The miss ratios that were published with some traces: the table in the README beside them, a row a trace and share.
+/// The miss ratios that were published with the traces, in the table of their README with a row per trace and share.
 package struct PublishedRatios: Sendable {
-    /// What one policy misses.
+    /// The miss ratios of a policy.
     package struct Ratio: Sendable, Equatable {
-        /// Its name.
+        /// The name of the policy.
         package var policy: String
-        /// Misses for each request.
+        /// Misses divided by requests.
         package var objects: Double
-        /// Missed bytes for each byte that was asked for, if that was published too.
+        /// Missed bytes divided by requested bytes, or `nil` if this ratio was not published.
         package var bytes: Double?
     }
 
     private var rows: [(trace: String, percent: Int, ratios: [Ratio])] = []
 
-    /// Reads a table whose first columns are `trace` and `share`, and the others policies: `0.821 / 0.972`, objects and
-    /// bytes, or objects alone.
+    /// Reads a table. The first columns are `trace` and `share`, and each further column is a policy. A cell has the
+    /// ratios of objects and bytes, such as `0.821 / 0.972`, or of objects alone.
     package init(markdown text: String) {
         var policies: [String] = []
         for line in text.split(separator: "\n") where line.hasPrefix("|") {
@@ -35,7 +35,8 @@ package struct PublishedRatios: Sendable {
         }
     }
 
-    /// What was published of a trace with a cache of so many hundredths of its footprint; empty: nothing.
+    /// The published ratios for a trace and a cache of `percent` of its footprint. Empty if there are no published
+    /// ratios.
     package func ratios(of trace: String, percent: Int) -> [Ratio] {
         rows.first { $0.trace == trace && $0.percent == percent }?.ratios ?? []
     }

@@ -2,21 +2,21 @@ import Foundation
 
 /// A trace of requests, in their order.
 package struct Trace: Sendable {
-    /// One request.
+    /// A request of the trace.
     package struct Request: Sendable {
-        /// What is asked for.
+        /// The key of the requested object.
         package var key: String
-        /// How many bytes it has, if it has to be put in for this request.
+        /// The bytes of the object, if this request has to insert it.
         package var size: Int
 
-        /// A request.
+        /// A request for `key` with `size` bytes.
         package init(key: String, size: Int) {
             self.key = key
             self.size = size
         }
     }
 
-    /// The requests.
+    /// The requests, in order.
     package var requests: [Request]
 
     /// A trace of these requests.
@@ -24,7 +24,7 @@ package struct Trace: Sendable {
         self.requests = requests
     }
 
-    /// Reads a file with one request a line, `key size`, which may be compressed with xz.
+    /// Reads a file with one request `key size` per line. The file may be compressed with xz.
     package init(contentsOf file: URL) throws {
         let text =
             file.pathExtension == "xz" ? try Self.output(of: "xz", ["-dc", file.path]) : try Data(contentsOf: file)
@@ -35,7 +35,7 @@ package struct Trace: Sendable {
         }
     }
 
-    /// What all that is asked for takes together, in bytes: each key once, with the last of its sizes.
+    /// The bytes of all requested objects. Each key counts once, with its last size.
     package var footprint: Int {
         var sizes: [String: Int] = [:]
         for request in requests { sizes[request.key] = request.size }

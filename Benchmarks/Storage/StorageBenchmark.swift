@@ -4,8 +4,8 @@ import Dispatch
 import Foundation
 import Primitives
 
-/// Stores bodies in an empty cache, and reads them in an order of no kind, without HTTP: `scripts/bench storage` runs
-/// it for each size of bodies and each way to keep them. It prints one line of JSON.
+/// Stores bodies in an empty cache and reads them in random order, without HTTP. `scripts/bench storage` runs this
+/// program for each body size and each way to store bodies. The program prints one line of JSON.
 @main
 struct StorageBenchmark: ParsableCommand {
     @Argument(help: "An empty directory.")
@@ -32,7 +32,7 @@ struct StorageBenchmark: ParsableCommand {
     @Option(help: "process or power.")
     var durability = Durability.process
 
-    /// More would take the disk of whoever runs this.
+    /// The limit of stored bytes, so that a run does not fill the disk.
     private static let mostBytes = 2 << 30
 
     func run() throws {
@@ -42,9 +42,9 @@ struct StorageBenchmark: ParsableCommand {
         configuration.durability = durability
         if let pageSize { configuration.indexPageSize = pageSize }
         if let checkpointPages { configuration.checkpointPages = checkpointPages }
-        // What is read comes from the disk tier.
+        // Without a memory tier, all reads come from the disk tier.
         configuration.memoryLimit = 0
-        // What earlier turns wrote stays until the last one has ended, and nothing may be evicted for it.
+        // The files of earlier turns stay until the last turn ends. Without a reserve, they cause no eviction.
         configuration.diskReserve = .bytes(0)
 
         let stores: Measurement
@@ -86,7 +86,7 @@ struct StorageBenchmark: ParsableCommand {
         }
         for _ in 0..<clients { free.wait() }
         let elapsed = start.duration(to: .now) / .seconds(1)
-        // A semaphore must not end with less than it began with.
+        // A semaphore must not be deallocated with a value below its initial value.
         for _ in 0..<clients { free.signal() }
         if let error = failure.withLock({ $0 }) { throw error }
         return Measurement(count: count, seconds: elapsed)
@@ -106,7 +106,7 @@ struct StorageBenchmark: ParsableCommand {
         return Measurement(count: reads, seconds: start.duration(to: .now) / .seconds(1))
     }
 
-    /// Keys in an order of no kind, as MD5s are.
+    /// The key of entry `number`. Successive keys are in no order, as MD5 keys are.
     private static func key(_ number: Int) throws -> CacheKey {
         let mixed = UInt64(number) &* 0x9E37_79B9_7F4A_7C15
         return try .data("entry-" + String(mixed, radix: 16))

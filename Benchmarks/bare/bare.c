@@ -1,9 +1,10 @@
-/* The limit: bare libmicrohttpd that sends one prepared response, whatever it is asked.
+/* The upper limit of hits: bare libmicrohttpd that answers every request with a prepared response.
 
    bare PORT THREADS SIZE BODIES ["Name: value"]...
 
-   With more bodies than one it sends them in turns: then they come from RAM, as those of a cache do, and not from the
-   processor's own memory. The header fields are those of the Larder response that it is held against, so that both send the same bytes. */
+   With several bodies, the server sends them in turn. The bodies then come from RAM, as the bodies of a cache do, and
+   not from the processor's caches. The header fields are the fields of the Larder response to which the server is
+   compared, so that both send the same bytes. */
 #include "serve.h"
 
 static struct MHD_Response **prepared;
@@ -13,7 +14,7 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
                               const char *version, const char *data, size_t *size, void **state)
 {
     (void)context, (void)target, (void)method, (void)version, (void)data;
-    /* A response that is queued in the first call closes the connection; the second one is the place. */
+    /* A response that is queued in the first call closes the connection, so the second call queues it. */
     if (!*state) {
         *state = connection;
         return MHD_YES;

@@ -1,10 +1,10 @@
-/* The scripted origin: fast, and always the same answer to the same request.
+/* The scripted origin, which is fast and always gives the same answer to the same request.
 
    origin PORT THREADS
 
    /SIZE/anything        SIZE bytes of text
    /json/SIZE/anything   a JSON string of SIZE bytes
-   /count                how many requests of the two kinds above there were so far
+   /count                the number of requests of the two kinds above so far
 
    Every size has one prepared response, so that misses measure the caches and not the origin. */
 #include "serve.h"

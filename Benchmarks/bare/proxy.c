@@ -1,10 +1,11 @@
-/* The limit of misses: libmicrohttpd before and libcurl behind, and nothing between them.
+/* The upper limit of misses: a proxy of libmicrohttpd in front and libcurl behind, without any code of a cache.
 
    proxy PORT THREADS ORIGIN-PORT
 
-   Every request goes to the origin on 127.0.0.1 with its own target, and the answer back: status 200 and three fields
-   are all that it knows. Nothing is checked, kept or shared. Handles and connections are used again, as many threads
-   transfer as there are to serve, and an answer goes out when all of it is there, head and body at once. */
+   The proxy forwards every request to the origin on 127.0.0.1 with the same target, and answers with status 200, three
+   fields and the body. It does not check, keep or share an answer. Handles and connections are reused. The number of
+   transfer threads equals the number of serving threads. An answer is sent when it is complete, head and body at
+   once. */
 #include "serve.h"
 
 #include <curl/curl.h>
@@ -21,7 +22,7 @@ struct transfer {
     size_t size, room;
 };
 
-/* A thread that transfers, and who waits for it. The handles belong to the thread. */
+/* A transfer thread, and the transfers that wait for it. The handles belong to the thread. */
 struct loop {
     CURLM *multi;
     CURL *idle[IDLE];

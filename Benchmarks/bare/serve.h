@@ -1,4 +1,5 @@
-/* What bare.c, origin.c and proxy.c share: a daemon on 127.0.0.1 as Larder starts it, and its end on SIGTERM. */
+/* The shared code of bare.c, origin.c and proxy.c: a daemon on 127.0.0.1 that is started as in Larder and ends on
+   SIGTERM. */
 #ifndef LARDER_BENCH_SERVE_H
 #define LARDER_BENCH_SERVE_H
 
@@ -38,8 +39,8 @@ static long number(const char *text)
     return value;
 }
 
-/* A response that sends `size` bytes of text from one buffer, which lives as long as the process. `head` and `tail`
-   are put at its ends: with quotation marks the text is a JSON string. */
+/* A response that sends `size` bytes of text from a buffer that lives as long as the process. `head` and `tail`
+   overwrite the ends of the text: with quotation marks, the text is a JSON string. */
 static inline struct MHD_Response *prepare(size_t size, const char *head, const char *tail)
 {
     char *body = allocate(size);
@@ -61,8 +62,9 @@ static void add_field(struct MHD_Response *response, const char *name, const cha
     }
 }
 
-/* Serves until SIGTERM or SIGINT. Epoll and one thread a core are what Larder uses; the rest are the library's own
-   settings, and a connection limit that leaves 10,000 idle connections room. `flags` are more of MHD_FLAG. */
+/* Serves until SIGTERM or SIGINT. Epoll and one thread per core are the settings of Larder. The other settings are the
+   defaults of the library, except a connection limit with room for 10,000 idle connections, a timeout of 600 seconds
+   for a connection and a backlog of 4,096 connections. `flags` are further values of MHD_FLAG. */
 static void serve(uint16_t port, unsigned threads, unsigned flags, MHD_AccessHandlerCallback handler)
 {
     sigset_t ends;

@@ -1,11 +1,11 @@
-/* The limit of acknowledged writes: bare SQLite with Larder's way of grouping, and no HTTP.
+/* The upper limit of acknowledged writes: bare SQLite with Larder's way of grouping, without HTTP.
 
    sqlite FILE PRODUCERS SECONDS BODY-BYTES SYNCHRONOUS
 
-   Each producer stores one row and waits until it is durable, as a client that waits for its answer does. One thread
-   writes: it takes all that wait, and commits them as one transaction. With SYNCHRONOUS "normal" or "off" what was
-   committed is in the write-ahead log, that is with the kernel, so it survives a kill -9; "full" survives a power cut.
-   It prints one line of JSON. */
+   Each producer stores a row and waits until the row is durable, as a client waits for its answer. A single writer
+   thread takes all waiting rows and commits them in one transaction. With SYNCHRONOUS "normal" or "off", a committed
+   row is in the write-ahead log, which the kernel holds, so that the row survives a kill -9. With "full", a committed
+   row survives a power cut. The program prints one line of JSON. */
 #include <errno.h>
 #include <pthread.h>
 #include <sqlite3.h>
@@ -152,7 +152,7 @@ int main(int argc, char **argv)
     snprintf(pragma, sizeof pragma, "PRAGMA synchronous = %s", argv[5]);
     run("PRAGMA journal_mode = WAL");
     run(pragma);
-    /* Two tables, as in Larder: what is known of an entry, and its body. */
+    /* Two tables, as in Larder: the metadata of an entry, and its body. */
     run("CREATE TABLE entries (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, contentLength INTEGER NOT NULL)");
     run("CREATE TABLE bodies (id INTEGER PRIMARY KEY, body BLOB NOT NULL)");
     begin_statement = prepare("BEGIN IMMEDIATE");

@@ -1,5 +1,6 @@
-/* Loaded before libc when Larder runs under valgrind: valgrind 3.19 writes to the mask that sigsuspend is given
-   (it takes out what may not be blocked), and libdispatch's is in memory that cannot be written: it would crash. */
+/* A replacement of sigsuspend that is loaded before libc when Larder runs under valgrind. valgrind 3.19 writes to the
+   mask that sigsuspend gets, to remove the signals that may not be blocked. The mask of libdispatch is in read-only
+   memory, so Larder would crash. */
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>

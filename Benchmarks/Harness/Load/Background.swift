@@ -1,10 +1,11 @@
 import Foundation
 
-/// Something that is done again and again while the load runs.
+/// A step that is repeated in the background while the load runs.
 ///
-/// `@unchecked Sendable` because what changes is only touched while `lock` is held.
+/// `@unchecked Sendable` is safe because the mutable properties are only accessed while `lock` is held.
 final class Background: @unchecked Sendable {
-    /// Does it once. Gets what the last time returned, `nil` at first; `nil` from it means that once was enough.
+    /// Runs the step once. The argument is the result of the previous run, or `nil` in the first run. The result `nil`
+    /// ends the repetition, and an empty result makes the step start over with `nil`.
     typealias Step = @Sendable (HTTPConnection, String?) throws -> String?
 
     private let port: UInt16
@@ -18,7 +19,7 @@ final class Background: @unchecked Sendable {
         self.step = step
     }
 
-    /// Runs it during `work`, and adds to the sample how often it ran.
+    /// Repeats the step during `work`, and adds the number of runs to the sample.
     func during(_ work: () throws -> Sample) throws -> Sample {
         let group = DispatchGroup()
         let failure = FirstError()
@@ -40,7 +41,7 @@ final class Background: @unchecked Sendable {
         let connection = try HTTPConnection(port: port)
         var state: String?
         while !lock.withLock({ isEnding }) {
-            // An empty text: the end was reached, and it begins anew.
+            // An empty text means that the step has reached its end and starts over.
             state = try step(connection, state?.isEmpty == true ? nil : state)
             lock.withLock { count += 1 }
             if state == nil { return }

@@ -1,20 +1,20 @@
 import Foundation
 
-/// A server under valgrind's callgrind, which counts the instructions of all its threads: a figure that is the same on
-/// a busy machine, and nearly the same on another one.
+/// A server under valgrind's callgrind, which counts the instructions of all threads of the server. The count is the
+/// same on a busy machine, and nearly the same on another machine.
 final class CountedServer {
     let server: Server
     private let bench: Bench
     private let output: String
-    /// How many counts were taken: each has a file of its own.
+    /// The number of counts that were taken. Each count has its own file.
     private var counts = 0
 
-    /// Until then a request costs what only the first ones cost.
+    /// The number of requests before the count starts, because the first requests have extra costs.
     private static let warmUp = 100
 
-    /// Starts a server.
+    /// Starts a server under callgrind.
     ///
-    /// - Parameter command: gets the port that it is to listen on.
+    /// - Parameter command: returns the command line of the server for the port on which it must listen.
     init(_ bench: Bench, _ name: String, command: (UInt16) throws -> [String]) throws {
         self.bench = bench
         let port = try unusedPort()
@@ -27,10 +27,12 @@ final class CountedServer {
         try server.waitUntilReady("/readyz")
     }
 
-    /// The instructions of one request, the mean of so many: what is counted between the first of them and the last.
-    /// What starting, filling and ending cost is no part of it; what the server does by itself meanwhile is.
+    /// The mean number of instructions of a request, counted from the first to the last of `requests` requests. The
+    /// count excludes starting, filling and ending the server, and includes the background work of the server between
+    /// the requests.
     ///
-    /// - Parameter request: sends the request of that number and waits for its answer; each number comes once, from 0.
+    /// - Parameter request: sends the request of the given number and waits for its answer. Each number is used once,
+    ///   from 0.
     func count(_ requests: Int, _ request: (Int) throws -> Void) throws -> Double {
         for number in 0..<Self.warmUp { try request(number) }
         _ = try takeCount()
@@ -38,16 +40,16 @@ final class CountedServer {
         return Double(try takeCount()) / Double(requests)
     }
 
-    /// How many instructions there were since this was last asked, or the start.
+    /// The number of instructions since the previous call, or since the start.
     private func takeCount() throws -> Int {
         let control = try bench.start("callgrind_control", "callgrind_control", ["--dump", String(server.process.id)])
         guard control.wait(seconds: 60) else { throw BenchmarkError("callgrind_control: \(control.lastWords)") }
         counts += 1
-        // It ends well although it has reached nobody.
+        // callgrind_control exits with success even if it has reached no process.
         guard let dump = try? String(contentsOfFile: "\(output).\(counts)", encoding: .utf8) else {
             throw BenchmarkError("callgrind_control had nothing written: \(control.lastWords)")
         }
-        // The last line but comments is "totals: 123".
+        // The last line that is not a comment is "totals: 123".
         for line in dump.split(separator: "\n").reversed() {
             let words = line.split(separator: " ")
             if words.count > 1, words[0] == "totals:", let total = Int(words[1]) { return total }

@@ -1,13 +1,13 @@
 import Foundation
 
-/// Reads what comes on connections, on a thread of its own, and throws it away.
+/// Reads from connections on its own thread, and discards the bytes.
 ///
-/// `@unchecked Sendable` because what changes is only touched while `lock` is held.
+/// `@unchecked Sendable` is safe because the mutable properties are only accessed while `lock` is held.
 final class Drain: @unchecked Sendable {
     private let descriptors: [Int32]
     private let lock = NSLock()
     private var isEnding = false
-    /// On how many connections nothing has come yet.
+    /// The number of connections that have received no bytes yet.
     private var silentCount: Int
 
     init(_ connections: IdleConnections) {
@@ -15,8 +15,8 @@ final class Drain: @unchecked Sendable {
         silentCount = connections.descriptors.count
     }
 
-    /// Reads during `work`, and after it until something has come on each connection, for five seconds at most. Throws
-    /// when nothing has come on one of them.
+    /// Reads during `work`, and afterwards until each connection has received bytes, for at most five seconds. Throws
+    /// if a connection has received no bytes.
     func during(_ work: () throws -> Sample) throws -> Sample {
         let group = DispatchGroup()
         group.enter()
@@ -47,7 +47,7 @@ final class Drain: @unchecked Sendable {
             }
             if isEnding, end == nil { end = Date().addingTimeInterval(5) }
             if let end, silent.isEmpty || Date() > end { return }
-            // Often enough to keep up; to be woken for each of them would be most of the load.
+            // A pass every 100 ms is enough to keep up. A wake-up for each event would be most of the load.
             usleep(100_000)
         }
     }

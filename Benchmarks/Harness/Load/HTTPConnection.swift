@@ -1,6 +1,6 @@
 import Foundation
 
-/// One answer, as it came.
+/// An HTTP answer as it was received.
 struct HTTPAnswer {
     var status: Int
     var fields: [(name: String, value: String)]
@@ -8,13 +8,14 @@ struct HTTPAnswer {
 
     var text: String { String(decoding: body, as: UTF8.self) }
 
-    /// The first value of a header field.
+    /// The first value of the header field `name`, or `nil` if the answer does not have the field.
     subscript(name: String) -> String? {
         fields.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 }
 
-/// A connection that stays open, one request after another: it fills caches and looks at answers. wrk makes the load.
+/// A persistent connection that sends one request after another. It fills caches and checks answers. wrk generates the
+/// load.
 final class HTTPConnection {
     private let descriptor: Int32
     private let port: UInt16
@@ -32,9 +33,10 @@ final class HTTPConnection {
         close(descriptor)
     }
 
-    /// A connected socket, which waits half a minute for an answer.
+    /// Opens a connected socket with a receive timeout of 30 seconds.
     static func open(port: UInt16) throws -> Int32 {
-        // Closed in the programs that are started meanwhile: wrk cannot handle descriptors above what it needs itself.
+        // Programs that are started later do not inherit the descriptor, because wrk cannot handle descriptors above
+        // the number that it needs itself.
         let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         let descriptor = socket(AF_INET, type, 0)
         guard descriptor >= 0 else { throw BenchmarkError("socket: \(String(cString: strerror(errno)))") }
@@ -56,7 +58,7 @@ final class HTTPConnection {
         return descriptor
     }
 
-    /// `GET target`.
+    /// Sends `GET target` and reads the whole answer.
     func get(_ target: String) throws -> HTTPAnswer {
         try send("GET", target)
     }

@@ -1,16 +1,17 @@
 import Foundation
 
-/// Times hits one by one: a client asks again once it has its answer, and no more of them ask than there are processors
-/// to answer, so that what is timed is a hit, and little of the queue before it.
+/// Times hits one by one. A client sends its next request after its answer, and there are no more clients than
+/// processors that answer. So a time contains the hit and little of the queue before it.
 ///
-/// Each time ends with the last byte's arrival, and is taken by this program itself: wrk's are whole microseconds.
+/// A time ends with the arrival of the last byte. This program takes the times itself, because wrk takes them in whole
+/// microseconds.
 struct HitTimer {
     private let port: UInt16
     private let requests: [[UInt8]]
     private let bodyBytes: Int
 
     /// - Parameters:
-    ///   - targets: asked for in turn.
+    ///   - targets: the targets that each client requests in turn.
     ///   - bodyBytes: the length of every body.
     init(port: UInt16, targets: [String], bodyBytes: Int) {
         self.port = port
@@ -18,9 +19,10 @@ struct HitTimer {
         self.bodyBytes = bodyBytes
     }
 
-    /// Nanoseconds of each hit in `milliseconds`, but for those of the warm-up before: who was asked last has what it
-    /// needs in the processor's caches. As many clients as that ask at once, on connections and threads of their own,
-    /// the first from the target at `start` on, the others from as far apart as they can be.
+    /// The nanoseconds of each hit during `milliseconds`, without the hits of the warm-up before. The warm-up is needed
+    /// because the processor's caches still hold the data of the server that was measured last. Each client has its own
+    /// connection and thread. The first client begins with the target at `start`, and the first targets of all clients
+    /// are as far apart as possible.
     func run(clients: Int, from start: Int = 0, warmUp: Int, milliseconds: Int) throws -> [UInt32] {
         let times = Collected()
         try inParallel(clients, Array(0..<clients)) { numbers in
@@ -46,7 +48,7 @@ struct HitTimer {
         return times.all
     }
 
-    /// Sends one request. Returns when the last byte of its answer was there.
+    /// Sends a request. Returns the time at which the last byte of its answer arrived.
     private func ask(_ request: [UInt8], _ descriptor: Int32, _ buffer: inout [UInt8]) throws -> UInt64 {
         guard send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else {
             throw BenchmarkError("send: \(String(cString: strerror(errno)))")
@@ -69,7 +71,7 @@ struct HitTimer {
 
     private static let statusLine = Array("HTTP/1.1 200 ".utf8)
 
-    /// Where the body starts, when it is there.
+    /// The offset at which the body starts, or `nil` if the head is incomplete.
     private static func endOfHead(_ buffer: [UInt8], _ count: Int) -> Int? {
         guard count >= 4 else { return nil }
         return (4...count).first { end in
@@ -83,9 +85,9 @@ struct HitTimer {
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 
-    /// What all clients timed.
+    /// The times of all clients.
     ///
-    /// `@unchecked Sendable` because `times` is only touched while `lock` is held.
+    /// `@unchecked Sendable` is safe because `times` is only accessed while `lock` is held.
     private final class Collected: @unchecked Sendable {
         private let lock = NSLock()
         private var times: [UInt32] = []

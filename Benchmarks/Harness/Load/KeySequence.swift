@@ -1,22 +1,22 @@
 import Foundation
 
-/// In which order the load asks for numbered entries. The same one for everybody: it is drawn from a fixed seed.
+/// The order in which the load requests numbered entries. A fixed seed makes the order the same for all servers.
 enum KeySequence: String, CaseIterable {
     case uniform
-    /// Zipf's law with the exponent 1: the second most popular entry is asked for half as often as the first.
+    /// Zipf's law with the exponent 1: the second most popular entry is requested half as often as the first.
     case zipf = "Zipf"
 
-    /// How many numbers a file has.
+    /// The number of lines of a file.
     private static let length = 1_000_000
 
-    /// A file of numbers below `count`, one a line, for `sequence.lua`: with spaces behind them, so that all lines are
+    /// A file of numbers below `count` for `sequence.lua`, one per line. Spaces behind the numbers make all lines
     /// equally long.
     func file(_ count: Int, _ bench: Bench) throws -> URL {
         let file = bench.work.appendingPathComponent("sequence-\(rawValue)-\(count)")
         if FileManager.default.fileExists(atPath: file.path) { return file }
         var random = SplitMix(state: 1)
         let sums = self == .zipf ? Self.sums(count) : []
-        // What is popular is spread over the whole cache.
+        // The popular entries are spread over the whole cache.
         let names = self == .zipf ? (0..<count).shuffled(using: &random) : []
         let width = String(count).utf8.count
         var text: [UInt8] = []
@@ -39,7 +39,7 @@ enum KeySequence: String, CaseIterable {
         return file
     }
 
-    /// 1, 1 + 1/2, 1 + 1/2 + 1/3 …
+    /// The sums 1, 1 + 1/2, 1 + 1/2 + 1/3 …
     private static func sums(_ count: Int) -> [Double] {
         var sum = 0.0
         return (1...count).map { rank in
@@ -48,7 +48,7 @@ enum KeySequence: String, CaseIterable {
         }
     }
 
-    /// The first place whose sum is above `drawn`.
+    /// The first index with a sum above `drawn`.
     private static func place(_ drawn: Double, in sums: [Double]) -> Int {
         var (low, high) = (0, sums.count - 1)
         while low < high {
@@ -59,7 +59,7 @@ enum KeySequence: String, CaseIterable {
     }
 }
 
-/// SplitMix64: small, and the same numbers everywhere.
+/// SplitMix64, a small generator that yields the same numbers on every machine.
 private struct SplitMix: RandomNumberGenerator {
     var state: UInt64
 

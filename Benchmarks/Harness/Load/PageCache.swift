@@ -1,18 +1,18 @@
 import Foundation
 
-/// What the machine's page cache holds of a server's files when its round begins. Left to itself that depends on how
-/// long ago somebody read them, and some machines drop within a minute what nobody reads.
+/// The contents of the page cache for the files of a server when its round begins. Without preparation, the contents
+/// depend on the time since the last read, and some machines drop unread pages within a minute.
 enum PageCache {
-    /// All of it, as on a machine that has memory enough and was not started just now.
+    /// The page cache holds all files, as on a machine that has enough memory and was not started recently.
     case full
-    /// Nothing: each answer waits for the disk. What is known of the files, such as where they lie, may still be in
-    /// memory.
+    /// The page cache holds no contents, so each answer waits for the disk. The metadata of the files, such as their
+    /// place on the disk, may still be in memory.
     case empty
 
-    /// Reads files whole, or has them dropped. A file that went meanwhile is passed over.
+    /// Reads the files into the page cache, or drops them from it. A file that no longer exists is skipped.
     func prepare(_ files: [String]) throws {
         if self == .empty {
-            // Only what is on the disk can be dropped.
+            // Only pages that are written to the disk can be dropped.
             sync()
         }
         try inParallel(Self.readers, files) { files in
@@ -30,10 +30,10 @@ enum PageCache {
         }
     }
 
-    /// Many: most of them wait for the disk.
+    /// The number of reading threads. It is large because most of the threads wait for the disk.
     private static let readers = 64
 
-    /// All that is in a directory and below it, by path; a folder there does no harm.
+    /// The paths of all files below `directory`. The paths of folders are included, which is harmless.
     static func files(in directory: URL) throws -> [String] {
         try FileManager.default.subpathsOfDirectory(atPath: directory.path).map { "\(directory.path)/\($0)" }
     }

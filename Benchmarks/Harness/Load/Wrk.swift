@@ -1,14 +1,15 @@
 import Foundation
 
-/// wrk, which makes the load: one run with a script of `Benchmarks/wrk`.
+/// wrk, which generates the load with a script of `Benchmarks/wrk`.
 struct Wrk {
-    /// With one thread wrk itself is what is slowest on two cores: bare libmicrohttpd reached 65,000 hits of 1 KiB a
-    /// second beside it and 115,000 beside two, and servers that differ would look alike.
+    /// The number of threads of wrk. With a single thread, wrk is the bottleneck on two cores, and different servers
+    /// would look alike: bare libmicrohttpd reached 65,000 hits of 1 KiB per second with one thread and 115,000 with
+    /// two.
     static let threads = 2
 
     let bench: Bench
 
-    /// Runs a script against a server. Whole seconds, for wrk takes no parts of them.
+    /// Runs a script against a server for a number of whole seconds, because wrk accepts no fractions of a second.
     func run(_ script: String, _ arguments: [String], on port: UInt16, seconds: Int, connections: Int) throws -> Result
     {
         let log = bench.work.appendingPathComponent("wrk.log")
@@ -31,7 +32,7 @@ struct Wrk {
         return try JSONDecoder().decode(Result.self, from: Data(line.dropFirst("RESULT ".count).utf8))
     }
 
-    /// What `report.lua` prints; times in microseconds.
+    /// The output of `report.lua`, with times in microseconds.
     struct Result: Decodable {
         struct Failures: Decodable {
             var connect, read, write, status, timeout: Int

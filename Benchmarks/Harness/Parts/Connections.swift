@@ -1,6 +1,6 @@
 import Foundation
 
-/// Hits beside many idle connections, and what such a connection costs.
+/// Hits beside many idle connections, and the memory of an idle connection.
 struct Connections: BenchmarkPart {
     static let name = "connections"
     static let summary = """
@@ -44,8 +44,8 @@ struct Connections: BenchmarkPart {
         }
     }
 
-    /// Does it while so many connections are idle, which it opens before, and which the server has closed afterwards:
-    /// whoever has the next turn is alone.
+    /// Calls `measure` while `count` connections are idle. The connections are opened before, and the server has closed
+    /// them afterwards, so that the next turn has no idle connections.
     private static func beside(
         _ count: Int, _ server: Server, target: String, _ measure: () throws -> Sample
     ) throws -> Sample {
@@ -62,7 +62,7 @@ struct Connections: BenchmarkPart {
         guard try process.wait(seconds: 10, until: { try process.openDescriptors <= descriptors }) else {
             throw BenchmarkError("\(server.name) keeps connections that their client has closed")
         }
-        // Memory that an earlier turn gave back to the allocator is used again: the first one tells.
+        // Only the first turn shows the whole growth, because later turns reuse memory that the allocator got back.
         sample[.memoryPerConnection] = Double(grown) / Double(count)
         return sample
     }

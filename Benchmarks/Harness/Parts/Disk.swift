@@ -21,7 +21,7 @@ struct Disk: BenchmarkPart {
         let nginx = try Nginx.start(bench, directory: folder)
         bench.note("filling nginx with \(large.count) entries, and asking Larder for each")
         try askForAll(of: [(nginx, Self.nginxTarget), (larder, Dataset.target)], large.count)
-        // What filling wrote must not be on its way to the disk while hits are measured.
+        // The writes of the filling must be on the disk before hits are measured.
         sync()
         let rivals = [
             Rival(
@@ -36,7 +36,7 @@ struct Disk: BenchmarkPart {
             KeySequence.allCases.flatMap { order in
                 try contenders(bench, rivals, "\(order.rawValue), \(entries)", order.file(large.count, bench), .full)
             })
-        // Apart from those, which would have to read it all again.
+        // This group runs separately, because the contenders above would have to read all their files again.
         rows += try bench.run(
             contenders(
                 bench, rivals, "uniform, \(entries), none in the page cache",
@@ -45,10 +45,10 @@ struct Disk: BenchmarkPart {
         return try rows + memoryHits(bench, large)
     }
 
-    /// Who answers from the disk, and where what it answers with lies.
+    /// A server that answers from the disk, and its files.
     private struct Rival {
         var server: Server
-        /// What stands before and after an entry's number in its target.
+        /// The texts before and after the number of an entry in its target.
         var (prefix, suffix): (String, String)
         var baseline: String?
         var files: [String]
@@ -62,7 +62,7 @@ struct Disk: BenchmarkPart {
                 group: group, name: rival.server.name, baseline: rival.baseline, isDivisible: pageCache == .full
             ) { turn in
                 if turn.number == 0 { try pageCache.prepare(rival.files) }
-                // Each turn goes on where the last one is sure to have ended, and everybody at the same place.
+                // Each turn starts behind any possible end of the last turn, at the same place for all servers.
                 let start = String(turn.index * turn.seconds * 40_000)
                 return try bench.measure(
                     rival.server, "sequence", [order.path, String(Wrk.threads), start, rival.prefix, rival.suffix],
@@ -73,8 +73,8 @@ struct Disk: BenchmarkPart {
 
     private static func nginxTarget(_ number: Int) -> String { "/\(Dataset.bodyBytes)/entry-\(number)" }
 
-    /// Asks every server for every entry, one after the other: a proxy holds them then, and nobody has started later
-    /// than another.
+    /// Requests every entry from every server, one server after the other for each entry. Then a proxy holds the
+    /// entries, and all servers have been filled at the same time.
     private func askForAll(of servers: [(server: Server, target: @Sendable (Int) -> String)], _ count: Int) throws {
         let places = servers.map { ($0.server.port, $0.target) }
         try inParallel(64, Array(0..<count)) { numbers in
@@ -88,8 +88,8 @@ struct Disk: BenchmarkPart {
         }
     }
 
-    /// The same thousand entries, out of a thousand and out of many. And out of a thousand once more: what differs
-    /// between two servers that are the same is the machine's doing.
+    /// Times hits on the same thousand entries, in a cache of a thousand entries and in a cache of many entries. A
+    /// second cache of a thousand entries shows the noise of the machine, because its server is equal to the first.
     private func memoryHits(_ bench: Bench, _ large: Dataset) throws -> [Row] {
         let small = try bench.dataset(1000)
         let same = try bench.dataset(1000, copy: 1)

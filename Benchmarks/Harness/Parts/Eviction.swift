@@ -1,7 +1,7 @@
 import Foundation
 import TraceReplay
 
-/// What eviction misses of request traces, beside what was published with them.
+/// The misses of both tiers on request traces, beside the ratios that were published with the traces.
 struct Eviction: BenchmarkPart {
     static let name = "eviction"
     static let summary = """
@@ -10,7 +10,7 @@ struct Eviction: BenchmarkPart {
         published with the traces (the other rows). Then once more with a tenth of the room pinned.
         """
 
-    /// Of all that is asked for, in percent.
+    /// The sizes of the cache, in percent of the footprint of a trace.
     private static let shares = [1, 10]
 
     func run(_ bench: Bench) throws -> [Row] {
@@ -33,7 +33,8 @@ struct Eviction: BenchmarkPart {
         return rows
     }
 
-    /// What `--traces` names, else `shared/traces` beside the repository; `nil` where there is nothing.
+    /// The folder that `--traces` names, else `shared/traces` beside the repository. `nil` if the folder does not
+    /// exist.
     private static func folder(_ bench: Bench) -> URL? {
         let beside = bench.root.deletingLastPathComponent().appendingPathComponent("shared/traces")
         let folder = bench.traces ?? beside

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What is asked for the first time, what callers store, and batches. Each turn begins with an empty cache.
+/// Misses, stores of callers, and batches. Each turn begins with an empty cache.
 struct Fill: BenchmarkPart {
     static let name = "fill"
     static let summary = """
@@ -55,20 +55,20 @@ struct Fill: BenchmarkPart {
 
     private var threads: String { String(Wrk.threads) }
 
-    /// A turn of a new Larder with an empty cache.
+    /// Measures a turn of a new Larder with an empty cache.
     private func larder(_ bench: Bench, _ script: String, _ arguments: [String]) throws -> Sample {
         let directory = try bench.folder("larder")
         return try turn(bench, Larder.start(bench, directory: directory), script, arguments)
     }
 
-    /// A turn of a server that is started for it, and ends with it.
+    /// Measures a turn of a server that was started for the turn, and stops the server.
     private func turn(_ bench: Bench, _ server: Server, _ script: String, _ arguments: [String]) throws -> Sample {
         defer { bench.stopServers() }
-        // What others wrote must not be on its way to the disk meanwhile.
+        // The writes of earlier turns must be on the disk before the turn.
         sync()
         var sample = try bench.measure(server, script, arguments)
         let asked = sample.removeValue(forKey: .originRequests) ?? 0
-        // A miss that never reached the origin would be no miss.
+        // A request that did not reach the origin was not a miss.
         let requests = (sample[.requestsPerSecond] ?? 0) * Double(bench.settings.seconds)
         let isFromOrigin = arguments[0] != "PUT"
         if isFromOrigin, asked < requests * 0.9 {
@@ -78,14 +78,14 @@ struct Fill: BenchmarkPart {
     }
 }
 
-/// `Benchmarks/bare/sqlite.c`: what SQLite can acknowledge with Larder's way of grouping.
+/// The upper limit of acknowledged stores, by SQLite with Larder's way of grouping: `Benchmarks/bare/sqlite.c`.
 enum BareSQLite {
     private struct Result: Decodable {
         var rows, transactions: Double
         var seconds: Double
     }
 
-    /// One run with an empty database.
+    /// Runs the program with an empty database.
     static func run(_ bench: Bench, bodyBytes: Int) throws -> Sample {
         let file = try bench.folder("sqlite").appendingPathComponent("bare.sqlite")
         let settings = bench.settings

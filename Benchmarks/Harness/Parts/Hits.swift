@@ -1,6 +1,6 @@
 import Foundation
 
-/// Hits that come from memory, beside bare libmicrohttpd and other caches.
+/// Hits from memory, beside bare libmicrohttpd and other caches.
 struct Hits: BenchmarkPart {
     static let name = "hits"
     static let summary = """
@@ -14,10 +14,10 @@ struct Hits: BenchmarkPart {
     static let sizes = [1 << 10, 64 << 10, 1 << 20]
 
     func run(_ bench: Bench) throws -> [Row] {
-        // How many keys the load walks through.
+        // The number of keys that the load requests in turn.
         let keys = bench.settings.isQuick ? 100 : 1000
         let total = Self.sizes.reduce(0) { $0 + $1 * keys }
-        // Each body is there three times in Larder: as a download, as a response of /fetch, and as JSON.
+        // Larder holds each body three times: as a download, as a response of /fetch, and as JSON.
         let larder = try Larder.start(
             bench, directory: bench.folder("larder"), ["--memory-limit", String(4 * total)])
         let room = total + total / 4
@@ -35,7 +35,7 @@ struct Hits: BenchmarkPart {
     }
 }
 
-/// Who sends bodies of one size.
+/// The contenders for bodies of the same size.
 struct HitContenders {
     let bench: Bench
     let size: Int
@@ -49,7 +49,7 @@ struct HitContenders {
         names = (0..<keys).map { "hit\($0)" }
     }
 
-    /// Fills all caches, and returns a row for each.
+    /// Fills all caches, and returns a contender for each row.
     func all(larder: Server, peers: [Server]) throws -> [Contender] {
         var contenders: [Contender] = []
         for path in LarderPath.allCases where path != .json || size <= 64 << 10 {
@@ -69,7 +69,7 @@ struct HitContenders {
         return contenders
     }
 
-    /// A way to the bodies in Larder, after the bare server that sends the same fields.
+    /// The contenders for a path in Larder: the bare server that sends the same fields, then Larder.
     private func pair(_ path: LarderPath, _ larder: Server) throws -> [Contender] {
         let targets = try path.targets(names, size: size, on: larder, bench)
         if let problem = try bench.fill(larder, targets, size: size) { throw BenchmarkError(problem) }
@@ -91,7 +91,7 @@ struct HitContenders {
     }
 }
 
-/// The ways to a body that Larder holds.
+/// The paths to a body that Larder holds.
 enum LarderPath: String, CaseIterable {
     case entries = "/entries"
     case fetch = "/fetch"
@@ -100,7 +100,8 @@ enum LarderPath: String, CaseIterable {
     var larderName: String { "Larder \(rawValue)" }
     var bareName: String { "libmicrohttpd as \(rawValue)" }
 
-    /// Has Larder hold the bodies, and returns their targets. What ``fetch`` stores comes with the first request.
+    /// Makes Larder hold the bodies, and returns their targets. With ``fetch``, the first request of a target stores
+    /// its body.
     func targets(_ names: [String], size: Int, on larder: Server, _ bench: Bench) throws -> [String] {
         let origin = try bench.origin
         let urls = names.map { origin.url(origin.target(size, $0, json: self == .json)) }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What requests cost in instructions.
+/// The cost of requests in instructions.
 struct Instructions: BenchmarkPart {
     static let name = "instructions"
     static let summary = """
@@ -24,7 +24,7 @@ struct Instructions: BenchmarkPart {
         var rows: [Row] = []
         for path in LarderPath.allCases {
             let target = try path.targets(["counted"], size: Self.size, on: counted.server, bench)[0]
-            // What /fetch stores comes with the first request.
+            // With /fetch, the first request stores the response.
             try ask(target)
             let bare = try bareCount(bench, requests, like: connection.get(target))
             rows.append(row(bench, "hits", path.bareName, bare))
@@ -46,7 +46,8 @@ struct Instructions: BenchmarkPart {
         return rows
     }
 
-    /// Hits of a server that has hardly any memory for bodies, on another entry each time.
+    /// The instructions of a hit on disk. The server has hardly any memory for bodies, and each request is for another
+    /// entry.
     private func diskHits(_ bench: Bench, _ program: String, _ requests: Int) throws -> Double {
         let counted = try larder(bench, program, "larder-disk", ["--memory-limit", "64KiB"])
         let connection = try counted.server.connect()
@@ -91,7 +92,8 @@ struct Instructions: BenchmarkPart {
         return row
     }
 
-    /// A copy of Larder that valgrind can read: it gives up on what the Swift compiler writes for debuggers.
+    /// A copy of Larder without debug information, because valgrind cannot read the debug information of the Swift
+    /// compiler.
     private func withoutDebugInformation(_ bench: Bench) throws -> String {
         let copy = bench.work.appendingPathComponent("larder-to-count").path
         let process = try bench.start("objcopy", "objcopy", ["--strip-debug", bench.larder, copy])

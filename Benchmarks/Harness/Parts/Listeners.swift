@@ -1,6 +1,6 @@
 import Foundation
 
-/// Hits beside many who listen to events.
+/// Hits beside many listeners of events.
 struct Listeners: BenchmarkPart {
     static let name = "listeners"
     static let summary = """
@@ -10,7 +10,7 @@ struct Listeners: BenchmarkPart {
         """
 
     private static let (readers, stalled) = (1000, 100)
-    /// As many bytes of tags as an entry may be stored with: the event is as long.
+    /// The longest tags with which an entry may be stored. They make the event of the entry equally long.
     private static let longTags = (0..<64).map { "long-\($0)-" + String(repeating: "x", count: 100) }
 
     func run(_ bench: Bench) throws -> [Row] {
@@ -38,7 +38,7 @@ struct Listeners: BenchmarkPart {
         ])
     }
 
-    /// Has listeners read what they are told meanwhile. All of them must be told of something, and stay.
+    /// Runs `work` while listeners read events. Each listener must receive an event and stay connected.
     private static func listening(
         to server: Server, besides others: Int = 0, _ work: () throws -> Sample
     ) throws -> Sample {
@@ -52,7 +52,7 @@ struct Listeners: BenchmarkPart {
         return sample
     }
 
-    /// Listeners that read nothing, and are told so much that no more of it goes anywhere.
+    /// Opens listeners that do not read, and stores entries until the server can send them no further events.
     private static func stall(_ server: Server) throws -> IdleConnections {
         let connections = try IdleConnections(stalled, to: server, target: "/events?key=long")
         let connection = try server.connect()
@@ -60,7 +60,7 @@ struct Listeners: BenchmarkPart {
         for _ in 0..<50 {
             let sent = try number("larder_events_sent_total", of: server)
             for _ in 0..<100 { try store("long", tags, over: connection) }
-            // What a burst is told in comes every 50 ms.
+            // The server sends the events of a burst every 50 ms.
             usleep(200_000)
             if try number("larder_events_sent_total", of: server) == sent { return connections }
         }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Listings and purges over many entries while hits go on.
+/// Hits beside listings and purges of many entries.
 struct Listing: BenchmarkPart {
     static let name = "listing"
     static let summary = """
@@ -47,7 +47,8 @@ struct Listing: BenchmarkPart {
             ], ratios: [.p99])
     }
 
-    /// Reads one page, and returns the cursor of the next; after the last one it begins again.
+    /// Reads a page, and returns the cursor of the next page. The cursor is empty behind the last page, so that the
+    /// listing starts over.
     @Sendable
     private static func pages(
         _ query: String, _ connection: HTTPConnection, _ cursor: String?
@@ -58,8 +59,8 @@ struct Listing: BenchmarkPart {
         return try nextCursor(ofPage: answer.body) ?? ""
     }
 
-    /// The cursor, which is a page's last member and needs no escape; `nil` on the last page. The page is not read as
-    /// JSON for it: that would take processor time from the server that is measured.
+    /// The cursor of the next page, or `nil` on the last page. The cursor is the last member of a page and needs no
+    /// escape. The page is not parsed as JSON, because that would take processor time from the measured server.
     private static func nextCursor(ofPage body: [UInt8]) throws -> String? {
         let tail = String(decoding: body.suffix(1 << 10), as: UTF8.self)
         if tail.hasSuffix("]}\n") { return nil }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// How long it takes from starting the program to the first hit.
+/// The time from the start of the program to the first hit.
 struct Start: BenchmarkPart {
     static let name = "start"
     static let summary = """
@@ -47,7 +47,7 @@ struct Start: BenchmarkPart {
         }
     }
 
-    /// Lets it store and serve, and kills it in the midst of it.
+    /// Starts a server, and kills it while it stores and serves.
     private func killUnderLoad(_ bench: Bench, _ dataset: Dataset, _ round: Int) throws {
         let server = try Larder.start(bench, directory: dataset.directory)
         let load = try bench.start(

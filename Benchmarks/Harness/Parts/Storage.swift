@@ -1,6 +1,6 @@
 import Foundation
 
-/// What storing and reading cost without HTTP: the curves by which the defaults were chosen.
+/// The cost of storing and reading without HTTP. The defaults were chosen by these curves.
 struct Storage: BenchmarkPart {
     static let name = "storage"
     static let summary = """
@@ -11,7 +11,7 @@ struct Storage: BenchmarkPart {
         """
 
     private static let sizes = [1, 4, 8, 16, 32, 64, 128].map { $0 << 10 }
-    /// Larger than every size.
+    /// An inline limit above every body size, which puts all bodies into the slab.
     private static let inline = ["--inline-limit", String(1 << 20)]
     private static let file = ["--inline-limit", "0"]
 
@@ -57,7 +57,8 @@ struct Storage: BenchmarkPart {
     ) -> Contender {
         Contender(group: group, name: name, baseline: baseline) { _ in
             let program = bench.root.appendingPathComponent(".build/release/StorageBenchmark").path
-            // Turns of five seconds, and what is in the slab, left more than 76 GB.
+            // Turns are short and slab folders are removed early, because turns of five seconds with slabs left more
+            // than 76 GB.
             let seconds = min(bench.settings.seconds, 2)
             let folder = try bench.folder("storage")
             defer { if options.starts(with: Self.inline) { bench.remove(folder) } }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A new result beside an older one of the same part: what became slower, beyond what chance can do.
+/// A comparison of a new result with an older result of the same part. It finds the changes that are larger than noise.
 struct Comparison {
-    /// A row that changed, and whether for the worse.
+    /// A row that changed, and whether it became worse.
     struct Change {
         var text: String
         var isWorse: Bool
@@ -10,11 +10,11 @@ struct Comparison {
 
     let changes: [Change]
 
-    /// What two runs of the same program differ by although nothing changed, on a machine that is shared.
+    /// The relative difference between two runs of the same program on a shared machine.
     private static let noise = 0.05
-    /// One or two rounds cannot show how far they scatter.
+    /// The noise of one or two rounds, which is large because so few rounds do not show their scatter.
     private static let noiseOfFewRounds = 0.3
-    /// Counts hardly move.
+    /// The noise of counts, which hardly vary.
     private static let noiseOfCounts = 0.01
 
     init(_ new: Report, against old: Report) {
@@ -25,7 +25,7 @@ struct Comparison {
             for (metric, value) in row.values.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
                 guard let earlier = before.values[metric], Self.isComparable(metric, row) else { continue }
                 let isCount = [.instructionsPerRequest, .objectMisses, .pinnedLost].contains(metric)
-                // In what is no hit there is, too, what a server writes down and tidies up meanwhile.
+                // The count of a request that is not a hit includes background writes and clean-up of the server.
                 let isExact = isCount && (metric != .instructionsPerRequest || row.ratios[metric] != nil)
                 let noise = isExact ? Self.noiseOfCounts : Self.noise
                 if let change = Self.change(value, earlier, metric.isMoreBetter == true, noise, isCount: isCount) {
@@ -47,7 +47,8 @@ struct Comparison {
 
     var isWorse: Bool { changes.contains(where: \.isWorse) }
 
-    /// Of the machine's speed only ratios are free; seconds and rates are compared where there is no ratio.
+    /// Whether the values of two runs can be compared. Rates and times depend on the speed of the machine, so only
+    /// counts and memory are compared, and start times and rates of entries if the row has no ratio.
     private static func isComparable(_ metric: Metric, _ row: Row) -> Bool {
         switch metric {
         case .instructionsPerRequest, .memoryPerConnection, .objectMisses, .pinnedLost: true
@@ -56,8 +57,8 @@ struct Comparison {
         }
     }
 
-    /// `true` when the new series is worse, `false` when it is better, `nil` when nobody can tell: the medians are
-    /// close together, or some round of the one was as good as some round of the other.
+    /// `true` if the new series is worse, `false` if it is better, and `nil` if the change is not clear: the medians
+    /// are close together, or the rounds of the two series overlap.
     private static func change(
         _ new: Series, _ old: Series, _ isMoreBetter: Bool, _ noise: Double, isCount: Bool = false
     ) -> Bool? {

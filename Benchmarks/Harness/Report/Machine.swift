@@ -1,18 +1,18 @@
 import Foundation
 
-/// Where a result comes from.
+/// The machine and the programs of a result.
 struct Machine: Codable {
     var cores: Int
     var processor: String
     var memoryBytes: UInt64
     var kernel: String
-    /// The versions of everything that was measured, as their packages say.
+    /// The versions of the measured programs, by package name, and the commit of Larder.
     var versions: [String: String]
 
 }
 
 extension Machine {
-    /// This one.
+    /// The machine of this run.
     init(_ bench: Bench) {
         cores = bench.cores
         memoryBytes = ProcessInfo.processInfo.physicalMemory
@@ -27,14 +27,14 @@ extension Machine {
         }
         versions["larder"] = output(bench.larder, ["--version"])
         let git = ["-C", bench.root.path]
-        // What the parts before this one have written makes no other program of it.
+        // The results that earlier parts have written do not change the program.
         let changes = output("git", git + ["status", "--porcelain", "--", ".", ":!Benchmarks/results", ":!README.md"])
         versions["commit"] = output("git", git + ["rev-parse", "--short", "HEAD"])
             .map { $0 + (changes == nil ? "" : "-dirty") }
     }
 }
 
-/// What a program prints, without the white space around it; `nil` when it cannot be run or fails.
+/// The output of a program without white space around it. `nil` if the program cannot run, fails or prints no text.
 private func output(_ executable: String, _ arguments: [String]) -> String? {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")

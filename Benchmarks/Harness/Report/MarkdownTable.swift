@@ -1,6 +1,6 @@
 import Foundation
 
-/// A report as a table in Markdown, one for each group.
+/// A report in Markdown, with a table for each group.
 struct MarkdownTable {
     private let report: Report
 
@@ -25,7 +25,7 @@ struct MarkdownTable {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// What a reader must know to judge the figures.
+    /// The conditions that a reader must know to judge the figures.
     private var conditions: String {
         let machine = report.machine
         let versions = machine.versions.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
@@ -37,7 +37,8 @@ struct MarkdownTable {
             """
     }
 
-    /// What the rows have; columns in which there is only nothing are left out.
+    /// The metrics of the rows. A metric without values is left out, and failures and origin requests also if all are
+    /// 0.
     private static func metrics(of rows: [Row]) -> [Metric] {
         Metric.allCases.filter { metric in
             let values = rows.compactMap { $0.values[metric] }
@@ -50,7 +51,7 @@ struct MarkdownTable {
         metric.unit.isEmpty || metric.unit == "/s" ? metric.title : "\(metric.title), \(metric.unit)"
     }
 
-    /// The median, and from where to where the rounds went.
+    /// The median, and the range of the rounds if there are several.
     private func ratio(_ series: Series?) -> String {
         guard let ratio = series else { return "" }
         let median = String(format: "%.2f", ratio.median)

@@ -1,13 +1,13 @@
 import Foundation
 
-/// Something that is measured. Values are kept in the base unit: seconds, bytes, counts.
+/// A measured quantity. Values are in the base unit: seconds, bytes, counts.
 enum Metric: String, Codable, CodingKeyRepresentable, CaseIterable, Sendable {
     case requestsPerSecond, entriesPerSecond, storesPerSecond, readsPerSecond, startSeconds, instructionsPerRequest
     case p50, p99, p999, cpuPerRequest, peakMemory, anonymousMemory, memoryPerConnection, runs
     case objectMisses, byteMisses, policyMemory, pinned, pinnedLost
     case originRequests, failures
 
-    /// The head of its column.
+    /// The head of the column.
     var title: String {
         switch self {
         case .requestsPerSecond: "requests/s"
@@ -48,7 +48,7 @@ enum Metric: String, Codable, CodingKeyRepresentable, CaseIterable, Sendable {
         }
     }
 
-    /// Whether more of it is better; `nil` when it is neither.
+    /// Whether a higher value is better. `nil` if a higher value is neither better nor worse.
     var isMoreBetter: Bool? {
         switch self {
         case .requestsPerSecond, .entriesPerSecond, .storesPerSecond, .readsPerSecond: true
@@ -57,7 +57,7 @@ enum Metric: String, Codable, CodingKeyRepresentable, CaseIterable, Sendable {
         }
     }
 
-    /// What the turns of one round measured, as one.
+    /// Combines the samples of the turns of a round into a single sample.
     static func together(_ turns: [Sample]) -> Sample {
         Dictionary(
             uniqueKeysWithValues: allCases.compactMap { metric in
@@ -69,12 +69,12 @@ enum Metric: String, Codable, CodingKeyRepresentable, CaseIterable, Sendable {
         switch self {
         case .originRequests, .failures, .runs, .pinnedLost: turns.rounds.reduce(0, +)
         case .peakMemory, .anonymousMemory, .memoryPerConnection: turns.highest
-        // Also of times: what was slow in one of them only must not vanish.
+        // Times have a mean, too, so that a delay in a single turn does not vanish.
         default: turns.rounds.reduce(0, +) / Double(turns.rounds.count)
         }
     }
 
-    /// The value in ``unit``.
+    /// The text of `value` in ``unit``.
     func text(_ value: Double) -> String {
         switch self {
         case .requestsPerSecond, .entriesPerSecond, .storesPerSecond, .readsPerSecond, .instructionsPerRequest,

@@ -1,7 +1,7 @@
 import Foundation
 
-/// What the repository's README shows of the results: hits as one table, and of everything else what Larder reached
-/// beside others. All of it comes out of the reports; the section is between two marks, and is not written by hand.
+/// The results in the repository's README: a table of the hits, and the ratios of Larder to other servers in all other
+/// parts. The section is made of the reports, stands between two marks, and is not written by hand.
 struct ReadmeSection {
     static let opening = "<!-- benchmarks: written by scripts/bench, not by hand -->"
     static let closing = "<!-- end of benchmarks -->"
@@ -26,7 +26,7 @@ struct ReadmeSection {
         text = lines.joined(separator: "\n")
     }
 
-    /// The README with the section in the place of the old one; `nil` when it has no place for one.
+    /// The README with this section instead of the old section, or `nil` if the README does not have the two marks.
     func placed(in readme: String) -> String? {
         guard let start = readme.range(of: Self.opening), let end = readme.range(of: Self.closing),
             start.upperBound <= end.lowerBound
@@ -63,7 +63,7 @@ struct ReadmeSection {
         return lines + [""]
     }
 
-    /// The ratios of a row, each with what it is a ratio to.
+    /// The ratios of a row, each with its baseline.
     private static func ratios(_ row: Row) -> [String] {
         Metric.allCases.compactMap { metric in
             guard let ratio = row.ratios[metric] else { return nil }
@@ -73,14 +73,14 @@ struct ReadmeSection {
         }
     }
 
-    /// What a reader must know to judge a report's figures.
+    /// The conditions and notes that a reader must know to judge a report's figures.
     private static func notes(_ report: Report) -> [String] {
         let machine = report.machine
         let conditions = """
             \(report.date.prefix(10)), commit \(machine.versions["commit"] ?? "unknown"), \(machine.cores) cores \
             (\(machine.processor)), servers and load on the same machine
             """
-        // Instructions are counted once.
+        // Instructions are counted once, without rounds.
         let hasRounds = report.rows.contains { row in
             row.ratios.keys.contains { $0 != .instructionsPerRequest }
         }

@@ -1,14 +1,14 @@
 import Foundation
 
-/// The result of one part: a file of `Benchmarks/results`.
+/// The result of a part: a file of `Benchmarks/results`.
 struct Report: Codable {
-    /// Goes up when what is in the file changes its meaning.
+    /// The version of the file format, which increases when the contents of the file change their meaning.
     static let currentFormat = 1
 
     var format = Report.currentFormat
     var part: String
     var summary: String
-    /// When it ended, in RFC 3339.
+    /// The time at which the part ended, in RFC 3339.
     var date: String
     var machine: Machine
     var settings: Settings
@@ -19,7 +19,7 @@ struct Report: Codable {
         rows.reduce(into: []) { if $0.last != $1.group && !$0.contains($1.group) { $0.append($1.group) } }
     }
 
-    /// Reads a file.
+    /// Reads a file. Throws if its format is not the current format.
     init(contentsOf file: URL) throws {
         self = try JSONDecoder().decode(Report.self, from: Data(contentsOf: file))
         guard format == Self.currentFormat else {
@@ -48,7 +48,7 @@ struct Report: Codable {
 }
 
 extension Report {
-    /// Writes `README.md` into a folder of results: all tables and plots that are there.
+    /// Writes `README.md` with all tables and plots into a folder of results.
     static func writeIndex(of folder: URL) throws {
         var text = """
             # Results
@@ -64,7 +64,7 @@ extension Report {
             .write(to: folder.appendingPathComponent("README.md"))
     }
 
-    /// Writes the section of the repository's README anew.
+    /// Rewrites the section of the repository's README.
     static func writeSection(of folder: URL, in readme: URL) throws {
         let text = try String(contentsOf: readme, encoding: .utf8)
         guard let new = ReadmeSection(try all(in: folder)).placed(in: text) else {
@@ -81,20 +81,21 @@ extension Report {
     }
 }
 
-/// One line of the result.
+/// A row of the result.
 struct Row: Codable {
     var group: String
     var name: String
-    /// The row of the same group that ``ratios`` are to.
+    /// The name of the row of the same group to which ``ratios`` refer.
     var baseline: String?
     var values: [Metric: Series] = [:]
-    /// Taken in each round, and only then put together: what slows the machine down slows both.
+    /// The ratios to the baseline. A ratio is computed in each round before the rounds are combined, because other load
+    /// on the machine slows both rows.
     var ratios: [Metric: Series] = [:]
     var note: String?
 
-    /// Rows that have no values yet, with what was measured for each, round by round.
+    /// Fills rows that have no values yet with their samples, which are given round by round.
     ///
-    /// - Parameter ratios: the metrics whose ratio to the baseline is taken.
+    /// - Parameter ratios: the metrics of which the ratio to the baseline is computed.
     static func held(_ heads: [Row], _ samples: [[Sample]], ratios: [Metric]) -> [Row] {
         heads.indices.map { index in
             var row = heads[index]
@@ -112,7 +113,7 @@ struct Row: Codable {
         }
     }
 
-    /// The values of all rounds, metric by metric.
+    /// The values of all rounds, by metric.
     static func values(of samples: [Sample]) -> [Metric: Series] {
         var values: [Metric: Series] = [:]
         for metric in Metric.allCases { values[metric] = Series(samples.compactMap { $0[metric] }) }
@@ -125,7 +126,7 @@ struct Series: Codable {
     var median: Double
     var rounds: [Double]
 
-    /// `nil` without values.
+    /// `nil` if there are no values.
     init?(_ rounds: [Double]) {
         guard !rounds.isEmpty else { return nil }
         let sorted = rounds.sorted()

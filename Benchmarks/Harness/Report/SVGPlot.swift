@@ -1,6 +1,6 @@
 import Foundation
 
-/// A report as bars: for each row its ratio, or its first metric where there is no ratio.
+/// A report as bars. A bar shows the ratio of a row, or its first metric if the group has no ratios.
 struct SVGPlot {
     private let report: Report
 
@@ -22,7 +22,7 @@ struct SVGPlot {
             let inTable = Metric.allCases.first { metric in rows.contains { $0.values[metric] != nil } }
             guard let metric = held ?? inTable else { continue }
             let hasRatio = held != nil
-            // A row without a ratio beside others that have one is what they are held against.
+            // In a group with ratios, a row without a ratio is a baseline and gets no bar.
             let bars = hasRatio ? rows.filter { $0.ratios[metric] != nil } : rows
             let values = bars.map { row in hasRatio ? row.ratios[metric] : row.values[metric] }
             let largest = max(values.compactMap { $0?.highest }.max() ?? 0, hasRatio ? 1 : 0)
@@ -78,7 +78,7 @@ struct SVGPlot {
             + (isBold ? " font-weight=\"bold\"" : "") + ">\(escaped)</text>"
     }
 
-    /// What the bars are held against, when it is one for all.
+    /// The name of the common baseline of the rows, or of bare libmicrohttpd if the baselines differ.
     private static func baseline(_ rows: [Row]) -> String {
         let names = Set(rows.compactMap(\.baseline))
         return names.count == 1 ? names.first ?? "" : "bare libmicrohttpd"

@@ -1,8 +1,9 @@
 import Foundation
 
 extension Bench {
-    /// Asks for every target twice; the second time nothing may reach the origin. Returns what is to be said when
-    /// something did: then these are no hits. Throws when an answer is not what it should be.
+    /// Requests every target twice. In the second pass, no request may reach the origin. Returns a note if requests
+    /// reached the origin, because then the targets are not hits, and `nil` otherwise. Throws if a status is not 200 or
+    /// a body does not have `size` bytes.
     func fill(_ server: Server, _ targets: [String], size: Int) throws -> String? {
         let connection = try server.connect()
         var asked = 0
@@ -20,7 +21,7 @@ extension Bench {
             ? nil : "\(server.name) keeps only some of these: asked again for \(missed) of \(targets.count)"
     }
 
-    /// Writes targets into a file for `walk.lua`, one a line.
+    /// Writes targets into a file for `walk.lua`, one per line.
     func list(_ targets: [String]) throws -> URL {
         let file = work.appendingPathComponent("targets-\(UUID().uuidString)")
         try Data((targets.joined(separator: "\n") + "\n").utf8).write(to: file)
@@ -28,9 +29,9 @@ extension Bench {
     }
 }
 
-/// Lengths as people write them.
+/// Lengths as readable text.
 enum ByteText {
-    /// `1 KiB`, `1 MiB`.
+    /// The text of a length, such as `1 KiB`, `1 MiB` or `1500 bytes`.
     static func of(_ count: Int) -> String {
         if count >= 1 << 20, count % (1 << 20) == 0 { return "\(count >> 20) MiB" }
         if count >= 1 << 10, count % (1 << 10) == 0 { return "\(count >> 10) KiB" }

@@ -1,13 +1,13 @@
 extension Bench {
-    /// Times hits of servers, in turns so short that what goes on on the machine meanwhile hits all of them alike: of
-    /// two servers that are the same the p99s of a round differed by 2 % with turns of 10 ms, and by 5 % with a fifth
-    /// as many of 50 ms. A round takes four times the seconds of other rounds, and its percentiles are of all its hits.
-    /// The order, and the target that all begin with, are drawn anew for each turn, so nobody always comes after the
-    /// same one. What a server does about its hits some time later mostly falls into turns of others.
+    /// Times hits of servers in very short turns, so that other load on the machine affects all servers alike. The p99s
+    /// of a round of two equal servers differed by 2 % with turns of 10 ms, and by 5 % with a fifth as many turns of 50
+    /// ms. A round takes four times the seconds of other rounds, and its percentiles are computed over all its hits.
+    /// Each turn draws a new order of the servers and a new first target for all servers, so that no server always
+    /// follows the same server. Delayed work of a server for its hits mostly falls into the turns of other servers.
     ///
     /// - Parameters:
-    ///   - heads: rows without values, one a timer.
-    ///   - ratios: the metrics whose ratio to the baseline is taken, round by round.
+    ///   - heads: rows without values, one for each timer.
+    ///   - ratios: the metrics of which the ratio to the baseline is computed in each round.
     func time(_ timers: [HitTimer], _ heads: [Row], ratios: [Metric]) throws -> [Row] {
         let (clients, warmUp, turn) = (2, 2, 10)
         var samples = [[Sample]](repeating: [], count: timers.count)

@@ -1,13 +1,14 @@
 import Foundation
 
-/// What all parts of one run share: settings, folders, the origin, and the processes that must end with it.
+/// The state that all parts of a run share: settings, folders, the origin, and the processes that must end with the
+/// run.
 final class Bench {
     let settings: Settings
-    /// Where the repository is.
+    /// The root of the repository.
     let root: URL
-    /// Where the traces are that the caller has; `nil`: where they are usually.
+    /// The folder of traces that the caller names, or `nil` for the usual folder.
     let traces: URL?
-    /// A folder for this run alone, removed at its end.
+    /// The folder of this run, which is removed at the end of a successful run.
     let work: URL
     let cores = ProcessInfo.processInfo.activeProcessorCount
     private let start = Date()
@@ -22,7 +23,7 @@ final class Bench {
         self.traces = traces
         let runs = root.appendingPathComponent(".build-bench")
         work = runs.appendingPathComponent("run-\(getpid())")
-        // A run that was killed leaves its folder, which can be large.
+        // A killed run leaves its folder behind, which can be large.
         for name in (try? FileManager.default.contentsOfDirectory(atPath: runs.path)) ?? [] {
             guard name.hasPrefix("run-"), let id = Int32(name.dropFirst(4)), kill(id, 0) != 0 else { continue }
             try? FileManager.default.removeItem(at: runs.appendingPathComponent(name))
@@ -41,12 +42,12 @@ final class Bench {
     /// The executable of Larder.
     var larder: String { settings.larder ?? root.appendingPathComponent(".build/release/larder").path }
 
-    /// A program of `Benchmarks/bare`, which `scripts/bench` compiled.
+    /// The path of a program of `Benchmarks/bare` that `scripts/bench` has compiled.
     func program(_ name: String) -> String {
         root.appendingPathComponent(".build-bench/bin/\(name)").path
     }
 
-    /// The origin of all parts, started by the first that needs it.
+    /// The origin of all parts, which the first access starts.
     var origin: Origin {
         get throws {
             if let startedOrigin { return startedOrigin }
@@ -56,8 +57,8 @@ final class Bench {
         }
     }
 
-    /// A new folder in ``work``. Those of earlier turns stay until the part has ended: for minutes after files were
-    /// removed, ext4 takes much longer to find a place for a new one, and whoever comes next would pay for it.
+    /// Creates a folder in ``work``. The folders of earlier turns stay until the part ends, because ext4 takes much
+    /// longer to create files for minutes after files were removed, which would slow the next turn down.
     func folder(_ name: String) throws -> URL {
         folderCount += 1
         let folder = work.appendingPathComponent("\(name)-\(folderCount)")
@@ -66,13 +67,14 @@ final class Bench {
         return folder
     }
 
-    /// Removes a folder before its part ends: one with few files, which costs whoever comes next nothing.
+    /// Removes a folder before its part ends. The folder must have few files, so that its removal does not slow the
+    /// next turn down.
     func remove(_ folder: URL) {
         folders.removeAll { $0 == folder }
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// Ends a part: its servers, and what they wrote.
+    /// Ends a part: stops its servers, and removes its folders.
     func endPart() {
         stopServers()
         for folder in folders { try? FileManager.default.removeItem(at: folder) }
@@ -90,37 +92,38 @@ final class Bench {
         return process
     }
 
-    /// Ends what a part started, but for the origin.
+    /// Stops all processes that a part started, except the origin.
     func stopServers() {
         let originProcess = startedOrigin?.server.process
         for process in processes.reversed() where process !== originProcess { process.stop() }
         processes.removeAll { $0 !== originProcess }
     }
 
-    /// Ends everything, and removes the folder unless what is in it may say what went wrong.
+    /// Stops all processes. Removes ``work`` unless `keepingFolder`, because its logs may explain a failure.
     func end(keepingFolder: Bool) {
         stopServers()
         startedOrigin?.server.process.stop()
         if !keepingFolder { try? FileManager.default.removeItem(at: work) }
     }
 
-    /// Says what happens now, on standard error: the results alone are on standard output.
+    /// Prints a progress message to standard error, because standard output has only the results.
     func note(_ text: String) {
         let seconds = Int(Date().timeIntervalSince(start))
         FileHandle.standardError.write(Data("bench: \(seconds) s: \(text)\n".utf8))
     }
 }
 
-/// What the arguments say.
+/// The settings of the command line.
 struct Settings: Codable {
-    /// In how many rounds everyone is measured.
+    /// The number of rounds in which each contender is measured.
     var rounds: Int
-    /// How long each is measured in a round, in seconds.
+    /// The time for which each contender is measured in a round, in seconds.
     var seconds: Int
-    /// Clients that each wait for an answer before they ask again.
+    /// The number of clients. Each client waits for its answer before it sends the next request.
     var connections = 64
-    /// Fewer entries, rounds and seconds: to see that it works, not to quote.
+    /// Whether the run has fewer entries, rounds and seconds. Its results show that the benchmarks work, and are not to
+    /// be quoted.
     var isQuick: Bool
-    /// Another executable of Larder than the release build.
+    /// The path of another Larder executable, or `nil` for the release build.
     var larder: String?
 }

@@ -1,35 +1,37 @@
-/// What one turn measured.
+/// The values that a turn measured.
 typealias Sample = [Metric: Double]
 
-/// One row of a table: somebody who has a turn in each round.
+/// A row of a table, which is measured in each round.
 struct Contender {
     /// Rows are only compared within their group, such as a size of bodies.
     var group: String
     var name: String
-    /// The name of the row of the same group that this one is held against, in each round.
+    /// The name of the baseline: the row of the same group to which this row is compared in each round.
     var baseline: String?
     var note: String?
-    /// Whether a round may be several short turns: for load on a server that the turns leave as it is.
+    /// Whether a round may be divided into several short turns, which is possible if a turn does not change the state
+    /// of the server.
     var isDivisible = false
-    /// Has a turn.
+    /// Measures a turn.
     var measure: (Turn) throws -> Sample
 }
 
-/// When a contender has its turn, and for how long.
+/// The position and the length of a turn of a contender.
 struct Turn {
-    /// From 0.
+    /// The number of the round, from 0.
     var round: Int
-    /// Its place among the turns of the contender in this round, from 0.
+    /// The position among the turns of the contender in this round, from 0.
     var number: Int
-    /// How many it has in each round.
+    /// The number of turns of the contender in each round.
     var count: Int
-    /// How long it is.
+    /// The length of the turn, in seconds.
     var seconds: Int
 
-    /// Its place among all turns of the contender.
+    /// The position among all turns of the contender, from 0.
     var index: Int { round * count + number }
 
-    /// In which order so many contenders have it: there, and back the next time, where rounds are divided.
+    /// The order in which the contenders have this turn. If rounds are divided into turns, every second turn has the
+    /// reverse order.
     func order(of contenders: Int) -> [Int] {
         let there = Array(0..<contenders)
         return count > 1 && index % 2 == 1 ? there.reversed() : there
@@ -37,15 +39,15 @@ struct Turn {
 }
 
 extension Bench {
-    /// Gives everyone a turn in each round, A B C A B C, and puts together what came out.
+    /// Gives each contender a turn in each round, A B C A B C, and combines the samples into rows.
     ///
-    /// Where everyone's rounds can be divided, each is made of turns of one second, A B C C B A, so that what else goes
-    /// on on the machine hits all of them alike, and nobody always comes after the same one.
+    /// If the rounds of all contenders can be divided, each round consists of turns of one second, A B C C B A. Then
+    /// other load on the machine affects all contenders alike, and no contender always follows the same contender.
     ///
     /// - Parameters:
-    ///   - times: how many times as many turns a round has that can be divided, for differences as small as what one
-    ///     such round scatters by.
-    ///   - ratios: the metrics whose ratio to the baseline is taken, round by round.
+    ///   - times: the factor by which a divided round has more turns, for differences as small as the scatter of a    
+    /// round with factor 1.
+    ///   - ratios: the metrics of which the ratio to the baseline is computed in each round.
     func run(
         _ contenders: [Contender], times: Int = 1, ratios: [Metric] = [.requestsPerSecond]
     ) throws -> [Row] {
@@ -67,7 +69,7 @@ extension Bench {
         return Row.held(heads, samples, ratios: ratios)
     }
 
-    /// Says what the round has brought everyone.
+    /// Prints the result of the round for each contender.
     func note(_ round: Int, _ heads: [Row], _ samples: [[Sample]], _ metrics: [Metric]) {
         for (head, samples) in zip(heads, samples) {
             let figures = metrics.compactMap { metric in
@@ -77,9 +79,9 @@ extension Bench {
         }
     }
 
-    /// One turn of wrk against a server, and what that cost the server.
+    /// Runs a turn of wrk against a server, and measures the rate, the times and the cost for the server.
     ///
-    /// - Parameter seconds: how long; `nil`: a whole round.
+    /// - Parameter seconds: the length of the turn, or `nil` for a whole round.
     func measure(
         _ server: Server, _ script: String, _ arguments: [String], seconds: Int? = nil
     ) throws -> Sample {

@@ -1,25 +1,25 @@
 import Foundation
 
-/// A cache directory with many entries of 1 KiB, and how to ask for them.
+/// A cache directory with many entries of 1 KiB, and the targets of the entries.
 struct Dataset {
     let directory: URL
     let count: Int
 
     /// The length of each body.
     static let bodyBytes = 1 << 10
-    /// How many tags there are; each is on as many entries.
+    /// The number of tags. Each tag is on an equal share of the entries.
     static let tags = 10
 
-    /// The entry of a number.
+    /// The target of entry `number`.
     static func target(_ number: Int) -> String { "/entries/entry-\(number)/content" }
 
-    /// The tag of a number.
+    /// The tag of entry `number`.
     static func tag(_ number: Int) -> String { "tag-\(number % tags)" }
 
-    /// How many entries "many" is.
+    /// The number of entries of a large dataset.
     static func large(_ bench: Bench) -> Int { bench.settings.isQuick ? 20_000 : 1_000_000 }
 
-    /// Stores the entries of some numbers, many at once: they share their transactions.
+    /// Stores the entries of `numbers` over 64 connections at once, so that stores share transactions.
     static func store(_ numbers: [Int], on server: Server) throws {
         let body = Data(repeating: UInt8(ascii: "x"), count: bodyBytes)
         let port = server.port
@@ -37,8 +37,8 @@ struct Dataset {
 }
 
 extension Bench {
-    /// A directory with so many entries; another one for each number of a copy. It is made by the first part that asks,
-    /// and kept until the run ends.
+    /// A dataset of `count` entries, with a separate directory for each `copy`. The first call creates the dataset,
+    /// which is kept until the run ends.
     func dataset(_ count: Int, copy: Int = 0) throws -> Dataset {
         let directory = work.appendingPathComponent("dataset-\(count)-\(copy)")
         let dataset = Dataset(directory: directory, count: count)
@@ -51,7 +51,7 @@ extension Bench {
     }
 }
 
-/// Divides elements among threads, and waits for all; throws what one of them threw.
+/// Divides `elements` among threads and waits for all threads. Throws the first error that a thread threw.
 func inParallel<Element: Sendable>(
     _ threads: Int, _ elements: [Element], _ body: @escaping @Sendable (ArraySlice<Element>) throws -> Void
 ) throws {
@@ -72,7 +72,7 @@ func inParallel<Element: Sendable>(
 
 /// The first error of many threads.
 ///
-/// `@unchecked Sendable` because `error` is only touched while `lock` is held.
+/// `@unchecked Sendable` is safe because `error` is only accessed while `lock` is held.
 final class FirstError: @unchecked Sendable {
     private let lock = NSLock()
     private var error: (any Error)?

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// Measures Larder beside other servers. `scripts/bench` builds everything and calls this.
+/// Measures Larder beside other servers. `scripts/bench` builds all programs and runs this command.
 @main
 struct LarderBenchmarks: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -53,7 +53,7 @@ struct LarderBenchmarks: ParsableCommand {
         let root = URL(fileURLWithPath: FileManager.default.currentDirectoryPath)
         let settings = Settings(
             rounds: rounds ?? (quick ? 1 : 5), seconds: seconds ?? (quick ? 1 : 5), isQuick: quick, larder: larder)
-        // Read first: the run may write to the same place.
+        // The earlier results are read first, because the run may overwrite them.
         let earlier = try against.map(Self.reports) ?? []
         let folder =
             output.map { URL(fileURLWithPath: $0) }
@@ -76,7 +76,7 @@ struct LarderBenchmarks: ParsableCommand {
                 continue
             }
             bench.endPart()
-            // There was nothing to measure with, and it has said so.
+            // The part had no data for the measurement, and has reported that.
             if rows.isEmpty {
                 skipped.append(part.name)
                 continue
@@ -93,16 +93,17 @@ struct LarderBenchmarks: ParsableCommand {
             }
         }
         try Report.writeIndex(of: folder)
-        // What the README shows is Larder's own release build, measured as anybody would.
+        // The README only shows the release build, from a full run without failures into the usual folder.
         if output == nil, larder == nil, !quick, !hasFailed {
             try Report.writeSection(of: folder, in: root.appendingPathComponent("README.md"))
         }
-        // Where it is seen: what it said is an hour away by now.
+        // The message is repeated at the end, because the message of the part is up to an hour old by now.
         for part in skipped { bench.note("\(part) was not measured: its results, where there are any, are older") }
         if isWorse || hasFailed { throw ExitCode.failure }
     }
 
-    /// The parts that the arguments name; without a name those of the earlier result, or all.
+    /// The parts that the arguments name. Without arguments, the parts of the earlier result, or all parts if there is
+    /// no earlier result.
     private func chosen(_ earlier: [Report]) throws -> [any BenchmarkPart.Type] {
         if !parts.isEmpty { return allParts.filter { parts.contains($0.name) } }
         if earlier.isEmpty { return allParts }

@@ -1,9 +1,9 @@
 import Foundation
 
-/// Bare libmicrohttpd that sends one prepared response, the limit: `Benchmarks/bare/bare.c`.
+/// Bare libmicrohttpd that sends a prepared response, the upper limit of hits: `Benchmarks/bare/bare.c`.
 enum Bare {
-    /// Starts one that sends `size` bytes with the header fields of `answer`: the same bytes each time, or so many
-    /// bodies in turns.
+    /// Starts a server that sends `size` bytes with the header fields of `answer`. The server sends `bodies` bodies in
+    /// turn.
     static func start(_ bench: Bench, size: Int, bodies: Int = 1, like answer: HTTPAnswer) throws -> Server {
         let port = try unusedPort()
         let process = try bench.start(
@@ -13,7 +13,7 @@ enum Bare {
         return server
     }
 
-    /// Its command line, with all fields but those that the library sets itself.
+    /// The command line of the server, with all fields of `answer` except the fields that libmicrohttpd sets itself.
     static func arguments(
         _ port: UInt16, _ bench: Bench, size: Int, bodies: Int = 1, like answer: HTTPAnswer
     ) -> [String] {

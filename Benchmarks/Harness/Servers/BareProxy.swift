@@ -1,6 +1,6 @@
-/// libmicrohttpd and libcurl with nothing between them, the limit of misses: `Benchmarks/bare/proxy.c`.
+/// A proxy of libmicrohttpd and libcurl alone, the upper limit of misses: `Benchmarks/bare/proxy.c`.
 enum BareProxy {
-    /// Starts one before the scripted origin.
+    /// Starts a proxy in front of the scripted origin.
     static func start(_ bench: Bench) throws -> Server {
         let port = try unusedPort()
         let origin = try bench.origin

@@ -2,10 +2,11 @@ import Foundation
 
 /// HAProxy with its cache in memory: `Benchmarks/peers/haproxy.cfg`.
 enum HAProxy {
-    /// The most that `total-max-size` takes, in megabytes.
+    /// The largest value of `total-max-size`, in megabytes.
     private static let largestCache = 4095
 
-    /// `memory` is what its bodies may take, and `largest` the length of the longest one, in bytes.
+    /// Starts HAProxy. `memory` is the limit of all bodies together and `largest` the length of the longest body, in
+    /// bytes.
     static func start(_ bench: Bench, memory: Int, largest: Int) throws -> Server {
         let (port, origin) = (try unusedPort(), try bench.origin.port)
         let directory = try bench.folder("haproxy")

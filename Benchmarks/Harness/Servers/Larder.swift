@@ -1,8 +1,8 @@
 import Foundation
 
-/// Larder's release build, or another one that `--larder` names.
+/// The release build of Larder, or the executable that `--larder` names.
 enum Larder {
-    /// Starts it over a cache directory, which may be empty. `limits` are arguments such as `--memory-limit`.
+    /// Starts Larder with a cache directory, which may be empty. `limits` are arguments such as `--memory-limit`.
     static func start(_ bench: Bench, directory: URL, _ limits: [String] = []) throws -> Server {
         let port = try unusedPort()
         let process = try bench.start("larder", bench.larder, arguments(port, directory, limits))
@@ -11,7 +11,7 @@ enum Larder {
         return server
     }
 
-    /// The command line of a server for the origin on loopback, that says nothing unless something is wrong.
+    /// The command line of a server that may contact the origin on loopback and logs only errors.
     static func arguments(_ port: UInt16, _ directory: URL, _ limits: [String]) -> [String] {
         [
             "serve", "--port", String(port), "--directory", directory.path, "--layout", "hashed",
@@ -19,7 +19,7 @@ enum Larder {
         ] + limits
     }
 
-    /// Has it download URLs, and returns the key of each entry, in their order.
+    /// Downloads `urls` through the server, and returns the keys of the entries in the order of the URLs.
     static func download(_ urls: [String], on server: Server) throws -> [String] {
         struct Item: Encodable {
             let url: String

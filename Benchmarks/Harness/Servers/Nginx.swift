@@ -2,12 +2,12 @@ import Foundation
 
 /// nginx with `proxy_cache`: `Benchmarks/peers/nginx.conf`.
 enum Nginx {
-    /// Starts one that keeps what it caches in a folder; `nil` is a new one.
+    /// Starts nginx with its cache in `directory`, or in a new folder if `directory` is `nil`.
     static func start(_ bench: Bench, directory: URL? = nil) throws -> Server {
         let (port, origin) = (try unusedPort(), try bench.origin.port)
         let directory = try directory ?? bench.folder("nginx")
         let configuration = directory.appendingPathComponent("nginx.conf")
-        // Only root can give it another user, and "user" is refused from anyone else.
+        // Only root can change the user, and nginx refuses "user" if it does not run as root.
         try Template(
             "nginx.conf", in: bench,
             [

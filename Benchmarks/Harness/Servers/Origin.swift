@@ -1,6 +1,6 @@
 import Foundation
 
-/// The scripted origin that all caches stand before: `Benchmarks/bare/origin.c`.
+/// The scripted origin behind all caches: `Benchmarks/bare/origin.c`.
 struct Origin {
     let server: Server
 
@@ -19,12 +19,12 @@ struct Origin {
         "\(json ? "/json" : "")/\(size)/\(name)"
     }
 
-    /// The whole URL of a target.
+    /// The full URL of a target.
     func url(_ target: String) -> String {
         "http://127.0.0.1:\(port)\(target)"
     }
 
-    /// How many bodies it was asked for so far.
+    /// The number of bodies that were requested from the origin so far.
     func requests() throws -> Int {
         let text = try server.connect().get("/count").text
         guard let count = Int(text.trimmingCharacters(in: .whitespacesAndNewlines)) else {

@@ -1,15 +1,15 @@
 import Foundation
 
-/// What a process and all below it use, as the kernel counts it in `/proc`.
+/// The resources that a process and its descendants use, as the kernel counts them in `/proc`.
 struct ProcessUsage {
-    /// Seconds of processor time, of user and kernel, since the start.
+    /// The processor time of user and kernel since the start, in seconds.
     var cpuSeconds = 0.0
-    /// Bytes that were resident at most (`VmHWM`). Pages that two processes share count twice.
+    /// The peak of the resident memory (`VmHWM`), in bytes. Pages that two processes share count twice.
     var peakBytes = 0
-    /// Bytes that are resident and belong to no file (`RssAnon`).
+    /// The resident memory that belongs to no file (`RssAnon`), in bytes.
     var anonymousBytes = 0
 
-    /// Adds up the process and its descendants.
+    /// Adds up the resources of the process and its descendants.
     init(of process: Int32) {
         let ticks = Double(sysconf(Int32(_SC_CLK_TCK)))
         var parents: [Int32: Int32] = [:]
@@ -17,7 +17,8 @@ struct ProcessUsage {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? [] {
             guard let id = Int32(name), let fields = Self.statistics(of: id) else { continue }
             parents[id] = Int32(fields[1])
-            // utime, stime, and those of children that ended and were waited for: see proc(5), counted from the state.
+            // utime and stime, then cutime and cstime of children that ended and were waited for: see proc(5). The
+            // indices count from the state.
             let spent = fields[11...14].compactMap(Double.init).reduce(0, +)
             seconds[id] = spent / ticks
         }
@@ -31,7 +32,7 @@ struct ProcessUsage {
         }
     }
 
-    /// The fields of `/proc/ID/stat` after the name, which may itself have spaces and parentheses.
+    /// The fields of `/proc/ID/stat` behind the name. The name itself may contain spaces and parentheses.
     private static func statistics(of id: Int32) -> [Substring]? {
         guard let text = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8),
             let end = text.lastIndex(of: ")")
@@ -49,7 +50,7 @@ struct ProcessUsage {
         return true
     }
 
-    /// The number of a line such as `VmHWM:   123 kB`.
+    /// The bytes that a line such as `VmHWM:   123 kB` states.
     private static func bytes(_ line: Substring) -> Int {
         let words = line.split(whereSeparator: \.isWhitespace)
         return words.count > 1 ? (Int(words[1]) ?? 0) * 1024 : 0

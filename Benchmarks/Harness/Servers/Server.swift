@@ -1,18 +1,18 @@
 import Foundation
 
-/// A server that runs and answers.
+/// A running server.
 struct Server {
-    /// As it is called in the results.
+    /// The name of the server in the results.
     let name: String
     let port: UInt16
     let process: ServerProcess
 
-    /// A connection to it.
+    /// Opens a connection to the server.
     func connect() throws -> HTTPConnection {
         try HTTPConnection(port: port)
     }
 
-    /// Waits until it answers `GET target` with success, for half a minute at most.
+    /// Waits until the server answers `GET target` with 200, for at most 30 seconds.
     func waitUntilReady(_ target: String) throws {
         let end = Date().addingTimeInterval(30)
         var last = "no answer"
@@ -31,7 +31,7 @@ struct Server {
     }
 }
 
-/// Why a benchmark cannot go on.
+/// The reason why a benchmark cannot continue.
 struct BenchmarkError: Error, CustomStringConvertible {
     let description: String
 
@@ -40,7 +40,7 @@ struct BenchmarkError: Error, CustomStringConvertible {
     }
 }
 
-/// A port of 127.0.0.1 that nobody listens on.
+/// A port of 127.0.0.1 on which no process listens.
 func unusedPort() throws -> UInt16 {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     guard descriptor >= 0 else { throw BenchmarkError("socket: \(String(cString: strerror(errno)))") }
@@ -56,7 +56,7 @@ func unusedPort() throws -> UInt16 {
     return UInt16(bigEndian: address.sin_port)
 }
 
-/// The address 127.0.0.1 and a port.
+/// The socket address of 127.0.0.1 and `port`.
 func loopback(port: UInt16) -> sockaddr_in {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)

@@ -1,10 +1,10 @@
 import Foundation
 
-/// A file of `Benchmarks/peers` with places to fill in, written as `@NAME@`.
+/// A file of `Benchmarks/peers` with placeholders, written as `@NAME@`.
 struct Template {
     let text: String
 
-    /// Reads `name`, and puts the values in. Throws when a place is left.
+    /// Reads the file `name` and replaces its placeholders by `values`. Throws if a placeholder is left.
     init(_ name: String, in bench: Bench, _ values: [String: String]) throws {
         let file = bench.benchmarks.appendingPathComponent("peers/\(name)")
         var text = try String(contentsOf: file, encoding: .utf8)
@@ -18,12 +18,12 @@ struct Template {
         self.text = text
     }
 
-    /// Writes it to a file.
+    /// Writes the text to a file.
     func write(to file: URL) throws {
         try text.write(to: file, atomically: false, encoding: .utf8)
     }
 
-    /// The lines that are neither empty nor comments: a command line with one argument a line.
+    /// The lines except empty lines and comments: a command line with one argument per line.
     var arguments: [String] {
         text.split(separator: "\n").map(String.init).filter { !$0.isEmpty && !$0.hasPrefix("#") }
     }

@@ -2,7 +2,8 @@ import Foundation
 
 /// Apache Traffic Server: `Benchmarks/peers/trafficserver`.
 enum TrafficServer {
-    /// `memory` is what its bodies may take in memory, in bytes; its disk is twice as large.
+    /// Starts Traffic Server. `memory` is the limit of the bodies in memory, in bytes. The disk cache is twice as
+    /// large.
     static func start(_ bench: Bench, memory: Int) throws -> Server {
         let (port, origin) = (try unusedPort(), try bench.origin.port)
         let directory = try bench.folder("trafficserver")

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Varnish, all in memory: `Benchmarks/peers/varnish.vcl` and `varnish.args`.
+/// Varnish with its cache in memory: `Benchmarks/peers/varnish.vcl` and `varnish.args`.
 enum Varnish {
-    /// `memory` is what its bodies may take, in bytes.
+    /// Starts Varnish. `memory` is the limit of all bodies together, in bytes.
     static func start(_ bench: Bench, memory: Int) throws -> Server {
         let (port, origin) = (try unusedPort(), try bench.origin.port)
         let directory = try bench.folder("varnish")
