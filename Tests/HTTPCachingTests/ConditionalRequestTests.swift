@@ -23,7 +23,7 @@ struct ConditionalRequestTests {
     }
 
     @Test(
-        "Each condition alone leads to the answer, 304 or 412 of its RFC section",
+        "Each condition alone leads to success, 304 or 412 (RFC 9110 §13.1)",
         arguments: [
             // No condition.
             ([:], .proceed, .proceed),
