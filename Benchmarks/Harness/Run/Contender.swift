@@ -45,8 +45,8 @@ extension Bench {
     /// other load on the machine affects all contenders alike, and no contender always follows the same contender.
     ///
     /// - Parameters:
-    ///   - times: the factor by which a divided round has more turns, for differences as small as the scatter of a    
-    /// round with factor 1.
+    ///   - times: the factor by which a divided round has more turns, for differences as small as the scatter of a
+    ///     round with factor 1.
     ///   - ratios: the metrics of which the ratio to the baseline is computed in each round.
     func run(
         _ contenders: [Contender], times: Int = 1, ratios: [Metric] = [.requestsPerSecond]

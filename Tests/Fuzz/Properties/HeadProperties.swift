@@ -2,7 +2,7 @@ import HTTPTypes
 
 @testable import Origin
 
-/// The lines of one or several heads of answers, as an origin sends them.
+/// The lines of heads of answers, as an origin sends them.
 enum HeadProperties {
     static func check(_ bytes: [UInt8]) throws(Violation) {
         for allowsHTTP2 in [false, true] {
