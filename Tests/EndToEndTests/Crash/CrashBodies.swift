@@ -1,8 +1,10 @@
 import TestSupport
 
-/// Bodies that tell what they are: a name and a version fix every byte, so that half of one, or a mix of two, shows.
+/// Bodies that identify themselves: a name and a version determine every byte, so that half of a body, or a mix of two
+/// bodies, is detected.
 enum CrashBody {
-    /// The body of a name in a version: from a few bytes to some 200 KiB, so that it lands in the slab or in a file.
+    /// The body of a name in a version. The size is between a few bytes and about 200 KiB, so that the body lands in
+    /// the slab or in a file.
     static func make(name: String, version: Int) -> [UInt8] {
         var random = SplitMix64(
             seed: UInt64(version) &* 0x9E37_79B9 ^ UInt64(name.utf8.reduce(7) { $0 &* 31 &+ Int($1) }))
@@ -16,7 +18,7 @@ enum CrashBody {
         return body
     }
 
-    /// The version that a body says it is; `nil` when it is not whole, or not of that name.
+    /// The version that a body states; `nil` when the body is not complete, or not of that name.
     static func version(of body: [UInt8], name: String) -> Int? {
         let head = body.prefix { $0 != UInt8(ascii: "\n") }
         let words = String(decoding: head, as: UTF8.self).split(separator: " ")

@@ -2,13 +2,13 @@ import HTTPTypes
 import Primitives
 import TestSupport
 
-/// A name that the load stores under: a caller's key `w1-3`, or a URL with the path `/d/w1/3` or `/d/w1/3/x`.
+/// The name of an entry in the load: a caller's key `w1-3`, or a URL with the path `/d/w1/3` or `/d/w1/3/x`.
 struct CrashName {
     let text: String
-    /// The tag of half of a worker's names, keys and URLs.
+    /// The tag of half of a worker's names, of keys and URLs alike.
     let tag: String
 
-    /// All names of a worker, which nobody else uses. The paths lie inside one another: `/d/w1/3` beside `/d/w1/3/x`.
+    /// All names of a worker, which no other worker uses. Some paths lie inside others: `/d/w1/3` beside `/d/w1/3/x`.
     static func all(ofWorker worker: Int) -> [CrashName] {
         (0..<4).flatMap { number in
             ["w\(worker)-\(number)", "w\(worker)-\(number + 4)", "w\(worker)/\(number)", "w\(worker)/\(number)/x"].map {
@@ -20,20 +20,21 @@ struct CrashName {
     static func isURL(_ text: String) -> Bool { text.contains("/") }
 }
 
-/// One call of the load: how it is made, and what it leaves under the names that it means.
+/// A call of the load, and its effect on the names that it concerns.
 struct CrashCall {
     var method: String
     var target: String
     var json: JSON?
     var body: [UInt8] = []
-    /// The names that it means.
+    /// The names that the call concerns.
     var names: [String]
-    /// What each of them holds once it is done; `nil` for nothing.
+    /// The content of each name after the call; `nil` for no content.
     var content: CrashLedger.Content?
-    /// How many entries it must say that it removed; `nil` when it removes none.
+    /// The number of entries that the response must report as removed; `nil` for a call that removes no entries.
     var removed: Int?
 
-    /// Whether the answer is the one that must come: the worker is alone with its names, so it knows.
+    /// Whether the response is the expected response. The worker knows that response, because no other worker uses its
+    /// names.
     func isAnswered(by reply: HTTPReply) throws -> Bool {
         guard let removed else { return reply.status == 200 }
         if removed == 0, !target.contains("?") { return reply.status == 404 }
@@ -41,7 +42,7 @@ struct CrashCall {
     }
 }
 
-/// Chooses the calls of one worker.
+/// Chooses the calls of a worker.
 struct CrashWorker {
     let number: Int
     let ledger: CrashLedger
@@ -97,6 +98,6 @@ struct CrashWorker {
 
     private func key(_ name: String) -> String { CrashName.isURL(name) ? md5(origin + name) : name }
 
-    /// A ttl that tells the call which gave it, and that no round outlives.
+    /// A ttl that identifies the call that set it, and that no round outlives.
     private static func ttl(_ version: Int) -> Int { 100_000 + version }
 }

@@ -1,28 +1,30 @@
 import Primitives
 
-/// What each name may hold after a crash: what was acknowledged last, or what the call that was under way wanted.
+/// The content that each name may hold after a crash: the content of the last acknowledged call, or the content of the
+/// call under way.
 ///
-/// A call that means many names, as a purge does, may have come as far as any of them: each is settled on its own.
+/// A call that concerns many names, such as a purge, may be complete for some of them only. So each name is settled
+/// separately.
 final class CrashLedger: Sendable {
-    /// What a name holds.
+    /// The content of a name.
     struct Content: Equatable {
-        /// The version of its body.
+        /// The version of the body.
         var version: Int
-        /// The ttl that it was given last, with its body or by a change; never the same twice.
+        /// The last ttl, which came with the body or with a change. No ttl is used twice.
         var ttl: Int
     }
 
     struct Account {
-        /// What the last acknowledged call left; `nil` when nothing.
+        /// The content after the last acknowledged call; `nil` for no content.
         var acknowledged: Content?
-        /// What the call under way would leave; `nil` when none is.
+        /// The content after the call under way; `nil` when no call is under way.
         var pending: Content??
     }
 
     private let accounts = Locked<[String: Account]>([:])
     private let lastVersion = Locked(0)
 
-    /// A version that was never used.
+    /// A new, unused version.
     func newVersion() -> Int {
         lastVersion.withLock { version in
             version += 1
@@ -30,14 +32,14 @@ final class CrashLedger: Sendable {
         }
     }
 
-    /// A call is about to be made that leaves this in all of these names.
+    /// Begins a call that leaves this content in all these names.
     func begin(_ names: [String], _ content: Content?) {
         accounts.withLock { accounts in
             for name in names { accounts[name, default: Account()].pending = .some(content) }
         }
     }
 
-    /// It was acknowledged.
+    /// Records that the call was acknowledged.
     func acknowledge(_ names: [String]) {
         accounts.withLock { accounts in
             for name in names {
@@ -47,20 +49,20 @@ final class CrashLedger: Sendable {
         }
     }
 
-    /// What the last acknowledged call left under a name; `nil` when nothing.
+    /// The content of a name after the last acknowledged call; `nil` for no content.
     func content(_ name: String) -> Content? { accounts.withLock { $0[name]?.acknowledged } }
 
-    /// The version that a download of this name is to bring, or is bringing.
+    /// The version that the call under way stores under this name; `nil` when it stores no version.
     func pendingVersion(_ name: String) -> Int? {
         accounts.withLock { ($0[name]?.pending ?? nil)?.version }
     }
 
-    /// All names ever used.
+    /// All names that were ever used.
     var names: [String] { accounts.withLock { $0.keys.sorted() } }
 
-    /// Compares with what a name holds after a restart, and takes that as the truth from now on.
+    /// Compares the content of a name after a restart with the ledger, and records it as the truth from now on.
     ///
-    /// - Returns: `nil` when it is one of the two that may be; else what is wrong.
+    /// - Returns: `nil` when the content is one of the two possible contents; otherwise a description of the error.
     func settle(_ name: String, found: Content?) -> String? {
         accounts.withLock { accounts in
             guard let account = accounts[name] else { return "\(name) was never used" }

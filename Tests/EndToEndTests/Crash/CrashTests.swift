@@ -4,15 +4,14 @@ import Primitives
 import TestSupport
 import Testing
 
-/// Promises 1 to 3 of the design, against the real executable and signal 9. `scripts/test` runs it with nothing beside
-/// it.
-@Suite("kill -9 under load", .serialized)
+/// Promises 1 to 3 of the design, tested with the real executable and signal 9. `scripts/test` runs this suite alone.
+@Suite("Crashes by kill -9 under load", .serialized)
 struct CrashTests {
-    /// `LARDER_CRASH_ROUNDS` rounds in all; without it 20.
+    /// The number of rounds, from `LARDER_CRASH_ROUNDS`. Default: 20.
     static let rounds = ProcessInfo.processInfo.environment["LARDER_CRASH_ROUNDS"].flatMap { Int($0) } ?? 20
 
     @Test(
-        "whatever was acknowledged is whole, with its last change; nothing removed or purged is back; verify is clean",
+        "After kill -9, acknowledged entries are whole, no removed entry is back, and verify is clean",
         arguments: ["hashed", "readable"])
     func crashes(layout: String) async throws {
         let run = try CrashRun(layout: layout)
@@ -28,7 +27,7 @@ struct CrashTests {
     }
 }
 
-/// One cache directory that is crashed on again and again.
+/// A cache directory that survives many crashes.
 private final class CrashRun: Sendable {
     static let workers = 6
 
@@ -43,8 +42,8 @@ private final class CrashRun: Sendable {
         self.layout = layout
         directory = try TemporaryDirectory("larder-crash")
         let ledger = ledger
-        // Of some bodies the second half never comes, so that each kill finds downloads unfinished. Not of those of
-        // every worker: somebody has to go on.
+        // Some bodies stop after their first half, so that each kill finds unfinished downloads. Only some workers get
+        // such bodies, because the other workers must go on.
         origin = try ScriptedOrigin { request, connection in
             let name = String(request.target.dropFirst(3))
             let body = CrashBody.make(name: name, version: ledger.pendingVersion(name) ?? 0)
@@ -75,7 +74,7 @@ private final class CrashRun: Sendable {
         if verified.exit != .status(0) { problems.append("verify: \(verified.text)") }
     }
 
-    /// Calls on names that only this worker uses, one after another, until the server is gone.
+    /// Makes one call after another on the worker's own names, until the server is gone.
     private func work(_ number: Int, round: Int, port: UInt16) {
         var worker = CrashWorker(
             number: number, ledger: ledger, origin: origin.url("/d/"),
@@ -97,11 +96,11 @@ private final class CrashRun: Sendable {
                 acknowledged.add()
             }
         } catch {
-            // The server is gone: what was under way stays pending in the ledger.
+            // The server is gone. The call under way stays pending in the ledger.
         }
     }
 
-    /// Compares everything with the ledger.
+    /// Compares all names with the ledger.
     private func settle(_ server: LarderProcess) async throws {
         try await server.client.withConnection { [self] connection in
             for name in ledger.names {
