@@ -2,10 +2,10 @@ import Crypto
 import Foundation
 import TestSupport
 
-/// Bodies that tell what they are: a name and a version fix every byte, so that a part of one, or a mix of two, shows.
-/// Each of them is JSON, so that one kind does for all calls.
+/// Bodies that identify themselves: a name and a version determine every byte, so that a part of a body, or a mix of
+/// two bodies, is detected. Each body is JSON, so that the same bodies suit all calls.
 enum SoakBody {
-    /// Random letters, of which every body is a piece.
+    /// Random letters. Every body contains a piece of them.
     private static let pool: [UInt8] = {
         let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
         var random = SplitMix64(seed: 1)
@@ -23,7 +23,7 @@ enum SoakBody {
 
     private static let sizes = [60, 900, 5_000, 20_000, 60_000, 200_000]
 
-    /// The body of a name in a version: from some 100 bytes to 200 KB.
+    /// The body of a name in a version, from about 100 bytes to 200 KB.
     static func make(_ name: String, _ version: Int) -> [UInt8] {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
@@ -37,8 +37,8 @@ enum SoakBody {
         return body
     }
 
-    /// The version that a body, or the beginning of one, says it is of that name; `nil` when it is of another, or of
-    /// none.
+    /// The version that a body, or the beginning of a body, states for this name; `nil` when it states another name or
+    /// no name.
     static func claimedVersion(_ bytes: some Collection<UInt8>, _ name: String) -> Int? {
         let head = bytes.dropFirst(2).prefix(200).prefix { $0 != UInt8(ascii: "\"") }
         let words = String(decoding: head, as: UTF8.self).split(separator: " ")
@@ -46,13 +46,13 @@ enum SoakBody {
         return Int(words[1])
     }
 
-    /// The version of a body; `nil` when it is not whole, or not of that name.
+    /// The version of a body; `nil` when the body is not complete, or not of that name.
     static func version(of body: [UInt8], _ name: String) -> Int? {
         guard let version = claimedVersion(body, name), digest(body) == digest(make(name, version)) else { return nil }
         return version
     }
 
-    /// The version of which these bytes are the beginning; `nil` when they are of none.
+    /// The version of the body that begins with these bytes; `nil` when no body of that name does.
     static func version(ofBeginning bytes: [UInt8], _ name: String) -> Int? {
         guard let version = claimedVersion(bytes, name),
             digest(bytes) == digest(Array(make(name, version).prefix(bytes.count)))
@@ -60,7 +60,7 @@ enum SoakBody {
         return version
     }
 
-    /// The digest as an entry has it (RFC 9530).
+    /// The digest in the form that an entry has (RFC 9530).
     static func digest(_ bytes: [UInt8]) -> String {
         "sha-256=:\(Data(SHA256.hash(data: bytes)).base64EncodedString()):"
     }

@@ -3,7 +3,7 @@ import Primitives
 import TestSupport
 
 extension HTTPFields {
-    /// These, where `others` does not have the same.
+    /// These fields with `others` added. A field of `others` replaces the field of the same name.
     func merging(_ others: HTTPFields) -> HTTPFields {
         var merged = self
         for field in others { merged[field.name] = field.value }
@@ -11,18 +11,19 @@ extension HTTPFields {
     }
 }
 
-/// One worker's connection: it is made anew after every restart, and tells what ended with a process from what did not.
+/// The connection of a worker. It is made anew after every restart, and distinguishes failures that come with the end
+/// of a process from other failures.
 final class SoakClient {
-    /// How a talk over the connection ended.
+    /// The outcome of a talk over the connection.
     enum Talk<Value> {
         case value(Value)
-        /// The connection failed, and the process runs on.
+        /// The connection failed although the process runs on.
         case broken(String)
         /// The process was killed or is draining, or the run has ended.
         case gone
     }
 
-    /// What all its requests have.
+    /// The fields of all requests.
     let fields: HTTPFields
     private let run: SoakRun
     private var connection: (connection: RawConnection, life: Int)?
@@ -36,7 +37,7 @@ final class SoakClient {
         connection?.connection.close()
     }
 
-    /// Runs `body` with a connection to the process that runs.
+    /// Runs `body` with a connection to the running process.
     func talk<Value>(_ body: (RawConnection) throws -> Value) -> Talk<Value> {
         guard let life = run.server.awaitLife(until: run.ending) else { return .gone }
         do {
@@ -52,13 +53,13 @@ final class SoakClient {
         }
     }
 
-    /// What says which namespace is meant.
+    /// The field that selects a namespace; no field for `nil`.
     static func fields(of namespace: String?) -> HTTPFields {
         guard let namespace else { return [:] }
         return [HTTPField.Name("Larder-Namespace")!: namespace]
     }
 
-    /// Sends a request and reads the answer.
+    /// Sends a request and reads the response.
     func ask(
         _ method: String, _ target: String, fields: HTTPFields = [:], body: [UInt8] = []
     ) -> Talk<HTTPReply> {
@@ -71,20 +72,20 @@ final class SoakClient {
         return talk
     }
 
-    /// The same with a body of JSON.
+    /// Sends a request with a JSON body, and reads the response.
     func ask(_ method: String, _ target: String, fields: HTTPFields = [:], json: JSON) -> Talk<HTTPReply> {
         var fields = fields
         fields[.contentType] = "application/json"
         return ask(method, target, fields: fields, body: json.utf8)
     }
 
-    /// Counts an answer that was read in a talk, and does what it says of the connection.
+    /// Counts a response that was read in a talk, and closes the connection if the response says so.
     func note(_ reply: HTTPReply) {
         run.tally.answered(reply.status)
         if reply.fields[.connection]?.lowercased() == "close" { hangUp() }
     }
 
-    /// Closes the connection; the next talk makes another.
+    /// Closes the connection. The next talk opens another connection.
     func hangUp(byReset: Bool = false) {
         if byReset { connection?.connection.reset() } else { connection?.connection.close() }
         connection = nil

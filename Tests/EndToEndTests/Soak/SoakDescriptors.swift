@@ -1,19 +1,19 @@
 import Foundation
 import TestSupport
 
-/// The open descriptors of a server, by what they are for: proc(5).
+/// The open descriptors of a server by their purpose, from proc(5).
 struct SoakDescriptors: Sendable {
-    /// All of them.
+    /// All descriptors.
     var count = 0
-    /// Connections of clients.
+    /// The connections of clients.
     var clients = 0
-    /// Connections to the origin: libcurl keeps some for later.
+    /// The connections to the origin. libcurl keeps some of them for later.
     var upstream = 0
 
-    /// Those that are neither: files, and what the process needs itself.
+    /// All other descriptors: files, and the descriptors that the process itself needs.
     var others: Int { count - clients - upstream }
 
-    /// Those of a process now; none when it has gone.
+    /// Counts the descriptors that a process has now; none when the process has gone.
     init(of larder: LarderProcess, originPort: UInt16) {
         let directory = "/proc/\(larder.process.pid)/fd"
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
@@ -25,7 +25,7 @@ struct SoakDescriptors: Sendable {
             else { continue }
             sockets.insert(target.dropFirst(8).dropLast())
         }
-        // String(contentsOfFile:) ends after the first page of a file that has no size.
+        // `String(contentsOfFile:)` stops after the first page of a file without a size.
         let file = FileHandle(forReadingAtPath: "/proc/\(larder.process.pid)/net/tcp")
         let table = String(decoding: (try? file?.readToEnd()) ?? Data(), as: UTF8.self)
         for line in table.split(separator: "\n").dropFirst() {
@@ -40,7 +40,7 @@ struct SoakDescriptors: Sendable {
         }
     }
 
-    /// A port as the table has it, with the colon before it.
+    /// A port in the form of the table, with the colon before it.
     private static func hex(_ port: UInt16) -> String {
         let digits = String(port, radix: 16, uppercase: true)
         return ":" + String(repeating: "0", count: 4 - digits.count) + digits

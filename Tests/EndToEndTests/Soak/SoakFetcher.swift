@@ -2,10 +2,10 @@ import HTTPTypes
 import Primitives
 import TestSupport
 
-/// A client of `/fetch`, beside others that fetch the same.
+/// A client of `/fetch`, beside other clients that fetch the same URLs.
 ///
-/// Each request that reaches the origin gets a version of its own. So what comes back tells when it was made; and a
-/// purge that was answered says that nothing from before it may be served any more.
+/// Each request that reaches the origin gets its own version. So the version of a response tells when the origin made
+/// it, and after an acknowledged purge no earlier version may be served.
 final class SoakFetcher {
     private let run: SoakRun
     private let number: Int
@@ -19,7 +19,7 @@ final class SoakFetcher {
         random = SplitMix64(seed: run.plan.seed &* 1000 &+ 100 &+ UInt64(number))
     }
 
-    /// Until the run ends.
+    /// Fetches and purges until the run ends.
     func work() {
         while !run.ending.isOpen {
             let kind = randomKind()
@@ -33,7 +33,7 @@ final class SoakFetcher {
         }
     }
 
-    /// What is cacheable comes most often.
+    /// A random kind, most often `cacheable`.
     private func randomKind() -> SoakOrigin.Kind {
         random.next() % 3 == 0 ? SoakOrigin.Kind.allCases.randomElement(using: &random)! : .cacheable
     }
@@ -53,7 +53,8 @@ final class SoakFetcher {
             fields[HTTPField.Name("Larder-Update-Expiry")!] = "true"
         default: break
         }
-        // Before it is sent: a purge or a request that comes later says nothing about the answer.
+        // Both are read before the request is sent, because a later purge or a later request proves no error of the
+        // response.
         let floor = run.floor(of: path)
         let latest = run.origin.version(of: path)
         let what = "fetch of \(name)"
@@ -75,14 +76,14 @@ final class SoakFetcher {
         if reply["Cache-Status"]?.contains("; hit") == true { run.tally.hit() }
     }
 
-    /// The answer, when it has a body of the origin's that must be whole.
+    /// The response, if its body is from the origin and must be complete.
     private func answer(
         _ talk: SoakClient.Talk<HTTPReply>, _ kind: SoakOrigin.Kind, _ what: String
     ) -> HTTPReply? {
         switch talk {
         case .gone: return nil
         case .broken(let reason):
-            // A body that breaks off must be seen to.
+            // Only responses of these kinds may break off, and the client must notice that.
             if ![.breaking, .short, .misframed].contains(kind) { run.fail("\(what): \(reason)") }
             return nil
         case .value(let reply) where [200, 206].contains(reply.status): return reply

@@ -1,44 +1,45 @@
-/// What the server may hold, as far as it follows from what it has acknowledged. Pure: it knows no server and no clock.
+/// The contents that the server may hold, as far as they follow from its acknowledgements. The model is pure: it knows
+/// no server and no clock.
 ///
-/// Each name has one owner, who makes one call after the other: so there is one change under way at most. What is
-/// pinned must be there; anything else may have been evicted, but if it is there it is what was acknowledged.
+/// Each name has a single owner, which makes one call after the other. So at most one change of a name is under way. A
+/// pinned entry must be present. Any other entry may have been evicted, but if it is present, it is as acknowledged.
 struct SoakModel: Sendable {
-    /// A version of a body, and until when it may be served as fresh, in seconds of the run.
+    /// A version of a body, and the end of its freshness in seconds of the run.
     struct Held: Hashable, Sendable {
         var version: Int
         var freshUntil: Double
     }
 
-    /// What a call wants.
+    /// The change that a call intends.
     enum Change: Hashable, Sendable {
-        /// That the name holds this.
+        /// The name holds this content.
         case store(Held)
-        /// That it holds nothing.
+        /// The name holds no content.
         case remove
-        /// That what it holds is fresh until then.
+        /// The content of the name is fresh until this time.
         case retime(Double)
     }
 
-    /// How a call ended.
+    /// The outcome of a call.
     enum End: Sendable {
         case done
-        /// With an answer that says that it was not done.
+        /// The response says that the change was not made.
         case refused
-        /// Without an answer: it may have been done.
+        /// There was no response, so the change may have been made.
         case unknown
     }
 
     private struct Account {
         var isPinned: Bool
-        /// What it may hold.
+        /// The contents that the name may hold.
         var possible: [Held] = []
-        /// Whether, though pinned, it may hold nothing.
+        /// Whether the name may hold no content although it is pinned.
         var mayBeAbsent = true
-        /// The call under way.
+        /// The change of the call under way.
         var pending: Change?
-        /// What a download brings whose client has left.
+        /// The content that a download brings after its client has left.
         var floating: Held?
-        /// What it held before a hit moved its time, and when that was.
+        /// The possible contents before a hit moved the end of freshness, and the time of that hit.
         var beforeSlide: (held: [Held], time: Double)?
 
         var candidates: [Held] {
@@ -53,17 +54,18 @@ struct SoakModel: Sendable {
     private var accounts: [String: Account] = [:]
     private var lastVersion = 0
 
-    /// Clocks are read on two sides, and a second has room for both.
+    /// The tolerance in seconds, because test and server read the clock at different moments.
     static let slack = 1.0
-    /// Hits are written down within a second, and a busy disk takes its time.
+    /// The time in seconds until a hit is certainly written. Hits are written within a second, but a busy disk takes
+    /// longer.
     static let flushLimit = 3.0
 
-    /// A name that holds nothing yet.
+    /// Adds a name without content.
     mutating func open(_ name: String, isPinned: Bool) {
         accounts[name] = Account(isPinned: isPinned)
     }
 
-    /// A version that was never used.
+    /// A new, unused version.
     mutating func newVersion() -> Int {
         lastVersion += 1
         return lastVersion
@@ -71,17 +73,17 @@ struct SoakModel: Sendable {
 
     // MARK: - Changes
 
-    /// A call begins that wants the same of all of these names.
+    /// Begins a call that makes the same change to all these names.
     mutating func begin(_ names: [String], _ change: Change) {
         for name in names { accounts[name]?.pending = change }
     }
 
-    /// It has ended.
+    /// Ends the call under way for these names.
     mutating func end(_ names: [String], _ end: End) {
         for name in names {
             guard var account = accounts[name], let change = account.pending else { continue }
             account.pending = nil
-            // What comes after a hit is written down after it.
+            // The server writes this change after the earlier hit, so a kill can no longer undo the hit.
             if case .done = end { account.beforeSlide = nil }
             switch (change, end) {
             case (_, .refused): break
@@ -104,12 +106,13 @@ struct SoakModel: Sendable {
         }
     }
 
-    /// An answer says which version the name holds now.
+    /// Records a response that says which version the name holds now.
     ///
     /// - Parameters:
-    ///   - freshUntil: `nil` when the answer changed nothing about that.
-    ///   - slidAt: when it was a hit that changed it, which a kill may undo.
-    /// - Returns: what is wrong with it.
+    ///   - freshUntil: the end of freshness; `nil` when the response did not change it.
+    ///   - slidAt: the time of the hit that moved the end of freshness, which a kill may undo; `nil` for any other
+    ///     response.
+    /// - Returns: the error in the response; `nil` when the response is possible.
     mutating func settle(_ name: String, version: Int, freshUntil: Double?, slidAt: Double? = nil) -> String? {
         guard var account = accounts[name] else { return "\(name) is nobody's" }
         let fitting = account.candidates.filter { $0.version == version }
@@ -117,7 +120,7 @@ struct SoakModel: Sendable {
         account.possible = [
             Held(version: version, freshUntil: freshUntil ?? fitting.map(\.freshUntil).max() ?? 0)
         ]
-        // Of several in one second the first one is undone as well.
+        // A kill may undo several recent hits together, so the contents before the first of them stay possible.
         let isUndoable = account.beforeSlide.map { (slidAt ?? .infinity) - $0.time < Self.flushLimit } ?? false
         let earlier = isUndoable ? account.beforeSlide?.held ?? [] : []
         account.beforeSlide = slidAt.map { (earlier + fitting, $0) }
@@ -128,24 +131,24 @@ struct SoakModel: Sendable {
         return nil
     }
 
-    /// The client of the call under way leaves, and its download goes on.
+    /// Records that the client of the call under way leaves, and that its download goes on.
     mutating func letGo(_ name: String) {
         guard var account = accounts[name], case .store(let held)? = account.pending else { return }
         account.pending = nil
-        // One that was let go before may have been stored by now.
+        // The earlier download of a client that left may have been stored by now.
         if let earlier = account.floating { account.possible.append(earlier) }
         account.floating = held
         accounts[name] = account
     }
 
-    /// A hit that nobody was told of may have moved the time of what a name holds, who knows how far.
+    /// Records that a hit without a response may have moved the end of freshness by an unknown time.
     mutating func mayHaveSlid(_ name: String) {
         let versions = Set(accounts[name]?.possible.map(\.version) ?? [])
         accounts[name]?.possible += versions.map { Held(version: $0, freshUntil: .infinity) }
     }
 
-    /// The server has gone, and all its downloads with it; and, as it may when it was killed, the hits of its last
-    /// second.
+    /// Records that the server has ended, and with it all its downloads. If it was killed, it may also have lost the
+    /// hits of its last second.
     mutating func restart(at time: Double) {
         for (name, old) in accounts {
             var account = old
@@ -167,19 +170,19 @@ struct SoakModel: Sendable {
     /// The versions that a name may hold now.
     func candidates(_ name: String) -> Set<Int> { Set(accounts[name]?.candidates.map(\.version) ?? []) }
 
-    /// Whether the call under way is to remove these.
+    /// Whether the call under way removes any of these names.
     func isRemoving(_ names: [String]) -> Bool { names.contains { accounts[$0]?.pending == .remove } }
 
-    /// The version that a name holds for sure, unless it was evicted.
+    /// The version that a name holds for certain, unless it was evicted; `nil` when no version is certain.
     func certainVersion(_ name: String) -> Int? {
         guard let account = accounts[name], account.pending == nil, account.floating == nil else { return nil }
         let versions = Set(account.possible.map(\.version))
         return versions.count == 1 ? versions.first : nil
     }
 
-    /// What is wrong with finding that version under a name, or nothing; `nil` when it is as it may be.
+    /// The error in finding this version, or no version, under a name; `nil` when the finding is possible.
     ///
-    /// - Parameter time: when it was asked for as something fresh; `nil`: it need not be fresh.
+    /// - Parameter time: the time of the request for a fresh entry; `nil` when the entry need not be fresh.
     func verdict(_ name: String, found version: Int?, at time: Double?) -> String? {
         guard let account = accounts[name] else { return "\(name) is nobody's" }
         guard let version else {

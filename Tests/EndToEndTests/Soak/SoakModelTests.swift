@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("what the soak takes for granted")
+@Suite("The model and the tools of the soak")
 struct SoakModelTests {
     private static func held(_ version: Int, until end: Double = 100) -> SoakModel.Held {
         SoakModel.Held(version: version, freshUntil: end)
@@ -14,7 +14,7 @@ struct SoakModelTests {
         return model
     }
 
-    @Test("what is pinned must be there, anything else may have gone", arguments: [true, false])
+    @Test("A pinned entry must be present, and any other entry may be missing", arguments: [true, false])
     func pinned(isPinned: Bool) {
         let model = Self.model(isPinned: isPinned)
         #expect(model.verdict("a", found: 1, at: 50) == nil)
@@ -23,7 +23,7 @@ struct SoakModelTests {
         #expect(model.verdict("b", found: nil, at: nil) != nil)
     }
 
-    @Test("a call without an answer leaves the old or the new; one that was refused the old")
+    @Test("A call without a response leaves the old or the new version, and a refused call leaves the old")
     func unknown() {
         var model = Self.model(isPinned: true)
         model.begin(["a"], .store(Self.held(2)))
@@ -43,7 +43,7 @@ struct SoakModelTests {
         #expect(model.settle("a", version: 3, freshUntil: 7) != nil)
     }
 
-    @Test("what was purged does not come back, not from a download whose client left either")
+    @Test("A purged entry does not come back, not even from the download of a client that left")
     func purged() {
         var model = Self.model(isPinned: false)
         model.begin(["a"], .store(Self.held(2)))
@@ -56,7 +56,7 @@ struct SoakModelTests {
         #expect(model.verdict("a", found: nil, at: nil) == nil)
     }
 
-    @Test("a client's download that goes on may end after what is stored then, until the server is killed")
+    @Test("The download of a client that left may replace a later store, until a response shows the version")
     func floating() {
         var model = Self.model(isPinned: false)
         model.begin(["a"], .store(Self.held(2)))
@@ -70,7 +70,7 @@ struct SoakModelTests {
         #expect(model.candidates("a") == [3])
     }
 
-    @Test("nothing is served as fresh after its time, which a change moves")
+    @Test("No entry is served as fresh after its expiry, and a change moves the expiry")
     func time() {
         var model = Self.model(isPinned: false)
         #expect(model.verdict("a", found: 1, at: 100.5) == nil)
@@ -83,7 +83,7 @@ struct SoakModelTests {
         #expect(model.verdict("a", found: 1, at: 202) != nil)
     }
 
-    @Test("what a hit moved may be undone by a kill within its last second, and not later")
+    @Test("A kill may undo the slides of the last seconds, and no earlier slide")
     func slide() {
         var model = Self.model(isPinned: false)
         #expect(model.settle("a", version: 1, freshUntil: 12, slidAt: 10) == nil)
@@ -98,13 +98,13 @@ struct SoakModelTests {
         removed.end(["a"], .done)
         removed.restart(at: 10.5)
         #expect(removed.verdict("a", found: 1, at: nil) != nil)
-        // Of two, both are.
+        // A kill may undo two recent slides together.
         #expect(model.settle("a", version: 1, freshUntil: 13, slidAt: 10.2) == nil)
         model.restart(at: 10.5)
         #expect(model.verdict("a", found: 1, at: 50) == nil)
     }
 
-    @Test("a hit without an answer may have moved the time")
+    @Test("A hit without a response may have moved the expiry")
     func slideWithoutAnswer() {
         var model = Self.model(isPinned: false)
         #expect(model.verdict("a", found: 1, at: 200) != nil)
@@ -113,7 +113,7 @@ struct SoakModelTests {
         #expect(model.candidates("a") == [1])
     }
 
-    @Test("a body tells its name, its version, and whether it is whole")
+    @Test("A body tells its name and its version, and shows whether it is complete")
     func bodies() {
         for version in 1..<20 {
             let body = SoakBody.make("w1/3", version)
@@ -127,7 +127,7 @@ struct SoakModelTests {
         }
     }
 
-    @Test("a slope is that of the line through the samples")
+    @Test("The slope of samples is the slope of the line through them")
     func slope() {
         let samples = (0..<120).map { SoakWatch.Sample(time: Double($0), residentMiB: 50 + Double($0) / 60 * 2) }
         #expect(abs(SoakWatch.slope(samples) - 2) < 0.001)

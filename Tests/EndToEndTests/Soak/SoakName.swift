@@ -1,27 +1,29 @@
-/// A name under which one worker, and nobody else, stores.
+/// The name of an entry that only a single worker stores.
 struct SoakName: Hashable, Sendable {
-    /// How it is stored.
+    /// The way in which the entry is stored.
     enum Kind: Sendable {
         case data, download, json
     }
 
-    /// `w1-3`: a caller's key. `w1/3`, `w1/3/x`: a URL that is downloaded. `w1/j3`: a URL under which JSON is put.
+    /// The name: `w1-3` for a caller's key, `w1/3` or `w1/3/x` for a downloaded URL, `w1/j3` for a URL with stored
+    /// JSON.
     let text: String
     let kind: Kind
-    /// The caller's own key: workers in namespaces have the same ones.
+    /// The caller's own key. Workers in different namespaces have the same keys.
     let ownKey: String
-    /// The tag that half of a worker's names have; JSON that is put has none.
+    /// The tag of half of a worker's names; `nil` for stored JSON, which has no tag.
     let tag: String?
 
-    /// Whether it is the path of a URL.
+    /// Whether the name is the path of a URL.
     var isURL: Bool { kind != .data }
 
-    /// All names of a worker, in the order in which they come. What is put as JSON cannot be pinned.
+    /// All names of a worker in a fixed order. A pinned worker has no names for JSON, because stored JSON cannot be
+    /// pinned.
     static func all(of role: SoakRole) -> [SoakName] {
         let worker = role.number
         return (0..<role.count).flatMap { number -> [SoakName] in
             let tag = "w\(worker).\(number % 2)"
-            // Paths lie inside one another, which a tree of files has to cope with.
+            // Some paths lie inside others, which a tree of files must support.
             let path = number % 3 == 2 ? "w\(worker)/\(number - 1)/x" : "w\(worker)/\(number)"
             let ownKey = "\(role.keyPrefix)\(number)"
             var names = [

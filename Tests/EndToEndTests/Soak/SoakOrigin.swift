@@ -2,41 +2,42 @@ import HTTPTypes
 import Primitives
 import TestSupport
 
-/// The origin of the soak: it answers as it was told, or as the path says, and fails in every way that an origin can.
+/// The origin of the soak. It answers as planned or as the path says, and fails in every way in which an origin can
+/// fail.
 ///
-/// Under `/d/` are the names of the workers, each answered as its plan says. Under `/f/` is what everybody fetches: the
-/// kind is in the path, and each request gets a version of its own.
+/// The paths under `/d/` are the names of the workers, and each is answered by its plan. The paths under `/f/` are
+/// fetched by all fetchers: the path contains the kind, and each request gets its own version.
 final class SoakOrigin: Sendable {
-    /// How a download is answered.
+    /// The way in which a download is answered.
     enum Behaviour: CaseIterable, Sendable {
         case whole, chunked, slow, unchanged
-        /// A whole body, and behind it something that looks like another answer.
+        /// A complete body, followed by bytes that look like another response.
         case trailing
         case short, reset, refusal, endlessHead
-        /// No HTTP that two readers understand alike.
+        /// HTTP that two readers understand differently.
         case folded, misframed
-        /// Half of the body, and then nothing.
+        /// Half of the body, and then silence.
         case stall
 
-        /// Whether a body comes to its end.
+        /// Whether the body arrives completely.
         var isGood: Bool { [.whole, .chunked, .slow, .unchanged, .trailing].contains(self) }
     }
 
-    /// What a name's next download gets.
+    /// The plan for the next downloads of a name.
     struct Plan: Sendable {
         var version: Int
         var behaviour: Behaviour
     }
 
-    /// What is fetched: `/f/<kind>/<number>`.
+    /// The kinds of fetched paths: `/f/<kind>/<number>`.
     enum Kind: String, CaseIterable, Sendable {
         case cacheable, varying, uncacheable, slow, streamed
         case breaking, short, failing, reset, endlessHead
-        /// Good answers, behind which something comes that is none: at once, or when the connection waits.
+        /// A good response, followed by bytes that are no response: at once, or while the connection is idle.
         case trailing, late
         case folded, misframed
 
-        /// How many there are of it.
+        /// The number of paths of this kind.
         var count: Int {
             switch self {
             case .cacheable: 60
@@ -46,7 +47,7 @@ final class SoakOrigin: Sendable {
             }
         }
 
-        /// The kind that a path is of.
+        /// The kind of a path; `nil` for a path that has none.
         init?(path: String) {
             let parts = path.split(separator: "/")
             guard parts.count == 3, parts[0] == "f" else { return nil }
@@ -57,14 +58,14 @@ final class SoakOrigin: Sendable {
         var paths: [String] { (0..<count).map { "/f/\(rawValue)/\($0)" } }
     }
 
-    /// What all connections share.
+    /// The state that all connections share.
     private final class Desk: Sendable {
         let plans = Locked<[String: Plan]>([:])
         let versions = Locked<[String: Int]>([:])
         let arrivals = Locked<[String: Gate]>([:])
         let end = Gate("end of the origin")
 
-        /// A pause in the middle of an answer; throws when the origin stops.
+        /// Pauses in the middle of a response; throws when the origin stops.
         func pause(_ milliseconds: Int) throws {
             if (try? end.waitBlocking(limit: .milliseconds(milliseconds))) != nil { throw CancellationError() }
         }
@@ -92,25 +93,25 @@ final class SoakOrigin: Sendable {
     /// The URL of a worker's name.
     func url(of name: String) -> String { origin.url("/d/" + name) }
 
-    /// The URL of a path that is fetched.
+    /// The URL of a fetched path.
     func url(_ path: String) -> String { origin.url(path) }
 
-    /// Says what the next downloads of a name get.
+    /// Sets the plan for the next downloads of a name.
     func plan(_ name: String, _ plan: Plan) {
         desk.plans.withLock { $0[name] = plan }
     }
 
-    /// Opens when the next request for a name has come.
+    /// A gate that opens when the next request for a name has arrived.
     func arrival(of name: String) -> Gate {
         let gate = Gate("request for \(name)")
         desk.arrivals.withLock { $0[name] = gate }
         return gate
     }
 
-    /// The latest version of a path that was given out.
+    /// The latest version that a path was answered with.
     func version(of path: String) -> Int { desk.versions.withLock { $0[path] ?? 0 } }
 
-    /// The log of requests would grow for ever.
+    /// Clears the log of requests, which would otherwise grow without end.
     func forgetRequests() { origin.forgetRequests() }
 
     func stop() {
@@ -193,7 +194,7 @@ final class SoakOrigin: Sendable {
 
     // MARK: - Ways to answer
 
-    /// An answer, and in the same packet one for nobody.
+    /// Sends a response, and in the same packet a second response without a request.
     private static func sendWithTrail(
         _ body: [UInt8], _ fields: HTTPFields, _ connection: ScriptedOrigin.Connection
     ) throws {
@@ -205,12 +206,12 @@ final class SoakOrigin: Sendable {
         try connection.send(answer(body) + answer(trail))
     }
 
-    /// A head whose first field line is folded.
+    /// Sends a head with a folded first field line.
     private static func sendFolded(_ connection: ScriptedOrigin.Connection) throws {
         try connection.send("HTTP/1.1 200 OK\r\n folded: first\r\nContent-Length: 2\r\n\r\n[]")
     }
 
-    /// A chunk whose size is no number.
+    /// Sends a chunk with a size that is no number.
     private static func sendMisframed(_ body: [UInt8], _ connection: ScriptedOrigin.Connection) throws {
         try connection.startChunks(fields: [.cacheControl: "max-age=20"])
         try connection.send("\(String(body.count, radix: 16))g\r\n")
@@ -250,7 +251,7 @@ final class SoakOrigin: Sendable {
         }
     }
 
-    /// Until the client has had enough.
+    /// Sends field lines until the client hangs up.
     private static func sendEndlessHead(_ connection: ScriptedOrigin.Connection) throws {
         try connection.send("HTTP/1.1 200 OK\r\n")
         let line = "X-More: " + String(repeating: "a", count: 1000) + "\r\n"

@@ -2,9 +2,9 @@ import HTTPTypes
 import Primitives
 import TestSupport
 
-/// What an owner has downloaded: well, badly, many at once, and without waiting for it.
+/// The downloads of an owner: good and bad downloads, batches, and downloads that the owner does not wait for.
 extension SoakOwner {
-    /// A download that is about to be asked for.
+    /// A download that is about to be requested.
     private struct Order {
         var name: SoakName
         var version: Int
@@ -14,7 +14,7 @@ extension SoakOwner {
         var json: JSON
     }
 
-    /// Tells the origin and the model what is about to be downloaded.
+    /// Tells the origin and the model about the next download.
     private func order(_ name: SoakName, _ behaviour: SoakOrigin.Behaviour? = nil) -> Order {
         var behaviour = behaviour ?? randomBehaviour()
         var version = newVersion()
@@ -58,7 +58,7 @@ extension SoakOwner {
         }
     }
 
-    /// One, and waits for it.
+    /// Downloads a name, and waits for the response.
     func download(_ name: SoakName) {
         let order = order(name)
         settle(order, client.ask("POST", "/download", json: order.json))
@@ -73,12 +73,12 @@ extension SoakOwner {
         settle(order, json, what)
     }
 
-    /// Whether it was a hit that slid is not known.
+    /// Records that a request without a usable response may have been a hit that slid.
     private func noteLost(_ order: Order) {
         if order.slides { run.model.withLock { $0.mayHaveSlid(order.name.text) } }
     }
 
-    /// Holds an answer with an entry against what may be.
+    /// Checks a response with an entry against the model.
     private func settle(_ order: Order, _ json: JSON, _ what: String) {
         let name = order.name.text
         let outcome = json["outcome"]?.stringValue ?? "none"
@@ -107,7 +107,7 @@ extension SoakOwner {
         }
     }
 
-    /// Some at once, each answered on a line of its own.
+    /// Downloads several names at once. The response has a line for each name.
     func batch() {
         var rest = names.filter { $0.kind == .download }.shuffled(using: &random)
         rest.removeLast(max(0, rest.count - 2 - Int(random.next() % 10)))
@@ -133,7 +133,7 @@ extension SoakOwner {
             }
             run.model.withLock { $0.end([orders[index].name.text], .refused) }
             let status = problem["status"]?.doubleValue.map { Int($0) } ?? 0
-            // As for a single one; a server that drains cancels what takes too long.
+            // The excuses are those of a single download. In addition, a draining server cancels slow downloads.
             let isExcused =
                 status == 507 || (!orders[index].isGood && [502, 504].contains(status))
                 || run.server.life?.isEnding != false
@@ -146,7 +146,7 @@ extension SoakOwner {
         if answered.count != orders.count { fail("batch: \(answered.count) of \(orders.count) lines") }
     }
 
-    /// A download that would never end, started behind and cancelled.
+    /// Starts a download that would never end, in the background, and cancels it.
     func cancel(_ name: SoakName) {
         guard name.kind == .download else { return }
         let order = order(name, .stall)
@@ -158,11 +158,11 @@ extension SoakOwner {
         guard let status = conclude([name], client.ask("GET", path), "GET \(path)", [200, 404]),
             let end = conclude([name], client.ask("DELETE", path), "DELETE \(path)", [200, 404, 409])
         else { return }
-        // The server that was asked may be another one by now.
+        // The server may have been restarted since the download began.
         if status.status == 404 || end.status == 404 { run.tally.count("forgotten downloads") }
     }
 
-    /// A client that leaves once its download is under way, which goes on.
+    /// Leaves once a download is under way. The download goes on.
     func leave(_ name: SoakName) {
         guard name.kind == .download else { return }
         let behaviour: SoakOrigin.Behaviour = random.next() % 2 == 0 ? .slow : .whole
@@ -177,7 +177,7 @@ extension SoakOwner {
             let fields = client.fields.merging([.contentType: "application/json"])
             try connection.sendRequest("POST", "/download", fields: fields, body: request)
             if (try? arrival.waitBlocking(limit: .seconds(2))) != nil { return nil }
-            // Nobody asks the origin: somebody does already.
+            // No request reaches the origin, because an earlier download of the URL is still running.
             return try connection.readReply()
         }
         switch talk {

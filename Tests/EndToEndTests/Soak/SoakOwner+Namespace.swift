@@ -2,9 +2,9 @@ import HTTPTypes
 import Primitives
 import TestSupport
 
-/// What a worker does with the namespace that it has for itself.
+/// The calls of a worker about its own namespace.
 extension SoakOwner {
-    /// Sees that it is there; blocks until it is, or the run ends.
+    /// Creates the namespace. Blocks until the namespace exists, or the run ends.
     func make(_ namespace: String) {
         let what = "PUT of namespace \(namespace)"
         while !run.ending.isOpen {
@@ -14,7 +14,7 @@ extension SoakOwner {
         }
     }
 
-    /// Begins it anew, removes it, or looks from outside.
+    /// Begins the namespace anew, removes it, or looks at it from outside.
     func live(in namespace: String, _ name: SoakName) {
         switch random.next() % 8 {
         case 0: removeNamespace(namespace)
@@ -23,7 +23,7 @@ extension SoakOwner {
         }
     }
 
-    /// Another version: nobody finds anything any more, at once.
+    /// Sets another version, after which no entry is found any more, at once.
     private func beginAnew(_ namespace: String) {
         let texts = names.map(\.text)
         let version = newVersion()
@@ -40,7 +40,7 @@ extension SoakOwner {
         if (try? list.member("entries"))?.arrayValue?.isEmpty != true { fail("\(what): it lists \(list.text)") }
     }
 
-    /// With all that is in it; then it is made again.
+    /// Removes the namespace with all its entries, and then creates it again.
     private func removeNamespace(_ namespace: String) {
         let texts = names.map(\.text)
         run.model.withLock { $0.begin(texts, .remove) }
@@ -52,7 +52,7 @@ extension SoakOwner {
         make(namespace)
     }
 
-    /// In the default namespace nobody stores under these keys and URLs.
+    /// Expects that the default namespace has no entry, because no worker stores under these keys and URLs there.
     private func lookFromOutside(_ name: SoakName) {
         let path = "/entries/\(key(of: name))/content?stale=true"
         let what = "look at \(name.text) from another namespace"

@@ -1,7 +1,7 @@
 import HTTPTypes
 import TestSupport
 
-/// What an owner reads of its own: whole, in part, on a condition, and slowly.
+/// The reads of an owner: complete, partial, conditional and slow reads of its own names.
 extension SoakOwner {
     func read(_ name: SoakName) {
         let path = "/entries/\(key(of: name))/content"
@@ -18,7 +18,7 @@ extension SoakOwner {
         }
     }
 
-    /// Holds a whole body, or its absence, against the model.
+    /// Checks a complete body, or its absence, against the model.
     private func take(_ talk: SoakClient.Talk<HTTPReply>, _ name: SoakName, at time: Double) {
         guard let reply = answer(talk, name) else { return }
         if reply.status == 404 { return found(nil, name, "read of \(name.text)") }
@@ -58,7 +58,7 @@ extension SoakOwner {
         run.tally.hit()
     }
 
-    /// A client that takes its time over a body.
+    /// Reads a body slowly.
     private func readSlowly(_ name: SoakName, _ path: String) {
         let time = run.now
         let talk = client.talk { connection in
@@ -76,7 +76,7 @@ extension SoakOwner {
         take(talk, name, at: time)
     }
 
-    /// The metadata alone.
+    /// Reads only the metadata.
     func lookAt(_ name: SoakName) {
         let talk = client.ask("GET", "/entries/\(key(of: name))")
         guard let reply = answer(talk, name) else { return }
@@ -87,7 +87,7 @@ extension SoakOwner {
         found(version, name, "look at \(name.text)")
     }
 
-    /// The answer to a read, when it is one of those that are expected.
+    /// The response to a read, if its status is expected.
     private func answer(
         _ talk: SoakClient.Talk<HTTPReply>, _ name: SoakName, _ expected: Set<Int> = [200, 404]
     ) -> HTTPReply? {

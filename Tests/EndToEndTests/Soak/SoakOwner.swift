@@ -2,18 +2,18 @@ import HTTPTypes
 import Primitives
 import TestSupport
 
-/// A worker with names of its own: it makes one call after the other, and holds every answer against the model.
+/// A worker with its own names. It makes one call after the other, and checks every response against the model.
 ///
-/// Lives on its thread; what it shares is in ``SoakRun``.
+/// A worker lives on its own thread. The shared state is in ``SoakRun``.
 final class SoakOwner {
     let run: SoakRun
     let role: SoakRole
     let names: [SoakName]
     let client: SoakClient
     var random: SplitMix64
-    /// The entity tag of each name that was read last, and of which version it was.
+    /// The entity tag of the last read of each name, and the version that it belongs to.
     var tags: [String: (etag: String, version: Int)] = [:]
-    /// By name and version.
+    /// The digests, by name and version.
     private var digests: [String: String] = [:]
 
     init(_ run: SoakRun, _ role: SoakRole) {
@@ -31,7 +31,7 @@ final class SoakOwner {
     var isPinned: Bool { role.isPinned }
     var isSlow: Bool { role.isSlow }
 
-    /// Until the run ends.
+    /// Makes calls until the run ends.
     func work() {
         if let namespace = role.namespace { make(namespace) }
         while !run.ending.isOpen {
@@ -57,7 +57,7 @@ final class SoakOwner {
         }
     }
 
-    /// What all names begin with that are stored as this one is.
+    /// The common beginning of all names that are stored in the same way as this name.
     private func prefix(of name: SoakName) -> String {
         name.isURL ? run.origin.url(of: "w\(number)/") : role.keyPrefix
     }
@@ -82,7 +82,7 @@ final class SoakOwner {
         settleStore(name, talk, version: version, ttl: ttl, "PUT \(target)")
     }
 
-    /// A client with little to send at a time; in chunks or not.
+    /// Sends a body in small pieces, either in chunks or with a length.
     private func putSlowly(_ target: String, _ body: [UInt8]) -> SoakClient.Talk<HTTPReply> {
         let isChunked = random.next() % 2 == 0
         let talk = client.talk { connection in
@@ -117,7 +117,7 @@ final class SoakOwner {
     ) {
         guard let reply = conclude([name], talk, what, [200, 412]) else { return }
         if reply.status == 412 {
-            // It was only to be stored if nothing was there.
+            // The request stores the entry only if the name holds no entry.
             run.model.withLock { $0.end([name.text], .refused) }
             let mayHold = run.model.withLock { !$0.candidates(name.text).isEmpty }
             return mayHold ? () : fail("\(what): 412, where nothing can be held")
@@ -173,12 +173,12 @@ final class SoakOwner {
         }
     }
 
-    // MARK: - What all calls need
+    // MARK: - Parts of all calls
 
-    /// The answer, when it is one of those that say that the call was done; else tells the model what became of it, and
-    /// notes what should not be.
+    /// The response, if its status says that the call was done. Otherwise tells the model the outcome, and records an
+    /// unexpected response as a problem.
     ///
-    /// - Parameter mayFail: whether what was asked for cannot be had, as from an origin that fails.
+    /// - Parameter mayFail: whether the call may fail with 502 or 504, as with a failing origin.
     func conclude(
         _ names: [SoakName], _ talk: SoakClient.Talk<HTTPReply>, _ what: String, _ good: Set<Int> = [200],
         mayFail: Bool = false
@@ -194,7 +194,8 @@ final class SoakOwner {
             return nil
         case .value(let reply) where good.contains(reply.status): return reply
         case .value(let reply):
-            // A full disk, and a server that drains. A purge goes step by step, so that it may have come half way.
+            // A full disk and a draining server are excuses. A failed purge may have removed some entries, because a
+            // purge goes step by step.
             let isExcused = reply.status == 507 || (reply.status == 503 && run.server.life?.isEnding != false)
             let isPurge = run.model.withLock { $0.isRemoving(texts) }
             run.model.withLock { $0.end(texts, isPurge ? .unknown : .refused) }
@@ -205,7 +206,7 @@ final class SoakOwner {
         }
     }
 
-    /// An answer was of this version of a name, or said that there is none.
+    /// Checks the version of a name in a response, or `nil` for no entry, against the model.
     func found(_ version: Int?, _ name: SoakName, at time: Double? = nil, _ what: String) {
         judge(run.model.withLock { $0.verdict(name.text, found: version, at: time) }, what)
     }
@@ -218,13 +219,13 @@ final class SoakOwner {
 
     func newVersion() -> Int { run.model.withLock { $0.newVersion() } }
 
-    /// Some are short, so that entries expire; what is pinned never does.
+    /// A random ttl. Some ttls are short, so that entries expire. A pinned entry never expires during the run.
     func ttl() -> Int {
         if isPinned { return 1_000_000 }
         return random.next() % 5 == 0 ? 1 + Int(random.next() % 4) : 100 + Int(random.next() % 1000)
     }
 
-    /// The key of its entry.
+    /// The key of the entry with this name.
     func key(of name: SoakName) -> String { name.isURL ? md5(run.origin.url(of: name.text)) : name.ownKey }
 
     func digest(_ name: String, _ version: Int) -> String {
@@ -236,10 +237,10 @@ final class SoakOwner {
         return digest
     }
 
-    /// The digest that an entry in JSON has.
+    /// The digest of an entry in a JSON response.
     func entryDigest(_ reply: HTTPReply) -> String? { (try? reply.member("digest"))?.stringValue }
 
-    /// The version of a name that has a digest, among those that it may hold.
+    /// The version with this digest, among the versions that a name may hold.
     func version(ofDigest digest: String?, _ name: String) -> Int? {
         run.model.withLock { $0.candidates(name) }.first { self.digest(name, $0) == digest }
     }

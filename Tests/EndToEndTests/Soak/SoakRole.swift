@@ -1,19 +1,19 @@
-/// What one worker is to be.
+/// The role of a worker.
 struct SoakRole: Sendable {
     let number: Int
-    /// How many names of each kind it has.
+    /// The number of names of each kind.
     let count: Int
-    /// Whether all that it stores is pinned: then nothing of it may be lost.
+    /// Whether all entries of the worker are pinned. A pinned entry must not be lost.
     var isPinned = false
-    /// Whether it sends and reads as slowly as one may.
+    /// Whether the worker sends and reads as slowly as the server permits.
     var isSlow = false
-    /// The namespace that it has for itself; `nil`: the default one, with all others.
+    /// The worker's own namespace; `nil` for the default namespace, which the other workers share.
     var namespace: String?
 
-    /// What its own keys begin with. In two namespaces the same ones are in use, and have to be told apart.
+    /// The beginning of the worker's own keys. Workers in two namespaces use the same keys, which must not be confused.
     var keyPrefix: String { namespace == nil ? "w\(number)-" : "shared-" }
 
-    /// All of them.
+    /// The roles of all workers.
     static let all: [SoakRole] =
         [SoakRole(number: 0, count: 15, isPinned: true)]
         + (1...4).map { SoakRole(number: $0, count: 60) }

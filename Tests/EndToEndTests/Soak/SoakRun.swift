@@ -3,16 +3,16 @@ import HTTPTypes
 import Primitives
 import TestSupport
 
-/// One run: an origin, a server that is killed and drained and runs out of disk, and those who use it.
+/// A run: an origin, a server that is killed, drained and deprived of disk space, and the clients of the server.
 final class SoakRun: Sendable {
     let plan: SoakPlan
     let origin: SoakOrigin
     let server: SoakServer
     let model = Locked(SoakModel())
     let tally = SoakTally()
-    /// What should not have been.
+    /// The problems so far.
     let problems = Recorder<String>()
-    /// Opens when the load is to end.
+    /// Opens when the load must end.
     let ending = Gate("end of the load")
     private let begin = ContinuousClock.now
     private let floors = Locked<[String: Int]>([:])
@@ -31,41 +31,41 @@ final class SoakRun: Sendable {
         server = SoakServer(plan, directory: path, originPort: origin.port)
     }
 
-    /// Seconds since it began.
+    /// The seconds since the beginning of the run.
     var now: Double { (ContinuousClock.now - begin).inSeconds }
 
-    /// A worker's pause, which the end of the load cuts short.
+    /// Pauses a worker. The end of the load cuts the pause short.
     func pause(milliseconds: Int) {
         try? ending.waitBlocking(limit: .milliseconds(milliseconds))
     }
 
-    /// Notes a problem; with many of them the run ends.
+    /// Records a problem. The run ends after 20 problems.
     func fail(_ problem: String) {
         SoakWatch.print("PROBLEM at \(now) s: \(problem)")
         problems.append(problem)
         if problems.elements.count >= 20 { ending.open() }
     }
 
-    // MARK: - What is fetched
+    // MARK: - Fetched versions
 
     /// The latest version of a path that was purged.
     func floor(of path: String) -> Int { floors.withLock { $0[path] ?? 0 } }
 
-    /// These versions, and all before them, were purged.
+    /// Records that these versions, and all versions before them, were purged.
     func raiseFloors(_ versions: [(String, Int)]) {
         floors.withLock { floors in
             for (path, version) in versions { floors[path] = max(floors[path] ?? 0, version) }
         }
     }
 
-    /// Whether a version of a path was not served before.
+    /// Whether a version of a path was not served before. Records it as served.
     func isFirst(_ version: Int, of path: String) -> Bool {
         served.withLock { $0[path, default: []].insert(version).inserted }
     }
 
     // MARK: - The run
 
-    /// All of it. What went wrong is in ``problems``.
+    /// Performs the whole run. The problems are in ``problems``.
     func work() async throws {
         SoakWatch.print(
             """
@@ -98,9 +98,9 @@ final class SoakRun: Sendable {
         try await close(watch)
     }
 
-    // MARK: - What befalls the server
+    // MARK: - Disturbances of the server
 
-    /// Kills and drains in the first part, then a life in which the disk fills up and memory is asked back.
+    /// Kills and drains the server in the first part. In the last life, fills the disk and asks for memory back.
     private func disturb() async throws {
         var random = SplitMix64(seed: plan.seed)
         while now < plan.stormEnd, !ending.isOpen {
@@ -131,7 +131,7 @@ final class SoakRun: Sendable {
         server.life?.process.process.kill(signal)
     }
 
-    /// Somebody else takes all the room that there is, for a while.
+    /// Fills the disk for a while, as another program could. Leaves 200 KiB of room.
     private func fillDisk(for seconds: Double) async throws {
         guard let disk else { return }
         try await blocking { try disk.fill(leaving: 200 << 10) }
@@ -141,7 +141,7 @@ final class SoakRun: Sendable {
 
     // MARK: - The end
 
-    /// Compares all names with what is held at last.
+    /// Compares the model of all names with the contents of the server at the end.
     private func audit() async throws {
         guard let life = server.life else { return }
         let names = SoakRole.all.flatMap { role in SoakName.all(of: role).map { (name: $0, role: role) } }
@@ -171,7 +171,7 @@ final class SoakRun: Sendable {
         if held == 0 { fail("nothing is held at the end") }
     }
 
-    /// Waits until nobody is served any more, and holds what is open then against what was open at first.
+    /// Waits until no client is served any more, and compares the open descriptors with those at the beginning.
     private func settle() async throws {
         origin.stop()
         guard let life = server.life else { return }
@@ -192,7 +192,8 @@ final class SoakRun: Sendable {
         }
     }
 
-    /// Files that may be opened once and kept: of the index, and those of the threads that wait for the disk.
+    /// The number of files that may be opened once and kept: files of the index, and files of the threads that wait for
+    /// the disk.
     private static let spareDescriptors = 16
 
     private func close(_ watch: SoakWatch) async throws {

@@ -4,11 +4,11 @@ import TestSupport
 
 /// The server of a run: one process after the other over the same directory.
 final class SoakServer: Sendable {
-    /// One process.
+    /// The life of a process.
     final class Life: Sendable {
         let number: Int
         let process: LarderProcess
-        /// Its descriptors before anybody had connected.
+        /// The descriptors before the first connection.
         let idle: SoakDescriptors
         private let ending = Locked(false)
 
@@ -18,8 +18,8 @@ final class SoakServer: Sendable {
             idle = SoakDescriptors(of: process, originPort: originPort)
         }
 
-        /// Whether it is about to be killed, or to drain: set before the signal is sent, so that whoever loses its
-        /// connection by that sees it.
+        /// Whether the process is about to be killed or drained. The flag is set before the signal is sent, so that a
+        /// client that loses its connection by the signal sees the flag.
         var isEnding: Bool { ending.withLock(\.self) }
 
         fileprivate func willEnd() { ending.withLock { $0 = true } }
@@ -30,7 +30,7 @@ final class SoakServer: Sendable {
     private let originPort: UInt16
     private let current = Locked<Life?>(nil)
     private let count = Locked(0)
-    /// Where each process wrote its log.
+    /// The processes so far, each with the path of its log.
     private let logs = Recorder<ChildProcess>()
 
     init(_ plan: SoakPlan, directory: String, originPort: UInt16) {
@@ -39,13 +39,13 @@ final class SoakServer: Sendable {
         self.originPort = originPort
     }
 
-    /// The process that runs; `nil` between two.
+    /// The running process; `nil` between two processes.
     var life: Life? { current.withLock { $0 } }
 
-    /// How many there were.
+    /// The number of processes so far.
     var lives: Int { count.withLock { $0 } }
 
-    /// The process that runs, or will; `nil` once `ending` is open. Blocks.
+    /// Blocks until a process runs or `ending` is open, and returns the running process; `nil` when no process runs.
     func awaitLife(until ending: Gate) -> Life? {
         while !ending.isOpen {
             if let life { return life }
@@ -67,13 +67,13 @@ final class SoakServer: Sendable {
         current.withLock { $0 = life }
     }
 
-    /// SIGKILL.
+    /// Kills the process with SIGKILL.
     func kill() async throws {
         guard let life = end() else { return }
         try await life.process.crash()
     }
 
-    /// SIGTERM, and how it ended.
+    /// Drains the process with SIGTERM, and returns its exit; `nil` when no process runs.
     func drain() async throws -> ChildProcess.Exit? {
         guard let life = end() else { return nil }
         return try await life.process.stop()
@@ -88,7 +88,7 @@ final class SoakServer: Sendable {
         return life
     }
 
-    /// Lines of all logs that no server should write, a few at most.
+    /// The lines that no server should write, at most five from each log.
     func alarms() throws -> [String] {
         try logs.elements.flatMap { process -> [String] in
             let pattern = "Sanitizer|runtime error:|Fatal error|\"level\":\"critical\""
@@ -97,7 +97,7 @@ final class SoakServer: Sendable {
         }
     }
 
-    /// How often each message was logged as an error.
+    /// The number of times that each message was logged as an error.
     func errors() throws -> [String: Int] {
         var errors: [String: Int] = [:]
         for process in logs.elements {

@@ -1,12 +1,12 @@
 import Primitives
 
-/// What was asked and answered, counted.
+/// The counts of requests, hits and errors.
 final class SoakTally: Sendable {
     struct Figures: Sendable {
         var requests = 0
-        /// Answers from the cache.
+        /// Responses from the cache.
         var hits = 0
-        /// Answers that were errors by their status, and what else did not end well, by kind.
+        /// Responses with an error status by status, and other notable ends and events by kind.
         var errors: [String: Int] = [:]
     }
 
@@ -14,17 +14,17 @@ final class SoakTally: Sendable {
 
     var figures: Figures { counted.withLock { $0 } }
 
-    /// A request was answered.
+    /// Counts the response to a request.
     func answered(_ status: Int) {
         counted.withLock { figures in
             figures.requests += 1
-            // Nothing held is no error of anybody.
+            // A 404 is no error, because an entry may be missing.
             if status >= 400, status != 404 { figures.errors["\(status)", default: 0] += 1 }
         }
     }
 
     func hit() { counted.withLock { $0.hits += 1 } }
 
-    /// Something ended without an answer.
+    /// Counts an end without a response, or another notable event, under its kind.
     func count(_ kind: String) { counted.withLock { $0.errors[kind, default: 0] += 1 } }
 }

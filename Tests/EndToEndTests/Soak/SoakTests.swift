@@ -1,12 +1,12 @@
 import TestSupport
 import Testing
 
-/// Promises 1 to 5 of the design under mixed load, for as long as `scripts/soak` is told. `scripts/test` runs a minute
-/// of it, with nothing beside it.
+/// Promises 1 to 5 of the design under mixed load, for the time that `scripts/soak` sets. `scripts/test` runs this
+/// suite alone, for a minute.
 @Suite(
-    "a soak", .serialized, .enabled(if: SoakPlan.asked != nil, "scripts/soak asks for it"))
+    "The soak", .serialized, .enabled(if: SoakPlan.asked != nil, "scripts/soak asks for it"))
 struct SoakTests {
-    @Test("nothing acknowledged is lost or mixed, nothing purged comes back, and all that is taken is given back")
+    @Test("No acknowledged entry is lost or mixed, no purged entry comes back, and all resources are freed")
     func soak() async throws {
         let run = try SoakRun(try #require(SoakPlan.asked))
         try await run.work()

@@ -2,8 +2,8 @@ import HTTPTypes
 import Primitives
 import TestSupport
 
-/// Somebody who looks around, and who seldom stays to the end: listings and counters, uploads and answers that are left
-/// in the middle, heads that never end.
+/// A visitor that reads listings and counters, and seldom stays to the end. It leaves in the middle of uploads,
+/// responses and heads.
 final class SoakVisitor {
     private let run: SoakRun
     private let client: SoakClient
@@ -16,7 +16,7 @@ final class SoakVisitor {
         random = SplitMix64(seed: run.plan.seed &* 1000 &+ 200)
     }
 
-    /// Until the run ends.
+    /// Makes calls until the run ends.
     func work() {
         while !run.ending.isOpen {
             switch random.next() % 10 {
@@ -31,7 +31,7 @@ final class SoakVisitor {
         }
     }
 
-    /// Page after page, each entry once at most.
+    /// Reads a listing page by page, and expects each entry at most once.
     private func list() {
         var seen: Set<String> = []
         var cursor: String?
@@ -54,7 +54,7 @@ final class SoakVisitor {
         _ = expect(200, client.ask("DELETE", "/entries?state=stale&dryRun=true"), "a dry run")
     }
 
-    /// What never came whole is never there.
+    /// Leaves in the middle of an upload, and expects no entry.
     private func leaveUpload() {
         uploads += 1
         let target = "/entries/left-\(uploads)/content"
@@ -88,7 +88,7 @@ final class SoakVisitor {
         leave()
     }
 
-    /// Of URLs that nobody else asks for, and that the origin does not know.
+    /// Leaves in the middle of a batch. No other worker requests its URLs, and the origin does not know them.
     private func leaveBatch() {
         let orders = (0..<20).map { JSON.object([.init("url", .string(run.origin.url(of: "nobody/\($0)")))]) }
         let talk = client.talk { connection in

@@ -2,11 +2,11 @@ import Foundation
 import Primitives
 import TestSupport
 
-/// Looks at the server each second, and says every ten how it is.
+/// Samples the server each second, and prints its state every ten seconds.
 final class SoakWatch: Sendable {
-    /// How much of a process was resident.
+    /// The resident memory of a process.
     struct Sample: Sendable {
-        /// In seconds of the run.
+        /// The time in seconds of the run.
         var time: Double
         var residentMiB: Double
     }
@@ -18,7 +18,7 @@ final class SoakWatch: Sendable {
         self.run = run
     }
 
-    /// Until the run ends. Blocks.
+    /// Samples until the run ends. Blocks.
     func work() {
         var printed = SoakTally.Figures()
         var seconds = 0
@@ -42,7 +42,7 @@ final class SoakWatch: Sendable {
             return
         }
         let resident = Double(life.process.residentBytes) / 1_048_576
-        // A process that has just gone has none.
+        // A process that has just ended has no resident memory.
         guard resident > 0, !life.isEnding else { return }
         samples.withLock { $0[life.number, default: []].append(Sample(time: run.now, residentMiB: resident)) }
     }
@@ -74,23 +74,23 @@ final class SoakWatch: Sendable {
         return "\(Int(count))"
     }
 
-    /// A line of the run, at once.
+    /// Prints a line about the run at once.
     static func print(_ line: String) {
         try? FileHandle.standardOutput.write(contentsOf: Data("soak: \(line)\n".utf8))
     }
 
     // MARK: - Memory
 
-    /// The most that was resident at any moment, in MiB.
+    /// The highest resident memory at any moment, in MiB.
     var peak: Double { samples.withLock { $0.values.joined().map(\.residentMiB).max() ?? 0 } }
 
-    /// How fast the last life grew from `start` on, in MiB a minute, and of how many samples that is.
+    /// The growth of a life from `start` on, in MiB a minute, and the number of samples for it.
     func slope(ofLife number: Int, from start: Double) -> (slope: Double, count: Int) {
         let samples = samples.withLock { $0[number] ?? [] }.filter { $0.time >= start }
         return (Self.slope(samples), samples.count)
     }
 
-    /// The slope of the line that has the least squares, in MiB a minute; 0 of fewer than two samples.
+    /// The slope of the least-squares line, in MiB a minute; 0 for fewer than two samples.
     static func slope(_ samples: [Sample]) -> Double {
         let count = Double(samples.count)
         guard count > 1 else { return 0 }
