@@ -3,43 +3,45 @@ import Logging
 import Origin
 import Primitives
 
-/// The service: the namespaces of a directory, the downloads that fill them, and what they count.
+/// The caching service: the namespaces of a cache directory, the clients of the origins, and the service's metrics and
+/// events.
 public final class LarderService: Sendable {
-    /// The name of the namespace that a request without one means.
+    /// The name of the namespace for requests that name no namespace.
     public static let defaultNamespace = "default"
 
-    /// What the service was configured with.
+    /// The configuration of the service.
     public let configuration: Configuration
-    /// The caches, and what fills them.
+    /// The namespaces, each with its cache and its downloads.
     public let namespaces: NamespaceTable
-    /// What gives memory back.
+    /// The keeper of the memory tiers, which shrinks them when memory is short.
     public let memory: MemoryKeeper
-    /// What the service counts.
+    /// The counters of the service.
     public let metrics = ServiceMetrics()
-    /// Tells what happens.
+    /// Publishes the events of the service.
     public let events: EventHub
-    /// Where "now" comes from.
+    /// The source of the current time.
     public let clock: any WallClock
-    /// How many connections clients may have at once: what requests to origins and files leave of the descriptors.
+    /// The most connections of clients at once: the file descriptors that requests to origins and files leave over.
     public let clientLimit: Int
-    /// When the service was opened.
+    /// The time at which the service was opened.
     public let startDate: Timestamp
 
-    /// Since when, by a clock that nobody sets.
+    /// The start of ``uptime``, on a clock that cannot be set.
     private let start = ContinuousClock.now
     private let directory: CacheDirectory
     private let ownSockets = OwnSockets()
     private let origin: OriginClient
-    /// Requests through the gateway do not wait for downloads, nor downloads for them.
+    /// The client of the gateway. It is separate, so that requests through the gateway and downloads never wait for
+    /// each other.
     private let gatewayOrigin: OriginClient
 
-    /// Opens the cache directory, which takes its lock, and starts the client of the origins.
+    /// Opens the cache directory, which takes its lock, and starts the clients of the origins.
     ///
     /// - Parameters:
-    ///   - memoryPressure: what says that memory is short; none by default.
-    ///   - eventLimits: what listening may take, but for how many may listen, which the configuration says.
-    /// - Throws: ``DiskCacheError`` when the directory cannot be used, ``NamespaceError`` when the namespaces cannot be
-    ///   written down.
+    ///   - memoryPressure: the files that show whether memory is short; no files by default.
+    ///   - eventLimits: the limits of the event streams. The configuration overrides the numbers of listeners.
+    /// - Throws: ``DiskCacheError`` when the directory cannot be used, ``NamespaceError`` when the registry of the
+    ///   namespaces cannot be read or written.
     public init(
         configuration: Configuration, clock: any WallClock = SystemClock(), logger: Logger,
         memoryPressure: MemoryPressureFiles = MemoryPressureFiles(), eventLimits: EventHub.Limits = EventHub.Limits()
@@ -78,7 +80,7 @@ public final class LarderService: Sendable {
         originConfiguration.maxTransfersPerHost = limits.gatewayPerHost
         originConfiguration.queueTimeout = Gateway.defaultPatience
         gatewayOrigin = OriginClient(configuration: originConfiguration)
-        // Its thread runs until it is stopped.
+        // The keeper's thread runs until `stop()`, so a failure below must stop it.
         memory = MemoryKeeper(limit: configuration.memoryLimit, watching: memoryPressure, logger: logger)
         do {
             namespaces = try NamespaceTable(
@@ -94,28 +96,30 @@ public final class LarderService: Sendable {
         }
     }
 
-    /// The time since the service was opened, whatever became of the wall clock.
+    /// The time since the service was opened. Setting the wall clock does not change it.
     public var uptime: Duration { ContinuousClock.now - start }
 
-    /// How many transfers run, and how many wait for their turn.
+    /// The numbers of running and of queued transfers of downloads. Requests through the gateway do not count.
     public var transferCounts: (running: Int, queued: Int) { origin.transferCounts }
 
-    /// The process listens on a port from now on: no origin is asked there.
+    /// Records that the process listens on a port, so that no request to an origin goes there.
     public func listens(on port: UInt16) {
         ownSockets.add(port: port)
     }
 
-    /// Whether all directories are still those that were opened. Asks the file system.
+    /// Whether all directories are still the opened directories. Asks the file system.
     public var isInPlace: Bool { namespaces.all.allSatisfy(\.cache.isInPlace) }
 
-    /// What there is in all namespaces, as of the last commits.
+    /// The totals of all namespaces, as of the last commits.
     public var totals: CacheTotals { namespaces.all.reduce(CacheTotals.none) { $0 + $1.cache.totals } }
 
-    /// How much of the file system has to stay free, and how much is, in bytes; `nil` when it cannot be asked.
+    /// The bytes of the file system that must stay free, and the bytes that are free; `nil` when the file system does
+    /// not report them.
     public var diskSpace: (reserve: Int64, free: Int64)? { namespaces.default.cache.diskSpace }
 
-    /// Periodic upkeep, until the task is cancelled: expired entries go, head-room is kept, a slice is scrubbed, and
-    /// memory that a crowd of slow clients has left behind goes back to the system.
+    /// Runs the periodic upkeep until the task is cancelled: removes expired entries, keeps head-room, scrubs a slice
+    /// of the bodies, forgets ended downloads, and returns the memory to the system that a crowd of slow clients has
+    /// left behind.
     public func maintain(every interval: Duration = .seconds(60)) async {
         while !Task.isCancelled {
             for namespace in namespaces.all {

@@ -1,5 +1,5 @@
 /// The version of this software.
 public enum Version {
-    /// As in `larder --version`, `/stats` and openapi.yaml.
+    /// The version in `larder --version`, `/stats` and openapi.yaml.
     public static let current = "0.1.0"
 }

@@ -1,19 +1,21 @@
 import DiskCache
 
-/// A token as the server knows it: who bears it, what for, and the digest of its secret, but not the secret.
+/// A token as stored by the server: its name, its rights and the digest of its secret. The server does not store the
+/// secret.
 public struct AccessToken: Hashable, Sendable {
-    /// Who it was made for: 1 to 63 of `a` to `z`, `0` to `9` and `-`. Two tokens of one file have two names.
+    /// The name of the token, which tells its bearer: 1 to 63 of `a` to `z`, `0` to `9` and `-`. Names are unique
+    /// within a file.
     public let name: String
     /// The SHA-256 of the whole token, as its bearer sends it.
     public let digest: [UInt8]
-    /// What it lets its bearer do; at least one.
+    /// The permissions of the bearer; at least one.
     public let scopes: Set<Scope>
-    /// The namespaces that it is good for; `nil`: all of them.
+    /// The namespaces that the bearer may use; `nil`: all namespaces.
     public let namespaces: Set<String>?
-    /// How many requests a second its bearer may make, and at once at most twice as many; `nil`: any number.
+    /// The requests per second that the bearer may make, with bursts of at most twice as many; `nil`: unlimited.
     public let rate: Double?
 
-    /// A token with these properties.
+    /// Creates a token with these properties.
     public init(name: String, digest: [UInt8], scopes: Set<Scope>, namespaces: Set<String>?, rate: Double?) {
         self.name = name
         self.digest = digest
@@ -22,13 +24,13 @@ public struct AccessToken: Hashable, Sendable {
         self.rate = rate
     }
 
-    /// Whether it is good for a namespace.
+    /// Whether the bearer may use a namespace.
     public func isFor(namespace: String) -> Bool { namespaces?.contains(namespace) ?? true }
 
-    /// The namespace that it is for, when that is a single one: what its bearer's requests mean that name none.
+    /// The namespace of the token, when there is exactly one namespace. Requests that name no namespace go there.
     public var ownNamespace: String? { namespaces?.count == 1 ? namespaces?.first : nil }
 
-    /// Whether a text may be a token's name: the same that may be a namespace's.
+    /// Whether a text is a valid token name. The rule is the same as for names of namespaces.
     public static func isName(_ text: String) -> Bool {
         CacheDirectory.isNamespace(text)
     }

@@ -1,6 +1,6 @@
 import Primitives
 
-/// Who bears a token, and how many requests it may still make.
+/// The bearer of a token, with the state of its rate limit.
 public final class Bearer: Sendable {
     /// The token.
     public let token: AccessToken
@@ -13,16 +13,16 @@ public final class Bearer: Sendable {
         bucket = Locked(token.rate.map { TokenBucket(rate: $0) })
     }
 
-    /// One request more: `nil` when it is within the token's rate, and then it counts; otherwise how long it is until
-    /// one will be.
+    /// Counts a request if the token's rate permits it. Returns `nil` when the request is permitted, otherwise the time
+    /// until the next request is.
     public func ask() -> Duration? {
         guard token.rate != nil else { return nil }
         let now = clock()
         return bucket.withLock { $0?.take(at: now) }
     }
 
-    /// Counts so many requests more, which nobody asked about: a batch is as many as it has elements. Who has used up
-    /// more than there was waits the longer.
+    /// Counts `count` further requests without a check, because a batch counts as many requests as it has elements. A
+    /// bearer beyond its rate waits longer afterwards.
     public func charge(_ count: Int) {
         guard token.rate != nil else { return }
         let now = clock()

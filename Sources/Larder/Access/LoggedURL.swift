@@ -1,8 +1,8 @@
-/// A URL as a line of the log shows it: without its query, which may carry a secret.
+/// The form of a URL in the log: without its query, which may contain a secret.
 public enum LoggedURL {
-    /// The URL up to its query, which becomes `?…`; nothing but its scheme and host when a token of Larder's is in its
-    /// path, as it is or encoded, and nothing at all when one is in its host. A canonical URL has neither a user name
-    /// nor a password.
+    /// Returns the URL with its query replaced by `?…`. Returns only scheme and host when the path contains a token of
+    /// Larder, in plain or encoded form, and only `…` when the host contains a token. A canonical URL has no user name
+    /// and no password.
     public static func text(of url: String) -> String {
         let shown = url.prefix { $0 != "?" }
         guard !TokenCredentials.areIn(shown) else {

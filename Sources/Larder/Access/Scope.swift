@@ -1,13 +1,13 @@
-/// What the bearer of a token may do.
+/// A permission of the bearer of a token.
 public enum Scope: String, CaseIterable, Sendable {
-    /// Read what is held, and watch downloads.
+    /// Read entries, and watch downloads.
     case read
-    /// Have URLs fetched, by a download or through the gateway, and cancel downloads.
+    /// Fetch URLs by a download or through the gateway, and cancel downloads.
     case download
-    /// Store bodies of one's own, and change what is said of entries.
+    /// Store own bodies, and change the metadata of entries.
     case write
     /// Remove entries.
     case purge
-    /// See counters, give memory back, and make and remove namespaces.
+    /// Read counters, free memory, and create and remove namespaces.
     case admin
 }

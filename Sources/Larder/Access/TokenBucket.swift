@@ -1,6 +1,6 @@
 import Primitives
 
-/// So many a second, and twice as many at once.
+/// A rate limit: `rate` requests per second, and at most twice as many at once.
 struct TokenBucket {
     private let rate: Double
     private var level: Double
@@ -13,7 +13,8 @@ struct TokenBucket {
         level = max(1, 2 * rate)
     }
 
-    /// Takes one; `nil` when there was one, otherwise how long it is until there will be, a year at most.
+    /// Takes a request from the bucket. Returns `nil` on success, otherwise the time until a request is available, at
+    /// most a year.
     mutating func take(at now: ContinuousClock.Instant) -> Duration? {
         fill(until: now)
         guard level >= 1 else { return .seconds(min((1 - level) / rate, 365 * 86_400)) }
@@ -21,7 +22,7 @@ struct TokenBucket {
         return nil
     }
 
-    /// Takes so many, whether there are any or not.
+    /// Takes `count` requests, even when the bucket does not hold as many.
     mutating func charge(_ count: Int, at now: ContinuousClock.Instant) {
         fill(until: now)
         level -= Double(count)

@@ -2,25 +2,25 @@ import DiskCache
 import Foundation
 import Primitives
 
-/// The file of tokens: one a line, as `name=ci sha256=… scopes=read,download namespaces=default rate=100`.
+/// The file of tokens, with a token on each line: `name=ci sha256=… scopes=read,download namespaces=default rate=100`.
 ///
-/// Empty lines and what follows a `#` at the beginning of a line are left alone. `namespaces` is a list or `*`; `rate`
-/// may be left out.
+/// Empty lines and lines that begin with `#` are ignored. `namespaces` is a list or `*`; `rate` is optional.
 public struct TokenFile: Sendable {
-    /// Why a file of tokens cannot be used, in words that name the file and the line.
+    /// The reason why a file of tokens cannot be used. The text names the file and the line.
     public struct Invalid: Error, Sendable, CustomStringConvertible {
-        /// One sentence for the operator.
+        /// A sentence for the operator.
         public let description: String
     }
 
-    /// The bytes that a file may have.
+    /// The largest size of a file, in bytes.
     static let sizeLimit = 1 << 20
 
-    /// In the order of the file.
+    /// The tokens in the order of the file.
     public let tokens: [AccessToken]
     private let text: String
 
-    /// Reads a file. Throws ``Invalid``, also when others than its owner and group may write to it.
+    /// Reads a file. Throws ``Invalid`` when the file cannot be used, and when users other than its owner and group may
+    /// write to it.
     public init(at path: String) throws(Invalid) {
         func invalid(_ reason: String) -> Invalid { Invalid(description: "\(path): \(reason)") }
         var status = stat()
@@ -44,7 +44,7 @@ public struct TokenFile: Sendable {
         }
     }
 
-    /// Reads the text of a file. Throws ``Invalid`` with the line.
+    /// Parses the text of a file. Throws ``Invalid`` with the line number.
     init(text: String) throws(Invalid) {
         var tokens: [AccessToken] = []
         var names: Set<String> = []
@@ -63,8 +63,8 @@ public struct TokenFile: Sendable {
         self.tokens = tokens
     }
 
-    /// Adds a token to a file, which is made when it is missing, for its owner alone; the file is replaced as a whole.
-    /// Throws ``Invalid``, also when there is a token of that name.
+    /// Adds a token to a file by replacing the whole file. Creates a missing file, readable by its owner only. Throws
+    /// ``Invalid``, also when the file has a token with this name.
     public static func add(_ token: AccessToken, at path: String) throws(Invalid) {
         let path = target(of: path)
         try withLock(of: path) { () throws(Invalid) in
@@ -74,7 +74,7 @@ public struct TokenFile: Sendable {
         }
     }
 
-    /// Removes a token from a file. Throws ``Invalid``, also when there is none of that name.
+    /// Removes a token from a file. Throws ``Invalid``, also when the file has no token with this name.
     public static func remove(_ name: String, at path: String) throws(Invalid) {
         let path = target(of: path)
         try withLock(of: path) { () throws(Invalid) in
@@ -90,7 +90,7 @@ public struct TokenFile: Sendable {
         }
     }
 
-    /// The file itself, where the path is a link to it.
+    /// Resolves symbolic links, so that the file is replaced and not the link.
     private static func target(of path: String) -> String {
         guard let target = realpath(path, nil) else { return path }
         defer { free(target) }
@@ -105,7 +105,7 @@ public struct TokenFile: Sendable {
 
     /// Runs `body` while no other process changes the file.
     private static func withLock(of path: String, _ body: () throws(Invalid) -> Void) throws(Invalid) {
-        // The directory stays when the file is replaced.
+        // The lock is on the directory, because the file itself is replaced.
         let directory = URL(fileURLWithPath: path).deletingLastPathComponent().path
         let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw .cannotWrite(path, errno) }
@@ -116,7 +116,7 @@ public struct TokenFile: Sendable {
     }
 
     private static func replace(_ path: String, by text: String) throws(Invalid) {
-        // What is written is what will be read.
+        // Parses the text first, so that only a readable file is written.
         do throws(Invalid) {
             _ = try TokenFile(text: text)
         } catch {
@@ -126,7 +126,7 @@ public struct TokenFile: Sendable {
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .cannotWrite(path, errno) }
         defer { close(descriptor) }
-        // Whoever could read the old one can read the new one.
+        // Keeps owner, group and mode, so that the new file has the same readers.
         var old = stat()
         let isOwned =
             stat(path, &old) != 0
@@ -148,7 +148,7 @@ extension TokenFile.Invalid {
     }
 }
 
-/// What is wrong with a line.
+/// The error in a line.
 private struct Reason: Error {
     let words: String
     init(_ words: String) { self.words = words }
@@ -194,7 +194,7 @@ extension AccessToken {
         self.init(name: name, digest: digest, scopes: Set(scopes), namespaces: namespaces, rate: rate)
     }
 
-    /// As it stands in a file.
+    /// The token as a line of the file.
     var line: String {
         var words = [
             "name=\(name)", "sha256=\(digest.hex)", "scopes=\(scopes.map(\.rawValue).sorted().joined(separator: ","))",

@@ -1,23 +1,25 @@
-/// Looks for tokens in a text that leaves this server: the URL and the fields of a request to an origin, and lines of
+/// Searches for tokens in texts that leave this server: the URL and the fields of a request to an origin, and lines of
 /// the log.
 ///
-/// A token is found as it is, behind percent-escapes (RFC 3986 §2.1), in Base64 (RFC 4648 §4 and §5, with padding or
-/// without, beginning at any character), and behind several of these layers. A look reads each layer once, and layers
-/// are limited in number, so the time for a text is bounded by a multiple of its length. No answer from memory asks.
+/// The search finds a plain token, a token behind percent-escapes (RFC 3986 §2.1) or in Base64 (RFC 4648 §4 and §5,
+/// with or without padding, beginning at any character), and a token behind several of these layers. The time is at
+/// most a constant multiple of the length of the text, because the search reads each layer once and the number of
+/// layers is limited. Answers from memory are never searched.
 enum TokenSearch {
-    /// How many layers of percent-escapes are taken off. A text that has more hides its content on purpose.
+    /// The number of percent-escape layers that the search removes. A text with more layers hides its content on
+    /// purpose.
     private static let escapeLayers = 4
-    /// How many layers of Base64 are taken off.
+    /// The number of Base64 layers that the search removes.
     private static let base64Layers = 2
-    /// How many bytes the shortest token has: the prefix, a name of one byte, `_`, and 256 bits in Base64.
+    /// The length of the shortest token in bytes: the prefix, a name of one byte, `_`, and 256 bits in Base64.
     private static let shortestLength = TokenSecret.prefix.utf8.count + 2 + secretLength
     private static let secretLength = 43
-    /// How many characters of Base64 the shortest token takes.
+    /// The length of the shortest token in characters of Base64.
     private static let shortestRun = (shortestLength * 4 + 2) / 3
 
-    /// Whether a token, valid or not, is in a text.
+    /// Whether a text contains a token, valid or not.
     static func finds(in text: some StringProtocol) -> Bool {
-        // Most values are shorter.
+        // Most values are shorter than a token.
         guard text.utf8.count >= shortestLength else { return false }
         return finds(in: Array(text.utf8), escapes: escapeLayers, base64: base64Layers)
     }
@@ -31,7 +33,7 @@ enum TokenSearch {
         return decoded.count < bytes.count && finds(in: decoded, escapes: escapes - 1, base64: base64)
     }
 
-    /// Whether a token stands in the bytes as it is.
+    /// Whether the bytes contain a plain token.
     private static func hasToken(_ bytes: [UInt8]) -> Bool {
         let prefix = Array(TokenSecret.prefix.utf8)
         var rest = bytes[...]
@@ -46,13 +48,13 @@ enum TokenSearch {
         return false
     }
 
-    /// Decodes each run of characters of Base64 and searches it. Spaces inside a run count for nothing, because tools
-    /// break long lines.
+    /// Decodes each run of Base64 characters and searches the result. Ignores spaces and tabs inside a run, because
+    /// tools break long lines.
     private static func findsInBase64(_ bytes: [UInt8], escapes: Int, base64: Int) -> Bool {
         var run: [UInt8] = []
         func isFound() -> Bool {
             guard run.count >= shortestRun else { return false }
-            // A word in front of the encoded text shifts the groups of four.
+            // A word before the encoded text shifts the groups of four characters.
             return (0..<4).contains { finds(in: decodingBase64(run[$0...]), escapes: escapes, base64: base64) }
         }
         for byte in bytes {
@@ -66,7 +68,7 @@ enum TokenSearch {
         return isFound()
     }
 
-    /// The six bits of a character in either alphabet of RFC 4648; `nil`: it is in neither.
+    /// Returns the six bits of a character in the alphabets of RFC 4648; `nil` when neither alphabet has the character.
     private static func sextet(_ byte: UInt8) -> UInt8? {
         switch byte {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte - UInt8(ascii: "A")
@@ -92,7 +94,7 @@ enum TokenSearch {
         return bytes
     }
 
-    /// The bytes with each whole escape as the byte that it stands for.
+    /// Replaces each complete percent-escape by its byte.
     private static func decodingEscapes(_ text: [UInt8]) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)

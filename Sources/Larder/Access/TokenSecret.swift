@@ -1,18 +1,18 @@
 import Crypto
 import Foundation
 
-/// A token as its bearer sends it: `larder_NAME_SECRET`. The name tells which digest to compare with, and scanners for
-/// leaked secrets know it by its beginning.
+/// A token as its bearer sends it: `larder_NAME_SECRET`. The name selects the digest to compare with. The prefix lets
+/// scanners for leaked secrets recognise a token.
 public struct TokenSecret: Sendable {
-    /// What every token begins with.
+    /// The prefix of every token.
     public static let prefix = "larder_"
-    /// Longer ones are none: prefix, name, and 256 bits in base64url.
+    /// The longest token in bytes: prefix, name, and 256 bits in base64url fit. Longer texts are rejected.
     static let lengthLimit = 128
 
     /// The whole token.
     public let text: String
 
-    /// A new one, with 256 random bits.
+    /// Creates a token with 256 random bits.
     public init(name: String) {
         var generator = SystemRandomNumberGenerator()
         let bits = (0..<4).flatMap { _ in withUnsafeBytes(of: generator.next()) { Array($0) } }
@@ -29,14 +29,14 @@ public struct TokenSecret: Sendable {
         Array(SHA256.hash(data: token))
     }
 
-    /// The name in a token; `nil` when it is none.
+    /// Returns the name in a token; `nil` when the bytes are too long or lack the prefix.
     static func name(in token: UnsafeRawBufferPointer) -> String? {
         guard token.count <= lengthLimit, token.starts(with: prefix.utf8) else { return nil }
         let name = token.dropFirst(prefix.utf8.count).prefix { $0 != UInt8(ascii: "_") }
         return String(decoding: name, as: UTF8.self)
     }
 
-    /// Whether the bytes are a token, good or not, and nothing else.
+    /// Whether the bytes have the exact form of a token, valid or not.
     static func isWellFormed(_ bytes: [UInt8]) -> Bool {
         guard bytes.count <= lengthLimit, bytes.starts(with: prefix.utf8) else { return false }
         let parts = bytes.dropFirst(prefix.utf8.count).split(
@@ -45,7 +45,7 @@ public struct TokenSecret: Sendable {
             && parts[1].count >= 43 && parts[1].allSatisfy(\.isBase64URL)
     }
 
-    /// RFC 4648 §5, without padding.
+    /// Encodes in base64url without padding (RFC 4648 §5).
     private static func base64URL(_ bytes: [UInt8]) -> String {
         Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }

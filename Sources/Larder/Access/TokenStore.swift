@@ -1,9 +1,9 @@
 import Primitives
 
-/// The tokens that are good now, and who bears them.
+/// The valid tokens and their bearers.
 ///
-/// Whoever asks about a token gets no hint of it by how long that takes: the digest of what was sent is compared as a
-/// whole, and so it is when there is no token of that name.
+/// The time of a check reveals nothing about the tokens. The digests are compared completely, even when no token has
+/// the given name.
 public final class TokenStore: Sendable {
     private let path: String
     private let clock: @Sendable () -> ContinuousClock.Instant
@@ -11,7 +11,7 @@ public final class TokenStore: Sendable {
 
     /// Reads the tokens of a file. Throws ``TokenFile/Invalid``.
     ///
-    /// - Parameter clock: what rates are counted by.
+    /// - Parameter clock: the clock for the rates.
     public init(
         file path: String, clock: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
     ) throws(TokenFile.Invalid) {
@@ -20,10 +20,10 @@ public final class TokenStore: Sendable {
         bearers = Locked(Self.bearers(of: try TokenFile(at: path), keeping: [:], clock))
     }
 
-    /// Reads the file again; what it says counts from now on. On an error, which it throws, everything stays as it was.
-    /// Who had a token before and has the same now goes on where its rate had come to.
+    /// Reads the file again and replaces the tokens. On an error, which it throws, the old tokens stay valid. The rate
+    /// limit of an unchanged token keeps its state.
     ///
-    /// - Returns: how many tokens there are.
+    /// - Returns: the number of tokens.
     @discardableResult
     public func reload() throws(TokenFile.Invalid) -> Int {
         let file = try TokenFile(at: path)
@@ -33,7 +33,7 @@ public final class TokenStore: Sendable {
         }
     }
 
-    /// Who bears a token, as it was sent; `nil` when it is not good.
+    /// Returns the bearer of a token as sent by a client; `nil` when the token is not valid.
     public func bearer(of token: UnsafeRawBufferPointer) -> Bearer? {
         guard let name = TokenSecret.name(in: token) else { return nil }
         let digest = TokenSecret.digest(of: token)
@@ -42,14 +42,14 @@ public final class TokenStore: Sendable {
         return isGood ? bearer : nil
     }
 
-    /// Whether somebody who was let in would be let in again, with the same rights.
+    /// Whether a bearer that was admitted before would still be admitted with the same rights.
     public func knows(_ bearer: Bearer) -> Bool {
         bearers.withLock { $0[bearer.token.name] === bearer }
     }
 
     private static let nobodys = [UInt8](repeating: 0, count: 32)
 
-    /// In a time that does not depend on where they differ.
+    /// Compares in a time that does not depend on the position of a difference.
     private static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         guard left.count == right.count else { return false }
         var difference: UInt8 = 0
