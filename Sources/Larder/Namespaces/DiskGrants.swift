@@ -1,21 +1,22 @@
-/// How much each namespace may take of the disk while room changes hands: what another still takes, or one that has
-/// ended, is given to nobody, and nobody has to give up more than was asked of them. A plain value.
+/// The disk space granted to each namespace while quotas change. Space that another namespace or a retired namespace
+/// still uses is not granted again before it is freed. A grant never falls below the smaller of its old value and the
+/// new quota. A plain value.
 struct DiskGrants: Equatable {
-    /// By ``Namespace/id``, in bytes. One that is not here has nothing yet.
+    /// The granted bytes by ``Namespace/id``. A missing namespace has no grant yet.
     private(set) var granted: [Int: Int64]
 
-    /// Everybody has what they are to have: nothing was taken before.
+    /// Begins with complete grants, before any namespace uses space of another namespace.
     init(_ granted: [Int: Int64] = [:]) {
         self.granted = granted
     }
 
-    /// Gives what can be given.
+    /// Grants as much of the quotas as the free space permits.
     ///
     /// - Parameters:
-    ///   - quotas: what each is to have, by its id; together they are all that there is.
-    ///   - taken: what each takes.
-    ///   - retired: what is taken by those that have ended.
-    /// - Returns: whether everybody has what they are to have.
+    ///   - quotas: the intended bytes of each namespace, by its id. Their sum is the whole disk limit.
+    ///   - taken: the bytes that each namespace uses, by its id.
+    ///   - retired: the bytes that retired namespaces use.
+    /// - Returns: whether every namespace has its whole quota.
     mutating func update(quotas: [Int: Int64], taken: [Int: Int64], retired: Int64) -> Bool {
         var next: [Int: Int64] = [:]
         for (id, quota) in quotas { next[id] = min(granted[id] ?? 0, quota) }

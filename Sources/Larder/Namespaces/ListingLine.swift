@@ -1,16 +1,16 @@
 import Dispatch
 import Synchronization
 
-/// A namespace's line of those who ask for something that may look at many of its entries: they take turns on a thread
-/// that serves no connections, and only so many may wait.
+/// A namespace's queue for requests that may read many of its entries. They run one after another on a thread that
+/// serves no connections, and the length of the queue is limited.
 public final class ListingLine: Sendable {
-    /// How many may be in the line.
+    /// The most requests in the queue, including the running request.
     public static let limit = 64
 
     private let queue = DispatchQueue(label: "larder.listings")
     private let count = Atomic<Int>(0)
 
-    /// Runs `work` when it is its turn; `false`, and nothing happens, when the line is full.
+    /// Runs `work` in its turn. Returns `false`, without running `work`, when the queue is full.
     public func enter(_ work: @escaping @Sendable () -> Void) -> Bool {
         guard count.add(1, ordering: .relaxed).newValue <= Self.limit else {
             count.subtract(1, ordering: .relaxed)

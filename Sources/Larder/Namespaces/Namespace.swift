@@ -3,29 +3,30 @@ import Logging
 import Origin
 import Primitives
 
-/// A namespace as it runs: its cache, and what fills it. Nothing of it is shared with another but the threads that ask
-/// origins, and what is counted.
+/// A running namespace: its cache, its downloads and its gateway. It shares only the `Tools` and the memory limit
+/// with other namespaces.
 ///
-/// One that is begun anew is another object, with another ``id``; the old one answers whom it was asked by, and ends.
+/// A namespace that is begun anew is a new object with a new ``id``. The old object still answers its pending requests,
+/// and then ends.
 public final class Namespace: Sendable {
-    /// `[a-z0-9-]{1,63}`.
+    /// The name: `[a-z0-9-]{1,63}`.
     public let name: String
-    /// No other has it, not even one of the same name.
+    /// The unique number of this object. A later namespace with the same name has another number.
     public let id: Int
-    /// Its entries.
+    /// The cache of the entries.
     public let cache: DiskCache
-    /// The downloads into it.
+    /// The downloads into the cache.
     public let downloads: DownloadManager
-    /// The gateway that keeps what it may in it.
+    /// The gateway, which stores responses in the cache.
     public let gateway: Gateway
-    /// What was chosen of it.
+    /// The settings that apply now.
     public let options: NamespaceOptions
-    /// What happens in it.
+    /// Publishes the events of the namespace.
     let events: NamespaceEvents
-    /// Those who ask for something that may look at many entries.
+    /// The queue of requests that may read many entries.
     public let listings = ListingLine()
 
-    /// Opens the namespace's directory, and creates it when it is missing. Throws what ``DiskCache`` throws.
+    /// Opens the directory of the namespace, and creates a missing directory. Throws the errors of ``DiskCache``.
     init(
         _ name: String, _ record: NamespaceRegistry.Record, diskLimit: Int64, memoryLimit: Int64, tools: Tools
     ) throws(DiskCacheError) {
@@ -66,16 +67,17 @@ public final class Namespace: Sendable {
             group: tools.gateways)
     }
 
-    /// What all namespaces work with.
+    /// The objects that all namespaces share.
     struct Tools: Sendable {
         let directory: CacheDirectory
         let configuration: Configuration
         let clock: any WallClock
         let metrics: ServiceMetrics
         let origin: OriginClient
-        /// Requests through the gateway do not wait for downloads, nor downloads for them.
+        /// The client of the gateways. It is separate, so that requests through the gateway and downloads never wait
+        /// for each other.
         let gatewayOrigin: OriginClient
-        /// How many namespaces there may be.
+        /// The most namespaces.
         let namespaceLimit: Int
         let events: EventHub
         let downloadAllowances = DownloadManager.Allowances()
@@ -83,18 +85,18 @@ public final class Namespace: Sendable {
         let logger: Logger
     }
 
-    /// What was chosen of it.
+    /// The chosen settings.
     public var settings: NamespaceSettings { options.settings }
 
-    /// How bodies are kept.
+    /// The layout of the bodies on disk.
     public var layout: Layout { cache.configuration.layout }
 
-    /// Its directory.
+    /// The directory of the namespace.
     var place: NamespaceDirectory {
         NamespaceDirectory(namespace: name, generation: cache.configuration.generation)
     }
 
-    /// Refuses what is asked from now on, and ends what runs.
+    /// Refuses new requests, and ends the running requests.
     func stop() {
         downloads.stop()
         gateway.stop()
@@ -102,7 +104,7 @@ public final class Namespace: Sendable {
 }
 
 extension Logger {
-    /// One whose lines name the namespace, but for the default one.
+    /// A logger with the namespace in its metadata. The default namespace is not named.
     fileprivate func of(namespace: String) -> Logger {
         var logger = self
         if namespace != LarderService.defaultNamespace { logger[metadataKey: "namespace"] = .string(namespace) }

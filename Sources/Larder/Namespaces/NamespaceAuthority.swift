@@ -1,12 +1,12 @@
-/// How much somebody may do to a namespace; who may more may the lesser, too.
+/// The changes of a namespace that a caller may make. A higher authority includes all lower authorities.
 public enum NamespaceAuthority: Int, Comparable, Sendable {
-    /// Begin it anew, by another version: what is in it goes.
+    /// Begin the namespace anew with another version, which removes its entries.
     case purger
-    /// Choose what concerns nobody else: its default ttl, its layout, and the caching of its bodies.
+    /// Change settings that affect no other namespace: default ttl, layout, and the caching of bodies.
     case owner
-    /// Make it and remove it, and say what it may take of the server and which origins it may ask.
+    /// Create and remove the namespace, and set its limits and its permitted origins.
     case `operator`
 
-    /// Whether the first may less.
+    /// Whether the first authority is lower than the second.
     public static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
 }

@@ -1,48 +1,49 @@
 import DiskCache
 
-/// Why a namespace is not made, changed or removed.
+/// The reason why a namespace cannot be created, changed or removed.
 public enum NamespaceError: Error, Hashable, Sendable {
-    /// It is not 1 to 63 of `a` to `z`, `0` to `9` and `-`.
+    /// The name is not 1 to 63 of `a` to `z`, `0` to `9` and `-`.
     case invalidName(String)
-    /// There is none of that name.
+    /// No namespace has this name.
     case unknown(String)
-    /// There are as many as there may be.
+    /// The highest number of namespaces is reached.
     case tooMany(limit: Int)
-    /// The default namespace is always there, and has what the others leave.
+    /// The default namespace cannot be removed and has no limits of its own: it gets the space that the others leave.
     case isDefault
-    /// All together would have more than nine tenths of what the server may take.
+    /// All namespaces together would exceed nine tenths of a limit of the server. `left` is the number of bytes that
+    /// this namespace may get.
     case overLimit(of: String, left: Int64)
-    /// What is pinned in a namespace takes more than it is to have.
+    /// The pinned entries of a namespace exceed its new limit.
     case pinned(namespace: String)
-    /// The layout of what is there cannot change; with another version it is begun anew.
+    /// The layout of existing entries cannot change. A new version begins the namespace anew.
     case layoutNeedsVersion
-    /// Who asks may not do this; who has this authority may.
+    /// The caller lacks this authority.
     case notAllowed(NamespaceAuthority)
-    /// Too many have ended and still are used.
+    /// Too many retired namespaces with this name are still in use.
     case busy
-    /// The condition of the change did not hold.
+    /// The condition of the change does not hold.
     case conditionFailed
-    /// The server stops.
+    /// The server is stopping.
     case stopping
-    /// Its directory cannot be used.
+    /// The directory of the namespace cannot be used.
     case cache(DiskCacheError)
-    /// The file in which namespaces are written down cannot be written.
+    /// The registry file cannot be written.
     case registry(reason: String)
-    /// The file in which namespaces are written down cannot be used, so the server does not start.
+    /// The registry file cannot be used, so the server does not start.
     case registryRefused(RegistryRefusal)
 
-    /// Why the file in which namespaces are written down cannot be used. Nothing in the cache directory was changed.
+    /// The reason why the registry file cannot be used. The cache directory has not been changed.
     public enum RegistryRefusal: Hashable, Sendable {
-        /// A newer Larder wrote it.
+        /// A newer version of Larder has written the file.
         case newer(file: String)
-        /// It is missing, damaged, or may not be read. `others` are its spare file and the directories beside it that
-        /// have an index, for which of them hold purged entries is not known.
+        /// The file is missing, damaged or not readable. `others` lists its spare file and the directories with an
+        /// index, because some of these directories may hold purged entries.
         case unreadable(file: String, reason: String, others: [String])
     }
 }
 
 extension NamespaceError: CustomStringConvertible {
-    /// A sentence that says what to do.
+    /// A sentence that names the remedy.
     public var description: String {
         switch self {
         case .invalidName(let name): DiskCacheError.invalidNamespace(name).description
@@ -70,7 +71,7 @@ extension NamespaceError: CustomStringConvertible {
 }
 
 extension NamespaceError.RegistryRefusal: CustomStringConvertible {
-    /// A sentence that says what to do.
+    /// A sentence that names the remedy.
     public var description: String {
         switch self {
         case .newer(let file):

@@ -2,21 +2,21 @@ import Origin
 import Primitives
 import Synchronization
 
-/// What of a namespace's settings its downloads and its gateway go by. It may change while they work.
+/// The settings of a namespace for its downloads, its gateway and its answers. They may change at any time.
 public final class NamespaceOptions: Sendable {
     private struct State {
         var settings: NamespaceSettings
-        /// Where origins may be, when that is less than the server's own policy lets through.
+        /// The permitted origins, when they are narrower than the server's own policy; otherwise `nil`.
         var policy: AddressPolicy?
     }
 
     private let serverTTL: Duration
     private let serverPolicy: AddressPolicy
     private let state: Locked<State>
-    /// Beside `state`, because each answer past the memory tier asks for it.
+    /// An atomic copy beside `state`, because every answer with a body reads it, unless the answer is ready in memory.
     private let isCachedUntilExpiry: Atomic<Bool>
 
-    /// What the server does by itself is what it does by default.
+    /// Creates options; by default with the server's defaults for every setting.
     init(
         _ settings: NamespaceSettings = NamespaceSettings(), serverTTL: Duration = Configuration().defaultTTL,
         serverPolicy: AddressPolicy = AddressPolicy()
@@ -28,7 +28,7 @@ public final class NamespaceOptions: Sendable {
             State(settings: settings, policy: settings.origins.map { serverPolicy.narrowed(to: $0.rules) }))
     }
 
-    /// What was chosen.
+    /// The chosen settings.
     var settings: NamespaceSettings {
         get { state.withLock(\.settings) }
         set {
@@ -38,14 +38,14 @@ public final class NamespaceOptions: Sendable {
         }
     }
 
-    /// How long an entry stays fresh when neither the caller nor the origin says.
+    /// The ttl of an entry when neither the caller nor the origin states a ttl.
     public var defaultTTL: Duration { state.withLock(\.settings.defaultTTL) ?? serverTTL }
 
-    /// For how long caches in front of the server may hand out a body. It takes no lock.
+    /// The time for which caches in front of the server may reuse a body. Reading it takes no lock.
     public var contentCaching: ContentCaching {
         isCachedUntilExpiry.load(ordering: .acquiring) ? .untilExpiry : .revalidate
     }
 
-    /// Which origins may be asked; `nil`: those that the server may ask.
+    /// The permitted origins; `nil` means all origins that the server permits.
     var addressPolicy: AddressPolicy? { state.withLock(\.policy) }
 }

@@ -1,32 +1,34 @@
-/// How the server's limits are shared out: each namespace has what it was given, the default one what they leave.
+/// The division of the server's limits among the namespaces. Each namespace has its configured share, and the default
+/// namespace has the rest.
 struct NamespaceQuotas: Equatable {
-    /// Bytes on disk by the namespace's name.
+    /// The disk space in bytes, by name of the namespace.
     private(set) var disk: [String: Int64]
-    /// Bytes in memory by the namespace's name.
+    /// The memory in bytes, by name of the namespace.
     private(set) var memory: [String: Int64]
 
-    /// Of each limit so much stays with the default namespace: one of so many parts.
+    /// The divisor of the part that always belongs to the default namespace: a tenth of each limit.
     static let defaultPart: Int64 = 10
 
-    /// Shares the limits out. Where the settings are for more than there is, because the server has been given less
-    /// since, each has less in proportion.
+    /// Divides the limits. When the settings exceed a limit, because the limit of the server has been lowered since,
+    /// all configured shares are reduced in proportion.
     init(_ settings: [String: NamespaceSettings], diskLimit: Int64, memoryLimit: Int64) {
         disk = Self.share(diskLimit, settings.mapValues(\.diskLimit))
         memory = Self.share(memoryLimit, settings.mapValues(\.memoryLimit))
     }
 
-    /// Throws ``NamespaceError/overLimit(of:left:)`` when a namespace is to have more than before, and more than there
-    /// is. Whoever wants nothing more is not refused because the server, or another, has changed.
+    /// Throws ``NamespaceError/overLimit(of:left:)`` when a namespace asks for more than before and more than is left.
+    /// A change that asks for no more is never refused, even when the limits of the server or of another namespace have
+    /// changed.
     ///
     /// - Parameters:
-    ///   - settings: those that are to hold.
-    ///   - old: those that hold.
-    ///   - name: which of them is to change.
+    ///   - settings: the new settings.
+    ///   - old: the current settings.
+    ///   - name: the namespace that changes.
     static func check(
         _ settings: [String: NamespaceSettings], was old: [String: NamespaceSettings], for name: String,
         diskLimit: Int64, memoryLimit: Int64
     ) throws(NamespaceError) {
-        // It has what the others leave.
+        // The default namespace has the rest.
         if name == LarderService.defaultNamespace { return }
         try check(diskLimit, settings.mapValues(\.diskLimit), old[name].map(\.diskLimit), "--disk-limit", name)
         try check(memoryLimit, settings.mapValues(\.memoryLimit), old[name].map(\.memoryLimit), "--memory-limit", name)

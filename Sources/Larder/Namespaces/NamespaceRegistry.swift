@@ -2,52 +2,52 @@ import DiskCache
 import Foundation
 import Primitives
 
-/// The namespaces that there are, as they are written down in `namespaces.json` of the cache directory. A plain value.
+/// The list of namespaces, as stored in `namespaces.json` in the cache directory. A plain value.
 struct NamespaceRegistry: Equatable {
-    /// One of them.
+    /// A namespace in the registry.
     struct Record: Equatable {
-        /// Which of its directories it has.
+        /// The number of the namespace's directory.
         var generation = 0
         var settings = NamespaceSettings()
     }
 
-    /// By name. The default namespace is always there.
+    /// The namespaces by name, including the default namespace.
     private(set) var records = [LarderService.defaultNamespace: Record()]
-    /// The last number that a directory was given: none is used twice, because what was in it may still be there.
+    /// The last number given to a directory. No number is used twice, because the old directory may still exist.
     private(set) var lastGeneration = 0
-    /// Directories that the registry has numbered and that no namespace uses: not yet, or not any more. Only these may
-    /// be removed. A directory that is neither here nor in ``places`` was made by someone else.
+    /// The directories that the registry has numbered and that no namespace uses yet or any more. Only these
+    /// directories may be removed. Larder did not create a directory that is neither here nor in ``places``.
     private(set) var unused: Set<NamespaceDirectory> = []
 
-    /// How many namespaces there may be, where descriptors do not allow for less.
+    /// The most namespaces; fewer when the limit of file descriptors is low.
     static let limit = 100
-    /// The file's name.
+    /// The name of the file.
     static let fileName = "namespaces.json"
 
-    /// Those of a server that has only the default one.
+    /// Creates a registry with only the default namespace.
     init(lastGeneration: Int = 0) {
         self.lastGeneration = lastGeneration
     }
 
-    /// The directories that are in use.
+    /// The directories in use.
     var places: Set<NamespaceDirectory> { Set(records.keys.compactMap(place)) }
 
-    /// The directory of a namespace; `nil` when there is no namespace of that name.
+    /// The directory of a namespace; `nil` when no namespace has this name.
     func place(of name: String) -> NamespaceDirectory? {
         records[name].map { NamespaceDirectory(namespace: name, generation: $0.generation) }
     }
 
-    /// What was chosen of each.
+    /// The settings of each namespace, by name.
     var settings: [String: NamespaceSettings] { records.mapValues(\.settings) }
 
     // MARK: - Changes
 
-    /// Makes a namespace, or changes what is chosen of it.
+    /// Creates a namespace, or changes its settings.
     ///
     /// - Parameters:
-    ///   - layout: the server's own.
-    ///   - limit: how many there may be.
-    /// - Returns: whether it is begun anew, empty.
+    ///   - layout: the default layout of the server.
+    ///   - limit: the most namespaces.
+    /// - Returns: whether the namespace is begun anew, without entries.
     mutating func put(
         _ name: String, _ change: NamespaceChange, layout: Layout = Configuration().layout,
         limit: Int = NamespaceRegistry.limit
@@ -79,23 +79,24 @@ struct NamespaceRegistry: Equatable {
         unused.insert(place)
     }
 
-    /// Numbers a directory before it is made, as unused: a process that is killed while it makes it leaves a directory
-    /// that the next start may remove.
+    /// Records a directory as unused before it is created. When the process is killed during the creation, the next
+    /// start may remove the directory.
     mutating func announce(_ place: NamespaceDirectory) {
         lastGeneration = max(lastGeneration, place.generation)
         unused.insert(place)
     }
 
-    /// Forgets unused directories that are gone.
+    /// Forgets unused directories that no longer exist.
     ///
-    /// - Parameter isGone: whether a directory is.
+    /// - Parameter isGone: returns whether a directory no longer exists.
     mutating func forgetUnused(where isGone: (NamespaceDirectory) -> Bool) {
         unused = unused.filter { !isGone($0) }
     }
 
     // MARK: - As text
 
-    /// Reads it. Throws ``Unreadable`` when it is not as ``text`` writes it, ``Newer`` when a newer Larder wrote it.
+    /// Reads the text of the file. Throws ``Unreadable`` when it differs from the format of ``text``, ``Newer`` when a
+    /// newer version of Larder has written it.
     init(text: [UInt8]) throws {
         guard !text.isEmpty else { throw Unreadable(reason: "it is empty") }
         guard let json = try? JSON(parsing: text, valueLimit: 100_000) else {
@@ -127,7 +128,8 @@ struct NamespaceRegistry: Equatable {
         unused = try Self.unused(in: json, lastGeneration: last, besides: places)
     }
 
-    /// Those of a file; a Larder that did not write them down had none to remove.
+    /// Reads the unused directories of a file. A file without them is from a version of Larder that did not record
+    /// unused directories, so the result is empty.
     private static func unused(
         in json: JSON, lastGeneration: Int, besides places: Set<NamespaceDirectory>
     ) throws -> Set<NamespaceDirectory> {
@@ -144,21 +146,21 @@ struct NamespaceRegistry: Equatable {
 
     private static let format = 1
 
-    /// The file is not as Larder writes it.
+    /// The file is not in the format of Larder.
     struct Unreadable: Error {
-        /// What is wrong: a clause that begins with its subject.
+        /// The error: a clause that begins with its subject.
         let reason: String
     }
 
-    /// A newer Larder wrote the file.
+    /// A newer version of Larder has written the file.
     struct Newer: Error {}
 
-    /// The numbers of directories that there are were given before, whatever the file says.
+    /// Raises the last number to that of an existing directory, even when the file states a lower number.
     mutating func skip(generationsUpTo last: Int) {
         lastGeneration = max(lastGeneration, last)
     }
 
-    /// The file's content: JSON that a person can read.
+    /// The content of the file: JSON in a readable form.
     var text: [UInt8] {
         let items = records.sorted { $0.key < $1.key }.map { name, record in
             JSON.object(
@@ -177,7 +179,7 @@ struct NamespaceRegistry: Equatable {
 }
 
 extension NamespaceSettings {
-    /// The members of a JSON object that ``init(_:)`` reads; what was not chosen is left out.
+    /// The members of the JSON object that ``init(_:)`` reads. Settings that were not chosen are omitted.
     var members: [JSON.Member] {
         var members: [JSON.Member] = []
         if let version { members.append(.init("version", .string(version))) }
@@ -215,7 +217,7 @@ extension NamespaceSettings {
 }
 
 extension JSON {
-    /// A whole number that is not negative.
+    /// The value as a whole number that is not negative; otherwise `nil`.
     fileprivate var intValue: Int? {
         if case .number(let text) = self, let value = Int(text), value >= 0 { value } else { nil }
     }

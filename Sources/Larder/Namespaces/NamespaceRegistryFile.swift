@@ -1,30 +1,32 @@
 import DiskCache
 import Foundation
 
-/// Where the ``NamespaceRegistry`` is written down: replaced as a whole, so that a kill leaves the old one or the new.
+/// The file of the ``NamespaceRegistry``. It is replaced as a whole, so that after a kill it is the old or the new
+/// version.
 ///
-/// It is there as soon as a server has run: where it is missing beside its spare, or beside directories that only it
-/// can have named, it was lost, and the server does not start. The spare is a second file, with room for the next
-/// version, so that a namespace can be removed from a disk that is full. The first version is written under a name of
-/// its own, so that a kill at the first start leaves no spare without a file.
+/// The file exists as soon as a server has run. When it is missing beside its spare, or beside directories that only
+/// the registry can have named, it was lost, and the server does not start. The spare is a second file with reserved
+/// space for the next version, so that a namespace can be removed when the disk is full. The first version is written
+/// through another temporary file, so that a kill during the first start leaves no spare without a registry.
 struct NamespaceRegistryFile: Sendable {
     private let directory: String
     private let path: String
     private var nextPath: String { path + ".new" }
     private var firstPath: String { path + ".first" }
 
-    /// That of a cache directory.
+    /// The file in a cache directory.
     init(in directory: CacheDirectory) {
         self.directory = directory.path
         path = directory.path + "/" + NamespaceRegistry.fileName
     }
 
-    /// Reads it, and writes it when there is none and nothing shows that there was one.
+    /// Reads the registry. Creates the file when it is missing and there is no sign that it ever existed.
     ///
-    /// - Parameter places: the directories that there are.
-    /// - Throws: ``NamespaceError/registryRefused(_:)`` when it cannot be read, is a newer Larder's, or is missing
-    ///   beside its spare or directories that only it can have named: which entries were purged, and which origins and
-    ///   limits the namespaces have, is not known then, so nothing is served, and nothing changes.
+    /// - Parameter places: the directories of namespaces that exist.
+    /// - Throws: ``NamespaceError/registryRefused(_:)`` when the file is unreadable, or from a newer version of Larder,
+    ///   or missing beside its spare or beside directories that only the registry can have named. Without the registry
+    ///   it is unknown which entries were purged and which origins and limits the namespaces have, so the server serves
+    ///   no entry and changes no file.
     func load(beside places: [NamespaceDirectory]) throws(NamespaceError) -> NamespaceRegistry {
         let last = places.map(\.generation).max() ?? 0
         if var registry = try read(beside: places) {
@@ -38,8 +40,8 @@ struct NamespaceRegistryFile: Sendable {
         return registry
     }
 
-    /// Reads it; `nil` when there is none and nothing shows that there was one. Throws as ``load(beside:)``
-    /// does.
+    /// Reads the registry. Returns `nil` when the file is missing and there is no sign that it ever existed. Throws the
+    /// same errors as ``load(beside:)``.
     func read(beside places: [NamespaceDirectory]) throws(NamespaceError) -> NamespaceRegistry? {
         do {
             if let text = try contents() { return try NamespaceRegistry(text: text) }
@@ -54,13 +56,13 @@ struct NamespaceRegistryFile: Sendable {
         }
     }
 
-    /// Whether the spare is there, in any form.
+    /// Whether the spare exists, as a file of any type.
     private var hasSpare: Bool {
         var status = stat()
         return lstat(nextPath, &status) == 0
     }
 
-    /// The file's bytes; `nil` when there is none.
+    /// The bytes of the file; `nil` when the file is missing.
     private func contents() throws -> [UInt8]? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         if descriptor < 0, errno == ENOENT { return nil }
@@ -77,8 +79,8 @@ struct NamespaceRegistryFile: Sendable {
         }
     }
 
-    /// Writes it; it is on the disk when this returns. Throws ``NamespaceError/registry(reason:)``, and
-    /// ``NamespaceError/cache(_:)`` with ``DiskCacheError/noSpace`` on a full disk.
+    /// Writes the registry. It is on the disk when this method returns. Throws ``NamespaceError/registry(reason:)``,
+    /// and ``NamespaceError/cache(_:)`` with ``DiskCacheError/noSpace`` when the disk is full.
     func save(_ registry: NamespaceRegistry) throws(NamespaceError) {
         try save(registry, through: nextPath)
     }
@@ -109,7 +111,7 @@ struct NamespaceRegistryFile: Sendable {
         makeRoom(for: registry)
     }
 
-    /// Takes the room that the next version will need, as far as there is any.
+    /// Reserves the space of the next version in the spare, if the disk has enough. Ignores errors.
     private func makeRoom(for registry: NamespaceRegistry) {
         let descriptor = open(nextPath, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return }

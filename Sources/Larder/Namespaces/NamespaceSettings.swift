@@ -1,32 +1,33 @@
 import DiskCache
 
-/// What was chosen of a namespace; `nil`: what the server does by itself.
+/// The settings of a namespace; `nil` stands for the server's default.
 public struct NamespaceSettings: Hashable, Sendable {
-    /// The version of the caller's data model. When it changes, the namespace is begun anew, empty.
+    /// The version of the caller's data model. A changed version begins the namespace anew, without entries.
     public var version: String?
-    /// How long an entry stays fresh when neither the caller nor the origin says; `nil`: `--default-ttl`.
+    /// The ttl of an entry when neither the caller nor the origin states a ttl; `nil`: `--default-ttl`.
     public var defaultTTL: Duration?
-    /// Bytes that entries may take on disk; `nil`: a tenth of `--disk-limit`. Always `nil` in the default namespace,
-    /// which has what the others leave.
+    /// The most bytes of entries on disk; `nil`: a tenth of `--disk-limit`. Always `nil` in the default namespace,
+    /// which has the bytes that the others leave.
     public var diskLimit: Int64?
-    /// Bytes that the memory tier may hold; `nil`: a tenth of `--memory-limit`. As ``diskLimit`` in the default one.
+    /// The most bytes in the memory tier; `nil`: a tenth of `--memory-limit`. Always `nil` in the default namespace, as
+    /// with ``diskLimit``.
     public var memoryLimit: Int64?
-    /// How bodies are kept; `nil`: `--layout`.
+    /// The layout of the bodies on disk; `nil`: `--layout`.
     public var layout: Layout?
-    /// The only origins that are asked, of those that the server may ask; `nil`: all of them.
+    /// The only origins that the namespace may contact, if the server permits them, too; `nil`: all that it permits.
     public var origins: OriginRules?
 
-    /// For how long caches in front of the server may hand out a body; `nil`: ``ContentCaching/revalidate``.
+    /// The time for which caches in front of the server may reuse a body; `nil`: ``ContentCaching/revalidate``.
     public var contentCaching: ContentCaching?
 
-    /// Nothing was chosen.
+    /// Creates settings with all defaults.
     public init() {}
 
     /// The longest version, in bytes.
     public static let versionLimit = 255
 }
 
-/// What is to become of a namespace's settings: what is `nil` stays, what is `.some(nil)` goes back to the server's.
+/// A change of a namespace's settings. `nil` keeps a setting, and `.some(nil)` resets it to the server's default.
 public struct NamespaceChange: Hashable, Sendable {
     /// See ``NamespaceSettings/version``.
     public var version: String??
@@ -43,12 +44,12 @@ public struct NamespaceChange: Hashable, Sendable {
     /// See ``NamespaceSettings/contentCaching``.
     public var contentCaching: ContentCaching??
 
-    /// Nothing changes.
+    /// Creates a change without an effect.
     public init() {}
 
-    /// Who may make this change.
+    /// Returns the authority that a caller needs for this change.
     ///
-    /// - Parameter old: the settings that there are; `nil`: the namespace is to be made.
+    /// - Parameter old: the current settings; `nil` when the namespace is to be created.
     func authority(over old: NamespaceSettings?) -> NamespaceAuthority {
         guard let old else { return .operator }
         let new = applied(to: old)
@@ -60,7 +61,7 @@ public struct NamespaceChange: Hashable, Sendable {
         return isForOwner ? .owner : .purger
     }
 
-    /// What the settings become.
+    /// Returns the settings after this change.
     func applied(to old: NamespaceSettings) -> NamespaceSettings {
         var settings = old
         if let version { settings.version = version }

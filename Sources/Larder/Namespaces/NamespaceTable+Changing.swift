@@ -3,20 +3,20 @@ import Dispatch
 import Primitives
 import Synchronization
 
-/// Namespaces are made, changed, begun anew, removed; each of it on `queue`.
+/// Creates, changes and removes namespaces, and begins them anew. All changes run on `queue`.
 extension NamespaceTable {
-    /// How many of a name may have ended and still be in use: each holds files.
+    /// The most retired namespaces with the same name that are still in use, because each holds open files.
     private static let retiredLimit = 4
 
-    /// Makes a namespace, or changes what is chosen of it. With another version it is begun anew: whoever asks from
-    /// then on finds it empty, and what was being fetched or stored answers who waits for it and is not kept.
+    /// Creates a namespace, or changes its settings. Another version begins the namespace anew: later requests find it
+    /// empty. Running downloads and stores still answer their waiters, but their results are not kept.
     ///
     /// - Parameters:
-    ///   - authority: of who asks.
-    ///   - condition: is told whether the namespace is there, at the instant of the change; when it returns `false`
-    ///     nothing is changed, and `completion` gets ``NamespaceError/conditionFailed``. `nil`: none.
-    ///   - completion: called once it is so, after a restart too, and has the room that it is to have; or after two
-    ///     seconds, when others still have to give that up.
+    ///   - authority: the authority of the caller.
+    ///   - condition: receives whether the namespace exists, at the instant of the change. When it returns `false`, the
+    ///     namespace does not change and `completion` gets ``NamespaceError/conditionFailed``. `nil`: no condition.
+    ///   - completion: called when the change is durable and the namespace has its whole quota, or after two seconds
+    ///     when other namespaces still have to give up space.
     public func put(
         _ name: String, _ change: NamespaceChange, by authority: NamespaceAuthority,
         condition: (@Sendable (_ exists: Bool) -> Bool)? = nil,
@@ -33,12 +33,12 @@ extension NamespaceTable {
         }
     }
 
-    /// Removes a namespace with all that is in it; never the default one.
+    /// Removes a namespace with all its entries. The default namespace cannot be removed.
     ///
     /// - Parameters:
-    ///   - authority: of who asks.
-    ///   - condition: see ``put(_:_:by:condition:completion:)``; it is not asked where there is no such namespace.
-    ///   - completion: gets how many entries it had.
+    ///   - authority: the authority of the caller.
+    ///   - condition: see ``put(_:_:by:condition:completion:)``; not called when no namespace has this name.
+    ///   - completion: gets the number of removed entries.
     public func remove(
         _ name: String, by authority: NamespaceAuthority, condition: (@Sendable (_ exists: Bool) -> Bool)? = nil,
         completion: @escaping @Sendable (Result<Int64, NamespaceError>) -> Void
@@ -83,8 +83,8 @@ extension NamespaceTable {
         guard let namespace = opened ?? current else { throw .unknown(name) }
         let hasOtherAnswers = namespace.options.contentCaching != (record.settings.contentCaching ?? .revalidate)
         namespace.options.settings = record.settings
-        // Answers that are kept ready say it as it was. They go with the entries that they were made of; an answer that
-        // is being made of such an entry is not kept any more.
+        // Answers kept at hand state the old caching. Trimming removes them together with their entries. An answer that
+        // is being made from such an entry is not kept any more.
         if hasOtherAnswers { namespace.cache.trimMemory(toBytes: 0) }
         if name == LarderService.defaultNamespace { currentDefault.store(namespace.id, ordering: .relaxed) }
         return (namespace, old == nil ? .made : isAnew ? .begunAnew(entries: entries) : .changed)
@@ -104,7 +104,8 @@ extension NamespaceTable {
         return entries
     }
 
-    /// What is written down, and the namespace of that name as it runs.
+    /// Returns the registry, and the running namespace with this name. Throws ``NamespaceError/stopping`` after the
+    /// stop.
     private func unlessStopped(_ name: String) throws(NamespaceError) -> (NamespaceRegistry, Namespace?) {
         let (registry, namespace, isStopped) = state.withLock { ($0.registry, $0.running[name], $0.isStopped) }
         if isStopped { throw .stopping }
@@ -116,9 +117,10 @@ extension NamespaceTable {
         if count >= Self.retiredLimit { throw .busy }
     }
 
-    /// Throws when one is to have less than what is pinned in it: that never goes.
+    /// Throws when a namespace would get less space than its pinned entries use, because pinned entries are never
+    /// evicted.
     ///
-    /// - Parameter anew: of that one nothing stays in any case.
+    /// - Parameter anew: the namespace that is begun anew. It is not checked, because none of its entries stay.
     private func checkPinned(_ quotas: NamespaceQuotas, beginningAnew anew: String?) throws(NamespaceError) {
         for (name, namespace) in state.withLock({ $0.running }) where name != anew {
             guard let quota = quotas.disk[name], quota < namespace.cache.diskLimit else { continue }
@@ -132,7 +134,7 @@ extension NamespaceTable {
         do {
             let namespace = try Namespace(
                 name, record, diskLimit: quotas.disk[name] ?? 0, memoryLimit: quotas.memory[name] ?? 0, tools: tools)
-            // Until others have given it up.
+            // The limit stays 0 until other namespaces have given up their space.
             namespace.cache.setDiskLimit(0)
             return namespace
         } catch {
@@ -140,7 +142,7 @@ extension NamespaceTable {
         }
     }
 
-    /// Writes down that a directory is about to be made; see ``NamespaceRegistry/announce(_:)``.
+    /// Records in the file that a directory is about to be created; see ``NamespaceRegistry/announce(_:)``.
     private func announce(_ place: NamespaceDirectory) throws(NamespaceError) {
         var registry = state.withLock(\.registry)
         registry.announce(place)
@@ -148,16 +150,16 @@ extension NamespaceTable {
         state.withLock { $0.registry = registry }
     }
 
-    /// From now on a name finds this one, or none. What it found before ends.
+    /// Makes a name refer to `namespace`, or to no namespace when it is `nil`. The previous namespace is retired.
     private func switchTo(_ registry: NamespaceRegistry, _ name: String, _ namespace: Namespace?) {
         let old = state.withLock { $0.running[name] }
         let retired = old.flatMap { $0 === namespace ? nil : RetiredNamespace($0) }
-        // Before anybody is told of what is in the new one.
+        // These calls come before any event of the new namespace.
         if retired != nil, let old {
             old.events.end(with: old.cache.totals.entries)
             old.cache.countAllAsPurged()
         }
-        // In one step: nothing is counted twice, or not at all.
+        // The update is a single step, so that hits and space are counted exactly once.
         state.withLock { state in
             state.registry = registry
             state.running[name] = namespace
@@ -165,7 +167,7 @@ extension NamespaceTable {
         }
     }
 
-    /// It was opened, and nobody has seen it.
+    /// Closes and removes a namespace that was opened but never published.
     private func discard(_ namespace: Namespace) {
         namespace.cache.close()
         if tools.directory.remove(namespace.place) { forget(namespace.place) }

@@ -2,13 +2,13 @@ import DiskCache
 import Dispatch
 import Synchronization
 
-/// After a change: everybody gets what they are to have as soon as it is there, and what has ended goes.
+/// Settles a change: each namespace gets its quota as soon as the space is free, and retired namespaces are removed.
 extension NamespaceTable {
     private static let patience = DispatchTimeInterval.seconds(2)
-    /// How long it waits before it looks again: at first, and at the most.
+    /// The first and the longest pause between two rounds, in milliseconds.
     private static let (firstPause, lastPause) = (10, 1000)
 
-    /// Calls `completion` once a namespace has what it is to have, or when that takes too long. On `queue`.
+    /// Calls `completion` when a namespace has its whole quota, or after two seconds. Runs on `queue`.
     func whenSettled(_ namespace: Namespace, _ completion: @escaping @Sendable () -> Void) {
         let waiting = Waiting(id: namespace.id, deadline: .now() + Self.patience, completion: completion)
         let isStopped = state.withLock { state in
@@ -19,14 +19,14 @@ extension NamespaceTable {
         settle()
     }
 
-    /// Begins to settle what has changed. On `queue`.
+    /// Begins to settle a change. Runs on `queue`.
     func settle() {
         shareMemory()
         settle(round: rounds.add(1, ordering: .relaxed).newValue, pause: Self.firstPause)
     }
 
     private func settle(round: Int, pause: Int) {
-        // Another change began a round of its own.
+        // A later change has begun its own rounds.
         guard rounds.load(ordering: .relaxed) == round, !state.withLock(\.isStopped) else { return }
         for namespace in state.withLock(\.retired) {
             if namespace.step() { remove(namespace) }
@@ -45,9 +45,9 @@ extension NamespaceTable {
         }
     }
 
-    /// Gives what can be given.
+    /// Grants as much disk space as is free.
     ///
-    /// - Returns: who has less than they are to have, by ``Namespace/id``.
+    /// - Returns: the namespaces with less than their quota, by ``Namespace/id``.
     private func shareDisk() -> Set<Int> {
         let (registry, running, retired, old) = state.withLock { ($0.registry, $0.running, $0.retired, $0.grants) }
         let quotas = Self.quotas(of: registry, tools).disk
@@ -101,7 +101,7 @@ extension NamespaceTable {
         }
     }
 
-    /// Removes directories that a kill has left behind, in the background.
+    /// Removes directories that a killed process has left behind, in the background.
     func removeLeftovers(_ places: Set<NamespaceDirectory>) {
         removals.async { [self] in
             for place in places where tools.directory.remove(place, while: { !state.withLock(\.isStopped) }) {
@@ -112,13 +112,13 @@ extension NamespaceTable {
         }
     }
 
-    /// Forgets an unused directory that is gone; the file follows with the next change. On `queue`.
+    /// Forgets an unused directory that no longer exists. The next change writes this to the file. Runs on `queue`.
     func forget(_ place: NamespaceDirectory) {
         state.withLock { state in state.registry.forgetUnused { $0 == place } }
     }
 
-    /// Warns about directories that look like a namespace's and were never named. They stay, because Larder does not
-    /// know what is in them.
+    /// Warns about directories that look like namespaces but are not in the registry. They stay, because Larder does
+    /// not know their content.
     func reportUnknown(_ places: [NamespaceDirectory]) {
         for place in places {
             tools.logger.warning(

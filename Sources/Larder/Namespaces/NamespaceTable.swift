@@ -1,10 +1,10 @@
-// Invariants of this table, in its other files, too
+// Invariants of this type, including its other files
 //
-// - What is in `running` is in the registry, and the registry is on disk: a name is acknowledged after that, and serves
-//   after that.
-// - Changes are made one after another, on `queue`, and none of them waits there for room or for requests; whoever
-//   looks something up takes the lock alone.
-// - What is given to one was given up by another before; see ``DiskGrants``.
+// - Every namespace in `running` is in the registry, and the registry is on disk. A namespace is acknowledged and
+//   serves requests only after that.
+// - Changes run one after another on `queue`. No change blocks `queue` to wait for space or for requests. A look-up
+//   takes only the lock.
+// - Space is granted to a namespace only after another namespace has given it up; see ``DiskGrants``.
 
 import DiskCache
 import Dispatch
@@ -12,7 +12,7 @@ import Foundation
 import Primitives
 import Synchronization
 
-/// The namespaces that there are: found by name, made, changed, begun anew, removed.
+/// The namespaces of the service: finds, creates, changes and removes them, and begins them anew.
 public final class NamespaceTable: Sendable {
     struct State {
         var registry: NamespaceRegistry
@@ -20,25 +20,25 @@ public final class NamespaceTable: Sendable {
         var retired: [RetiredNamespace] = []
         var grants: DiskGrants
         var waiting: [Waiting] = []
-        /// The hits at hand of those that have ended.
+        /// The hits at hand of the namespaces that have ended.
         var endedHits = 0
         var isStopped = false
     }
 
-    /// Somebody who waits until a namespace has what it is to have.
+    /// A caller that waits until a namespace has its whole quota.
     struct Waiting: Sendable {
         let id: Int
-        /// Until when at the most.
+        /// The latest time of the completion.
         let deadline: DispatchTime
         let completion: @Sendable () -> Void
     }
 
-    /// What ``put(_:_:by:completion:)`` did.
+    /// The effect of ``put(_:_:by:condition:completion:)``.
     public enum Outcome: Hashable, Sendable {
         case made
         case changed
         case unchanged
-        /// And so many entries are gone.
+        /// The namespace is empty now; it had `entries` entries.
         case begunAnew(entries: Int64)
     }
 
@@ -46,17 +46,17 @@ public final class NamespaceTable: Sendable {
     let memory: MemoryKeeper
     let state: Locked<State>
     let queue = DispatchQueue(label: "larder.namespaces")
-    /// What takes long: directories go.
+    /// The queue for slow work: removing directories.
     let removals = DispatchQueue(label: "larder.removals", qos: .utility)
-    /// How many times ``settle()`` was asked for; only the last goes on.
+    /// The number of calls of ``settle()``. Only the rounds of the last call go on.
     let rounds = Atomic<Int>(0)
     let file: NamespaceRegistryFile
-    /// For those that ask with each hit.
+    /// The id of the default namespace. It can be read without a lock, because each hit reads it.
     let currentDefault = Atomic<Int>(0)
 
-    /// Opens those that are written down, and the default one. Directories that the registry has numbered and no
-    /// namespace uses, as a kill leaves them behind, are removed in the background; a directory that it never named
-    /// stays. Throws ``NamespaceError/cache(_:)``, ``NamespaceError/registry(reason:)`` and
+    /// Opens the namespaces in the registry and the default namespace. Removes, in the background, directories that the
+    /// registry has numbered but no namespace uses, such as those of a killed process. A directory that the registry
+    /// never named stays. Throws ``NamespaceError/cache(_:)``, ``NamespaceError/registry(reason:)`` and
     /// ``NamespaceError/registryRefused(_:)``.
     init(tools: Namespace.Tools, memory: MemoryKeeper) throws(NamespaceError) {
         self.tools = tools
@@ -93,9 +93,10 @@ public final class NamespaceTable: Sendable {
         }
     }
 
-    /// The directories of the namespaces that are written down in a cache directory, for those who look at them while
-    /// no server runs. Of those that a kill has left behind nothing is known. Throws ``DiskCacheError``, and
-    /// ``NamespaceError/registryRefused(_:)`` where a server would not start.
+    /// The directories of the namespaces in the registry of a cache directory, for use while no server runs.
+    /// Directories that a killed process has left behind are not included. Without a registry, returns all directories.
+    /// Throws ``DiskCacheError``, and ``NamespaceError/registryRefused(_:)`` in the same cases as the start of a
+    /// server.
     public static func places(in directory: CacheDirectory) throws -> [NamespaceDirectory] {
         let places = try directory.namespaceDirectories()
         let known = try NamespaceRegistryFile(in: directory).read(beside: places)?.places
@@ -104,19 +105,19 @@ public final class NamespaceTable: Sendable {
 
     // MARK: - Looking
 
-    /// The one that a request without a name means.
+    /// The namespace for requests that name no namespace.
     public var `default`: Namespace {
-        // It is in the registry, always.
+        // The registry always contains the default namespace.
         state.withLock { $0.running[LarderService.defaultNamespace]! }
     }
 
     /// The ``Namespace/id`` of ``default``.
     public var defaultID: Int { currentDefault.load(ordering: .relaxed) }
 
-    /// The one of that name; `nil` when there is none.
+    /// The namespace with a name; `nil` when it does not exist.
     public func find(_ name: String) -> Namespace? { state.withLock { $0.running[name] } }
 
-    /// The one with that ``Namespace/id``; `nil` when there is none (any more).
+    /// The namespace with an ``Namespace/id``; `nil` when it does not exist or has ended.
     public func find(id: Int) -> Namespace? {
         if id == defaultID {
             let space = `default`
@@ -125,10 +126,10 @@ public final class NamespaceTable: Sendable {
         return state.withLock { state in state.running.values.first { $0.id == id } }
     }
 
-    /// All of them, by name.
+    /// All namespaces, sorted by name.
     public var all: [Namespace] { state.withLock { Array($0.running.values) }.sorted { $0.name < $1.name } }
 
-    /// How many hits were answered at hand, in all of them and in those that there were.
+    /// The number of hits that were answered at hand, in all current and former namespaces.
     public var hitsAtHand: Int {
         state.withLock { state in
             state.endedHits + state.running.values.reduce(0) { $0 + $1.cache.hitsAtHand }
@@ -144,7 +145,7 @@ public final class NamespaceTable: Sendable {
 
     // MARK: - The end
 
-    /// Refuses what is asked from now on, and ends what runs.
+    /// Refuses new requests and changes, and ends the running requests.
     func stop() {
         let waiting = state.withLock { state in
             state.isStopped = true
@@ -158,9 +159,9 @@ public final class NamespaceTable: Sendable {
         for namespace in retired { namespace.stop() }
     }
 
-    /// Closes all of them. Blocks.
+    /// Closes all namespaces. Blocks.
     func close() {
-        // What is being removed there is closed already.
+        // The caches of the directories being removed are already closed.
         removals.sync {}
         let (running, retired) = state.withLock { ($0.running, $0.retired) }
         for namespace in running.values { namespace.cache.close() }

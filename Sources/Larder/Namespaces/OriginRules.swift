@@ -1,14 +1,14 @@
 import Origin
 
-/// The only origins that a namespace may ask, of those that the server may ask.
+/// The only origins that a namespace may contact, among the origins that the server permits.
 public struct OriginRules: Hashable, Sendable {
-    /// The most rules that there may be.
+    /// The most rules.
     public static let limit = 100
 
     let rules: [AddressRule]
 
-    /// Reads rules in the words of `--allow-origin`, such as `*.example.com:443` and `10.0.0.0/8`; without any, nothing
-    /// may be asked. Throws ``Malformed`` for the first that is none.
+    /// Parses rules in the syntax of `--allow-origin`, such as `*.example.com:443` and `10.0.0.0/8`. An empty list
+    /// permits no origin. Throws ``Malformed`` for the first invalid rule.
     public init(_ texts: [String]) throws(Malformed) {
         var rules: [AddressRule] = []
         for (index, text) in texts.enumerated() {
@@ -21,14 +21,14 @@ public struct OriginRules: Hashable, Sendable {
         self.rules = rules
     }
 
-    /// The rules, each in its canonical spelling.
+    /// The rules in their canonical spelling.
     public var texts: [String] { rules.map(\.description) }
 
-    /// A text is no rule.
+    /// A text is not a valid rule.
     public struct Malformed: Error, Hashable {
-        /// Which one of them.
+        /// The index of the text.
         public let index: Int
-        /// What is wrong with it, in words for who wrote it.
+        /// The error, in words for the author of the rule.
         public let reason: String
     }
 }

@@ -1,19 +1,19 @@
 import DiskCache
 import Primitives
 
-/// A namespace that was removed or begun anew, until its directory is gone: it answers whom it was asked by, and takes
-/// room.
+/// A namespace that was removed or begun anew, until its directory is removed. It still answers its pending requests,
+/// and uses space.
 ///
-/// 1. Requests hold the ``Namespace``. As long as one does, everything goes on; what is stored in the old directory
-///    nobody will find.
-/// 2. Then what runs for nobody is ended, and what runs for somebody is waited for.
-/// 3. Then nothing holds the cache any more, which closes it.
+/// 1. Requests hold the ``Namespace``. While any request holds it, all work goes on. No later request finds the entries
+///    that this work stores in the old directory.
+/// 2. Then downloads and gateway fetches without a waiter are cancelled. The others are allowed to finish.
+/// 3. Then the last reference to the cache goes, which closes it.
 /// 4. Then the directory is removed.
 ///
-/// `@unchecked Sendable` is safe: `parts` and `hits` have their locks, and everything else that changes belongs to the
-/// table's queue.
+/// `@unchecked Sendable` is safe because `parts` and `hits` have their locks, `wasReported` belongs to the table's
+/// `removals` queue, and all other mutable state belongs to the table's `queue`.
 final class RetiredNamespace: @unchecked Sendable {
-    /// What works in it.
+    /// The working parts of the namespace.
     private struct Parts {
         let cache: DiskCache
         let downloads: DownloadManager
@@ -21,21 +21,21 @@ final class RetiredNamespace: @unchecked Sendable {
     }
 
     let place: NamespaceDirectory
-    /// What it takes of the disk, as far as that is known. What those still bring who wait may be on top of what was
-    /// granted to others meanwhile: they are answered all the same.
+    /// The bytes on disk, as last known. Pending downloads may still add bytes that were granted to other namespaces in
+    /// the meantime, because their waiters are answered in any case.
     private(set) var diskBytes: Int64
-    /// Whether somebody removes the directory now.
+    /// Whether the directory is being removed now.
     var isBeingRemoved = false
-    /// Whether it was said that the directory cannot be removed.
+    /// Whether the log has reported that the directory cannot be removed.
     var wasReported = false
     private let life: CacheLife
     private weak var namespace: Namespace?
-    /// `nil` when all that works in it has ended.
+    /// The working parts; `nil` when all work has ended.
     private let parts: Locked<Parts?>
     private var steps = 0
     private let hits = Locked(0)
 
-    /// Begins with a namespace that nobody finds any more.
+    /// Retires a namespace that new requests can no longer find.
     init(_ namespace: Namespace) {
         place = namespace.place
         life = namespace.cache.life
@@ -45,10 +45,10 @@ final class RetiredNamespace: @unchecked Sendable {
         self.namespace = namespace
     }
 
-    /// Its cache, while something works in it.
+    /// The cache; `nil` when all work has ended.
     var cache: DiskCache? { parts.withLock { $0?.cache } }
 
-    /// How many hits were answered at hand in it, so far.
+    /// The number of hits that were answered at hand so far.
     func hitsAtHand() -> Int {
         hits.withLock { hits in
             if let cache { hits = cache.hitsAtHand }
@@ -56,9 +56,9 @@ final class RetiredNamespace: @unchecked Sendable {
         }
     }
 
-    /// Goes on as far as it can.
+    /// Advances through the phases as far as possible.
     ///
-    /// - Returns: whether the directory is to be removed.
+    /// - Returns: whether the directory may be removed now.
     func step() -> Bool {
         diskBytes = life.takenDiskBytes ?? diskBytes
         if let running = parts.withLock({ $0 }) { step(running) }
@@ -75,11 +75,12 @@ final class RetiredNamespace: @unchecked Sendable {
             }
         }
         steps += 1
-        // Who is still there after a moment may stay for long, and go on storing; nobody needs the rest.
+        // Removes all entries from the second step on, because a request may hold the namespace for long and go on
+        // storing. No request needs the entries.
         if steps > 1, running.cache.totals.entries > 0 { running.cache.remove(matching: .all) { _ in } }
     }
 
-    /// Refuses what is asked from now on, and ends what runs: the server stops.
+    /// Refuses new requests, and ends the running requests, because the server stops.
     func stop() {
         let running = parts.withLock { $0 }
         running?.downloads.stop()

@@ -1,14 +1,14 @@
 import Synchronization
 
-/// What all namespaces have together of something that takes memory: places, or bytes.
+/// A limit that all namespaces share for places or bytes that take memory.
 ///
-/// Each may take as much as others have left: one alone gets half, the next one a quarter, and so on. And each may have
-/// a little in any case. So nobody can keep the others from working, and what all take is bounded by the limit and
-/// that little for each.
+/// Each owner may take as much as is left by all: a single owner gets half of the limit, the next owner a quarter, and
+/// so on. In addition, each owner may always take up to `floor`. So no owner can keep the others from working, and
+/// the total is bounded by the limit and the floor of each owner.
 final class SharedAllowance: Sendable {
-    /// What all may take together; half of it is what one may take.
+    /// The limit for all owners together. A single owner gets at most half.
     private let limit: Int
-    /// What each may have, whatever others have taken.
+    /// The amount that each owner may always take, regardless of the other owners.
     private let floor: Int
     private let taken = Atomic<Int>(0)
 
@@ -17,7 +17,8 @@ final class SharedAllowance: Sendable {
         self.floor = floor
     }
 
-    /// What one owner has taken; it goes back with the last who knows this part. Only who holds its owner's lock takes.
+    /// The share of an owner. The last reference to it returns the whole share. The caller of ``take(_:)`` must hold
+    /// the lock of the owner.
     final class Part: Sendable {
         private let allowance: SharedAllowance
         private let own = Atomic<Int>(0)
@@ -26,14 +27,15 @@ final class SharedAllowance: Sendable {
             self.allowance = allowance
         }
 
-        /// Takes some, or nothing when that would be more than others have left.
+        /// Takes `count`. Returns `false`, and takes no part of it, when that would exceed the rest that the others
+        /// leave.
         func take(_ count: Int) -> Bool {
             guard allowance.take(count, by: own.load(ordering: .relaxed)) else { return false }
             own.add(count, ordering: .relaxed)
             return true
         }
 
-        /// Gives some of it back.
+        /// Returns `count` of the share.
         func giveBack(_ count: Int) {
             own.subtract(count, ordering: .relaxed)
             allowance.giveBack(count)
