@@ -15,7 +15,7 @@ struct LoggedURLTests {
         #expect(LoggedURL.text(of: url) == logged)
     }
 
-    @Test("Of a URL with a token in its path nothing but the scheme and the host is logged")
+    @Test("A URL with a token in its path is logged with its scheme and host only")
     func token() {
         let token = TokenSecret(name: "ci").text
         for url in ["http://h:1/in/\(token)/path?x=1", "http://h:1/\(token)"] {

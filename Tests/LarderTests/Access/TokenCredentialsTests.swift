@@ -14,7 +14,7 @@ struct TokenCredentialsTests {
         TokenCredentials.token(in: value).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    @Test("Bearer has a token, and Basic has one as its password or as its user name")
+    @Test("Bearer holds a token, and Basic holds a token as its password or as its user name")
     func found() {
         let token = Self.token
         for value in [
@@ -31,7 +31,7 @@ struct TokenCredentialsTests {
         #expect(Self.text(Self.basic("\(other):\(token)")) == token)
     }
 
-    @Test("Other credentials have none")
+    @Test("Other credentials hold no token")
     func none() {
         let secret = String(repeating: "A", count: 43)
         for value in [
@@ -45,7 +45,7 @@ struct TokenCredentialsTests {
         #expect(Self.text("Bearer x") == "x")
     }
 
-    @Test("A token is found in a URL raw and escaped, and in a field raw, escaped and in Basic")
+    @Test("A token is found raw and escaped, in a URL and in a field")
     func escaped() {
         let token = Self.token
         func escape(_ text: String) -> String { text.utf8.map { "%" + String($0, radix: 16) }.joined() }
@@ -61,7 +61,7 @@ struct TokenCredentialsTests {
         }
     }
 
-    @Test("A token is found in Base64 of either alphabet, anywhere in a text, with or without padding, and in layers")
+    @Test("A token is found in Base64 of either alphabet, anywhere in a text, without padding, and in layers")
     func encoded() {
         let token = Self.token
         func base64(_ text: String) -> String { Data(text.utf8).base64EncodedString() }
@@ -90,7 +90,7 @@ struct TokenCredentialsTests {
         #expect(!TokenCredentials.areIn(HTTPField(name: .cacheControl, value: "larder_me")))
     }
 
-    @Test("A line end behind the pair is left out, and no other character is")
+    @Test("A line end behind the pair is ignored, but no other character is")
     func lineEnd() {
         let token = Self.token
         for end in ["\n", "\r\n", "\n\n"] {
@@ -102,7 +102,7 @@ struct TokenCredentialsTests {
         }
     }
 
-    @Test("The time of a look is bounded, whatever the text is")
+    @Test("The time of a search is bounded for any text")
     func bounded() {
         let runs = String(repeating: "QUFB", count: 8 << 10)
         let nested = (0..<3).reduce(runs) { text, _ in Data(text.utf8).base64EncodedString() }

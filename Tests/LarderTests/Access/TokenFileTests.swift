@@ -16,7 +16,7 @@ struct TokenFileTests {
             name: name, digest: TokenSecret(name: name).digest, scopes: scopes, namespaces: namespaces, rate: rate)
     }
 
-    @Test("a line says who, what for, and where; comments and empty lines are left alone")
+    @Test("A line has a name, scopes, namespaces and a rate, and comments and empty lines are skipped")
     func reading() throws {
         let file = try TokenFile(
             text: """
@@ -34,19 +34,19 @@ struct TokenFileTests {
         #expect(file.tokens[0].digest == [UInt8](repeating: 10, count: 32))
     }
 
-    @Test("a file of another system's lines is the same file")
+    @Test("A file with the line ends of another system is read the same way")
     func lineEnds() throws {
         let line = "name=a sha256=\(Self.digest) scopes=read namespaces=*"
         #expect(try TokenFile(text: "# mine\r\n\r\n\(line)\r\n").tokens.map(\.name) == ["a"])
     }
 
-    @Test("what may read a file before may read it after, and a link to it stays one")
+    @Test("A change keeps the mode and the group of the file, and a link to it")
     func ownership() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("tokens")
         try TokenFile.add(token("a"), at: path)
         #expect(chmod(path, 0o640) == 0)
-        // Only a privileged test can give it away.
+        // Only a privileged process may give the file to another group.
         let group: gid_t = getuid() == 0 ? 12345 : getgid()
         #expect(chown(path, getuid(), group) == 0)
         #expect(symlink(path, directory.path("link")) == 0)
@@ -58,7 +58,7 @@ struct TokenFileTests {
         #expect(try TokenFile(at: path).tokens.count == 2)
     }
 
-    @Test("of many that are made at once none is lost")
+    @Test("Tokens that are added at the same time are all kept")
     func atOnce() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("tokens")
@@ -71,7 +71,7 @@ struct TokenFileTests {
     }
 
     @Test(
-        "what is wrong is said with its line",
+        "An invalid line is refused with its number and the reason",
         arguments: [
             ("name=a", "sha256 is 64"), ("sha256=\(digest) scopes=read namespaces=*", "name is 1 to 63"),
             ("name=A sha256=\(digest) scopes=read namespaces=*", "name is 1 to 63"),
@@ -96,11 +96,11 @@ struct TokenFileTests {
     }
 
     @Test(
-        "A file that is no file, may not be read, or is not UTF-8 is refused with what is wrong, each in its own words")
+        "An unreadable file is refused with its path and the particular reason")
     func unreadable() throws {
         let directory = try TemporaryDirectory()
         let bytes = try directory.write([0x6e, 0xff, 0x0a], to: "bytes")
-        // Root may read any file; a memory of another process that is not mapped nobody can.
+        // Root may read any file. But no process can read `/proc/self/mem` at an address that is not mapped.
         for (path, words) in [
             (bytes, "it is not UTF-8"), (directory.path, "it is a directory"), (directory.path("none"), "No such file"),
             ("/proc/self/mem", "Input/output error"),
@@ -111,21 +111,21 @@ struct TokenFileTests {
         }
     }
 
-    @Test("two tokens of one name are refused")
+    @Test("Two tokens of the same name are refused")
     func twice() {
         let line = "name=a sha256=\(Self.digest) scopes=read namespaces=*\n"
         let error = #expect(throws: TokenFile.Invalid.self) { try TokenFile(text: line + line) }
         #expect(error?.description == "line 2: there is a token a already")
     }
 
-    @Test("tokens are added and removed, and what else is in the file stays; it is its owner's alone")
+    @Test("Adding and removing tokens keeps the other lines, and only the owner may use the file")
     func changing() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("tokens")
         let (one, two) = (token("one", scopes: [.read, .admin], rate: 5), token("two", namespaces: nil))
         try TokenFile.add(one, at: path)
         var text = try String(contentsOfFile: path, encoding: .utf8)
-        // Somebody's editor left no line feed at the end.
+        // The text has no line feed at its end, as some editors leave it.
         text += "# by hand"
         try text.write(toFile: path, atomically: false, encoding: .utf8)
         try TokenFile.add(two, at: path)
@@ -140,7 +140,7 @@ struct TokenFileTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path("")) == ["tokens"])
     }
 
-    @Test("a file that is not there, that everybody may write to, or that is no text is refused")
+    @Test("A file that is missing, world-writable or not UTF-8 is refused")
     func unusable() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("tokens")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larder
 
-@Suite("Who bears a token")
+@Suite("The bearers of tokens")
 struct TokenStoreTests {
     private let directory: TemporaryDirectory
     private let path: String
@@ -25,7 +25,7 @@ struct TokenStoreTests {
         Array(text.utf8).withUnsafeBytes { store.bearer(of: $0) }
     }
 
-    @Test("only the very token is good, not another's name, a part of it or more than it")
+    @Test("Only the exact token is accepted, and no part, extension or renamed copy of it")
     func bearers() throws {
         let (one, two) = (try add("one"), try add("two"))
         let store = try TokenStore(file: path)
@@ -40,7 +40,7 @@ struct TokenStoreTests {
         }
     }
 
-    @Test("two tokens of one name differ; none is short, and none has a character that a field may not")
+    @Test("Two tokens of the same name differ, and all have full length and allowed characters")
     func secrets() {
         let tokens = Set((0..<100).map { _ in TokenSecret(name: "a").text })
         #expect(tokens.count == 100)
@@ -53,7 +53,7 @@ struct TokenStoreTests {
         }
     }
 
-    @Test("what the file says when it is read anew counts; a mistake in it changes nothing")
+    @Test("A reload applies the changes of the file, and an invalid file leaves the tokens as they were")
     func reloading() throws {
         let one = try add("one")
         let store = try TokenStore(file: path)
@@ -70,7 +70,7 @@ struct TokenStoreTests {
         #expect(bearer(of: two, in: store) != nil)
     }
 
-    @Test("a rate is so many a second, twice as many at once, and what was used up stays so when the file is read anew")
+    @Test("A rate allows calls per second and twice as many at once, and a reload does not reset it")
     func rate() throws {
         let one = try add("one", rate: 2)
         let start = ContinuousClock.now
@@ -84,7 +84,7 @@ struct TokenStoreTests {
         passed.withLock { $0 = .milliseconds(500) }
         #expect(try ask())
         #expect(try !ask())
-        // A clock that stands still, or is behind, gives nothing.
+        // A clock that stands still or goes back grants no calls.
         passed.withLock { $0 = .zero }
         #expect(try !ask())
         passed.withLock { $0 = .seconds(100) }
