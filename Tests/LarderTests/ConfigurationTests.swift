@@ -6,12 +6,12 @@ import Testing
 
 @testable import Larder
 
-@Suite("configuration")
+@Suite("The configuration")
 struct ConfigurationTests {
     private let home = ["HOME": "/home/ada"]
 
     @Test(
-        "one client may have a quarter of the connections where others can connect, any number on loopback, or as told",
+        "A client may have a quarter of the connections, any number on loopback, or the configured number",
         arguments: [
             ("0.0.0.0", nil, 1000, 250), ("0.0.0.0", nil, 20, 16), ("::", "auto", 1000, 250),
             ("127.0.0.1", nil, 1000, 0),
@@ -25,7 +25,7 @@ struct ConfigurationTests {
     }
 
     @Test(
-        "half of the connections may listen to events and, where others can connect, a quarter of these one address",
+        "Half of the connections may listen to events, and an address a quarter of that except on loopback",
         arguments: [
             ("127.0.0.1", [], 1000, 500, 0), ("0.0.0.0", [], 1000, 500, 125), ("0.0.0.0", [], 1, 1, 16),
             ("127.0.0.1", ["7", "3"], 1000, 7, 3), ("0.0.0.0", ["auto", "0"], 1000, 500, 0),
@@ -40,9 +40,9 @@ struct ConfigurationTests {
         #expect(configuration.listenersPerClient(of: all) == ofOneClient)
     }
 
-    @Test("the defaults are those of the table")
+    @Test("The defaults equal the default texts of the table")
     func defaults() throws {
-        // Every default text, read as if an operator had written it, makes the configuration that no option makes.
+        // All default texts, read like values of an operator, give the same configuration as no option.
         let none = try Configuration(flags: [:], environment: home, file: nil)
         var flags: [String: [String]] = [:]
         for setting in Setting.all
@@ -54,7 +54,7 @@ struct ConfigurationTests {
         #expect(none.directory == "/home/ada/.cache/larder")
     }
 
-    @Test("a flag beats the environment, which beats the file, which beats the default")
+    @Test("A flag beats the environment, which beats the file, which beats the default")
     func precedence() throws {
         let directory = try TemporaryDirectory()
         let file = try directory.write(
@@ -67,7 +67,7 @@ struct ConfigurationTests {
         #expect(configuration.allowedOrigins.map(\.description) == ["10.0.0.0/8", "a.test"])
     }
 
-    @Test("lists take commas and repetition")
+    @Test("Lists accept commas and repetition")
     func lists() throws {
         let configuration = try Configuration(
             flags: ["allow-origin": ["10.0.0.1, 10.0.0.2", "localhost:80"]],
@@ -77,7 +77,7 @@ struct ConfigurationTests {
     }
 
     @Test(
-        "what stays free of the disk is a share of it or a number of bytes",
+        "The disk reserve is a share of the disk or a number of bytes",
         arguments: [
             ("5%", DiskReserve.percent(5)), ("0.5%", .percent(0.5)), ("0", .bytes(0)), ("2GiB", .bytes(2 << 30)),
         ])
@@ -86,7 +86,7 @@ struct ConfigurationTests {
         #expect(configuration.diskReserve == reserve)
     }
 
-    @Test("XDG_CACHE_HOME is where the cache goes, unless it is relative; without any home there must be a directory")
+    @Test("The cache is in XDG_CACHE_HOME if absolute, else in HOME, and without both needs a directory")
     func directory() throws {
         func path(_ environment: [String: String]) throws -> String {
             try Configuration(flags: [:], environment: environment, file: nil).directory
@@ -98,7 +98,7 @@ struct ConfigurationTests {
     }
 
     @Test(
-        "a value that is wrong is refused with the place and what was expected",
+        "An invalid value is refused with its place and the expected form",
         arguments: [
             ("port", "-1"), ("port", "65536"), ("memory-limit", "1.5GiB"), ("memory-limit", "-1"),
             ("disk-limit", "10"), ("inline-limit", "1GiB"), ("default-ttl", "-1"), ("default-ttl", "nan"),
@@ -136,7 +136,7 @@ struct ConfigurationTests {
         #expect(error?.description.contains("\"prot\"") == true)
     }
 
-    @Test("Unknown variables change nothing and are listed, but not those of Kubernetes and of the client commands")
+    @Test("Unknown variables are ignored and listed, except variables of Kubernetes and the client commands")
     func unknownVariables() throws {
         let links = [
             "LARDER_PORT": "tcp://10.96.0.7:8080", "LARDER_PORT_8080_TCP_ADDR": "10.96.0.7",
@@ -155,14 +155,14 @@ struct ConfigurationTests {
         #expect(
             Configuration.unknownVariables(in: home.merging(links) { $1 }.merging(others) { $1 })
                 == ["LARDER_", "LARDER_PODS_SERVICE_HOST", "LARDER_PROT", "LARDER_VERSION"])
-        // An option whose value is wrong is still refused.
+        // An option with an invalid value is still refused.
         #expect(throws: ConfigurationError.self) {
             try Configuration(flags: [:], environment: home.merging(["LARDER_PORT": "http://h"]) { $1 }, file: nil)
         }
     }
 
     @Test(
-        "a file that cannot be used is refused in one line that names the file and what is wrong with it",
+        "An unusable file is refused in a single line with the name of the file and the reason",
         arguments: [
             (nil, "No such file or directory"), ("port: [1\n", "line 2"), ("port:\t1\n\tx: 1\n", "tab character"),
             ("port: 1\nport: 2\n", "port is there more than once"), ("port: 1\n---\nport: 2\n", "another document"),
@@ -183,7 +183,7 @@ struct ConfigurationTests {
         #expect(!error.description.contains("\n") && !error.description.contains("NSCocoaError"), "\(error)")
     }
 
-    @Test("an empty file, and a list without elements, are no options")
+    @Test("An empty file and an empty list set no options")
     func emptyFile() throws {
         let directory = try TemporaryDirectory()
         for text in ["", "# nothing\n", "allow-origin: []\n"] {
@@ -194,13 +194,13 @@ struct ConfigurationTests {
     }
 
     @Test(
-        "sizes and seconds",
+        "Sizes are parsed with decimal and binary units",
         arguments: [("0", 0), ("1048576", 1 << 20), ("512KiB", 512 << 10), ("5MB", 5_000_000), ("10GiB", 10 << 30)])
     func sizes(text: String, bytes: Int) {
         #expect(ByteSize(text)?.bytes == bytes)
     }
 
-    @Test("what is no size, and what is no ttl")
+    @Test("Malformed sizes and ttls are refused, and ttls are parsed with their units")
     func noSizes() {
         for text in ["", "x", "1.5MiB", "-1", "1 MiB", "99999999999999999999", "9223372036854775807KiB", "MiB"] {
             #expect(ByteSize(text) == nil, "\(text)")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Larder
 
-@Suite("downloads that have ended")
+@Suite("Ended downloads")
 struct EndedDownloadsTests {
     private func status(_ key: String, endedAt date: Timestamp, urlLength: Int = 20) -> DownloadStatus {
         DownloadStatus(
@@ -12,7 +12,7 @@ struct EndedDownloadsTests {
             startDate: date, endDate: date)
     }
 
-    @Test("are remembered for ten minutes")
+    @Test("Ended downloads are remembered for ten minutes")
     func lifetime() {
         var ended = EndedDownloads(within: SharedAllowance(limit: 32 << 20))
         let start = Timestamp(seconds: 1000)
@@ -21,7 +21,7 @@ struct EndedDownloadsTests {
         #expect(ended.status(of: "a", now: start + .seconds(600)) == nil)
     }
 
-    @Test("a later one of the same key takes the place of the earlier, and its time")
+    @Test("A later download of a key replaces the earlier download and its end date")
     func replacement() {
         var ended = EndedDownloads(within: SharedAllowance(limit: 32 << 20))
         let start = Timestamp(seconds: 1000)
@@ -32,7 +32,7 @@ struct EndedDownloadsTests {
         #expect(ended.count == 1)
     }
 
-    @Test("the oldest is forgotten when there are more than the limit")
+    @Test("The oldest download is forgotten when there are more downloads than the limit")
     func limit() {
         var ended = EndedDownloads(within: SharedAllowance(limit: 32 << 20))
         let now = Timestamp(seconds: 1000)
@@ -53,7 +53,7 @@ struct EndedDownloadsTests {
         #expect(ended.status(of: "\(EndedDownloads.limit - 1)", now: now) != nil)
     }
 
-    @Test("the latest end comes first, and one that was overtaken does not come twice")
+    @Test("The latest end comes first, and each key is listed once")
     func latest() {
         var ended = EndedDownloads(within: SharedAllowance(limit: 32 << 20))
         let now = Timestamp(seconds: 1000)

@@ -2,20 +2,20 @@ import Testing
 
 @testable import Larder
 
-@Suite("How many requests to origins there may be")
+@Suite("The limits of requests to origins")
 struct TransferLimitsTests {
-    @Test("with few descriptors, requests to origins that hang leave three of four for everybody else")
+    @Test("With few descriptors, requests to hanging origins leave most descriptors to other uses")
     func few() {
         let limits = TransferLimits(descriptors: 600, maxDownloads: 512, maxDownloadsPerHost: 128)
         #expect(2 * limits.gateway <= 600 / 4)
         #expect(2 * limits.downloads <= 600 / 8)
         #expect(limits.clients >= 600 / 2)
         #expect(limits.namespaces == 4)
-        // One host that hangs leaves half of them.
+        // A hanging host leaves half of the downloads to other hosts.
         #expect(2 * limits.downloadsPerHost <= limits.downloads)
     }
 
-    @Test("with enough of them it is what is configured, and 4,096 through the gateway")
+    @Test("With enough descriptors, the configured limits apply, and 4,096 requests use the gateway")
     func enough() {
         let limits = TransferLimits(descriptors: 1 << 20, maxDownloads: 512, maxDownloadsPerHost: 128)
         #expect(limits.gateway == 4096)
@@ -25,7 +25,7 @@ struct TransferLimitsTests {
         #expect(limits.downloadsPerHost == 128)
     }
 
-    @Test("clients may have what origins cannot use: 10,000 idle connections fit into 20,000 descriptors")
+    @Test("Clients get descriptors that origins cannot use: 10,000 idle connections fit into 20,000")
     func clients() {
         let limits = TransferLimits(descriptors: 20_000, maxDownloads: 512, maxDownloadsPerHost: 128)
         #expect(limits.clients > 11_000)
@@ -34,7 +34,7 @@ struct TransferLimitsTests {
         #expect(plenty.clients == 16_384)
     }
 
-    @Test("there is always one")
+    @Test("Each limit is at least 1")
     func none() {
         let limits = TransferLimits(descriptors: 3, maxDownloads: 512, maxDownloadsPerHost: 128)
         #expect(limits.gateway == 1)
