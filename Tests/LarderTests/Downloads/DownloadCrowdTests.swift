@@ -5,16 +5,16 @@ import Testing
 
 @testable import Larder
 
-@Suite("Many callers of one download")
+@Suite("Many callers of a download")
 struct DownloadCrowdTests {
-    /// What one of a crowd costs that comes, and that leaves, in nanoseconds.
+    /// The cost in nanoseconds of a caller that comes, and of a caller that leaves.
     private struct Cost {
         var coming: Int
         var leaving: Int
     }
 
     @Test(
-        "each who comes or leaves is no more work however many wait, and who stays gets the answer",
+        "A caller costs the same however many callers wait, and callers that stay get the answer",
         arguments: [false, true])
     func comingAndLeaving(isPurged: Bool) async throws {
         let over = Gate("the end")
@@ -26,8 +26,8 @@ struct DownloadCrowdTests {
         defer { over.open() }
         try await DownloadManager.withOne { downloads in
             let (answers, unwanted) = (Counter(), Counter())
-            /// Has so many come to one download, and all but ten of them leave; when that was purged they wait for the
-            /// one that follows.
+            /// Lets `count` callers come to a download, and all but ten of them leave. After a purge, the callers wait
+            /// for the following download.
             func crowd(of count: Int, _ path: String) async throws -> Cost {
                 let request = DownloadRequest(url: try CanonicalURL(origin.url(path)))
                 downloads.download(request) { _ in }

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Larder
 
-@Suite("what listeners are told of downloads")
+@Suite("The events of downloads")
 struct DownloadEventTests {
-    @Test("of a download that has ended no progress is told, also when another of its key runs")
+    @Test("An ended download reports no progress, even while another download of its key runs")
     func progressAfterTheEnd() async throws {
         let over = Gate("the end")
         let origin = try ScriptedOrigin { _, connection in
@@ -22,7 +22,7 @@ struct DownloadEventTests {
             let ended = Gate("the answer")
             downloads.download(request) { _ in ended.open() }
             try await sink.wait(for: 1)
-            // What reports come of is on a thread of its own, which may be late.
+            // Reports of progress come from their own thread, which may be late.
             let former = downloads.makeFlight(request, request.key)
             downloads.tellProgress(of: former)
             let running = try #require(downloads.state.withLock { $0.running[request.key.text]?.flight })

@@ -7,7 +7,7 @@ import TestSupport
 @testable import Larder
 
 extension DownloadManager {
-    /// A manager over a cache and a client of its own.
+    /// Runs `body` with a manager that has its own cache and its own client.
     static func withOne(
         hub: EventHub = EventHub(), _ body: (DownloadManager) async throws -> Void
     ) async throws {
