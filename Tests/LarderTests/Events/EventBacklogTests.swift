@@ -2,9 +2,9 @@ import Testing
 
 @testable import Larder
 
-@Suite("what has happened and was not told of yet")
+@Suite("The backlog of events")
 struct EventBacklogTests {
-    @Test("it is taken in order, in pieces of a bounded number and a quarter of the bytes")
+    @Test("The backlog is taken in order, in pieces of limited number and a quarter of the bytes")
     func pieces() {
         var backlog = EventBacklog(byteLimit: 8 << 20)
         backlog.add(TestEvents.failures(0..<3000))
@@ -26,7 +26,7 @@ struct EventBacklogTests {
         #expect(backlog.takeLoss() == false)
     }
 
-    @Test("what finds no room is lost, which is said once; one alone always has room")
+    @Test("Events without room are lost with a single report, and an event alone always has room")
     func loss() {
         var backlog = EventBacklog(byteLimit: 10_000)
         backlog.add([TestEvents.download(.downloadFailed, "long", urlLength: 100_000)])
@@ -37,7 +37,7 @@ struct EventBacklogTests {
         #expect(backlog.take().map(\.word) == ["long"])
         backlog.add(TestEvents.failures(0..<5))
         #expect(backlog.takeLoss() == false)
-        // While there is always something, it is said where it was.
+        // While the backlog is never empty, a reset marks the place of the loss.
         backlog.add([TestEvents.download(.downloadFailed, "lost", urlLength: 100_000)])
         _ = backlog.take()
         backlog.add(TestEvents.failures(5..<6))

@@ -2,10 +2,10 @@ import Testing
 
 @testable import Larder
 
-@Suite("which events a listener wants")
+@Suite("The filters of events")
 struct EventFilterTests {
     @Test(
-        "what matches everything that is stated",
+        "A filter matches the events that meet all its criteria",
         arguments: [
             (EventFilter(), true), (EventFilter(namespaces: ["a", "b"]), true), (EventFilter(namespaces: ["b"]), false),
             (EventFilter(namespaces: []), false), (EventFilter(kinds: [.downloadFailed]), true),
@@ -19,7 +19,7 @@ struct EventFilterTests {
         #expect(filter.matches(event) == isWanted)
     }
 
-    @Test("keys and tags are compared by their bytes, as entries are")
+    @Test("Keys and tags are compared by their bytes, as in entries")
     func bytes() {
         let event = TestEvents.download(.downloadFailed, "\u{e9}", tags: ["\u{e9}"])
         #expect(EventFilter(key: "\u{e9}", tag: "\u{e9}").matches(event))
@@ -27,7 +27,7 @@ struct EventFilterTests {
         #expect(!EventFilter(tag: "e\u{301}").matches(event))
     }
 
-    @Test("entries that are not named one by one may have any key and tag, but not another namespace or type")
+    @Test("Unnamed entries match any key and tag, but no other namespace or type")
     func others() {
         let event = TestEvents.removal(of: 5, in: "a")
         #expect(EventFilter(namespaces: ["a"], kinds: [.entryRemoved], key: "k", tag: "t").matches(event))
@@ -35,7 +35,7 @@ struct EventFilterTests {
         #expect(!EventFilter(kinds: [.entryExpired]).matches(event))
     }
 
-    @Test("that something is missing everyone is told")
+    @Test("A reset matches every filter")
     func reset() {
         let filter = EventFilter(namespaces: [], kinds: [], key: "k", tag: "t")
         #expect(filter.matches(Event(reset: .gap, at: TestEvents.time)))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larder
 
-@Suite("the hub of events")
+@Suite("The event hub")
 struct EventHubTests {
     private func limits(_ change: (inout EventHub.Limits) -> Void) -> EventHub.Limits {
         var limits = EventHub.Limits()
@@ -12,7 +12,7 @@ struct EventHubTests {
         return limits
     }
 
-    /// Listens, and waits until that has begun.
+    /// Listens, and waits until the listening has begun.
     private func listen(
         _ hub: EventHub, _ sink: TestSink, to filter: EventFilter = EventFilter(), after lastID: EventID? = nil
     ) async throws {
@@ -20,7 +20,7 @@ struct EventHubTests {
         try await poll("the beginning") { !sink.marks.isEmpty }
     }
 
-    @Test("who listens is told what happens from then on, in order, and nothing of before")
+    @Test("A listener gets all later events in order, and no earlier event")
     func live() async throws {
         let hub = EventHub()
         hub.publish(TestEvents.failures(0..<3))
@@ -38,7 +38,7 @@ struct EventHubTests {
         #expect(hub.sent.value == 8)
     }
 
-    @Test("what happens in the moment after somebody began to listen is told")
+    @Test("An event right after the beginning of the listening is delivered")
     func atOnce() async throws {
         for _ in 0..<50 {
             let (hub, sink) = (EventHub(), TestSink())
@@ -48,7 +48,7 @@ struct EventHubTests {
         }
     }
 
-    @Test("an event that is told to many is put into words once")
+    @Test("The text of an event is made once for all listeners")
     func sharedBytes() async throws {
         let hub = EventHub()
         let sinks = [TestSink(), TestSink(), TestSink()]
@@ -68,13 +68,13 @@ struct EventHubTests {
         #expect(texts.allSatisfy { $0 === texts[0] })
     }
 
-    @Test("who comes back with the last id that it saw misses nothing, and gets nothing twice")
+    @Test("A listener that comes back with its last id misses no event and gets no event twice")
     func comingBack() async throws {
         let hub = EventHub()
         let (steady, first, again) = (TestSink(), TestSink(), TestSink())
         try await listen(hub, steady)
         try await listen(hub, first)
-        // Before anything has happened it knows where it is, too.
+        // The listener has an id even before the first event.
         let start = try #require(first.marks.first)
         hub.publish(TestEvents.failures(0..<5))
         try await first.wait(for: 5)
@@ -92,7 +92,7 @@ struct EventHubTests {
         #expect(fromStart.words == (0..<301).map { "\($0)" })
     }
 
-    @Test("who has missed something is told so first, and goes on from there")
+    @Test("A listener that has missed events gets a reset first, and then the following events")
     func missed() async throws {
         let hub = EventHub(limits { $0.windowCount = 10 })
         let (steady, early, other) = (TestSink(), TestSink(), TestSink())
@@ -108,11 +108,11 @@ struct EventHubTests {
         try await other.wait(for: 2)
         #expect(early.words == ["gap", "30"])
         #expect(other.words == ["restart", "30"])
-        // From the id of the reset it goes on.
+        // The listener resumes behind the id of the reset.
         #expect(early.events[0].id == steady.events[29].id)
     }
 
-    @Test("who takes nothing holds nobody up, and is cut off when it has fallen out of the window")
+    @Test("A stalled listener delays no other listener, and is cut off once it falls out of the window")
     func stalled() async throws {
         let hub = EventHub(limits { $0.windowCount = 100 })
         let (steady, slow) = (TestSink(), TestSink(room: 1))
@@ -129,7 +129,7 @@ struct EventHubTests {
         #expect(hub.listenerCount == 1)
     }
 
-    @Test("who has room again gets the rest, in order")
+    @Test("A listener that has room again gets the remaining events in order")
     func paused() async throws {
         let hub = EventHub()
         let (steady, slow) = (TestSink(), TestSink(room: 1))
@@ -145,7 +145,7 @@ struct EventHubTests {
         #expect(hub.dropped.value == 0)
     }
 
-    @Test("when more happens at once than may wait, everyone is told that something is missing")
+    @Test("When more events come at once than may wait, every listener gets a reset")
     func overflow() async throws {
         let (hub, sink) = (EventHub(limits { $0.windowBytes = 1 << 20 }), TestSink())
         try await listen(hub, sink)
@@ -159,7 +159,7 @@ struct EventHubTests {
         #expect(!sink.isAborted)
     }
 
-    @Test("some time after the last listener has left nobody takes note of anything, and who comes back is told so")
+    @Test("Some time after the last listener left, no events are kept, and a returning listener gets a reset")
     func patience() async throws {
         let clock = ManualClock()
         let hub = EventHub(limits { $0.patience = .seconds(60) }, now: { clock.monotonicNow() })
@@ -189,7 +189,7 @@ struct EventHubTests {
         #expect(third.words == ["gap", "3"])
     }
 
-    @Test("it rests also when nothing happens, and whoever left last counts")
+    @Test("The hub comes to rest without any event, some time after the last listener left")
     func restWithoutEvents() async throws {
         let hub = EventHub(limits { $0.patience = .milliseconds(30) })
         for _ in 0..<20 {
@@ -201,7 +201,7 @@ struct EventHubTests {
         try await poll("rest") { !hub.isWanted }
     }
 
-    @Test("what has happened by the stop is told, though it is more than one piece")
+    @Test("A stop delivers all earlier events, even if they fill several pieces")
     func stopWithMuch() async throws {
         let (hub, sink) = (EventHub(), TestSink())
         try await listen(hub, sink)
@@ -211,7 +211,7 @@ struct EventHubTests {
         #expect(sink.words == (0..<3000).map { "\($0)" })
     }
 
-    @Test("only so many may listen, in all and from one address, and a place is free again when one leaves")
+    @Test("Listeners are limited in all and for each address, and a departure frees a place")
     func places() async throws {
         let hub = EventHub(
             limits {
@@ -235,7 +235,7 @@ struct EventHubTests {
         #expect(throws: EventHub.Refusal.full) { try listen("b") }
     }
 
-    @Test("everyone is told now and then how far it was told, and who may not stay is not told any more")
+    @Test("Heartbeats tell each listener its place, and end a listener that may not stay")
     func heartbeat() async throws {
         let hub = EventHub(limits { $0.heartbeat = .milliseconds(5) })
         let (steady, other, full) = (TestSink(), TestSink(), TestSink(room: 1))
@@ -244,7 +244,7 @@ struct EventHubTests {
         try await listen(hub, full, to: EventFilter(key: "0"))
         try await listen(hub, steady, to: EventFilter(key: "none"))
         hub.publish(TestEvents.failures(0..<3))
-        // What it did not want it was told, too.
+        // The mark includes events that the filter excludes.
         try await poll("the place") { steady.marks.last?.number == 3 && other.marks.last?.number == 3 }
         try await full.wait(for: 1)
         let marks = full.marks.count
@@ -257,7 +257,7 @@ struct EventHubTests {
         #expect(hub.listenerCount == 2)
     }
 
-    @Test("when it stops, what has happened is told, everyone's stream ends, and nobody may listen any more")
+    @Test("A stop delivers the last events, ends every stream, and refuses new listeners")
     func stop() async throws {
         let hub = EventHub()
         let sinks = [TestSink(), TestSink()]

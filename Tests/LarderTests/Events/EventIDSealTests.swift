@@ -13,7 +13,7 @@ struct EventIDSealTests {
         #expect(other.number(of: id.text) == nil)
     }
 
-    @Test("A changed id is none")
+    @Test("A changed id is invalid")
     func changed() {
         let seal = EventIDSeal()
         let text = Array(seal.id(of: 7).text.utf8)
@@ -25,14 +25,14 @@ struct EventIDSealTests {
         #expect(seal.number(of: String(decoding: text.dropLast(), as: UTF8.self)) == nil)
     }
 
-    @Test("Ids do not tell how far apart two events are, nor whether they are the same, and fit into one line")
+    @Test("Ids hide the distance and the identity of events, and fit into a line")
     func opaque() {
         let seal = EventIDSeal()
         let texts = (0..<1000).map { seal.id(of: UInt64($0 / 2)).text }
         #expect(Set(texts).count == texts.count)
         #expect(Set(texts.map(\.utf8.count)) == [48])
         #expect(texts.allSatisfy { $0.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-_".contains($0)) } })
-        // In no place of a text there is the same for neighbours more often than by chance.
+        // At each position, neighbouring ids have the same character no more often than by chance.
         for place in 0..<48 {
             let same = zip(texts, texts.dropFirst()).count { Array($0.utf8)[place] == Array($1.utf8)[place] }
             #expect(same < 100, "\(place)")

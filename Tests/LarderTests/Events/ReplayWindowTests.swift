@@ -2,7 +2,7 @@ import Testing
 
 @testable import Larder
 
-@Suite("what is kept of what happened")
+@Suite("The window of kept events")
 struct ReplayWindowTests {
     private func words(_ window: ReplayWindow, after place: UInt64 = 0) -> [String]? {
         window.events(after: place, limit: .max)?.events.map(\.event.word)
@@ -14,7 +14,7 @@ struct ReplayWindowTests {
         ReplayWindow(seal: seal, countLimit: count, byteLimit: bytes)
     }
 
-    @Test("who gives a place is told what came after it, in pieces; at the end that is nothing")
+    @Test("A place leads to the events after it, in pieces, and the end leads to no event")
     func places() throws {
         var window = window()
         #expect(window.end == 0)
@@ -32,7 +32,7 @@ struct ReplayWindowTests {
     }
 
     @Test(
-        "the oldest go when there are too many, and who has not seen them has missed something", arguments: [3, 3000])
+        "Beyond the count limit the oldest events go, and an earlier place is unknown", arguments: [3, 3000])
     func count(limit: Int) {
         var window = window(count: limit, bytes: .max)
         for event in TestEvents.failures(0..<2 * limit) { window.append(event) }
@@ -43,7 +43,7 @@ struct ReplayWindowTests {
         #expect(words(window, after: 2 * first - 1) == ["\(2 * limit - 1)"])
     }
 
-    @Test("the oldest go when they take too many bytes; the last stays, however long it is")
+    @Test("Beyond the byte limit the oldest events go, and the last event stays at any length")
     func bytes() {
         var window = window(bytes: 100_000)
         for event in TestEvents.failures(0..<50) { window.append(event) }
@@ -56,7 +56,7 @@ struct ReplayWindowTests {
         #expect(words(window, after: 50) == nil)
     }
 
-    @Test("of a download's progress the last is kept, until it ends; another's, and another namespace's, stay")
+    @Test("Of each download, by key and namespace, only the last progress is kept, until the download ends")
     func progress() {
         var window = window()
         for (kind, key, namespace) in [
@@ -73,13 +73,13 @@ struct ReplayWindowTests {
         #expect(kept() == ["1 started a x", "3 progress a y", "4 progress b x", "5 progress a x"])
         window.append(TestEvents.download(.downloadSucceeded, "a", in: "x"))
         #expect(kept() == ["1 started a x", "3 progress a y", "4 progress b x", "6 succeeded a x"])
-        // What went by itself is not looked for any more.
+        // The window no longer looks for progress that has already left it.
         for event in TestEvents.failures(0..<200) { window.append(event) }
         window.append(TestEvents.download(.downloadProgress, "b", in: "x"))
         #expect(words(window, after: window.end - 1) == ["b"])
     }
 
-    @Test("who comes back goes on where it was, unless that was another run, or too much has happened")
+    @Test("A known id leads to its place, and any other id is a restart or a gap")
     func comingBack() throws {
         var window = window(count: 3)
         for event in TestEvents.failures(0..<5) { window.append(event) }
@@ -88,7 +88,7 @@ struct ReplayWindowTests {
             return nil
         }
         #expect(try window.place(after: seal.id(of: 3).text).get() == 3)
-        // What came after it is all there.
+        // All events after this id are present.
         #expect(try window.place(after: seal.id(of: 2).text).get() == 2)
         #expect(try window.place(after: window.endID.text).get() == 5)
         #expect(reason(seal.id(of: 1).text) == .gap)

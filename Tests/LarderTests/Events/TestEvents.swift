@@ -3,11 +3,11 @@ import Primitives
 
 @testable import Larder
 
-/// Events that a test makes up.
+/// Events for tests.
 enum TestEvents {
     static let time = Timestamp(seconds: 1000)
 
-    /// A download of that key.
+    /// An event of a download with this key.
     static func download(
         _ kind: Event.Kind, _ key: String, in namespace: String = "default", tags: [String] = [], urlLength: Int = 20
     ) -> Event {
@@ -17,12 +17,12 @@ enum TestEvents {
         return Event(kind, at: time, in: namespace, .download(DownloadReport(status, tags: tags)))
     }
 
-    /// Downloads that have failed, under the keys `0`, `1`, and so on.
+    /// Failed downloads with the keys `0`, `1`, and so on.
     static func failures(_ numbers: Range<Int>) -> [Event] {
         numbers.map { download(.downloadFailed, "\($0)") }
     }
 
-    /// Entries that are not named one by one.
+    /// The removal of entries that are not named separately.
     static func removal(of count: Int, in namespace: String = "default") -> Event {
         Event(.entryRemoved, at: time, in: namespace, .entries(.others(count: count, .all)))
     }

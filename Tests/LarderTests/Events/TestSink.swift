@@ -3,12 +3,12 @@ import TestSupport
 
 @testable import Larder
 
-/// A listener as the hub sees it, whose pace the test decides.
+/// A listener of the hub, with a pace that the test sets.
 final class TestSink: EventSink {
     private struct State {
         var events: [PublishedEvent] = []
         var marks: [EventID] = []
-        /// How many events it takes before it has no room.
+        /// The number of events that the listener takes before it has no room.
         var room: Int
         var roomAction: (@Sendable () -> Void)?
         var closeAction: (@Sendable () -> Void)?
@@ -19,7 +19,7 @@ final class TestSink: EventSink {
 
     private let state: Locked<State>
 
-    /// - Parameter room: how many events it takes before it is full; any number by default.
+    /// - Parameter room: the number of events that the listener takes before it is full; unlimited by default.
     init(room: Int = .max) {
         state = Locked(State(room: room))
     }
@@ -31,12 +31,12 @@ final class TestSink: EventSink {
     var isFinished: Bool { state.withLock(\.isFinished) }
     var isAborted: Bool { state.withLock(\.isAborted) }
 
-    /// Waits until it was told so much.
+    /// Waits for this number of events.
     func wait(for count: Int) async throws {
         try await poll("\(count) events") { events.count >= count }
     }
 
-    /// Makes room for so many events more.
+    /// Makes room for this number of further events.
     func makeRoom(_ count: Int) {
         let action = state.withLock { state in
             state.room = count
@@ -45,7 +45,7 @@ final class TestSink: EventSink {
         action?()
     }
 
-    /// The client leaves.
+    /// Lets the client leave.
     func leave() {
         let actions = state.withLock { state in
             state.isClosed = true
