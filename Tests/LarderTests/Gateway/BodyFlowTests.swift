@@ -7,7 +7,7 @@ import Testing
 
 @Suite("A body on its way to several clients")
 struct BodyFlowTests: Sendable {
-    /// A client that takes so many bytes and then has no room until it is told.
+    /// A client that takes a limited number of bytes, and then has no room until the test opens it.
     private final class Client: BodyConsumer {
         enum End { case complete, brokenOff }
 
@@ -78,7 +78,7 @@ struct BodyFlowTests: Sendable {
         bytes.withUnsafeBytes { flow.receive($0) }
     }
 
-    @Test("what is not kept waits for its first client and then goes straight through")
+    @Test("A body that is not kept waits for its first client, and then passes straight through")
     func unkept() {
         let flow = flow()
         send(bytes(1_000), to: flow)
@@ -93,7 +93,7 @@ struct BodyFlowTests: Sendable {
         #expect(demands.elements.isEmpty)
     }
 
-    @Test("a part that is there is taken whole, and one that is not, is too long or in pieces is not")
+    @Test("A part is taken only if it is complete, short enough and in a single piece")
     func taken() throws {
         let flow = flow()
         #expect(flow.take(0..<1_000) == nil)
@@ -120,7 +120,7 @@ struct BodyFlowTests: Sendable {
         #expect(copy(keptFlow.take(1..<Int64(all.count))) == Array(all[1...]))
     }
 
-    @Test("a slow client makes the origin wait when nothing is kept, and go on later")
+    @Test("A slow client of a body that is not kept pauses the origin and later resumes it")
     func pace() {
         let flow = flow()
         let client = Client(room: 1)
@@ -134,7 +134,7 @@ struct BodyFlowTests: Sendable {
         #expect(demands.elements == [.pause, .resume])
     }
 
-    @Test("without a client there is at most the window in memory, and none is lost")
+    @Test("Without a client at most the window is in memory, and no byte is lost")
     func windowWithoutClient() {
         let flow = flow()
         for number in 0..<6 { send(bytes(64 << 10, from: number << 16), to: flow) }
@@ -145,7 +145,7 @@ struct BodyFlowTests: Sendable {
         #expect(demands.elements == [.pause, .resume])
     }
 
-    @Test("when its last client leaves, what is not kept is not wanted any more")
+    @Test("A body that is not kept is cancelled when its last client leaves")
     func leaving() {
         let flow = flow()
         let (first, second) = (Client(), Client())
@@ -158,7 +158,7 @@ struct BodyFlowTests: Sendable {
         #expect(demands.elements == [.cancel])
     }
 
-    @Test("a body that fails breaks off for everyone who reads it")
+    @Test("A body that fails breaks off for every reader")
     func failure() {
         let flow = flow()
         let client = Client()
@@ -169,7 +169,7 @@ struct BodyFlowTests: Sendable {
         #expect(client.received == bytes(10))
     }
 
-    @Test("what is kept is read by each client at its own pace, from wherever it begins")
+    @Test("Each client reads a kept body at its own pace, from any beginning")
     func kept() async throws {
         let fixture = try KeptBody()
         let flow = flow(kept: fixture.reservation.body)
@@ -198,7 +198,7 @@ struct BodyFlowTests: Sendable {
         #expect(demands.elements.isEmpty)
     }
 
-    @Test("when keeping ends in the middle, everyone who reads gets all of it, and the slowest sets the pace")
+    @Test("When keeping ends in the middle, every reader gets the whole body, at the slowest pace")
     func keepingEnds() throws {
         let fixture = try KeptBody()
         let flow = flow(kept: fixture.reservation.body)
@@ -218,7 +218,7 @@ struct BodyFlowTests: Sendable {
         #expect(demands.elements == [.pause, .resume])
     }
 
-    @Test("many clients on many threads all get every byte")
+    @Test("Many clients on many threads all get every byte")
     func threads() async throws {
         let fixture = try KeptBody()
         let flow = flow(kept: fixture.reservation.body)
@@ -242,7 +242,7 @@ struct BodyFlowTests: Sendable {
         }
     }
 
-    /// A body that is being received by a cache.
+    /// A body that a cache is receiving.
     private final class KeptBody: Sendable {
         let temporary: TemporaryDirectory
         let cache: DiskCache

@@ -40,7 +40,7 @@ struct GatewayCrowdTests {
     }
 
     @Test(
-        "each with a token of its own is no more work however many there are, and the same token shares a request",
+        "A request with its own token costs the same in any crowd, and equal tokens share a request",
         .timeLimit(.minutes(1)))
     func tokens() async throws {
         let count = 4_000
@@ -67,7 +67,7 @@ struct GatewayCrowdTests {
         }
     }
 
-    @Test("only those are looked at whose heads a request may wait for, and of them no more than the newest 64")
+    @Test("Candidates are the newest 64 flights with a head that a request may wait for")
     func waiting() async throws {
         try await TestGateway.with { (gateway) async throws in
             var table = FetchFlightTable()
@@ -86,7 +86,7 @@ struct GatewayCrowdTests {
         }
     }
 
-    @Test("where answers are known to vary, who waits for each is found, however many others there are")
+    @Test("When answers are known to vary, a variant's flight is found among any number of flights")
     func waitingForVariants() async throws {
         try await TestGateway.with { (gateway) async throws in
             var table = FetchFlightTable()
@@ -97,7 +97,7 @@ struct GatewayCrowdTests {
                 let found = try table.candidates(for: call(url, [selecting: "\(number)"]), knowing: known)
                 #expect(found.map(\.number) == [all[number].number])
             }
-            // Who knows less, or more, finds those of whom nothing was known.
+            // A call that knows the variants also finds flights that were added without that knowledge.
             let unknown = try flights(1, to: url, of: gateway)[0]
             table.add(unknown, refreshing: nil)
             let found = try table.candidates(for: call(url, [selecting: "7"]), knowing: known)
@@ -107,13 +107,13 @@ struct GatewayCrowdTests {
         }
     }
 
-    @Test("only those answers are looked at that a request selects, the newest last, whoever asked for them")
+    @Test("Only the answers that a request selects are candidates, in the order of their requests")
     func answers() async throws {
         try await TestGateway.with { (gateway) async throws in
             var table = FetchFlightTable()
             let all = try flights(1_000, to: url, of: gateway) { [selecting: "\($0 % 500)", .authorization: "\($0)"] }
             for flight in all { table.add(flight, refreshing: nil) }
-            // Heads do not come in the order of the requests.
+            // The heads arrive in another order than the requests.
             for flight in all.reversed() {
                 let head = try head(varyingBy: flight.leader.request.fields)
                 table.noteHead(head, of: flight)
@@ -123,12 +123,12 @@ struct GatewayCrowdTests {
             #expect(try table.candidates(for: call(url, [selecting: "7"])).map(\.number) == selected.map(\.number))
             #expect(try table.answered(for: call(url)).isEmpty)
             #expect(table.latestHead(ofURL: url) != nil)
-            // Nobody else may have it any more.
+            // The answer is no longer available to other requests.
             table.noteHead(nil, of: all[507])
             #expect(try table.answered(for: call(url, [selecting: "7"])).map(\.number) == [all[7].number])
             for flight in all { table.remove(flight) }
             #expect(table.latestHead(ofURL: url) == nil)
-            // Nothing of them is left for those who come after.
+            // The table keeps no trace of the removed flights.
             let late = try flights(2, to: url, of: gateway) { [selecting: "\($0)"] }
             for flight in late { table.add(flight, refreshing: nil) }
             #expect(table.latestHead(ofURL: url) == nil)
@@ -138,7 +138,7 @@ struct GatewayCrowdTests {
         }
     }
 
-    @Test("who brings a response up to date is found by its key, until it has ended")
+    @Test("A flight that refreshes a response is found by the response's key until it ends")
     func refreshing() async throws {
         try await TestGateway.with { (gateway) async throws in
             var table = FetchFlightTable()
@@ -153,7 +153,7 @@ struct GatewayCrowdTests {
         }
     }
 
-    @Test("who has to wait for a place looks at few more than there are places, at the oldest of each origin")
+    @Test("A flight without a place checks few more flights than there are places, the oldest of each origin")
     func places() async throws {
         try await TestGateway.with { (gateway) async throws in
             let group = GatewayGroup()
@@ -170,7 +170,7 @@ struct GatewayCrowdTests {
             group.leave(all[1])
             #expect(group.rivals(of: other, limitPerHost: 4, limit: 1).map(\.number) == [all[0].number])
             #expect(group.rivals(of: other, limitPerHost: 4, limit: 2).isEmpty)
-            // The last of an origin has gone, and others come.
+            // The last flight of an origin has left, and other flights enter.
             group.leave(all[0])
             for flight in all.prefix(2) { group.enter(flight) }
             #expect(group.rivals(of: other, limitPerHost: 1, limit: 9).isEmpty)
@@ -178,7 +178,7 @@ struct GatewayCrowdTests {
         }
     }
 
-    @Test("when there are more origins than places, each comes to be looked at")
+    @Test("With more origins than places, every origin is checked in its turn")
     func turns() async throws {
         try await TestGateway.with { (gateway) async throws in
             let group = GatewayGroup()

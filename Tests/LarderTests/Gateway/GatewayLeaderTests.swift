@@ -5,9 +5,9 @@ import Testing
 
 @testable import Larder
 
-@Suite("A leader")
+@Suite("The leader of a flight")
 struct GatewayLeaderTests {
-    @Test("whose answer was stored between its look and its place in the table does not ask the origin again")
+    @Test("A leader finds an answer that was stored after its look-up, and does not ask the origin again")
     func looksAgain() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.cacheControl: "max-age=60"], body: "ok")
@@ -22,7 +22,7 @@ struct GatewayLeaderTests {
             }
             let looked = try #require(gateway.lookUp(late, mayWait: true))
             #expect(looked.selected == nil && looked.anyOther == nil)
-            // Another one asks, is answered, and its flight ends.
+            // Another request is answered, and its flight ends.
             gateway.fetch(request) { result in
                 if case .success(let answer) = result, case .live(let live) = answer.body { live.dismiss() }
                 answered.add()

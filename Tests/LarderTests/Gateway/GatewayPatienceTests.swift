@@ -7,12 +7,12 @@ import Testing
 
 @Suite("A leader that hangs")
 struct GatewayPatienceTests {
-    @Test("does not hang its followers: after a while each is on its own")
+    @Test("Followers of a leader that hangs ask the origin themselves after a while")
     func followers() async throws {
         let hanging = Gate("the first answer")
         let origin = try ScriptedOrigin { request, connection in
             if request.index == 0 { try hanging.waitBlocking() }
-            // Else who comes last might find the answer to who was first in the cache.
+            // Otherwise the last request might find the answer to the first request in the cache.
             try connection.respond(fields: [.cacheControl: "no-store"], body: "\(request.index)")
         }
         defer { origin.stop() }
@@ -22,7 +22,7 @@ struct GatewayPatienceTests {
             gateway.fetch(request) { _ in answered.add() }
             try await origin.waitForRequests(1)
             for _ in 0..<3 { gateway.fetch(request) { _ in answered.add() } }
-            // Each asks for itself; nobody waits for the one that hangs.
+            // Each follower asks the origin itself, and no follower waits for the leader.
             try await answered.wait(for: 3)
             #expect(!hanging.isOpen)
             hanging.open()

@@ -11,7 +11,8 @@ struct GatewayPlacesTests {
         GatewayRequest(method: .get, url: try ExactURL(url), fields: [:])
     }
 
-    /// An origin that sends a head that may be kept, and of the body only what `beginning` says.
+    /// An origin that sends a cacheable head, and only `beginning` of the body; not even a head when `beginning` is
+    /// `nil`.
     private func trickling(_ over: Gate, beginning: String? = "x") throws -> ScriptedOrigin {
         try ScriptedOrigin { request, connection in
             guard request.target.hasPrefix("/slow") else { return try connection.respond(body: "ok") }
@@ -24,7 +25,7 @@ struct GatewayPlacesTests {
         }
     }
 
-    /// Two requests whose clients have left.
+    /// Sends two requests, and lets their clients leave.
     private func takePlaces(of gateway: Gateway, at origin: ScriptedOrigin) async throws {
         for number in 0..<2 {
             let place = gateway.fetch(try request(origin.url("/slow\(number)"))) { result in
@@ -35,7 +36,7 @@ struct GatewayPlacesTests {
         }
     }
 
-    /// Waits for the answer to another one.
+    /// Sends another request, and waits for its answer.
     private func isAnswered(by gateway: Gateway, from origin: ScriptedOrigin) async throws {
         let answered = Counter("answers")
         gateway.fetch(try request(origin.url("/ok"))) { result in
@@ -45,7 +46,7 @@ struct GatewayPlacesTests {
     }
 
     @Test(
-        "what nobody waits for or reads gives way when places are short", arguments: [nil, "x"] as [String?], [2, 10])
+        "An abandoned flight gives way when places are short", arguments: [nil, "x"] as [String?], [2, 10])
     func giveWay(beginning: String?, perHost: Int) async throws {
         let over = Gate("the end")
         let origin = try trickling(over, beginning: beginning)
@@ -58,7 +59,7 @@ struct GatewayPlacesTests {
         }
     }
 
-    @Test("what nobody waits for gives way to a request in another namespace, as they have one client of the origins")
+    @Test("An abandoned flight gives way to a request in another namespace, which shares the origin client")
     func giveWayToAnother() async throws {
         let over = Gate("the end")
         let origin = try trickling(over)
@@ -71,7 +72,7 @@ struct GatewayPlacesTests {
         }
     }
 
-    @Test("a request that has not departed when its client leaves never does")
+    @Test("A request that has not departed when its client leaves never departs")
     func neverDeparts() async throws {
         let over = Gate("the end")
         let origin = try trickling(over, beginning: nil)
@@ -88,7 +89,7 @@ struct GatewayPlacesTests {
         }
     }
 
-    @Test("a request whose client left before it could wait is forgotten when it is over, with all that it held")
+    @Test("When its client left before it could wait, a request is freed at its end with all that it held")
     func leftBefore() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "ok") }
         defer { origin.stop() }
@@ -104,7 +105,7 @@ struct GatewayPlacesTests {
         }
     }
 
-    @Test("a request whose turn does not come is answered all the same, stale or with an error")
+    @Test("A request without a turn fails with a time-out")
     func turn() async throws {
         let over = Gate("the end")
         let origin = try trickling(over, beginning: nil)

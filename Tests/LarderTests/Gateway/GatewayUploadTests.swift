@@ -9,7 +9,7 @@ import Testing
 
 @Suite("A body on its way to the origin")
 struct GatewayUploadTests {
-    /// Writes for ever, at the origin's pace, until nobody wants more.
+    /// Writes at the origin's pace until the upload is closed.
     private func produce(into upload: GatewayUpload, until over: Gate) {
         let piece = SharedBytes([UInt8](repeating: 7, count: 64 << 10))
         while true {
@@ -21,7 +21,7 @@ struct GatewayUploadTests {
         }
     }
 
-    @Test("an origin that answers as it reads, while no answer can be sent on, does not stand still for ever")
+    @Test("An upload to an origin that echoes it does not hang, even while no answer can be passed on")
     func echo() async throws {
         let echo = try Listener { stream, _ in
             while let line = try? stream.readLine(), !line.isEmpty {}

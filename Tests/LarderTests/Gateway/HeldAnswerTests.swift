@@ -7,14 +7,15 @@ import Testing
 @testable import Larder
 @testable import Origin
 
-/// What the origin says comes from the test here, so that it comes in the order in which things broke.
+/// The test itself plays the events of the origin, so that they come in the order that once failed.
 @Suite("A short answer that waits for its body")
 struct HeldAnswerTests {
     private let head = OriginHead(
         status: 200, fields: [.contentLength: "8", .cacheControl: "max-age=60"], effectiveURL: "", declaredLength: 8,
         framing: .length, version: "1.1")
 
-    /// A flight whose origin is silent, as it is to the first request; it answers all others.
+    /// Runs `body` with the flight of the first request. The origin does not answer this request, but it answers all
+    /// later requests.
     private func withFlight(
         _ body: (Gateway, FetchFlight, Asker, ScriptedOrigin) async throws -> Void
     ) async throws {
@@ -30,7 +31,7 @@ struct HeldAnswerTests {
         }
     }
 
-    /// A client, and what it gets.
+    /// A client, and the answer that it gets.
     private final class Asker: BodyConsumer {
         private struct State {
             var status: Int?
@@ -86,14 +87,14 @@ struct HeldAnswerTests {
         try Array(text.utf8).withUnsafeBytes { try flight.originDidSend($0) }
     }
 
-    @Test("is given when all of its body is there, and not before")
+    @Test("A short answer is delivered when its whole body has arrived, and not before")
     func whole() async throws {
         try await withFlight { gateway, flight, leader, _ in
             let mark = gateway.tools.cache.mark(ofResponsesTo: flight.leader.url)
             flight.originDidAnswer(head)
             try send("half", to: flight)
             #expect(leader.status == nil)
-            // As long as nobody can find it, what is older is not out of date.
+            // Until the answer can be found, older responses stay current.
             #expect(mark.isCurrent)
             try send("half", to: flight)
             #expect(leader.isWhole == true)
@@ -103,7 +104,7 @@ struct HeldAnswerTests {
         }
     }
 
-    @Test("is given when its origin pauses, and its body as it comes")
+    @Test("A short answer is delivered when its origin pauses, and then its body as it arrives")
     func pause() async throws {
         try await withFlight { _, flight, leader, _ in
             flight.originDidAnswer(head)
@@ -117,7 +118,7 @@ struct HeldAnswerTests {
         }
     }
 
-    @Test("and breaks off with its head is for its own client: who waits asks again")
+    @Test("A short answer that breaks off is for its own client, and a waiter asks the origin again")
     func breaksOff() async throws {
         try await withFlight { gateway, flight, leader, origin in
             let second = Asker(gateway, try ExactURL(origin.url("/a")))
@@ -134,13 +135,13 @@ struct HeldAnswerTests {
         }
     }
 
-    @Test("and was given up for another's sake is found by nobody")
+    @Test("A short answer that was given up is found by no other request")
     func givenUp() async throws {
         try await withFlight { gateway, flight, leader, origin in
             leader.leave()
             flight.originDidAnswer(head)
             try send("half", to: flight)
-            // The transfer hears of it in its next turn, which comes too late here.
+            // The transfer hears of the end in its next turn, which comes too late here.
             let transfer = flight.state.withLock { $0.transfer.take() }
             #expect(flight.giveUp())
             flight.originDidPause()

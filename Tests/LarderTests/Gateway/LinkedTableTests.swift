@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A linked table")
 struct LinkedTableTests {
-    @Test("keeps the order in which values were added, whichever are removed")
+    @Test("The table keeps the order in which values were added, despite removals")
     func order() {
         var table = LinkedTable<Int, String>()
         for key in 0..<6 { table.append("\(key)", for: key) }

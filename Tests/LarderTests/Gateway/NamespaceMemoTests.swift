@@ -2,9 +2,9 @@ import Testing
 
 @testable import Larder
 
-@Suite("What is remembered for several namespaces")
+@Suite("The memo of several namespaces")
 struct NamespaceMemoTests {
-    @Test("a namespace that floods it loses its own, and leaves another what that has")
+    @Test("A namespace that floods the memo loses its own values, and no value of another namespace")
     func flood() {
         var memo = NamespaceMemo<Int>(limit: 100)
         for key in 0..<4 { _ = memo.remember(key, for: "\(key)", of: "calm", cost: 10) }
@@ -16,7 +16,7 @@ struct NamespaceMemoTests {
         #expect(left.count <= 6)
     }
 
-    @Test("a value takes the place of the older one of its key, and one above the limit is not remembered")
+    @Test("A value replaces the older value of its key, and a value above the limit is not remembered")
     func replacing() {
         var memo = NamespaceMemo<Int>(limit: 100)
         for value in 0..<1_000 { _ = memo.remember(value, for: "a", of: "calm", cost: 60) }
@@ -28,7 +28,7 @@ struct NamespaceMemoTests {
         #expect(memo["calm", "a"] == 999)
     }
 
-    @Test("what a namespace had is forgotten with it, and its room is free")
+    @Test("Forgetting a namespace removes its values and frees their room")
     func forgetting() {
         var memo = NamespaceMemo<Int>(limit: 100)
         _ = memo.remember(1, for: "a", of: "old", cost: 90)

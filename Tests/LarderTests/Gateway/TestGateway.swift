@@ -5,7 +5,7 @@ import TestSupport
 
 @testable import Larder
 
-/// A gateway over a cache and a client of its own.
+/// A gateway with its own cache and its own client.
 enum TestGateway {
     static func with<Result>(
         patience: Duration = .seconds(10), configure: (inout OriginClient.Configuration) -> Void = { _ in },
