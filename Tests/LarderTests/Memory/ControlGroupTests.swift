@@ -18,19 +18,19 @@ struct ControlGroupTests {
     private static let other = "23 1 254:0 / / rw,relatime - ext4 /dev/vda rw"
 
     @Test(
-        "the group's files are where the mount and the membership say",
+        "The mount and the membership give the directory of the group's files",
         arguments: [
-            // On a machine with version 2 alone.
+            // A machine with version 2 only.
             (
                 "0::/system.slice/larder.service", mount("/", "/sys/fs/cgroup"),
                 "/sys/fs/cgroup/system.slice/larder.service"
             ),
-            // In a namespace of control groups, as containers have it.
+            // A namespace of control groups, as containers have it.
             ("0::/", mount("/", "/sys/fs/cgroup"), "/sys/fs/cgroup"),
-            // In a container without that namespace: a part of the tree is mounted.
+            // A container without that namespace, in which a part of the tree is mounted.
             ("0::/docker/1f", mount("/docker/1f", "/sys/fs/cgroup"), "/sys/fs/cgroup"),
             ("0::/docker/1f/sub", mount("/docker/1f", "/sys/fs/cgroup"), "/sys/fs/cgroup/sub"),
-            // Beside version 1.
+            // Version 2 beside version 1.
             ("4:memory:/x\n0::/user", mount("/", "/sys/fs/cgroup/unified"), "/sys/fs/cgroup/unified/user"),
             ("0::/a", mount("/", "/my\\040groups"), "/my groups/a"),
         ])
@@ -40,7 +40,7 @@ struct ControlGroupTests {
     }
 
     @Test(
-        "what cannot be seen from here is no group",
+        "A group that is not visible from here is not found",
         arguments: [
             ("4:memory:/x", mount("/", "/sys/fs/cgroup")), ("0::/a", other),
             ("0::/a", mount("/", "/sys/fs/cgroup", "cgroup")), ("0::/docker/2e", mount("/docker/1f", "/sys/fs/cgroup")),
@@ -52,7 +52,7 @@ struct ControlGroupTests {
     }
 
     @Test(
-        "the group of version 1 is that of the memory controller",
+        "The group of version 1 is the group of the memory controller",
         arguments: [
             ("4:memory:/docker/1f\n0::/", mount("/docker/1f", "/old", options: "rw,memory"), ""),
             ("5:cpu,cpuacct:/a\n4:memory,hugetlb:/b:c\n", mount("/", "/old", options: "rw,memory"), "/b:c"),
@@ -71,7 +71,7 @@ struct ControlGroupTests {
         return ControlGroupUse(of: directory.path)
     }
 
-    @Test("pages of files are not held against a group that is at its limit")
+    @Test("Pages of files do not count against the limit of a group")
     func use() throws {
         func isHigh(high: String, max: String, current: Int, files: Int) throws -> Bool? {
             try Self.use([
@@ -87,7 +87,7 @@ struct ControlGroupTests {
         #expect(try Self.use(["memory.max": "1\n", "memory.current": "1\n"]) == nil)
     }
 
-    @Test("a group of version 1 is read too, with the limits of those that it is in")
+    @Test("A group of version 1 is read, too, with the limits of the groups around it")
     func useOfVersionOne() throws {
         func isHigh(limit: String, current: Int, files: Int, lowest: String = "") throws -> Bool? {
             try Self.use([
@@ -108,7 +108,7 @@ struct ControlGroupTests {
         #expect(try isHigh(limit: "9000\n", current: 1000, files: 10, lowest: "hierarchical_memory_limit 1100") == true)
     }
 
-    @Test("a machine has little memory left when an eighth of it, or less, can be had")
+    @Test("A machine is short of memory when at most an eighth of its memory is available")
     func machine() {
         func isHigh(_ lines: String...) -> Bool? {
             let all = ["MemTotal:       1000000 kB", "MemFree:  10000 kB"] + lines
@@ -122,7 +122,7 @@ struct ControlGroupTests {
     }
 
     @Test(
-        "a limit may be hidden where the group that has the memory controller cannot be seen",
+        "A limit may be hidden when the group with the memory controller is not visible",
         arguments: [
             ("0::/", mount("/", "/sys/fs/cgroup"), false), ("0::/", other, false), ("", other, false),
             ("0::/a", mount("/", "/sys/fs/cgroup"), false), ("0::/a", other, true),
@@ -134,7 +134,7 @@ struct ControlGroupTests {
         #expect(MemoryPressureFiles.mayHideLimit(membership: membership, mounts: mount) == mayHide)
     }
 
-    @Test("the kernel's texts are read, and what is none of them is nothing")
+    @Test("The kernel's texts are parsed, and malformed texts give no values")
     func texts() {
         let pressure =
             "some avg10=17.53 avg60=1.00 avg300=0.00 total=5\nfull avg10=99.00 avg60=0.00 avg300=0.00 total=0\n"

@@ -7,11 +7,11 @@ import Testing
 
 @testable import Larder
 
-@Suite("Memory keeper")
+@Suite("The memory keeper")
 struct MemoryKeeperTests {
     private static let limit = 16 << 20
 
-    /// A cache whose memory tier holds some 6 MiB, and a keeper that reads plain files as soon as they change.
+    /// A cache with about 6 MiB in its memory tier, and a keeper that reads plain files as soon as they change.
     private static func withKeeper(
         files texts: [String: String], pace: MemoryPressurePolicy.Pace = .init(),
         _ body: (MemoryKeeper, DiskCache, TemporaryDirectory) async throws -> Void
@@ -55,7 +55,7 @@ struct MemoryKeeperTests {
 
     private static let calm = "some avg10=0.00 avg60=0.00 avg300=0.00 total=0\nfull avg10=0.00 avg60=0.00 total=0\n"
 
-    @Test("processes that wait for memory have the tier shrink to its floor, and it grows back once they do not")
+    @Test("Stalls shrink the memory tier to its floor, and the tier grows back when the stalls end")
     func stalls() async throws {
         var pace = MemoryPressurePolicy.Pace()
         (pace.shrinkInterval, pace.calmInterval, pace.growInterval) = (.zero, .milliseconds(50), .zero)
@@ -73,7 +73,7 @@ struct MemoryKeeperTests {
         }
     }
 
-    @Test("processes that only read files once more are no sign while there is memory enough")
+    @Test("Stalls by repeated reads of files are no sign while there is enough memory")
     func stallsWithMemoryEnough() async throws {
         let files = [
             "meminfo": "MemTotal:       1000000 kB\nMemFree:        10000 kB\nMemAvailable:   125001 kB\n",
@@ -85,20 +85,20 @@ struct MemoryKeeperTests {
             #expect(cache.currentMemoryLimit == Self.limit)
             let taken = "MemTotal: 1000000 kB\nMemFree: 10000 kB\nMemAvailable: 125000 kB\n"
             try directory.write(taken, to: "taken")
-            // At once: half a file would be a sign too.
+            // The file is replaced at once, because half a file would be a sign, too.
             try #require(rename(directory.path("taken"), directory.path("group/meminfo")) == 0)
             try await poll("a sign") { keeper.signs > 0 }
         }
     }
 
-    /// Whether a group that waits for memory is a sign.
+    /// Whether a stall of a group is a sign of short memory.
     ///
     /// - Parameters:
-    ///   - own: the group's files.
-    ///   - around: those of the group that it is in.
-    ///   - machine: the text of `/proc/meminfo`; `nil`: there is none.
+    ///   - own: the files of the group.
+    ///   - around: the files of the group around it.
+    ///   - machine: the text of `/proc/meminfo`; `nil` when the file is missing.
     ///   - old: the files of the group of version 1.
-    ///   - ofMachine: whether it is the machine that waits.
+    ///   - ofMachine: whether the machine stalls instead of the group.
     ///   - mayHideLimit: see ``MemoryPressureFiles/mayHideLimit``.
     private static func isSign(
         own: [String: String] = [:], around: [String: String] = [:], old: [String: String]? = nil,
@@ -124,7 +124,7 @@ struct MemoryKeeperTests {
         return sensor.sign() == .short
     }
 
-    @Test("a machine with memory enough says nothing of a group, or one around it, whose limit is used up")
+    @Test("A used-up limit of a group, or of a group around it, is a sign despite the machine's free memory")
     func stallsInGroups() throws {
         let stat = "anon 900000\ninactive_file 90000\n"
         let taken = ["memory.max": "1000000\n", "memory.current": "999000\n", "memory.stat": stat]
@@ -132,21 +132,21 @@ struct MemoryKeeperTests {
         #expect(try !Self.isSign(own: free, around: free))
         #expect(try Self.isSign(own: taken, around: free))
         #expect(try Self.isSign(own: free, around: taken))
-        // A group for which nobody turned the memory controller on has only `memory.pressure`.
+        // A group without the memory controller has only `memory.pressure`.
         #expect(try Self.isSign(own: [:], around: taken))
         #expect(try !Self.isSign(own: [:], around: free))
         #expect(try Self.isSign(own: taken, ofMachine: true))
     }
 
-    @Test("a group that waits and has no pages of files is at a limit, be it one that cannot be seen")
+    @Test("A stalled group without pages of files is at a limit, even if the limit is not visible")
     func stallsInGroupsWithoutFiles() throws {
         let group = ["memory.max": "max\n", "memory.current": "999000\n", "memory.stat": "anon 990000\n"]
         #expect(try Self.isSign(own: group))
-        // It is not the group that waits.
+        // Here the machine stalls, and not the group.
         #expect(try !Self.isSign(own: group, ofMachine: true))
     }
 
-    @Test("a group of version 1 whose limit is used up makes the machine's stalls a sign")
+    @Test("A used-up limit of a group of version 1 makes the machine's stalls a sign")
     func stallsInOldGroups() throws {
         let free = [
             "memory.limit_in_bytes": "1000000\n", "memory.usage_in_bytes": "990000\n",
@@ -157,7 +157,7 @@ struct MemoryKeeperTests {
         #expect(try Self.isSign(old: taken, ofMachine: true))
     }
 
-    @Test("who waits for what was swapped out is a sign, once for each time that it had to be read")
+    @Test("A stall by swapped memory is a sign once for each large count of reads")
     func stallsOfSwap() throws {
         let directory = try TemporaryDirectory()
         func write(_ count: Int, to name: String) throws {
@@ -176,7 +176,7 @@ struct MemoryKeeperTests {
         files.controlGroup = directory.path
         files.notify = false
         var sensor = MemoryPressureSensor(files)
-        // What was counted before the start is none.
+        // Counts from before the start are no sign.
         #expect(sensor.sign() == nil)
         for name in ["memory.stat", "vmstat"] {
             try write(8000, to: name)
@@ -187,7 +187,7 @@ struct MemoryKeeperTests {
         }
     }
 
-    @Test("where nothing says how much is taken, who waits is a sign")
+    @Test("A stall is a sign when no file tells how much memory is taken")
     func stallsOfUnknownCause() throws {
         let stat = "anon 900000\ninactive_file 90000\n"
         let free = ["memory.max": "max\n", "memory.current": "999000\n", "memory.stat": stat]
@@ -202,7 +202,7 @@ struct MemoryKeeperTests {
         #expect(try !Self.isSign(own: limited, machine: nil))
     }
 
-    @Test("a group at its limit is a sign, unless it is full of pages of files; a killed process is the last one")
+    @Test("A group at its limit is a sign unless files fill it, and exhausted memory is the strongest sign")
     func events() async throws {
         let none = "low 0\nhigh 0\nmax 0\noom 0\noom_kill 0\n"
         let files = [
@@ -210,7 +210,7 @@ struct MemoryKeeperTests {
             "memory.stat": "anon 99000\ninactive_file 900000\nactive_file 0\n",
         ]
         try await Self.withKeeper(files: files) { keeper, cache, directory in
-            // Neither what was counted before the start is a sign, nor a limit that files have reached.
+            // Neither a count from before the start is a sign, nor a limit that pages of files have reached.
             try directory.write("low 0\nhigh 0\nmax 5\noom 0\noom_kill 0\n", to: "group/memory.events")
             try await keeper.waitForRounds()
             #expect(keeper.signs == 0)
@@ -226,7 +226,7 @@ struct MemoryKeeperTests {
         }
     }
 
-    @Test("without any of the kernel's files everything goes on")
+    @Test("Without any of the kernel's files, the memory tier keeps its limit")
     func nothingToWatch() async throws {
         try await Self.withKeeper(files: [:]) { keeper, cache, _ in
             try await keeper.waitForRounds()
@@ -235,7 +235,7 @@ struct MemoryKeeperTests {
         }
     }
 
-    @Test("a trim leaves what it was told, the limit as it is, and is answered after the end too")
+    @Test("A trim leaves at most the given number of bytes in memory, and does not change the limit")
     func trim() async throws {
         try await Self.withKeeper(files: [:]) { keeper, cache, _ in
             let held = cache.memoryStatistics.bytes
@@ -250,12 +250,12 @@ struct MemoryKeeperTests {
         }
     }
 
-    @Test("the kernel's own file of the machine's pressure can be watched, where there is one")
+    @Test("The kernel's file of the machine's pressure can be watched, or is reported as missing")
     func machine() throws {
         var files = MemoryPressureFiles()
         files.stalls = ["/proc/pressure/memory"]
         let sensor = MemoryPressureSensor(files)
-        // Either told of it, or read now and then, or said to be missing.
+        // The sensor waits for notices about the file, reads it now and then, or reports it as missing.
         #expect(sensor.polled.count == 1 || sensor.mustRead || sensor.missing == files.stalls)
         files.stalls = ["/nonexistent/memory.pressure"]
         files.controlGroup = "/nonexistent"
@@ -272,7 +272,7 @@ extension MemoryKeeper {
         }
     }
 
-    /// Waits until the thread has looked at the files at least once since now: it does so after each trim.
+    /// Waits until the thread has looked at the files at least once since the call. The thread does so after each trim.
     fileprivate func waitForRounds() async throws {
         for _ in 0..<2 { _ = await trim(toBytes: .max) }
     }

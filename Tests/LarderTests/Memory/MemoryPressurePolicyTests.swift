@@ -2,13 +2,13 @@ import Testing
 
 @testable import Larder
 
-@Suite("Memory pressure policy")
+@Suite("The memory pressure policy")
 struct MemoryPressurePolicyTests {
     private static let full = 160 << 20
     private let start = ContinuousClock.now
     private var policy = MemoryPressurePolicy(fullLimit: full)
 
-    @Test("without a sign the limit is the full one, and nothing has to be asked")
+    @Test("Without a sign the limit is full, and no growth is due")
     func calm() {
         var policy = policy
         #expect(policy.limit == Self.full)
@@ -16,14 +16,14 @@ struct MemoryPressurePolicyTests {
         #expect(policy.grow(at: start + .seconds(1000)) == nil)
     }
 
-    @Test("a sign takes a quarter of what is held, not of what might be")
+    @Test("A sign takes a quarter of the held bytes, not of the limit")
     func quarter() {
         var policy = policy
         #expect(policy.shrink(.short, holding: 80 << 20, at: start) == 60 << 20)
         #expect(policy.shrink(.short, holding: 60 << 20, at: start + .seconds(2)) == 45 << 20)
     }
 
-    @Test("of a burst of signs one counts")
+    @Test("A burst of signs counts as a single sign")
     func burst() {
         var policy = policy
         #expect(policy.shrink(.short, holding: Self.full, at: start) == 120 << 20)
@@ -33,7 +33,7 @@ struct MemoryPressurePolicyTests {
         #expect(policy.shrink(.short, holding: 120 << 20, at: start + .seconds(2)) == 90 << 20)
     }
 
-    @Test("the limit falls to a sixteenth and no further, whatever comes; at once when memory is exhausted")
+    @Test("The limit falls to a sixteenth at the lowest, and at once when memory is exhausted")
     func floor() {
         var policy = policy
         for second in 0..<100 { _ = policy.shrink(.short, holding: policy.limit, at: start + .seconds(2 * second)) }
@@ -44,7 +44,7 @@ struct MemoryPressurePolicyTests {
         #expect(exhausted.shrink(.exhausted, holding: Self.full, at: start + .seconds(9)) == nil)
     }
 
-    @Test("it grows back in steps after half a minute without a sign, and a sign on the way puts that off")
+    @Test("The limit grows back in steps after half a minute without a sign, and a sign delays the growth")
     func growth() throws {
         var policy = policy
         _ = policy.shrink(.exhausted, holding: Self.full, at: start)
@@ -52,7 +52,7 @@ struct MemoryPressurePolicyTests {
         #expect(policy.nextGrowth == start + .seconds(30))
         #expect(policy.grow(at: start + .seconds(30)) == 20 << 20)
         #expect(policy.grow(at: start + .seconds(34)) == nil)
-        // At the floor's size there is nothing to take; it still is a sign.
+        // At the floor there are no bytes to take, but the sign still counts.
         #expect(policy.shrink(.short, holding: 0, at: start + .seconds(34)) == 10 << 20)
         #expect(policy.shrink(.short, holding: 0, at: start + .seconds(60)) == nil)
         #expect(policy.nextGrowth == start + .seconds(90))
