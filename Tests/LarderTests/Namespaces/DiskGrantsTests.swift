@@ -2,11 +2,12 @@ import Testing
 
 @testable import Larder
 
-@Suite("Room that changes hands")
+@Suite("The transfer of disk space between namespaces")
 struct DiskGrantsTests {
-    @Test("what has ended still takes room: nobody is given it, and nobody loses by it")
+    @Test("Space that an ended namespace still takes is not granted again before it is freed")
     func retired() {
-        // 0 had 100 of 1,000 and is full; 1 had 900, was full, and is gone; 2 is to have what it had.
+        // Namespace 0 had 100 of 1,000 and is full. Namespace 1 had 900, was full, and has ended. Namespace 2 gets the
+        // quota of namespace 1.
         var grants = DiskGrants([0: 100, 1: 900])
         let quotas: [Int: Int64] = [0: 100, 2: 900]
         let isComplete1 = grants.update(quotas: quotas, taken: [0: 100, 2: 0], retired: 900)
@@ -15,7 +16,7 @@ struct DiskGrantsTests {
         let isComplete2 = grants.update(quotas: quotas, taken: [0: 100, 2: 0], retired: 300)
         #expect(!isComplete2)
         #expect(grants.granted == [0: 100, 2: 600])
-        // What it takes meanwhile is its own.
+        // Namespace 2 keeps the space that it takes meanwhile.
         let isComplete3 = grants.update(quotas: quotas, taken: [0: 100, 2: 600], retired: 100)
         #expect(!isComplete3)
         #expect(grants.granted == [0: 100, 2: 800])
@@ -24,13 +25,13 @@ struct DiskGrantsTests {
         #expect(grants.granted == quotas)
     }
 
-    @Test("who is to have less has it at once, and who is to have more as soon as the other has gone down")
+    @Test("A smaller quota applies at once, and a larger quota as soon as space is freed")
     func handedOver() {
         var grants = DiskGrants([0: 1000])
         let quotas: [Int: Int64] = [0: 200, 1: 500, 2: 300]
         let isComplete5 = grants.update(quotas: quotas, taken: [0: 900], retired: 0)
         #expect(!isComplete5)
-        // A hundred was free.
+        // 100 bytes were free.
         #expect(grants.granted == [0: 200, 1: 62, 2: 37])
         let isComplete6 = grants.update(quotas: quotas, taken: [0: 400, 1: 62], retired: 0)
         #expect(!isComplete6)
@@ -42,7 +43,7 @@ struct DiskGrantsTests {
         #expect(grants.granted == quotas)
     }
 
-    @Test("one that is over its quota from the start, because the server was given less, gives up to it and no more")
+    @Test("A namespace that starts above its quota is granted exactly its quota")
     func overQuota() {
         var grants = DiskGrants([0: 100, 1: 900])
         let isComplete8 = grants.update(quotas: [0: 100, 1: 900], taken: [0: 100, 1: 2000], retired: 0)
@@ -51,7 +52,7 @@ struct DiskGrantsTests {
     }
 
     @Test(
-        "however much changes, what is granted and what is taken by others never exceed what there is",
+        "After any changes, the space that all namespaces take never exceeds the limit",
         arguments: 0..<20)
     func never(seed: UInt64) {
         var state = seed &* 6_364_136_223_846_793_005 &+ 1
@@ -77,7 +78,8 @@ struct DiskGrantsTests {
             for id in taken.keys where id != 0 { quotas[id] = limit / 10 * 9 / Int64(taken.count) }
             quotas[0] = limit - quotas.values.reduce(0, +)
             _ = grants.update(quotas: quotas, taken: taken, retired: retired)
-            // Who has been granted less than they take goes down some of the way, and others fill what they have.
+            // A namespace above its grant goes down part of the way, and every other namespace fills a part of its
+            // grant.
             for (id, bytes) in taken {
                 let granted = grants.granted[id]!
                 taken[id] = bytes > granted ? bytes - random(bytes - granted + 1) : bytes + random(granted - bytes + 1)

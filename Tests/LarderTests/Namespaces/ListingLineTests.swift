@@ -3,9 +3,9 @@ import Testing
 
 @testable import Larder
 
-@Suite("the line of those who list")
+@Suite("The line of listings")
 struct ListingLineTests {
-    @Test("only so many may wait; who comes later is refused at once, and let in when there is room again")
+    @Test("A full line refuses a listing at once, and admits listings again when it has room")
     func limit() async throws {
         let line = ListingLine()
         let gate = Gate("the first of the line")

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Larder
 
-@Suite("How namespaces share the limits")
+@Suite("The shares of namespaces in the limits")
 struct NamespaceQuotasTests {
     private static func settings(_ disk: [String: Int64?]) -> [String: NamespaceSettings] {
         var all = disk.mapValues { limit in
@@ -15,7 +15,7 @@ struct NamespaceQuotasTests {
     }
 
     @Test(
-        "alone, the default namespace has everything; else each has its own, or a tenth, and the default one the rest")
+        "Each namespace has its limit or a tenth, and the default namespace has the rest")
     func shares() {
         let alone = NamespaceQuotas(Self.settings([:]), diskLimit: 1000, memoryLimit: 500)
         #expect(alone.disk == ["default": 1000])
@@ -26,7 +26,7 @@ struct NamespaceQuotasTests {
     }
 
     @Test(
-        "when the server has been given less than they were promised, each has less in proportion, and no sum exceeds it"
+        "Under a lower server limit, all quotas shrink in proportion, and their sum fits the limit"
     )
     func shrunken() {
         let quotas = NamespaceQuotas(Self.settings(["a": 600, "b": 1200]), diskLimit: 1000, memoryLimit: 500)
@@ -34,7 +34,7 @@ struct NamespaceQuotasTests {
         #expect(quotas.disk.values.reduce(0, +) == 1000)
     }
 
-    @Test("together they may have nine tenths; who wants nothing more is not refused for what has changed elsewhere")
+    @Test("Namespaces may have nine tenths together, and a change that asks for no more is not refused")
     func overLimit() throws {
         func check(_ disk: [String: Int64?], was old: [String: Int64?] = [:], _ name: String) throws {
             try NamespaceQuotas.check(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larder
 
-@Suite("The namespaces as they are written down")
+@Suite("The registry of namespaces")
 struct NamespaceRegistryTests {
     private static func version(_ text: String?) -> NamespaceChange {
         var change = NamespaceChange()
@@ -12,7 +12,7 @@ struct NamespaceRegistryTests {
         return change
     }
 
-    @Test("what was written is read again, whatever was chosen")
+    @Test("A registry is read back as it was written, with all settings")
     func roundTrip() throws {
         var registry = NamespaceRegistry()
         var change = NamespaceChange()
@@ -27,7 +27,7 @@ struct NamespaceRegistryTests {
     }
 
     @Test(
-        "what nobody wrote like this is refused",
+        "A malformed registry is refused as unreadable",
         arguments: [
             "", "{}", "[]", #"{"format":0,"lastGeneration":0,"namespaces":[]}"#,
             #"{"format":1,"lastGeneration":0,"namespaces":[]}"#,
@@ -48,7 +48,7 @@ struct NamespaceRegistryTests {
         #expect(throws: NamespaceRegistry.Unreadable.self) { try NamespaceRegistry(text: Array(text.utf8)) }
     }
 
-    @Test("what a newer Larder wrote is not called unreadable, whatever else is in it")
+    @Test("A registry of a newer Larder is reported as newer, and not as unreadable")
     func newer() {
         #expect(throws: NamespaceRegistry.Newer.self) {
             try NamespaceRegistry(text: Array(#"{"format":2,"spaces":{}}"#.utf8))
@@ -56,7 +56,7 @@ struct NamespaceRegistryTests {
     }
 
     @Test(
-        "it is begun anew when it is made and when the version changes, and never in a directory that was used before")
+        "A new namespace or version begins in a directory that was never used before")
     func generations() throws {
         var registry = NamespaceRegistry(lastGeneration: 6)
         #expect(registry.places == [NamespaceDirectory(namespace: "default")])
@@ -73,7 +73,7 @@ struct NamespaceRegistryTests {
         #expect(Set(registry.unused.map(\.name)) == ["a.7", "a.8", "a.9"])
     }
 
-    @Test("only directories that were numbered here are unused, and they are forgotten once they are gone")
+    @Test("Only directories that were numbered here count as unused, until they are gone")
     func unused() throws {
         var registry = NamespaceRegistry()
         registry.announce(NamespaceDirectory(namespace: "a", generation: 1))
@@ -89,7 +89,7 @@ struct NamespaceRegistryTests {
         #expect(!String(decoding: registry.text, as: UTF8.self).contains("unused"))
     }
 
-    @Test("what cannot be is refused, and nothing changes")
+    @Test("An impossible change is refused, and leaves the registry unchanged")
     func refused() throws {
         var registry = NamespaceRegistry()
         _ = try registry.put("a", NamespaceChange())
@@ -106,7 +106,7 @@ struct NamespaceRegistryTests {
             #expect(throws: NamespaceError.invalidName(name)) { try registry.put(name, NamespaceChange()) }
         }
         #expect(registry == before)
-        // What it is already it may be told.
+        // A change to the present layout is allowed.
         let isAnew = try registry.put("a", readable, layout: .readable)
         #expect(!isAnew)
         readable.version = "2"

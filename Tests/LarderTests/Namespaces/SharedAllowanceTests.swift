@@ -3,9 +3,9 @@ import Testing
 
 @testable import Larder
 
-@Suite("what all namespaces share")
+@Suite("The allowance that all namespaces share")
 struct SharedAllowanceTests {
-    @Test("one alone may take half, and whoever comes later always finds some")
+    @Test("A namespace alone may take half, and every later namespace finds some left")
     func halves() {
         let allowance = SharedAllowance(limit: 1000)
         let parts = (0..<5).map { _ in SharedAllowance.Part(of: allowance) }
@@ -17,7 +17,7 @@ struct SharedAllowanceTests {
         #expect(taken == [500, 250, 125, 62, 31])
     }
 
-    @Test("a little is there for each, whatever others have taken")
+    @Test("Each namespace can take the floor, however much the other namespaces have taken")
     func floor() {
         let allowance = SharedAllowance(limit: 100, floor: 10)
         let parts = (0..<20).map { _ in SharedAllowance.Part(of: allowance) }
@@ -27,7 +27,7 @@ struct SharedAllowanceTests {
         #expect(!last.take(1))
     }
 
-    @Test("what ended too long ago takes nothing from others, though nobody asks for it")
+    @Test("Expired ended downloads free their room for other namespaces")
     func forgotten() {
         let room = SharedAllowance(limit: 100_000)
         let start = Timestamp(seconds: 1000)
@@ -39,7 +39,7 @@ struct SharedAllowanceTests {
         #expect(other.take(40_000))
     }
 
-    @Test("what is given back, and what its owner leaves behind, can be taken again")
+    @Test("Returned room, and the room of an owner that has ended, can be taken again")
     func givenBack() {
         let allowance = SharedAllowance(limit: 100)
         let first = SharedAllowance.Part(of: allowance)
@@ -56,7 +56,7 @@ struct SharedAllowanceTests {
         #expect(third.take(25))
     }
 
-    @Test("what ended in one namespace is forgotten by its own limit, and leaves room for others")
+    @Test("Ended downloads of a namespace stay within its limit, and leave room for another namespace")
     func ended() {
         let room = SharedAllowance(limit: 100_000)
         let now = Timestamp(seconds: 1000)
@@ -69,7 +69,7 @@ struct SharedAllowanceTests {
         #expect(one.count > 80)
     }
 
-    @Test("what is longer than all of the room is not remembered, and what was before is forgotten")
+    @Test("A download longer than all room is not remembered, and clears the earlier downloads")
     func tooLong() {
         var ended = EndedDownloads(within: SharedAllowance(limit: 2000))
         let now = Timestamp(seconds: 1000)
