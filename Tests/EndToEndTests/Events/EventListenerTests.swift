@@ -60,7 +60,7 @@ struct EventListenerTests {
         }
     }
 
-    @Test("A listener that reads nothing is cut off, and meanwhile the other listeners get all events")
+    @Test("A stalled listener is cut off, and meanwhile the other listeners get all events")
     func stalled() async throws {
         var limits = EventHub.Limits()
         limits.windowBytes = 4 << 20

@@ -23,7 +23,7 @@ struct EventScaleTests {
         }
     }
 
-    @Test("1,000 listeners beside 100 stalled ones get all events, and the server notices when they leave")
+    @Test("1,000 listeners beside 100 stalled listeners get all events, and the server notices when they leave")
     func thousand() async throws {
         let (count, events) = (1000, 20)
         let configure: (inout Configuration) -> Void = { $0.maxListeners = 2000 }

@@ -67,7 +67,7 @@ struct PassingContentTests {
         }
     }
 
-    @Test("A cold response equals a warm one, and a request with a query takes the usual way")
+    @Test("A cold response equals a warm response, and a request with a query takes the usual way")
     func cold() async throws {
         try await withEntries { (server, _) async throws in
             let cache = try #require(server.service.namespaces.find("default")).cache

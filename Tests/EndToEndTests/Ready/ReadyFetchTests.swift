@@ -223,7 +223,7 @@ struct ReadyFetchTests {
         }
     }
 
-    @Test("A request that a later variant matches gets it, despite an earlier one without Vary (RFC 9111 §4.1)")
+    @Test("A later variant answers the requests that it matches, beside a variant without Vary (RFC 9111 §4.1)")
     func laterVariant() async throws {
         let origin = try ScriptedOrigin { request, connection in
             var fields: HTTPFields = [.cacheControl: "max-age=60"]

@@ -98,7 +98,7 @@ struct GeneratedClientTests {
         #expect(faults == [])
     }
 
-    @Test("Every operation documents the general errors, and those of its tokens and bodies")
+    @Test("Every operation documents the general errors, and the errors of its tokens and bodies")
     func statuses() throws {
         let document = try OpenAPIDocument.repository()
         for operation in document.operations {
