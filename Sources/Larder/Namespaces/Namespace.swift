@@ -3,8 +3,8 @@ import Logging
 import Origin
 import Primitives
 
-/// A running namespace: its cache, its downloads and its gateway. It shares only the `Tools` and the memory limit
-/// with other namespaces.
+/// A running namespace: its cache, its downloads and its gateway. It shares only the `Tools` and the memory limit with
+/// other namespaces.
 ///
 /// A namespace that is begun anew is a new object with a new ``id``. The old object still answers its pending requests,
 /// and then ends.
@@ -77,7 +77,7 @@ public final class Namespace: Sendable {
         /// The client of the gateways. It is separate, so that requests through the gateway and downloads never wait
         /// for each other.
         let gatewayOrigin: OriginClient
-        /// The most namespaces.
+        /// The highest permitted number of namespaces.
         let namespaceLimit: Int
         let events: EventHub
         let downloadAllowances = DownloadManager.Allowances()

@@ -19,7 +19,7 @@ struct NamespaceRegistry: Equatable {
     /// directories may be removed. Larder did not create a directory that is neither here nor in ``places``.
     private(set) var unused: Set<NamespaceDirectory> = []
 
-    /// The most namespaces; fewer when the limit of file descriptors is low.
+    /// The highest permitted number of namespaces. A low limit of file descriptors permits fewer.
     static let limit = 100
     /// The name of the file.
     static let fileName = "namespaces.json"
@@ -46,7 +46,7 @@ struct NamespaceRegistry: Equatable {
     ///
     /// - Parameters:
     ///   - layout: the default layout of the server.
-    ///   - limit: the most namespaces.
+    ///   - limit: the highest permitted number of namespaces.
     /// - Returns: whether the namespace is begun anew, without entries.
     mutating func put(
         _ name: String, _ change: NamespaceChange, layout: Layout = Configuration().layout,

@@ -2,7 +2,7 @@ import Origin
 
 /// The only origins that a namespace may contact, among the origins that the server permits.
 public struct OriginRules: Hashable, Sendable {
-    /// The most rules.
+    /// The highest permitted number of rules.
     public static let limit = 100
 
     let rules: [AddressRule]

@@ -27,8 +27,7 @@ final class SharedAllowance: Sendable {
             self.allowance = allowance
         }
 
-        /// Takes `count`. Returns `false`, and takes no part of it, when that would exceed the rest that the others
-        /// leave.
+        /// Takes `count`. Returns `false` and takes no part of `count` when the other owners have not left enough.
         func take(_ count: Int) -> Bool {
             guard allowance.take(count, by: own.load(ordering: .relaxed)) else { return false }
             own.add(count, ordering: .relaxed)
