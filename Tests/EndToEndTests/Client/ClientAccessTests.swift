@@ -44,7 +44,7 @@ struct ClientAccessTests {
         }
     }
 
-    @Test("--namespace selects a namespace, and an unknown namespace is an error with its name")
+    @Test("The flag --namespace selects a namespace, and an unknown namespace is an error with its name")
     func namespace() async throws {
         try await TestServer.with { (server) async throws in
             let larder = ClientCommands(server)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The client commands")
 struct ClientCommandTests {
-    @Test("download prints the outcome and the entry, the second download is cached, and get reads the body")
+    @Test("The download command prints outcome and entry, a repeat is cached, and get reads the body")
     func download() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(fields: [.contentType: "text/csv"], body: request["Accept"] ?? "")
@@ -69,7 +69,7 @@ struct ClientCommandTests {
         }
     }
 
-    @Test("put stores a file or standard input, and under a URL it stores JSON that a download finds")
+    @Test("The put command stores a file or standard input, and under a URL JSON that a download finds")
     func put() async throws {
         try await TestServer.with { (server) async throws in
             let larder = ClientCommands(server)
@@ -96,7 +96,7 @@ struct ClientCommandTests {
         }
     }
 
-    @Test("ls lists all pages of the selection, rm removes it, and the exit status reports missing entries")
+    @Test("The ls command lists all pages, rm removes them, and the exit status reports missing entries")
     func listing() async throws {
         try await TestServer.with { (server) async throws in
             let larder = ClientCommands(server)
@@ -131,7 +131,7 @@ struct ClientCommandTests {
         }
     }
 
-    @Test("explain reports a hit in its text and exit status, and rm of a URL removes all its entries")
+    @Test("The explain command reports a hit in text and exit status, and rm of a URL removes all its entries")
     func explain() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.cacheControl: "max-age=60"], body: "x")
@@ -157,7 +157,7 @@ struct ClientCommandTests {
         }
     }
 
-    @Test("stats prints the server's statistics")
+    @Test("The stats command prints the server's statistics")
     func stats() async throws {
         try await TestServer.with { (server) async throws in
             let larder = ClientCommands(server)

@@ -16,7 +16,7 @@ struct TerminalOutputTests {
         return (try await run.process.wait(), try await terminal.outputToEnd())
     }
 
-    @Test("get prints other bodies than text to a terminal only on request, and to a pipe unchanged")
+    @Test("The get command prints only text to a terminal unless told otherwise, and any body to a pipe")
     func body() async throws {
         let hostile = "a\u{1b}]0;x\u{7}b"
         let server = try ScriptedOrigin { request, connection in
@@ -34,7 +34,7 @@ struct TerminalOutputTests {
         #expect(try await larder.run(["get", "binary"]).text == hostile)
     }
 
-    @Test("ls fits the terminal's width and shows the URL first, while a pipe and --json get the whole text")
+    @Test("The ls command fits the terminal's width with the URL first, and pipes and --json get all of it")
     func list() async throws {
         let url = "http://h.example/" + String(repeating: "very-long/", count: 30) + "end"
         try await TestServer.with { (server) async throws in
@@ -55,7 +55,7 @@ struct TerminalOutputTests {
         }
     }
 
-    @Test("--json escapes control characters on a terminal, and prints them unchanged to a pipe")
+    @Test("The flag --json escapes control characters on a terminal, and prints them unchanged to a pipe")
     func json() async throws {
         let json: JSON = ["key": "a\u{9b}2J\u{7f}\u{202e}b"]
         let server = try ScriptedOrigin { _, connection in

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The routes of /docs")
 struct DocumentationRouteTests {
-    @Test("/docs serves the page of the repository's document with its style sheet, and no scripts")
+    @Test("The page is made from the repository's document, and comes with a style sheet and no scripts")
     func page() async throws {
         try await TestServer.with { (server) async throws in
             // Concurrent requests come before the page exists.

@@ -8,7 +8,7 @@ import Testing
 struct FileLimitTests {
     private static let words = "File too large"
 
-    @Test("A body over the file size limit gets 500 and leaves no entry, and the server goes on")
+    @Test("A body over the file size limit gets 500 and changes no entry, and the server goes on")
     func limit() async throws {
         let body = [UInt8](repeating: 3, count: 3 << 20)
         let origin = try ScriptedOrigin { request, connection in
