@@ -22,13 +22,14 @@ public struct DurationText: Hashable, Sendable {
         UInt8(ascii: "s"): 1, UInt8(ascii: "m"): 60, UInt8(ascii: "h"): 3600, UInt8(ascii: "d"): 86_400,
     ]
 
-    /// Reads a duration. `nil` for text that is not a decimal number, or that has an unknown unit, white space or
+    /// `nil` for a text that is no decimal number, begins with a plus sign, or has another unit, white space, or
     /// several units.
     public init?(_ text: String) {
         let factor = text.utf8.last.flatMap { Self.units[$0] }
         let number = text.utf8.dropLast(factor == nil ? 0 : 1)
-        // The check is needed because `Double` also reads "nan", "inf" and hexadecimal.
-        guard number.allSatisfy({ ($0 >= 0x30 && $0 <= 0x39) || "+-.eE".utf8.contains($0) }),
+        // `Double` also reads a plus sign, "nan", "inf" and hexadecimal.
+        guard number.first != UInt8(ascii: "+"),
+            number.allSatisfy({ ($0 >= 0x30 && $0 <= 0x39) || "+-.eE".utf8.contains($0) }),
             let value = Double(Substring(number))
         else { return nil }
         seconds = value * (factor ?? 1)

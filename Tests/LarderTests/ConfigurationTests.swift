@@ -102,6 +102,7 @@ struct ConfigurationTests {
         arguments: [
             ("port", "-1"), ("port", "65536"), ("memory-limit", "1.5GiB"), ("memory-limit", "-1"),
             ("disk-limit", "10"), ("inline-limit", "1GiB"), ("default-ttl", "-1"), ("default-ttl", "nan"),
+            ("default-ttl", "+1h"),
             ("default-ttl", "1e12"), ("max-downloads", "0"), ("max-listeners", "0"), ("max-listeners", "half"),
             ("max-listeners-per-client", "-1"), ("max-connections-per-client", "100001"), ("layout", "Hashed"),
             ("durability", "disk"),
