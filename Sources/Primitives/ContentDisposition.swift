@@ -11,15 +11,8 @@ public struct ContentDisposition: Equatable, Sendable {
     public init(_ value: String) {
         var plain: String?
         var extended: String?
-        var rest = value.utf8.drop { $0 != UInt8(ascii: ";") }
-        while !rest.isEmpty {
-            rest = rest.dropFirst().drop { Self.isSpace($0) || $0 == UInt8(ascii: ";") }
-            let name = rest.prefix { $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: ";") }
-            rest = rest[name.endIndex...]
-            guard rest.first == UInt8(ascii: "=") else { continue }
-            rest = rest.dropFirst().drop(while: Self.isSpace)
-            let text = Self.takeValue(&rest)
-            switch String(decoding: name.filter { !Self.isSpace($0) }, as: UTF8.self).lowercased() {
+        for (name, text) in Self.parameters(of: value) {
+            switch name {
             case "filename": plain = plain ?? String(decoding: text, as: UTF8.self)
             case "filename*": extended = extended ?? Self.decodeExtended(text)
             default: break
@@ -28,7 +21,25 @@ public struct ContentDisposition: Equatable, Sendable {
         fileName = (extended ?? plain).flatMap(Self.lastComponent)
     }
 
-    /// Reads a token or a quoted string, and moves `rest` to the next `;`.
+    /// The parameters behind the first `;` of a field's value (RFC 9110 §5.6.6), as far as they can be read: names in
+    /// lower case, values without their quotes.
+    static func parameters(of value: String) -> [(name: String, value: [UInt8])] {
+        var parameters: [(name: String, value: [UInt8])] = []
+        var rest = value.utf8.drop { $0 != UInt8(ascii: ";") }
+        while !rest.isEmpty {
+            rest = rest.dropFirst().drop { isSpace($0) || $0 == UInt8(ascii: ";") }
+            let name = rest.prefix { $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: ";") }
+            rest = rest[name.endIndex...]
+            guard rest.first == UInt8(ascii: "=") else { continue }
+            rest = rest.dropFirst().drop(while: isSpace)
+            let text = takeValue(&rest)
+            let lowerName = String(decoding: name.filter { !isSpace($0) }, as: UTF8.self).lowercased()
+            parameters.append((lowerName, text))
+        }
+        return parameters
+    }
+
+    /// A token or a quoted string, up to the next `;`.
     private static func takeValue(_ rest: inout Substring.UTF8View) -> [UInt8] {
         guard rest.first == UInt8(ascii: "\"") else {
             let token = rest.prefix { $0 != UInt8(ascii: ";") }

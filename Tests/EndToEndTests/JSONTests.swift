@@ -144,7 +144,7 @@ struct JSONTests {
     }
 
     @Test(
-        "JSON in another encoding than UTF-8 is refused with the reason, for any declared charset",
+        "JSON in another encoding than UTF-8 is refused with words, whether its charset is declared or not",
         arguments: [
             (String.Encoding.utf16, "UTF-16"), (.utf16LittleEndian, "UTF-16"), (.utf16BigEndian, "UTF-16"),
             (.utf32LittleEndian, "UTF-32"), (.isoLatin1, "UTF-8"),
@@ -163,8 +163,10 @@ struct JSONTests {
                     ("PUT", "/namespaces/a"),
                 ] {
                     let reply = try await client.request(method, path, fields: [.contentType: type], body: body)
-                    #expect(reply.status == 400)
-                    #expect(try reply.member("detail")?.stringValue?.contains(name) == true, "\(path): \(reply.text)")
+                    let isDeclared = type.contains("charset")
+                    #expect(reply.status == (isDeclared ? 415 : 400))
+                    let words = isDeclared ? "send it in UTF-8" : name
+                    #expect(try reply.member("detail")?.stringValue?.contains(words) == true, "\(path): \(reply.text)")
                 }
             }
             let url = origin.url("/a")
@@ -177,15 +179,72 @@ struct JSONTests {
         }
     }
 
-    @Test("A declared charset has no effect on JSON that is UTF-8 (RFC 8259 §11)")
-    func declaredCharset() async throws {
+    private static let calls: [(method: String, path: String, text: String)] = [
+        ("PUT", "/json?url=http://a.example/", "[\"x\"]"),
+        ("POST", "/download", #"{"url": "http://a.example/", "tags": ["x"]}"#),
+        ("POST", "/downloads", #"[{"url": "http://a.example/", "tags": ["x"]}]"#),
+        ("PATCH", "/entries/k", #"{"tags": ["x"]}"#), ("PUT", "/namespaces/a", #"{"version": "x"}"#),
+    ]
+
+    @Test("JSON is taken in UTF-8, and in ASCII that is declared as a charset with the same bytes")
+    func takenCharsets() async throws {
         try await TestServer.with { (server) async throws in
-            for charset in ["utf-8", "\"UTF-8\"", "us-ascii", "iso-8859-1"] {
-                let fields: HTTPFields = [.contentType: "application/json; charset=\(charset)"]
-                let path = "/json?url=\(Self.url.percentEncoded)"
-                let reply = try await server.client.request("PUT", path, fields: fields, text: "[\"\u{E9}\"]")
-                #expect(reply.status == 200)
-                #expect(try await server.get(path).text == "[\"\u{E9}\"]")
+            try await server.put("k", [1])
+            for (method, path, text) in Self.calls {
+                for (charset, text) in [
+                    ("utf-8", text.replacing("x", with: "\u{E9}")), ("\"UTF-8\"", text.replacing("x", with: "\u{E9}")),
+                    ("utf8", text), ("", text), ("us-ascii", text), ("ISO-8859-1", text), ("windows-1252", text),
+                ] {
+                    let fields: HTTPFields = [.contentType: "application/json; a=\"; charset=x\"; charset=\(charset)"]
+                    let reply = try await server.client.request(method, path, fields: fields, text: text)
+                    #expect(reply.status != 415 && reply.status != 400, "\(method) \(path) \(charset): \(reply.text)")
+                }
+            }
+        }
+    }
+
+    @Test(
+        "JSON that is declared in another charset is refused with 415 and words, and nothing is stored",
+        arguments: [
+            ("iso-8859-1", false), ("US-ASCII", false), ("\"latin1\"", false), ("windows-1252", false),
+            ("utf-16", true),
+            ("UTF-16LE", true), ("utf-32", true), ("bogus", true), ("utf-8; charset=utf-16", true),
+        ])
+    func refusedCharsets(charset: String, isRefusedAsASCII: Bool) async throws {
+        try await TestServer.with { (server) async throws in
+            try await server.put("k", [1])
+            for (method, path, text) in Self.calls {
+                for isASCII in isRefusedAsASCII ? [true, false] : [false] {
+                    let fields: HTTPFields = [.contentType: "application/json;charset=\(charset)"]
+                    let text = isASCII ? text : text.replacing("x", with: "\u{E9}")
+                    let reply = try await server.client.request(method, path, fields: fields, text: text)
+                    #expect(reply.status == 415, "\(method) \(path)")
+                    #expect(try reply.member("detail")?.stringValue?.contains("send it in UTF-8") == true)
+                }
+            }
+            #expect(server.service.totals.entries == 1)
+        }
+    }
+
+    @Test("A download that is declared in another charset is JSON only when it is ASCII")
+    func declaredDownload() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            let charset = request.target.dropFirst().split(separator: "/")[0]
+            let body = Array((request.target.hasSuffix("ascii") ? "[\"x\"]" : "[\"\u{E9}\"]").utf8)
+            try connection.respond(fields: [.contentType: "application/json; charset=\(charset)"], body: body)
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            for (target, status) in [
+                ("/utf-8/", 200), ("/iso-8859-1/ascii", 200), ("/us-ascii/ascii", 200), ("/iso-8859-1/", 406),
+                ("/us-ascii/", 406), ("/utf-16/", 406), ("/bogus/", 406),
+            ] {
+                let url = origin.url(target)
+                #expect(try await server.download(["url": .string(url), "ttl": 60]).status == 200)
+                let reply = try await server.get("/json?url=\(url.percentEncoded)")
+                #expect(reply.status == status, "\(target)")
+                #expect(reply.status == 200 || reply.text.contains("charset is declared as"), "\(reply.text)")
+                #expect(try await server.get("/entries/\(md5(url))/content").status == 200)
             }
         }
     }

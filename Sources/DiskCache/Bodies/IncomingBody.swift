@@ -60,7 +60,8 @@ final class IncomingBody: @unchecked Sendable {
                 preconditionFailure("a body is in memory or in a file")
             }
         return SealedBody(
-            content: content, length: length, digest: hasher.finalize().bytes, isJSON: validator.finish())
+            content: content, length: length, digest: hasher.finalize().bytes, isJSON: validator.finish(),
+            isASCIIJSON: validator.finish() && validator.isASCII)
     }
 
     /// Throws unless the received bytes may be stored as an entry of that kind. An entry that a caller stores must not
@@ -103,6 +104,8 @@ struct SealedBody: Sendable {
     /// SHA-256, 32 bytes.
     var digest: [UInt8]
     var isJSON: Bool
+    /// Whether it is JSON without a byte above 0x7F.
+    var isASCIIJSON: Bool
 
     /// The body for the callers that waited for it.
     var stored: StoredBody {

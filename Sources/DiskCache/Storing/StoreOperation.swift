@@ -63,6 +63,11 @@ struct StoreOperation: Sendable {
         isPinned(replacing: old?.entry) || context.eviction.canKeep(cost, replacing: old, context)
     }
 
+    /// Whether the body is JSON in the charset that is declared for it.
+    private var isJSON: Bool {
+        body.isJSON && JSONCharset(contentType: metadata.contentType).fault(isASCII: body.isASCIIJSON) == nil
+    }
+
     private func isPinned(replacing old: Entry?) -> Bool { metadata.pinned ?? old?.pinned ?? false }
 
     /// The cost of the entry without its texts, in bytes.
@@ -88,7 +93,7 @@ struct StoreOperation: Sendable {
             key: key.text, namespace: parts.configuration.namespace, kind: kind, url: url,
             host: url.map { URLParts.host(of: $0) }, params: metadata.params, status: metadata.status,
             contentType: metadata.contentType, contentLength: body.length, etag: metadata.etag,
-            lastModified: metadata.lastModified, digest: body.digest, isJSON: body.isJSON,
+            lastModified: metadata.lastModified, digest: body.digest, isJSON: isJSON,
             downloadStartDate: metadata.downloadStartDate, downloadEndDate: metadata.downloadEndDate,
             createdDate: context.now, localPath: path.map(parts.bodies.absolute),
             tags: TagUnion.tags(stated: metadata.tags, held: old, dropping: metadata.droppedTags, adding: tags),

@@ -26,6 +26,22 @@ enum BodyDecoding {
         guard isJSON(type) || isForm(type) else {
             throw .unsupportedMediaType(contentType, expected: "application/json")
         }
+        // Any body of the charset may be ASCII, but for those that have no such bytes.
+        try check(JSONCharset(contentType: contentType), isASCII: true)
+    }
+
+    /// Throws 415 for a body whose declared charset is not UTF-8, unless all its bytes mean the same there.
+    static func check(_ charset: JSONCharset, isASCII: @autoclosure () -> Bool) throws(Problem) {
+        guard charset != .utf8, let fault = charset.fault(isASCII: isASCII()) else { return }
+        throw Problem(
+            status: 415,
+            detail:
+                "the body cannot be read: \(fault); send it in UTF-8, or escape other characters than ASCII as \\uXXXX"
+        )
+    }
+
+    private static func checkCharset(of body: [UInt8], _ contentType: String?) throws(Problem) {
+        try check(JSONCharset(contentType: contentType), isASCII: body.allSatisfy { $0 < 0x80 })
     }
 
     /// A JSON body, of a call that takes nothing else.
@@ -34,6 +50,7 @@ enum BodyDecoding {
         guard isJSON(type) || (isForm(type) && looksLikeJSON(body)) else {
             throw .unsupportedMediaType(contentType, expected: "application/json")
         }
+        try checkCharset(of: body, contentType)
         return try parse(body)
     }
 
@@ -41,11 +58,11 @@ enum BodyDecoding {
     /// form type, because the `-H` was forgotten, is read as JSON: no form begins with a brace.
     static func downloadRequest(_ body: [UInt8], contentType: String?) throws(Problem) -> JSON {
         let type = mediaType(contentType)
-        if isJSON(type) || (isForm(type) && looksLikeJSON(body)) { return try parse(body) }
-        guard isForm(type) else {
+        guard isJSON(type) || isForm(type) else {
             throw .unsupportedMediaType(contentType, expected: "application/json or application/x-www-form-urlencoded")
         }
-        return try form(body)
+        try checkCharset(of: body, contentType)
+        return try isJSON(type) || looksLikeJSON(body) ? parse(body) : form(body)
     }
 
     /// The elements of `POST /downloads`: a JSON array, or one JSON value a line (NDJSON). Of lines one that is wrong
@@ -56,6 +73,7 @@ enum BodyDecoding {
         guard isLines || isJSON(type) || isForm(type) else {
             throw .unsupportedMediaType(contentType, expected: "application/json or application/x-ndjson")
         }
+        try checkCharset(of: body, contentType)
         guard isLines || firstByte(of: body) == UInt8(ascii: "{") else {
             guard case .array(let elements) = try parse(body) else {
                 throw .invalid("the body must be an array of downloads, or one download a line", pointer: "")
@@ -143,8 +161,6 @@ enum BodyDecoding {
 
     private static func scalar(_ value: String, of name: String) -> JSON {
         switch name {
-        case "ttl", "staleWhileRevalidate", "staleIfError":
-            DurationText(value)?.hasUnit == false ? .number(value) : .string(value)
         case "updateExpiry", "refresh", "pinned":
             value == "true" ? .bool(true) : value == "false" ? .bool(false) : .string(value)
         default: .string(value)

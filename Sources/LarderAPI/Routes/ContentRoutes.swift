@@ -69,7 +69,7 @@ struct ContentRoutes: Sendable {
             } catch {
                 throw Problem(error)
             }
-            guard stored.entry.isJSON else { throw Self.notJSON(beginning) }
+            guard stored.entry.isJSON else { throw Self.notJSON(beginning, stored.entry.contentType) }
             // RFC 8259 §8.1: what is sent has no byte order mark.
             let mark = JSONEncoding.byteOrderMark
             let hasMark = beginning.withUnsafeBytes { $0.starts(with: mark) }
@@ -79,8 +79,10 @@ struct ContentRoutes: Sendable {
     }
 
     /// - Parameter beginning: the first bytes of the body.
-    private static func notJSON(_ beginning: SharedBytes) -> Problem {
-        let fault = beginning.withUnsafeBytes { JSONEncoding($0).fault }
+    private static func notJSON(_ beginning: SharedBytes, _ contentType: String?) -> Problem {
+        let fault =
+            beginning.withUnsafeBytes { JSONEncoding($0).fault }
+            ?? JSONCharset(contentType: contentType).fault(isASCII: false)
         return Problem(
             status: 406,
             detail: "the entry's body is not JSON\(fault.map { ": \($0)" } ?? ""); /entries/{key}/content has its bytes"
@@ -185,13 +187,16 @@ struct ContentRoutes: Sendable {
         guard BodyDecoding.isJSON(mediaType) || mediaType == "application/x-www-form-urlencoded" else {
             throw .unsupportedMediaType(type, expected: "application/json")
         }
+        let charset = JSONCharset(contentType: type)
+        try BodyDecoding.check(charset, isASCII: true)
         var metadata = EntryMetadata(ttl: try query.ttl() ?? head.namespace.options.defaultTTL)
         metadata.contentType = "application/json"
         metadata.params = params?.text
         let upload = Upload(
             cache: head.cache,
             reservation: head.cache.reserve(.url(canonical: url.string), kind: .json, url: url.string),
-            metadata: metadata, url: url.string, condition: WriteCondition(head.request, at: service.clock.now()))
+            metadata: metadata, url: url.string, charset: charset,
+            condition: WriteCondition(head.request, at: service.clock.now()))
         return try upload.plan(head, service: service)
     }
 }

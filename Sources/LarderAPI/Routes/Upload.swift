@@ -10,23 +10,28 @@ final class Upload: BodySink {
     private let metadata: EntryMetadata
     /// The canonical URL that the key is made of; `nil` for a key of the caller's own.
     private let url: String?
+    /// Of JSON; bytes above 0x7F are refused when it is not UTF-8.
+    private let charset: JSONCharset
     private let condition: WriteCondition?
 
     /// - Parameters:
     ///   - url: the canonical URL that the key is made of; `nil` for a key of the caller's own.
+    ///   - charset: of JSON, as it was declared; UTF-8 for any other body.
     ///   - condition: the request's own on what is held; `nil`: it makes none.
     init(
         cache: DiskCache, reservation: Reservation, metadata: EntryMetadata, url: String? = nil,
-        condition: WriteCondition?
+        charset: JSONCharset = .utf8, condition: WriteCondition?
     ) {
         self.cache = cache
         self.reservation = reservation
         self.metadata = metadata
         self.url = url
+        self.charset = charset
         self.condition = condition
     }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws -> Backpressure {
+        try BodyDecoding.check(charset, isASCII: bytes.allSatisfy { $0 < 0x80 })
         try reservation.receive(bytes)
         return .room
     }
@@ -85,6 +90,7 @@ final class Upload: BodySink {
         if case .failed(let error) = call.exchange.body {
             reservation.abandon()
             if let error = error as? DiskCacheError { throw Problem(error) }
+            if let problem = error as? Problem { throw problem }
             throw .invalid("the body could not be read: \(error)")
         }
         reservation.publish(metadata, expectedLength: length, condition: isAllowed) { result in

@@ -22,7 +22,9 @@ public struct JSONValidator: Sendable {
     private var beginning: UInt32 = 0
     private var beginningCount = 0
     private var isUTF8 = true
-    /// Whether each open container is an object, from the outermost to the innermost.
+    /// Whether no byte above 0x7F has come in a string; outside of strings none is JSON.
+    public private(set) var isASCII = true
+    /// Whether each open container, outermost first, is an object.
     private var containers: [Bool] = []
     private var stringIsName = false
     /// The missing bytes of `true`, `false` or `null`, in reverse order.
@@ -167,6 +169,7 @@ public struct JSONValidator: Sendable {
         case UInt8(ascii: "\""): state = stringIsName ? .colon : .afterValue
         case UInt8(ascii: "\\"): state = .escape
         case 0..<0x20: state = .failed
+        case 0x80...: isASCII = false
         default: break
         }
     }
