@@ -3,15 +3,14 @@ import Primitives
 import TestSupport
 import Testing
 
-/// A filter in another spelling than that of the held entry selects the entry, or gets 400. The filter never gets an
-/// empty result.
-@Suite("Filters in every spelling of a URL, a host and a prefix")
+/// A filter in another spelling of a URL that is held selects it, or is refused: it never says that there is nothing.
+@Suite("Filters take every spelling of a URL, a host and a prefix")
 struct FilterSpellingTests {
     private static let json: HTTPFields = [.contentType: "application/json"]
 
     private func filtered(_ name: String, _ value: String) -> String { "/entries?\(name)=\(value.percentEncoded)" }
 
-    @Test("A host, prefix or URL in any spelling lists and removes the held entry")
+    @Test("Host and prefix in any spelling list and remove the entries of their URLs")
     func spellings() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }
@@ -20,7 +19,9 @@ struct FilterSpellingTests {
             ("host", "b\u{FC}cher.example"), ("host", "B\u{DC}CHER.example"), ("host", "xn--bcher-kva.example."),
             ("host", "::1"), ("host", "[0:0::1]"), ("host", "127.0.0.1"), ("host", "127.1"),
             ("prefix", "http://b\u{FC}cher.example/"), ("prefix", "http://xn--bcher-kva.example:80/"),
-            ("prefix", "http://[0::1]:9/"), ("prefix", base + "/m\u{FC}n"), ("prefix", base + "/m%c3%bcnchen"),
+            ("prefix", "http://[0::1]:9/"),
+            ("host", "127.0.0.1."), ("prefix", "http://xn--bcher-kva.example./"), ("prefix", base + "/m\u{FC}n"),
+            ("prefix", base + "/m%c3%bcnchen"),
             ("prefix", base + "/%6D"), ("prefix", base.replacing("http", with: "HTTP") + "/m"),
             ("prefix", base + "/./m"), ("prefix", base + "/x/../m"), ("prefix", base + "/"), ("prefix", base),
             ("url", base + "/x/../m\u{FC}nchen/a"), ("url", "HTTP://B\u{DC}cher.example:80/x#top"),
@@ -62,7 +63,181 @@ struct FilterSpellingTests {
         }
     }
 
-    @Test("A prefix of a caller's own key is matched as written")
+    private static let addressSpellings: [(spellings: [String], other: String)] = [
+        (["::ffff:1.2.3.4", "::ffff:102:304", "0:0:0:0:0:FFFF:102:304"], "::ffff:102:305"),
+        (["::1.2.3.4", "::102:304", "0::0102:0304"], "::1.2.3.5"),
+        (["64:ff9b::1.2.3.4", "64:ff9b::102:304", "64:FF9B:0:0:0:0:1.2.3.4"], "64:ff9b::102:305"),
+        (["2001:db8:0:1:1:1:1:1", "2001:db8::1:1:1:1:1", "2001:DB8:0000:1:1:1:1:1"], "2001:db8:1:1:1:1:1:1"),
+        (["2001:db8::1:0:0:1", "2001:db8:0:0:1::1"], "2001:db8:0:1::1"),
+    ]
+
+    @Test(
+        "One IPv6 address is one URL, in each of its spellings, for keys and for every filter",
+        arguments: addressSpellings)
+    func addresses(spellings: [String], other: String) async throws {
+        try await TestServer.with { (server) async throws in
+            func store(_ address: String) async throws -> JSON? {
+                let url = "http://[\(address)]:9/x"
+                let path = "/json?ttl=60&url=\(url.percentEncoded)"
+                return try await server.client.request("PUT", path, fields: Self.json, text: "[1]").member("key")
+            }
+            for stored in spellings {
+                for written in spellings {
+                    for (name, value) in [
+                        ("host", written), ("host", "[\(written)]"), ("url", "http://[\(written)]:9/x"),
+                        ("prefix", "http://[\(written)]:9/"),
+                    ] {
+                        _ = try await store(other)
+                        #expect(try await store(stored) == store(written))
+                        let reply = try await server.client.request("DELETE", filtered(name, value))
+                        #expect(try reply.member("removed") == 1, "\(stored): \(name)=\(value)")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("Escapes of a query have one spelling, for keys, downloads, filters and copies of /fetch")
+    func queries() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            try connection.respond(fields: [.cacheControl: "max-age=600"], body: request.target)
+        }
+        defer { origin.stop() }
+        let spellings = [
+            ["/q?a=%c3%a9", "/q?a=%C3%A9", "/q?a=\u{E9}"], ["/q?b=%2f", "/q?b=%2F"], ["/q?c=%41%2d", "/q?c=A-"],
+            ["/q?d=~+%2b", "/q?d=%7e+%2B", "/q?%64=%7E+%2b"],
+        ]
+        try await TestServer.with { (server) async throws in
+            for targets in spellings {
+                for (held, written) in targets.flatMap({ held in targets.map { (held, $0) } }) {
+                    let url = origin.url(written)
+                    let before = origin.requestCount
+                    let first = try await server.download(["url": .string(origin.url(held)), "ttl": 60])
+                    #expect(try first.member("entry", "url") == .string(try CanonicalURL(url).string))
+                    // The origin sees the query as it was written.
+                    let sent = origin.requests.dropFirst(before).first?.target ?? ""
+                    #expect(sent == String(escapingNonASCII: held.utf8))
+                    let second = try await server.download(["url": .string(url)])
+                    #expect(try second.member("outcome") == "cached")
+                    #expect(try await server.get("/explain?url=\(url.percentEncoded)").member("hit") == true)
+                    _ = try await server.get("/fetch?url=\(origin.url(held).percentEncoded)")
+                    try await poll("both to be stored") { server.service.totals.entries == 2 }
+                    let reply = try await server.client.request("DELETE", filtered("url", url))
+                    #expect(try reply.member("removed") == 2, "\(held) \(written)")
+                }
+            }
+            for (held, prefix) in [("/q?a=~x", "/q?a=%7e"), ("/q?%c3%a9=1", "/q?\u{E9}"), ("/q?a=%2fb", "/q?%61=%2F")] {
+                _ = try await server.download(["url": .string(origin.url(held)), "ttl": 60])
+                let reply = try await server.client.request("DELETE", filtered("prefix", origin.url(prefix)))
+                #expect(try reply.member("removed") == 1, "\(held) \(prefix)")
+            }
+        }
+    }
+
+    @Test("A dot at a host's end makes no other URL, for keys and for every filter")
+    func dots() async throws {
+        let (base, dotted) = ("http://a.example:9", "http://A.example.:9")
+        try await TestServer.with { (server) async throws in
+            for (held, other) in [(base, dotted), (dotted, base)] {
+                for (name, value) in [
+                    ("host", "a.example"), ("host", "A.EXAMPLE."), ("url", other + "/a"), ("url", held + "/a"),
+                    ("prefix", other + "/"), ("prefix", held + "/a"), ("prefix", "http://a.example."),
+                    ("prefix", "http://a."),
+                ] {
+                    let path = "/json?ttl=60&url=\((held + "/a").percentEncoded)"
+                    let stored = try await server.client.request("PUT", path, fields: Self.json, text: "[1]")
+                    #expect(try stored.member("key") == .string(md5(base + "/a")))
+                    #expect(try await server.get("/json?url=\((other + "/a").percentEncoded)").status == 200)
+                    let reply = try await server.client.request("DELETE", filtered(name, value))
+                    #expect(try reply.member("removed") == 1, "\(held): \(name)=\(value)")
+                }
+            }
+        }
+    }
+
+    @Test("A prefix without a slash selects URLs and keys, however scheme, host and port are written")
+    func slashless() async throws {
+        try await TestServer.with { (server) async throws in
+            func fill() async throws {
+                for url in ["http://a.example/x", "http://a.example:8080/x", "https://a.example/x", "http://[::1]:9/y"]
+                {
+                    let path = "/json?ttl=60&url=\(url.percentEncoded)"
+                    _ = try await server.client.request("PUT", path, fields: Self.json, text: "[1]")
+                }
+                for key in ["HTTP:x", "a.example:8080", "http:a.example"] { try await server.put(key, [1]) }
+            }
+            for (prefix, count) in [
+                ("HTTP:", 4), ("HTTPS", 1), ("http:", 4), ("http:a.example", 3), ("http:\\\\A.example\\", 1),
+                ("a.example:8080", 2), ("A.example:8080", 1), ("a.example:80", 2), ("[::1]:9", 1), ("http", 5),
+            ] {
+                try await fill()
+                let counted = try await server.client.request("DELETE", filtered("prefix", prefix) + "&dryRun=true")
+                #expect(try counted.member("removed") == .number(count), "\(prefix)")
+                let listed = try await server.get(filtered("prefix", prefix) + "&sort=url").member("entries")
+                #expect(listed?.arrayValue?.count == count, "\(prefix)")
+                let removed = try await server.client.request("DELETE", filtered("prefix", prefix))
+                #expect(try removed.member("removed") == .number(count), "\(prefix)")
+            }
+        }
+    }
+
+    @Test("A URL, a prefix or a host that is too long is 414", arguments: ["url", "prefix", "host"])
+    func tooLong(name: String) async throws {
+        let text = String(repeating: "a", count: 9000)
+        try await TestServer.with { (server) async throws in
+            for value in name == "prefix" ? [text, "http://h/" + text, "http://" + text] : [text, "http://h/" + text] {
+                guard name != "host" || value == text else { continue }
+                for method in ["GET", "DELETE"] {
+                    let reply = try await server.client.request(method, filtered(name, value))
+                    #expect(reply.status == 414, "\(method) \(name)")
+                    #expect(try reply.member("pointer") == .string("/" + name))
+                }
+            }
+        }
+    }
+
+    @Test("The MD5 of a URL removes its responses, in whatever spelling they were fetched")
+    func keyOfResponses() async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.respond(fields: [.cacheControl: "max-age=600"], body: "x")
+        }
+        defer { origin.stop() }
+        let url = origin.url("/m%C3%BC?a=~")
+        try await TestServer.with { (server) async throws in
+            for isDownloaded in [false, true] {
+                for target in ["/m%C3%BC?a=~", "/m%c3%bc?a=~", "/x/../m%C3%BC?a=%7E", "/other?a=%7E"] {
+                    #expect(try await server.get("/fetch/\(origin.url(target))").status == 200)
+                }
+                if isDownloaded { _ = try await server.download(["url": .string(url), "ttl": 60]) }
+                let count = isDownloaded ? 5 : 4
+                try await poll("all to be stored") { server.service.totals.entries == count }
+                let reply = try await server.client.request("DELETE", "/entries/\(md5(url))")
+                #expect(try reply.member("removed") == .number(count - 1))
+                #expect(server.service.totals.entries == 1)
+            }
+        }
+    }
+
+    @Test("A response that is under way in another spelling is not kept after a removal by the URL's MD5")
+    func keyOfResponseUnderWay() async throws {
+        let gate = Gate("the origin's answer")
+        let origin = try ScriptedOrigin { _, connection in
+            try gate.waitBlocking()
+            try connection.respond(fields: [.cacheControl: "max-age=600"], body: "x")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            async let reply = server.get("/fetch/\(origin.url("/x/../a"))")
+            try await origin.waitForRequests(1)
+            #expect(try await server.client.request("DELETE", "/entries/\(md5(origin.url("/a")))").status == 404)
+            gate.open()
+            #expect(try await reply.text == "x")
+            let again = try await server.get("/fetch/\(origin.url("/x/../a"))")
+            #expect(again["Cache-Status"]?.contains("fwd=uri-miss") == true)
+        }
+    }
+
+    @Test("The beginning of a caller's key stays as it is")
     func keys() async throws {
         try await TestServer.with { (server) async throws in
             for key in ["Note.", "note", "HTTP:x", "%41"] { try await server.put(key, [1]) }
@@ -73,7 +248,7 @@ struct FilterSpellingTests {
         }
     }
 
-    @Test("A URL or prefix in any spelling removes the responses of /fetch in every spelling and variant")
+    @Test("A URL in any spelling removes all variants that /fetch stored for it, in whatever spelling they were sent")
     func responses() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(
@@ -108,7 +283,7 @@ struct FilterSpellingTests {
         }
     }
 
-    @Test("A running /fetch of a purged URL in another spelling stores no response")
+    @Test("A response that is under way in another spelling of a purged URL is not kept")
     func underWay() async throws {
         let gate = Gate("the origin's answer")
         let origin = try ScriptedOrigin { _, connection in

@@ -12,8 +12,8 @@ public struct EntryFilter: Hashable, Sendable {
 
     /// The exact key.
     public var key: String?
-    /// The MD5 of a URL. Matches entries that were downloaded from or stored under the URL, and all variants of its
-    /// responses.
+    /// The MD5 of a URL: matches the entry that was downloaded or stored under it, and every response whose URL as it
+    /// was sent, or whose canonical URL, has it.
     public var md5: String?
     /// The exact URL, with its parameters. A response has its URL as it was sent, and also matches by its canonical
     /// URL.
@@ -21,8 +21,11 @@ public struct EntryFilter: Hashable, Sendable {
     /// The beginning of the URL, or of the key of a ``Entry/Kind/data`` entry; compared byte by byte. A response also
     /// matches by its canonical URL.
     public var prefix: String?
-    /// The host of the URL in lower case, without its port and without the dot that may end a host name. A URL with
-    /// that dot matches, too.
+    /// How the URL begins, any of these texts, beside a ``prefix`` that keys begin with; `nil`, the default: with
+    /// ``prefix``, too.
+    public var urlPrefixes: [String]?
+    /// The host of the URL in lower case, without its port and without the dot that may end a name: a URL with that dot
+    /// matches, too.
     public var host: String?
     /// A tag that the entry must have.
     public var tag: String?
@@ -36,13 +39,15 @@ public struct EntryFilter: Hashable, Sendable {
 
     /// Creates a filter with the given conditions.
     public init(
-        key: String? = nil, md5: String? = nil, url: String? = nil, prefix: String? = nil, host: String? = nil,
+        key: String? = nil, md5: String? = nil, url: String? = nil, prefix: String? = nil, urlPrefixes: [String]? = nil,
+        host: String? = nil,
         tag: String? = nil, state: State? = nil, kind: Entry.Kind? = nil
     ) {
         self.key = key
         self.md5 = md5
         self.url = url
         self.prefix = prefix
+        self.urlPrefixes = urlPrefixes
         self.host = host
         self.tag = tag
         self.state = state
@@ -54,7 +59,10 @@ extension EntryFilter {
     /// The two spellings of ``host`` in URLs: without and with a dot at the end.
     var hosts: [String]? { host.map { [$0, $0 + "."] } }
 
-    /// A condition that a filter can set.
+    /// The beginnings of URLs that match ``prefix``.
+    var urlBeginnings: [String] { urlPrefixes ?? prefix.map { [$0] } ?? [] }
+
+    /// Something that a filter can state.
     enum Condition: CaseIterable {
         case key, md5, url, tag, host, prefix, kind, state
     }
@@ -80,6 +88,7 @@ extension EntryFilter {
         EntryFilter(
             key: conditions.contains(.key) ? key : nil, md5: conditions.contains(.md5) ? md5 : nil,
             url: conditions.contains(.url) ? url : nil, prefix: conditions.contains(.prefix) ? prefix : nil,
+            urlPrefixes: conditions.contains(.prefix) ? urlPrefixes : nil,
             host: conditions.contains(.host) ? host : nil, tag: conditions.contains(.tag) ? tag : nil,
             state: conditions.contains(.state) ? state : nil, kind: conditions.contains(.kind) ? kind : nil)
     }

@@ -19,7 +19,7 @@ struct PrefixPlaces: OptionSet {
     static let urls = Self(rawValue: 1)
     /// The callers' own keys.
     static let keys = Self(rawValue: 2)
-    /// The canonical URLs of responses that were requested in another spelling.
+    /// Canonical URLs of entries that are kept with another spelling.
     static let otherSpellings = Self(rawValue: 4)
     /// All three columns.
     static let all: Self = [.urls, .keys, .otherSpellings]
@@ -48,7 +48,9 @@ struct EntryQuery {
         if let md5 = filter.md5 {
             let key = column("key", .md5)
             let (first, last) = ResponseKeys.bounds(ofMD5: md5)
-            restrict("(\(key) = ? OR (\(ResponseKeys.condition(on: key))))", [md5, first, last])
+            let canonical = column("canonicalKey", .md5)
+            restrict(
+                "(\(key) = ? OR (\(ResponseKeys.condition(on: key))) OR \(canonical) = ?)", [md5, first, last, md5])
         }
         if let url = filter.url {
             let (column, canonical) = (column("url", .url), column("canonicalURL", .url))
@@ -56,7 +58,9 @@ struct EntryQuery {
         }
         if let hosts = filter.hosts { restrict("\(column("host", .host)) IN (?, ?)", StatementArguments(hosts)) }
         if let kind = filter.kind { restrict("\(column("kind", .kind)) = ?", [kind.code]) }
-        if let prefix = filter.prefix, !prefix.isEmpty { restrict(toPrefix: prefix, in: places) }
+        if let prefix = filter.prefix, !prefix.isEmpty {
+            restrict(toPrefix: prefix, ofURLs: filter.urlBeginnings, in: places)
+        }
         let expiry = column("expiry", .state)
         switch filter.state {
         case .fresh: restrict("\(expiry) > ?", [now.milliseconds])
@@ -106,20 +110,24 @@ struct EntryQuery {
         }
     }
 
-    /// Restricts the query to entries whose URL, or caller's own key, begins with `prefix`. It uses comparisons,
-    /// because an index can answer them and no character has a special meaning in them.
-    private mutating func restrict(toPrefix prefix: String, in places: PrefixPlaces) {
+    /// Restricts to callers' keys that begin with `prefix`, and URLs that begin with one of `beginnings`: by comparing,
+    /// which an index can answer and in which no character has a meaning of its own.
+    private mutating func restrict(
+        toPrefix prefix: String, ofURLs beginnings: [String], in places: PrefixPlaces
+    ) {
         var alternatives: [String] = []
         var arguments = StatementArguments()
-        func add(_ name: String, _ condition: String = "") {
-            let (range, values) = Self.range(column(name, .prefix), ofPrefix: prefix)
-            alternatives.append("(\(condition)\(range))")
-            arguments += values
+        func add(_ name: String, _ prefixes: [String], _ condition: String = "") {
+            for prefix in prefixes {
+                let (range, values) = Self.range(column(name, .prefix), ofPrefix: prefix)
+                alternatives.append("(\(condition)\(range))")
+                arguments += values
+            }
         }
-        if places.contains(.urls) { add("url") }
-        // The plus keeps SQLite from using the index of the kind, because many entries may be of that kind.
-        if places.contains(.keys) { add("key", "+kind = \(Entry.Kind.data.code) AND ") }
-        if places.contains(.otherSpellings) { add("canonicalURL") }
+        if places.contains(.urls) { add("url", beginnings) }
+        // The plus keeps SQLite from looking up the kind, which many may be of.
+        if places.contains(.keys) { add("key", [prefix], "+kind = \(Entry.Kind.data.code) AND ") }
+        if places.contains(.otherSpellings) { add("canonicalURL", beginnings) }
         restrict("(\(alternatives.joined(separator: " OR ")))", arguments)
     }
 

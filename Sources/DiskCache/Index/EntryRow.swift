@@ -108,7 +108,7 @@ struct EntryRow: Sendable {
         !entry.hasValidator && entry.staleAllowance <= .zero && !entry.pinned
     }
 
-    /// Binds the values of ``columns``, `sweepable` and `canonicalURL`.
+    /// Binds the values of ``columns``, `sweepable`, `canonicalURL` and `canonicalKey`.
     func bind(to statement: inout DirectStatement) {
         let record = entry.record
         statement.bind(id)
@@ -146,7 +146,10 @@ struct EntryRow: Sendable {
         statement.bind(turn)
         statement.bind(slot?.code)
         statement.bind(isSweepable)
-        statement.bind(record.kind == .response ? record.url.flatMap(ResponseURL.canonical) : nil)
+        // Downloads and JSON of an older format may have another spelling, too.
+        let canonical = record.url.flatMap { ResponseURL.canonical(of: $0) }
+        statement.bind(canonical)
+        statement.bind(canonical.map(MD5Name.of))
     }
 
     /// Returns the tags as a JSON text, so that reading an entry needs no second look-up; `nil` for no tags.

@@ -106,7 +106,7 @@ struct PageSearch {
         switch (sort.order, condition) {
         case (.key, .key), (.expiryDate, .state): true
         case (.key, .prefix): places == .keys
-        case (.url, .prefix): places == .urls
+        case (.url, .prefix): places == .urls && filter.urlBeginnings.count == 1
         default: false
         }
     }

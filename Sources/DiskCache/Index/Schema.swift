@@ -12,23 +12,19 @@ import GRDB
 ///
 /// `entries.id` is the sequence number of the entry's first publish and is never used again.
 ///
-/// Every index makes each store about a tenth slower. Each index therefore serves a query that is made again and again.
-/// There is none for a query that a person makes now and then and that a scan of all rows can answer (the orders of
-/// length and hits):
-///
-/// - of `key`: look-ups; prefixes of callers' keys; the default order of listings, where the other filters are tested
-///   row by row.
-/// - `entriesByKind`: purges of a kind, and its pages when the kind is rare. An index of kind and key would serve all
-///   pages of a kind, but make stores a quarter slower, because keys come in no order.
-/// - `entriesByURL`: a URL, prefixes, the order of URLs.
-/// - `entriesByCanonicalURL`: a URL and prefixes, of responses that were requested in another spelling. There are few
-///   of them, and other entries are not in the index, so it does not slow down their stores.
-/// - `entriesByHost`: a host's purges and pages.
-/// - `entriesByExpiry`: purges and counts by state, eviction of expired entries, the order of expiry.
-/// - `entriesToEvict`: the eviction queues, without pinned entries. New rows come at their end.
-/// - `entriesByAccess`: the order of access.
-/// - `entriesToSweep`: the entries that the sweep of each minute removes, among all expired entries that stay.
-/// - `entriesByPath`: the entry to which a body's file belongs.
+/// | index | for |
+/// |---|---|
+/// | of `key` | look-ups; prefixes of callers' keys; the default order of listings, where the other filters are tried row by row |
+/// | `entriesByKind` | purges of a kind, and its pages when it is rare. Of kind and key it would serve all of them, and make stores a quarter slower: keys come in no order |
+/// | `entriesByURL` | a URL, prefixes, the order of URLs |
+/// | `entriesByCanonicalURL` | a URL and prefixes, of entries whose URL is another spelling, most of them responses: few, so it costs the others nothing |
+/// | `entriesByCanonicalKey` | the MD5 of that URL: purges of all that belongs to a key |
+/// | `entriesByHost` | a host's purges and pages |
+/// | `entriesByExpiry` | purges and counts by state, eviction of what has expired, the order of expiry |
+/// | `entriesToEvict` | the queues of eviction, without what is pinned. New rows come at their end |
+/// | `entriesByAccess` | the order of access |
+/// | `entriesToSweep` | what the sweep of each minute removes, among all that has expired and stays |
+/// | `entriesByPath` | whose body a file is |
 ///
 /// `PRAGMA user_version` is the format's number.
 enum Schema {
@@ -40,7 +36,8 @@ enum Schema {
         { try $0.execute(sql: initialTables) },
         { try $0.execute(sql: queues) },
         { try $0.execute(sql: slots) },
-        spellings,
+        { try $0.execute(sql: spellings) },
+        canonicalKeys,
     ]
 
     /// Returns the format of the index without changing it; 0 for an empty database.
@@ -148,21 +145,31 @@ enum Schema {
         );
         """
 
-    /// Adds the canonical URLs of the responses that exist already.
-    private static let spellings: @Sendable (Database) throws -> Void = { db in
+    /// The next step fills the column.
+    private static let spellings = """
+        ALTER TABLE entries ADD COLUMN canonicalURL TEXT;
+        CREATE INDEX entriesByCanonicalURL ON entries(canonicalURL) WHERE canonicalURL IS NOT NULL;
+        """
+
+    /// Canonical URLs become those of the rules for queries, IPv6 addresses and the dot at a host's end.
+    ///
+    /// A download or JSON whose URL is now another text keeps its key. Requests for the URL do not find it and store a
+    /// new entry; filters find both.
+    private static let canonicalKeys: @Sendable (Database) throws -> Void = { db in
         try db.execute(
             sql: """
-                ALTER TABLE entries ADD COLUMN canonicalURL TEXT;
-                CREATE INDEX entriesByCanonicalURL ON entries(canonicalURL) WHERE canonicalURL IS NOT NULL;
+                ALTER TABLE entries ADD COLUMN canonicalKey TEXT;
+                CREATE INDEX entriesByCanonicalKey ON entries(canonicalKey) WHERE canonicalKey IS NOT NULL;
                 """)
         var spelled: [(id: Int64, canonical: String)] = []
-        let sql = "SELECT id, url FROM entries WHERE kind = \(Entry.Kind.response.code)"
-        let rows = try Row.fetchCursor(db, sql: sql)
+        let rows = try Row.fetchCursor(db, sql: "SELECT id, url FROM entries WHERE url <> ''")
         while let row = try rows.next() {
-            if let canonical = ResponseURL.canonical(of: row[1]) { spelled.append((row[0], canonical)) }
+            if let canonical = ResponseURL.canonical(ofAny: row[1]) { spelled.append((row[0], canonical)) }
         }
         for (id, canonical) in spelled {
-            try db.execute(sql: "UPDATE entries SET canonicalURL = ? WHERE id = ?", arguments: [canonical, id])
+            try db.execute(
+                sql: "UPDATE entries SET canonicalURL = ?, canonicalKey = ?, host = ? WHERE id = ?",
+                arguments: [canonical, MD5Name.of(canonical), URLParts.host(of: canonical), id])
         }
     }
 }

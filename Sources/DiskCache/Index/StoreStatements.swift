@@ -65,5 +65,7 @@ final class StoreStatements {
 
     private static let names =
         EntryRow.columns.split(separator: ",")
-        .map { $0.drop { $0 == " " } }.map { $0 == "entries.id" ? "id" : $0 } + ["sweepable", "canonicalURL"]
+        .map { $0.drop { $0 == " " } }.map { $0 == "entries.id" ? "id" : $0 } + [
+            "sweepable", "canonicalURL", "canonicalKey",
+        ]
 }

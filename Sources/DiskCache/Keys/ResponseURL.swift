@@ -18,15 +18,24 @@ public struct ResponseURL: Hashable, Sendable {
         spread = UInt8(md5.suffix(2), radix: 16) ?? 0
     }
 
-    /// Returns the canonical form of `url`; `nil` when `url` is canonical already, or has no canonical form.
+    /// As ``canonical(of:)``, of a URL whose host may have another spelling, too.
+    static func canonical(ofAny url: String) -> String? {
+        guard let canonical = try? CanonicalURL(url).string else { return nil }
+        return canonical == url ? nil : canonical
+    }
+
+    /// The canonical URL of `url`, if that is another text; `nil`: `url` is canonical itself, or has no canonical form.
     static func canonical(of url: String) -> String? {
-        // The host is canonical already. Behind it, only escapes, dot segments and a bare `?` make a difference.
+        // Only escapes, dot segments, a bare `?` and a dot at the host's end make a difference: the host is canonical
+        // otherwise.
+        let (slash, dot, colon) = (UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: ":"))
         var url = url
         let isPlain = url.withUTF8 { bytes in
             bytes.last != UInt8(ascii: "?") && !bytes.contains(UInt8(ascii: "%"))
-                && !zip(bytes, bytes.dropFirst()).contains { $0 == (UInt8(ascii: "/"), UInt8(ascii: ".")) }
+                && !zip(bytes, bytes.dropFirst()).contains {
+                    $0 == (slash, dot) || $0 == (dot, slash) || $0 == (dot, colon)
+                }
         }
-        guard !isPlain, let canonical = try? CanonicalURL(url).string else { return nil }
-        return canonical == url ? nil : canonical
+        return isPlain ? nil : canonical(ofAny: url)
     }
 }

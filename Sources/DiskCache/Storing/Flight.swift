@@ -27,7 +27,7 @@ struct Flight: Sendable {
         self.kind = kind
         self.url = url
         host = url.map { URLParts.host(of: $0) }
-        canonicalURL = kind == .response ? url.flatMap(ResponseURL.canonical) : nil
+        canonicalURL = kind == .response ? url.flatMap { ResponseURL.canonical(of: $0) } : nil
         self.tags = Set(tags.map(ExactText.init))
         self.isVariantOpen = isVariantOpen
     }
@@ -96,17 +96,26 @@ struct Flight: Sendable {
         func begins(_ text: String, _ prefix: String) -> Bool { text.utf8.starts(with: prefix.utf8) }
         if let kind = filter.kind, kind != self.kind { return false }
         if let key = filter.key, !names(key) { return false }
-        if let md5 = filter.md5, self.key.form == .data || md5 != self.key.md5Hex { return false }
+        if let md5 = filter.md5, !isNamed(md5: md5) { return false }
         if let url = filter.url, url != self.url, url != canonicalURL { return false }
         if let hosts = filter.hosts, !hosts.contains(host ?? "") { return false }
         if let prefix = filter.prefix {
-            let text = kind == .data ? key.text : url ?? ""
-            if !begins(text, prefix), !begins(canonicalURL ?? "", prefix) { return false }
+            let isBegun =
+                kind == .data
+                ? begins(key.text, prefix)
+                : filter.urlBeginnings.contains { begins(url ?? "", $0) || begins(canonicalURL ?? "", $0) }
+            if !isBegun { return false }
         }
         return true
     }
 
-    /// Whether `text` may be the key of the future entry.
+    /// Whether an MD5 is that of the URL, as it was sent or canonical.
+    private func isNamed(md5: String) -> Bool {
+        guard key.form != .data else { return false }
+        return md5 == key.md5Hex || canonicalURL.map { MD5Name.of($0) == md5 } ?? false
+    }
+
+    /// Whether `text` is the key of the entry to be, as far as that is decided.
     private func names(_ text: String) -> Bool {
         if ExactText(text) == ExactText(key.text) { return true }
         guard isVariantOpen, let other = CacheKey(text) else { return false }

@@ -51,11 +51,13 @@ struct PurgeScope: Sendable {
     /// A filter without its tag. Two statements are equal when the bytes of their texts are.
     private struct Statement: Hashable {
         private var texts: [ExactText?]
+        private var urlPrefixes: [ExactText]?
         private var state: EntryFilter.State?
         private var kind: Entry.Kind?
 
         init(_ filter: EntryFilter) {
             texts = [filter.key, filter.md5, filter.url, filter.prefix, filter.host].map { $0.map(ExactText.init) }
+            urlPrefixes = filter.urlPrefixes?.map(ExactText.init)
             state = filter.state
             kind = filter.kind
         }

@@ -66,7 +66,7 @@ extension DownloadManager {
 
     /// What an origin would be asked, as far as it decides whether it may be.
     private func originRequest(for url: CanonicalURL) -> OriginRequest {
-        var request = OriginRequest(url: url.string)
+        var request = OriginRequest(url: url.requestURL)
         request.addressPolicy = tools.options.addressPolicy
         return request
     }

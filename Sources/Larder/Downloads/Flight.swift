@@ -155,7 +155,7 @@ final class Flight: OriginReceiver, Sendable {
             end(.failure(.cancelled))
             return
         }
-        var originRequest = OriginRequest(url: request.url.string)
+        var originRequest = OriginRequest(url: request.url.requestURL)
         originRequest.fields = fields
         originRequest.decodesContent = !request.keepsCodings
         originRequest.sizeLimit = tools.entryLimit

@@ -108,7 +108,7 @@ struct EntryRoutes: Sendable {
         let key = head.parameter("key")
         let condition = condition(head)
         if CacheKey(key)?.form == .url {
-            // What was downloaded or stored under the URL, and every response to it.
+            // The entry that was downloaded or stored under the URL, and every response to it.
             let condition = condition.map { RemovalCondition(key: key, holds: $0) }
             head.cache.remove(matching: EntryFilter(md5: key), condition: condition) { result in
                 switch result {
@@ -172,7 +172,7 @@ struct EntryRoutes: Sendable {
     private static func filter(_ query: Query) throws(Problem) -> EntryFilter {
         var filter = EntryFilter.all
         filter.url = try query.canonicalURL()?.url.string
-        filter.prefix = try query.nonEmpty("prefix").map(prefix)
+        if let text = try query.nonEmpty("prefix") { try add(prefix: text, to: &filter) }
         filter.host = try query.nonEmpty("host").map(host)
         filter.tag = try query.nonEmpty("tag").map(Tags.spelling)
         if let text = query["state"] {
@@ -191,13 +191,20 @@ struct EntryRoutes: Sendable {
         return filter
     }
 
-    /// A prefix in the spelling of what is kept: no key of a caller's has a slash, and no URL is without.
-    private static func prefix(_ text: String) throws(Problem) -> String {
-        guard text.utf8.contains(UInt8(ascii: "/")) else { return text }
+    /// Adds a prefix in the spelling that is kept. No key of a caller's has a slash, so a text with one begins a URL;
+    /// any other may begin a key or a URL.
+    private static func add(prefix text: String, to filter: inout EntryFilter) throws(Problem) {
+        guard text.utf8.contains(UInt8(ascii: "/")) else {
+            let limit = CanonicalURL.maximumLength
+            guard text.utf8.count <= limit else { throw .invalid(.url(.tooLong(limit: limit)), pointer: "/prefix") }
+            (filter.prefix, filter.urlPrefixes) = (text, URLPrefix.beginnings(withoutSlash: text))
+            return
+        }
         do {
-            return try URLPrefix(text).string
+            let prefix = try URLPrefix(text)
+            (filter.prefix, filter.urlPrefixes) = (prefix.string, prefix.strings)
         } catch {
-            throw .invalid(error.description, pointer: "/prefix")
+            throw .invalid(error, pointer: "/prefix")
         }
     }
 
@@ -205,7 +212,7 @@ struct EntryRoutes: Sendable {
         do {
             return try CanonicalURL.host(text)
         } catch {
-            throw .invalid(error.description, pointer: "/host")
+            throw .invalid(error, pointer: "/host")
         }
     }
 
@@ -249,5 +256,11 @@ extension EntryFilter {
 }
 
 extension Problem {
+    /// The error of a prefix or host in a query: 414 for one that is too long, as for any URL there.
+    fileprivate static func invalid(_ error: InvalidURLPrefix, pointer: String) -> Problem {
+        if case .url(let error) = error { return .invalidURL(error, pointer: pointer, isInTarget: true) }
+        return .invalid(error.description, pointer: pointer)
+    }
+
     static let noEntry = Problem.notFound("no entry is held under this key")
 }

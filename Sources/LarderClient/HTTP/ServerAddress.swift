@@ -27,8 +27,8 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
         guard url.scheme == "http" || url.scheme == "https", url.query == nil else {
             throw Invalid("it must be like http://127.0.0.1:8080")
         }
-        var path = url.path[...]
-        while path.last == "/" { path.removeLast() }
-        description = "\(url.scheme)://\(url.authorityText)\(path)"
+        var address = url.requestURL[...]
+        while address.last == "/" { address.removeLast() }
+        description = String(address)
     }
 }

@@ -1,12 +1,14 @@
 import CCurl
 
-/// An absolute URL in the one spelling that Larder uses for it: what an entry is keyed by, and what is sent to the
-/// origin.
+/// An absolute URL in the one spelling that entries are keyed by.
 ///
-/// Scheme and host are lower-case (the host in punycode), a default port is dropped, the path is at least `/`; in the
-/// path percent-escapes are upper-case, unreserved characters are not escaped, non-ASCII is, and *then* dot segments
-/// are resolved; the fragment is dropped. The case of path and query is kept. The URL's own query stays as it is (only
-/// what no URL may contain, non-ASCII, is escaped); parameters come after it. See RFC 3986 §6.2.2 and §6.2.3.
+///     try CanonicalURL("HTTP://Example.com:80/a/../b?c=%7e#d").string  // "http://example.com/b?c=~"
+///
+/// Scheme and host are lower-case: a name is in punycode and without the dot of the DNS root at its end, an address has
+/// its one text (RFC 5952 for IPv6). A default port and the fragment are dropped, and the path is at least `/`. In path
+/// and query percent-escapes are upper-case, unreserved characters are not escaped, and non-ASCII is; then the path's
+/// dot segments are resolved. The case and order of path and query are kept, `+` too; parameters come after the URL's
+/// own query. See RFC 3986 §6.2.2 and §6.2.3.
 ///
 /// Splitting is done by libcurl's own URL parser, so what is checked here is what will be fetched.
 public struct CanonicalURL: Hashable, Sendable {
@@ -18,9 +20,13 @@ public struct CanonicalURL: Hashable, Sendable {
 
     /// The whole URL, ASCII.
     public let string: String
+    /// The URL that the origin is asked for, ASCII: ``string`` with the escapes of the query, and the dot at the host's
+    /// end, as they were written, because an origin may have signed the one, or go by the other.
+    public let requestURL: String
     /// `http`, `https` or `ftp`.
     public let scheme: String
-    /// The host in lower case: a name in punycode, an IPv4 address in dotted form, an IPv6 address in brackets.
+    /// The host in lower case: a name in punycode, without a dot at its end; an IPv4 address in dotted form; an IPv6
+    /// address in brackets, as RFC 5952 writes it.
     public let host: String
     /// The port, when it is not the scheme's default.
     public let port: UInt16?
@@ -38,22 +44,35 @@ public struct CanonicalURL: Hashable, Sendable {
         let parts = try CurlURL.parse(text)
         guard Self.schemes.contains(parts.scheme) else { throw .unsupportedScheme(parts.scheme) }
         scheme = parts.scheme
-        host = parts.host.lowercased()
-        guard Self.isHost(host) else { throw .badHost }
+        host = try URLHost.withoutRootDot(parts.host)
         port = parts.port
         path = URLPath.removeDotSegments(try URLPath.normalizeEscapes(parts.path))
         // libcurl does not send a bare `?`, so it cannot tell two URLs apart.
         let ownQuery = try (parts.query?.isEmpty == true ? nil : parts.query)
             .map { text throws(InvalidURL) in try URLPath.escapeNonASCII(text) }
         let added = params.formEncoded
-        switch (ownQuery, added.isEmpty) {
-        case (let own, true): query = own
-        case (nil, false): query = added
-        case (let own?, false): query = own.hasSuffix("&") ? own + added : own + "&" + added
-        }
-        string = scheme + "://" + authority(host: host, port: port) + path + (query.map { "?" + $0 } ?? "")
-        guard string.utf8.count <= Self.maximumLength else { throw .tooLong(limit: Self.maximumLength) }
+        let written: String? =
+            switch (ownQuery, added.isEmpty) {
+            case (let own, true): own
+            case (nil, false): added
+            case (let own?, false): own.hasSuffix("&") ? own + added : own + "&" + added
+            }
+        query = try written.map { text throws(InvalidURL) in try URLPath.normalizeEscapes(text) }
+        string = Self.text(scheme, authority(host: host, port: port), path, query)
+        requestURL = Self.text(scheme, authority(host: parts.host, port: port), path, written)
+        // Canonical escapes are never longer.
+        guard requestURL.utf8.count <= Self.maximumLength else { throw .tooLong(limit: Self.maximumLength) }
     }
+
+    private static func text(_ scheme: String, _ authority: String, _ path: String, _ query: String?) -> String {
+        scheme + "://" + authority + path + (query.map { "?" + $0 } ?? "")
+    }
+
+    /// URLs are equal when their canonical texts are, however they were written.
+    public static func == (left: CanonicalURL, right: CanonicalURL) -> Bool { left.string == right.string }
+
+    /// Hashes the canonical text.
+    public func hash(into hasher: inout Hasher) { hasher.combine(string) }
 
     /// Host and, when it is not the default, port: `example.com`, `example.com:8080`, `[::1]:8080`.
     public var authorityText: String { authority(host: host, port: port) }
@@ -89,22 +108,6 @@ public struct CanonicalURL: Hashable, Sendable {
         guard !authority.contains(UInt8(ascii: "@")) else { throw .credentials }
         // Browsers read `\` as `/`, RFC 3986 does not know it: what the parties may understand differently is refused.
         guard !authority.contains(UInt8(ascii: "\\")) else { throw .badHost }
-    }
-
-    /// Whether a host, after its escapes were undone, is a name of letters, digits, `-`, `.` and `_`, or an IPv6
-    /// address in brackets.
-    ///
-    /// libcurl lets more pass, a `%` among it; the canonical URL would then be decoded once more and name another host.
-    static func isHost(_ host: String) -> Bool {
-        if host.hasPrefix("["), host.hasSuffix("]") {
-            return host.utf8.dropFirst().dropLast().allSatisfy { byte in
-                byte.hexDigitValue != nil || byte == UInt8(ascii: ":") || byte == UInt8(ascii: ".")
-            }
-        }
-        return !host.isEmpty
-            && host.utf8.allSatisfy { byte in
-                URLPath.isUnreserved(byte) && byte != UInt8(ascii: "~")
-            }
     }
 
     private static func isSchemeCharacter(_ byte: UInt8) -> Bool {

@@ -5,6 +5,7 @@ import Foundation
 enum CurlURL {
     struct Parts {
         var scheme: String
+        /// In the spelling of ``URLHost/canonical(_:)``.
         var host: String
         var port: UInt16?
         var path: String
@@ -21,7 +22,7 @@ enum CurlURL {
             guard try part(CURLUPART_ZONEID, of: handle) == nil else { throw .badHost }
             return Parts(
                 scheme: try part(CURLUPART_SCHEME, of: handle) ?? "",
-                host: try part(CURLUPART_HOST, of: handle, UInt32(CURLU_PUNYCODE)) ?? "",
+                host: try URLHost.canonical(try part(CURLUPART_HOST, of: handle, UInt32(CURLU_PUNYCODE)) ?? ""),
                 port: try part(CURLUPART_PORT, of: handle, UInt32(CURLU_NO_DEFAULT_PORT)).flatMap { UInt16($0) },
                 path: try part(CURLUPART_PATH, of: handle) ?? "/",
                 query: try part(CURLUPART_QUERY, of: handle))

@@ -1,8 +1,9 @@
 /// An absolute `http` or `https` URL as somebody sent it, in the spelling in which it is asked for: path and query stay
 /// byte for byte, dot segments, double slashes, escapes and a bare `?` included.
 ///
-/// Only what cannot mean another resource is made uniform: scheme and host are lower-case (the host in punycode), a
-/// default port and the fragment are dropped, an empty path is `/`, and what no URL may contain, non-ASCII, is escaped.
+/// Only what cannot mean another resource is made uniform: scheme and host are lower-case (the host in punycode, an
+/// IPv6 address in its one text), a default port and the fragment are dropped, an empty path is `/`, and what no URL
+/// may contain, non-ASCII, is escaped. A dot at the host's end stays, because it stands in the `Host` field.
 /// ``CanonicalURL`` is for those who want URLs with one meaning to have one spelling.
 public struct ExactURL: Hashable, Sendable {
     /// The schemes that there can be.
@@ -31,9 +32,8 @@ public struct ExactURL: Hashable, Sendable {
             try CanonicalURL.checkBytes(of: beginning)
             let parts = try CurlURL.parse(beginning)
             guard Self.schemes.contains(parts.scheme) else { throw .notHTTP(parts.scheme) }
-            let host = parts.host.lowercased()
-            guard CanonicalURL.isHost(host) else { throw .badHost }
-            return KnownSites.Site(scheme: parts.scheme, authority: parts.port.map { "\(host):\($0)" } ?? host)
+            return KnownSites.Site(
+                scheme: parts.scheme, authority: parts.port.map { "\(parts.host):\($0)" } ?? parts.host)
         }
         scheme = site.scheme
         authority = site.authority

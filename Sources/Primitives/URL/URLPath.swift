@@ -5,7 +5,7 @@ public enum URLPath {
         try rewrite(text, decodingUnreserved: true)
     }
 
-    /// Escapes non-ASCII and leaves everything else alone, but refuses a broken escape.
+    /// Escapes non-ASCII and leaves everything else as it is. Throws ``InvalidURL/brokenEscape``.
     static func escapeNonASCII(_ text: String) throws(InvalidURL) -> String {
         try rewrite(text, decodingUnreserved: false)
     }

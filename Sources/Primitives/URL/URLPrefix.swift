@@ -1,12 +1,15 @@
-/// The beginning of canonical URLs, in the one spelling that they have: what a filter by prefix compares.
+/// The beginning of canonical URLs, in the one spelling that they have: filters by prefix compare it.
 ///
 ///     try URLPrefix("HTTP://Bücher.example:80/a/../m%c3%bc").string  // "http://xn--bcher-kva.example/m%C3%BC"
 ///
-/// What comes behind the host is a prefix byte by byte. So is a host that no slash ends, `http://exam`; but not one
-/// that is written in another way than canonical URLs write it, because its beginning could mean several hosts.
+/// Path and query are compared byte by byte. So is a host that no slash ends, `http://exam`; but not one that is
+/// written in another way than canonical URLs write it, because its beginning could mean several hosts.
 public struct URLPrefix: Hashable, Sendable {
     /// The prefix, ASCII.
-    public let string: String
+    public var string: String { strings[0] }
+    /// All texts that a canonical URL may begin with, ASCII: one, and two more behind a host that ends with a dot,
+    /// which may go on, `http://www.`, or be a whole name with the dot of the DNS root.
+    public let strings: [String]
 
     /// - Throws: ``InvalidURLPrefix`` with the reason, in words for the caller.
     public init(_ text: String) throws(InvalidURLPrefix) {
@@ -18,12 +21,12 @@ public struct URLPrefix: Hashable, Sendable {
         guard let (scheme, rest) = Self.split(text) else {
             let beginning = text.lowercased()
             guard CanonicalURL.schemes.contains(where: { "\($0)://".hasPrefix(beginning) }) else { throw .noScheme }
-            string = beginning
+            strings = [beginning]
             return
         }
         guard !rest.utf8.contains(UInt8(ascii: "#")) else { throw .fragment }
         guard let end = rest.utf8.firstIndex(where: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }) else {
-            string = try "\(scheme)://" + Self.authority(String(rest), scheme: scheme)
+            strings = try Self.authorities(String(rest), scheme: scheme).map { "\(scheme)://\($0)" }
             return
         }
         let site: CanonicalURL
@@ -32,11 +35,10 @@ public struct URLPrefix: Hashable, Sendable {
         } catch {
             throw .url(error)
         }
-        string = try "\(scheme)://" + site.authorityText + Self.target(String(rest[end...]))
+        strings = [try "\(scheme)://" + site.authorityText + Self.target(String(rest[end...]))]
     }
 
-    /// The scheme in lower case, and what follows `://`; `nil` when that is not there, or it is no scheme of canonical
-    /// URLs.
+    /// The scheme in lower case, and the text behind `://`; `nil` without one of the schemes of canonical URLs.
     private static func split(_ text: String) -> (scheme: String, rest: Substring)? {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), text.utf8[colon...].starts(with: "://".utf8)
         else {
@@ -47,11 +49,16 @@ public struct URLPrefix: Hashable, Sendable {
         return (scheme, Substring(text.utf8[colon...].dropFirst(3)))
     }
 
-    /// The beginning of a host, or a host and the beginning of a port.
-    private static func authority(_ text: String, scheme: String) throws(InvalidURLPrefix) -> String {
+    /// The beginning of a host, or a host and the beginning of a port, in the texts that canonical URLs may have.
+    private static func authorities(_ text: String, scheme: String) throws(InvalidURLPrefix) -> [String] {
         let lower = text.lowercased()
         if let whole = try? CanonicalURL("\(scheme)://\(text)/"), whole.authorityText != lower {
-            throw .otherHost("\(scheme)://\(whole.authorityText)/")
+            let host = whole.authorityText
+            if lower == host + "." { return [lower, host + "/", host + ":"] }
+            // The beginning of an IPv4 address: `192.168.`.
+            let isBegun =
+                lower.utf8.last == UInt8(ascii: ".") && lower.utf8.allSatisfy { "0123456789.".utf8.contains($0) }
+            guard isBegun else { throw .otherHost("\(scheme)://\(host)/") }
         }
         let isAddress = lower.hasPrefix("[")
         guard !isAddress || lower.utf8.contains(UInt8(ascii: "]")),
@@ -60,7 +67,7 @@ public struct URLPrefix: Hashable, Sendable {
                     || (isAddress && (byte == UInt8(ascii: "[") || byte == UInt8(ascii: "]")))
             })
         else { throw .incompleteHost }
-        return lower
+        return [lower]
     }
 
     /// The beginning of path and query.
@@ -69,7 +76,7 @@ public struct URLPrefix: Hashable, Sendable {
         let path, query: String
         do throws(InvalidURL) {
             path = try URLPath.normalizeEscapes(String(text[..<mark]))
-            query = try URLPath.escapeNonASCII(String(text[mark...]))
+            query = try URLPath.normalizeEscapes(String(text[mark...]))
         } catch {
             throw .brokenEscape
         }
@@ -99,8 +106,50 @@ extension CanonicalURL {
         }
         let end = text.utf8.lastIndex(of: UInt8(ascii: "]")) ?? text.startIndex
         guard !text.utf8[end...].contains(UInt8(ascii: ":")) else { throw .port(url.string) }
-        let host = url.host
-        return host.utf8.last == UInt8(ascii: ".") ? String(Substring(host.utf8.dropLast())) : host
+        return url.host
+    }
+}
+
+extension URLPrefix {
+    /// The beginnings of canonical URLs that a text without a slash can mean. The text can also be the beginning of a
+    /// caller's key, so it is never refused.
+    ///
+    /// | text | beginnings of URLs |
+    /// |---|---|
+    /// | `HTTP`, `https:` | the scheme in lower case |
+    /// | `http:a.example`, `http:\\a.example\` | those of `http://a.example`, `http://a.example/` |
+    /// | `a.example:8080`, `[::1]:8080` | those of the host and port with each scheme |
+    /// | any other | the text itself |
+    public static func beginnings(withoutSlash text: String) -> [String] {
+        guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else {
+            let scheme = text.lowercased()
+            return [CanonicalURL.schemes.contains(scheme) ? scheme : text]
+        }
+        let firstColon = text.utf8.firstIndex(of: UInt8(ascii: ":")) ?? colon
+        let scheme = text[..<firstColon].lowercased()
+        if CanonicalURL.schemes.contains(scheme) {
+            let rest = Substring(text.utf8[firstColon...].dropFirst().drop { $0 == UInt8(ascii: "\\") })
+            guard !rest.isEmpty else { return ["\(scheme):"] }
+            return whole("\(scheme)://\(rest.replacing("\\", with: "/"))") + [text]
+        }
+        let (host, port) = (text[..<colon], text.utf8[colon...].dropFirst())
+        // `name:1` is rather a key; a host has a dot, or brackets, or is this machine.
+        guard !port.isEmpty, port.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }),
+            host.utf8.contains(UInt8(ascii: ".")) || host.hasPrefix("[") || host.lowercased() == "localhost"
+        else { return [text] }
+        return CanonicalURL.schemes.sorted().flatMap { whole("\($0)://\(text)") } + [text]
+    }
+
+    /// The texts of a prefix; of a host in another spelling, which must be whole, the prefix of all its URLs; none for
+    /// a text that is no prefix.
+    private static func whole(_ text: String) -> [String] {
+        do throws(InvalidURLPrefix) {
+            return try URLPrefix(text).strings
+        } catch .otherHost(let prefix) {
+            return [prefix]
+        } catch {
+            return []
+        }
     }
 }
 

@@ -125,7 +125,38 @@ struct IndexTests {
         }
     }
 
-    @Test("An index of a newer format is refused and left as it is")
+    @Test("Entries of format 4, with a URL that older rules made, are found by filters of the rules of today")
+    func format4() async throws {
+        let fixture = try CacheFixture()
+        let old = [
+            "http://h/?a=%C3": "http://h/?a=%c3", "http://[::ffff:1.2.3.4]/": "http://[::ffff:102:304]/",
+            "http://example.com/": "http://example.com./", "http://h/plain": "http://h/plain",
+        ]
+        try await fixture.withCache { cache async throws in
+            for url in old.keys {
+                let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url)
+                try reservation.receive(Array("1".utf8))
+                _ = try await reservation.publish(EntryMetadata(ttl: .seconds(9)))
+            }
+        }
+        try fixture.goBackToFormat4(old)
+        try await fixture.withCache { cache async throws in
+            for url in old.keys {
+                let filters = [
+                    EntryFilter(url: url), EntryFilter(prefix: url),
+                    EntryFilter(md5: CacheKey.url(canonical: url).text),
+                ]
+                for filter in filters { #expect(try cache.count(matching: filter) == 1, "\(url)") }
+            }
+            for host in ["[::ffff:1.2.3.4]", "example.com"] {
+                #expect(try cache.count(matching: EntryFilter(host: host)) == 1)
+            }
+            try await cache.remove(matching: EntryFilter(prefix: "http"))
+            #expect(try cache.keys() == [])
+        }
+    }
+
+    @Test("of a newer format is refused and left as it is")
     func newer() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in try await cache.store("1", key: "k") }

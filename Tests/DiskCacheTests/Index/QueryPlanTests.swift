@@ -111,7 +111,9 @@ final class QueryPlanTests {
         (EntryFilter(url: "http://h/"), "entriesByURL"), (EntryFilter(state: .stale), "entriesByExpiry"),
         (EntryFilter(prefix: "k"), "entriesByURL"), (EntryFilter(prefix: "k"), "sqlite_autoindex_entries_1"),
         (EntryFilter(prefix: "k"), "entriesByCanonicalURL"), (EntryFilter(url: "http://h/"), "entriesByCanonicalURL"),
-        (EntryFilter(key: "k"), "sqlite_autoindex_entries_1"),
+        (EntryFilter(key: "k"), "sqlite_autoindex_entries_1"), (EntryFilter(md5: "k"), "sqlite_autoindex_entries_1"),
+        (EntryFilter(md5: "k"), "entriesByCanonicalKey"),
+        (EntryFilter(prefix: "k", urlPrefixes: ["a", "b"]), "entriesByURL"),
     ]
 
     @Test("A purge finds its entries by an index, without a scan")

@@ -31,9 +31,29 @@ extension CacheFixture {
         try index.close()
     }
 
+    /// Has the index of the cache, which is closed, be as format 4 had it: canonical URLs have no MD5, and the URLs of
+    /// `entries` are those of older rules, given by the ones of today.
+    func goBackToFormat4(_ entries: [String: String]) throws {
+        let index = try DatabaseQueue(path: namespace + "/index.sqlite")
+        try index.write { db in
+            for (url, old) in entries {
+                try db.execute(
+                    sql: "UPDATE entries SET key = ?, url = ?, host = ? WHERE url = ?",
+                    arguments: [CacheKey.url(canonical: old).text, old, URLParts.host(of: old), url])
+            }
+            try db.execute(
+                sql: """
+                    DROP INDEX entriesByCanonicalKey; ALTER TABLE entries DROP COLUMN canonicalKey;
+                    UPDATE entries SET canonicalURL = NULL; PRAGMA user_version = 4
+                    """)
+        }
+        try index.close()
+    }
+
     private func goBackToFormat3(_ db: Database) throws {
         try db.execute(
             sql: """
+                DROP INDEX entriesByCanonicalKey; ALTER TABLE entries DROP COLUMN canonicalKey;
                 DROP INDEX entriesByCanonicalURL; ALTER TABLE entries DROP COLUMN canonicalURL;
                 PRAGMA user_version = 3
                 """)

@@ -1,5 +1,6 @@
 import Crypto
 import DiskCache
+import Origin
 import Primitives
 
 @testable import LarderAPI
@@ -20,7 +21,7 @@ enum URLProperties {
         if !params.pairs.isEmpty, let url = try? CanonicalURL(text, params: params) {
             try checkCanonical(url)
             try demand(
-                url.query?.endsExactly(in: params.formEncoded) == true, "parameters end the query", url.string)
+                url.requestURL.endsExactly(in: params.formEncoded), "parameters end the query", url.requestURL)
         }
         if let url = try? ExactURL(text) { try checkExact(url) }
         if let prefix = try? URLPrefix(text) { try checkPrefix(prefix.string, of: text) }
@@ -34,15 +35,17 @@ enum URLProperties {
             let again = try demanded(try? URLPrefix(prefix), "a canonical prefix is a prefix", prefix)
             try demand(again.string.isExactly(prefix), "it is canonical already", again.string)
         }
-        // A bare ? at the end is dropped from a URL, but begins a query in a prefix.
-        guard text.utf8.last != UInt8(ascii: "?"), let url = try? CanonicalURL(text) else { return }
+        // A bare ? is dropped from a URL, and begins a query in a prefix.
+        // A dot at the end of an address begins a longer one.
+        guard let last = text.utf8.last, last != UInt8(ascii: "?"), last != UInt8(ascii: "."),
+            let url = try? CanonicalURL(text)
+        else { return }
         try demand(url.string.utf8.starts(with: prefix.utf8), "it begins the URL", "\(url.string) \(prefix)")
     }
 
     /// A canonical host stays unchanged, and is the host of a URL that is made with it.
     private static func checkHost(_ host: String) throws(Violation) {
-        // A host that still ends in a dot had several dots at its end, of which only the last was dropped.
-        guard host.utf8.last != UInt8(ascii: ".") else { return }
+        try demand(host.utf8.last != UInt8(ascii: "."), "no dot ends it", host)
         let again = try demanded(try? CanonicalURL.host(host), "a canonical host is a host", host)
         try demand(again.isExactly(host), "it is canonical already", again)
         let url = try demanded(try? CanonicalURL("http://\(host)/"), "a URL has it as its host", host)
@@ -55,6 +58,11 @@ enum URLProperties {
         try demand(url.string.utf8.count <= CanonicalURL.maximumLength, "it is not too long", url.string)
         let again = try demanded(try? CanonicalURL(url.string), "a canonical URL is a URL", url.string)
         try demand(again == url && again.string.isExactly(url.string), "it is canonical already", again.string)
+        let asked = try demanded(try? CanonicalURL(url.requestURL), "the origin is asked for a URL", url.requestURL)
+        try demand(asked == url, "the origin is asked for the same URL", url.requestURL)
+        try demand(asked.requestURL.isExactly(url.requestURL), "it is asked byte for byte", asked.requestURL)
+        try checkAddress(url)
+        try checkEscapes(url)
         try demand(
             url.string == "\(url.scheme)://\(url.authorityText)\(url.path)" + (url.query.map { "?" + $0 } ?? ""),
             "it is made of its parts", url.string)
@@ -76,7 +84,36 @@ enum URLProperties {
         try checkKey(url)
     }
 
-    /// The key is the MD5 of the canonical URL, as `md5sum` prints it.
+    /// Two texts of one IPv6 address are one URL: that of its eight groups in full, too.
+    private static func checkAddress(_ url: CanonicalURL) throws(Violation) {
+        guard url.host.hasPrefix("[") else { return }
+        let address = try demanded(
+            IPAddress(url.host.dropFirst().dropLast()), "a host in brackets is an address", url.host)
+        guard case .v6(let number) = address else {
+            throw Violation(description: "a host in brackets is an IPv6 address: \(url.host)")
+        }
+        let groups = (0..<8).map { String(UInt16(truncatingIfNeeded: number >> (112 - 16 * $0)), radix: 16) }
+        for spelling in [groups, groups.map { String(repeating: "0", count: 4 - $0.count) + $0.uppercased() }] {
+            let text = "\(url.scheme)://[\(spelling.joined(separator: ":"))]/"
+            let other = try demanded(try? CanonicalURL(text), "an address in full is a host", text)
+            try demand(other.host.isExactly(url.host), "one address is one host", "\(text) \(url.host)")
+        }
+    }
+
+    /// Percent-escapes are upper-case, and none is of an unreserved character (RFC 3986 §6.2.2).
+    private static func checkEscapes(_ url: CanonicalURL) throws(Violation) {
+        let bytes = Array(url.string.utf8)
+        for index in bytes.indices where bytes[index] == UInt8(ascii: "%") {
+            let digits = bytes[(index + 1)...].prefix(2)
+            try demand(
+                digits.count == 2 && digits.allSatisfy { (0x30...0x39).contains($0) || (0x41...0x46).contains($0) },
+                "escapes are whole and upper-case", url.string)
+            let byte = UInt8(String(decoding: digits, as: UTF8.self), radix: 16) ?? 0
+            try demand(!URLPath.isUnreserved(byte), "unreserved characters are not escaped", url.string)
+        }
+    }
+
+    /// The key is the MD5, as `md5sum` prints it.
     private static func checkKey(_ url: CanonicalURL) throws(Violation) {
         let key = CacheKey.url(canonical: url.string)
         let digits = Insecure.MD5.hash(data: Array(url.string.utf8)).map { byte in
@@ -98,8 +135,8 @@ enum URLProperties {
         try demand(!url.string.contains("#"), "it has no fragment", url.string)
         if let canonical = try? CanonicalURL(url.string) {
             try demand(
-                canonical.scheme == url.scheme && canonical.authorityText == url.authority,
-                "both spellings are of one site", "\(url.site) \(canonical.string)")
+                canonical.scheme == url.scheme && canonical.requestURL.utf8.starts(with: "\(url.site)/".utf8),
+                "the origin is asked at one site", "\(url.site) \(canonical.requestURL)")
         }
     }
 

@@ -20,6 +20,21 @@ struct CanonicalURLTests {
             ("http://2130706433/", "http://127.0.0.1/"), ("http://0177.0.0.1/", "http://127.0.0.1/"),
             ("http://[::1]/", "http://[::1]/"), ("http://[0:0:0:0:0:0:0:1]/", "http://[::1]/"),
             ("http://[2001:DB8::A]:81/x", "http://[2001:db8::a]:81/x"),
+            // So do IPv6 addresses, as RFC 5952 writes them, also where libcurl keeps another text.
+            ("http://[::ffff:102:304]/", "http://[::ffff:1.2.3.4]/"),
+            ("http://[::FFFF:1.2.3.4]/", "http://[::ffff:1.2.3.4]/"),
+            ("http://[::102:304]/", "http://[::1.2.3.4]/"), ("http://[::1.2.3.4]/", "http://[::1.2.3.4]/"),
+            ("http://[64:ff9b::1.2.3.4]/", "http://[64:ff9b::102:304]/"),
+            ("http://[64:FF9B::102:304]/", "http://[64:ff9b::102:304]/"),
+            ("http://[2001:db8::1:1:1:1:1]/", "http://[2001:db8:0:1:1:1:1:1]/"),
+            ("http://[2001:db8:0:1:1:1:1:1]/", "http://[2001:db8:0:1:1:1:1:1]/"),
+            ("http://[2001:db8:0:0:1:0:0:1]/", "http://[2001:db8::1:0:0:1]/"),
+            ("http://[1:0:0:0:0:0:0:0]/", "http://[1::]/"), ("http://[0:0:0:0:0:0:0:0]/", "http://[::]/"),
+            ("http://[0001:02:3:4:5:6:7:8]/", "http://[1:2:3:4:5:6:7:8]/"),
+            // The dot of the DNS root at a name's end is dropped.
+            ("http://example.com./", "http://example.com/"), ("http://EXAMPLE.com.:80/a", "http://example.com/a"),
+            ("http://h.:81", "http://h:81/"), ("http://b\u{FC}cher.example./", "http://xn--bcher-kva.example/"),
+            ("http://127.0.0.1./", "http://127.0.0.1/"), ("http://127.1./", "http://127.0.0.1/"),
             // A default port is dropped.
             ("http://h:80/", "http://h/"), ("https://h:443/", "https://h/"), ("ftp://h:21/", "ftp://h/"),
             ("http://h:443/", "http://h:443/"), ("https://h:80/", "https://h:80/"),
@@ -51,8 +66,11 @@ struct CanonicalURLTests {
             ("http://h/a#", "http://h/a"), ("http://h/a#%zz", "http://h/a"),
             // The case of path and query is kept.
             ("http://h/Ab?Cd", "http://h/Ab?Cd"),
-            // The query stays as it is, dots and escapes too; only non-ASCII is escaped.
-            ("http://h/?a=%7e%2f/../b", "http://h/?a=%7e%2f/../b"), ("http://h/?é", "http://h/?%C3%A9"),
+            // Escapes of the query as those of the path; its dots stay, and so do reserved characters.
+            ("http://h/?a=%7e%2f/../b", "http://h/?a=~%2F/../b"), ("http://h/?é", "http://h/?%C3%A9"),
+            ("http://h/?a=%c3%a9", "http://h/?a=%C3%A9"), ("http://h/?%41=%2d%2E%5f", "http://h/?A=-._"),
+            ("http://h/?a=%26%3d%2b%23%20%25&b=+", "http://h/?a=%26%3D%2B%23%20%25&b=+"),
+            ("http://h/?%ff%00", "http://h/?%FF%00"), ("http://h/?a=%2541", "http://h/?a=%2541"),
             ("http://h/a?b=2&a=1&b=1", "http://h/a?b=2&a=1&b=1"), ("http://h/??", "http://h/??"),
             ("http://h/?a+b", "http://h/?a+b"),
             ("http://h/?&&", "http://h/?&&"),
@@ -115,6 +133,32 @@ struct CanonicalURLTests {
         #expect(throws: InvalidURL.self) { try CanonicalURL(text) }
     }
 
+    @Test(
+        "An origin is asked with the query's escapes and the host's dot as they were written",
+        arguments: [
+            ("HTTP://H/%61?a=%7e%2f%c3&b=+", "http://h/a?a=%7e%2f%c3&b=+"), ("http://h./?é", "http://h./?%C3%A9"),
+            ("http://Example.com.:80/a/../b?", "http://example.com./b"), ("http://h/?a=b#c", "http://h/?a=b"),
+            ("http://127.1./", "http://127.1./"), ("http://[::ffff:102:304]/", "http://[::ffff:1.2.3.4]/"),
+        ])
+    func requested(text: String, requestURL: String) throws {
+        #expect(try CanonicalURL(text).requestURL == requestURL)
+    }
+
+    @Test("Parameters are the same URL as their own escapes in the query, and are sent form-encoded")
+    func parameterEscapes() throws {
+        var params = URLParameters()
+        params.append("a", "~é b*")
+        let url = try CanonicalURL("http://h/?x=%7E", params: params)
+        #expect(url.string == "http://h/?x=~&a=~%C3%A9+b*")
+        #expect(url.requestURL == "http://h/?x=%7E&a=%7E%C3%A9+b*")
+        #expect(try CanonicalURL("http://h/?x=~&a=%7e%c3%a9+b*") == url)
+    }
+
+    @Test("A host of dots, or with two at its end, is refused", arguments: ["http://./", "http://h../", "http://../"])
+    func emptyLabels(text: String) {
+        #expect(throws: InvalidURL.badHost) { try CanonicalURL(text) }
+    }
+
     @Test("a slash is a slash, whatever accent comes behind it")
     func accentBehindSlash() {
         #expect(Array(URLPath.removeDotSegments("/a/\u{301}/../b").utf8) == Array("/a/b".utf8))
@@ -151,7 +195,8 @@ struct CanonicalURLTests {
         var generator = SystemRandomNumberGenerator()
         let hosts = [
             "h", "H.Example", "127.1", "[::1]", "[2001:DB8::1]:80", "a_b", "h:80", "h:443", "h.", "bücher.de", "%61b",
-            "1.2.3",
+            "1.2.3", "127.1.", "b.:81", "[::ffff:1.2.3.4]", "[::ffff:102:304]", "[::102:304]", "[64:ff9b::1.2.3.4]",
+            "[2001:db8:0:1:1:1:1:1]",
             "0x7f.1", "xn--bcher-kva.de", "a-", "..", "a..b", "%2e", "ß.de", "İ.com", "4294967296", "256.256.256.256",
             "a%2541", "a%25", "%E2%91%A0.de", "①.de",
         ]

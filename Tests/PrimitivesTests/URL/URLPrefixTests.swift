@@ -19,7 +19,9 @@ struct URLPrefixTests {
             ("http://h/a/.well", "http://h/a/.well"), ("http://h/...", "http://h/..."),
             ("http://h/a//b", "http://h/a//b"), ("http://h/a/../", "http://h/"), ("http://h/a/./?x", "http://h/a/?x"),
             ("http://h/a/..?", "http://h/?"), ("http://h?x=\u{FC}", "http://h/?x=%C3%BC"),
-            ("http://h/?x=%c3", "http://h/?x=%c3"), ("http://h/?a=/../b", "http://h/?a=/../b"),
+            ("http://h/?x=%c3", "http://h/?x=%C3"), ("http://h/?x=%7e%41%2f", "http://h/?x=~A%2F"),
+            ("http://h/?a=/../b", "http://h/?a=/../b"),
+            ("http://h./a", "http://h/a"), ("http://[::ffff:102:304]:9/y", "http://[::ffff:1.2.3.4]:9/y"),
             // A host that nothing ends.
             ("HTTP", "http"), ("Https:/", "https:/"), ("http://", "http://"), ("HTTPS://", "https://"),
             ("http://Exam", "http://exam"),
@@ -34,6 +36,37 @@ struct URLPrefixTests {
         #expect(try URLPrefix(text).string == prefix)
         // It is its own spelling.
         #expect(try URLPrefix(prefix).string == prefix)
+    }
+
+    @Test("A host that ends with a dot begins longer names, and is the whole name, too")
+    func dotAtEnd() throws {
+        #expect(try URLPrefix("http://Example.").strings == ["http://example.", "http://example/", "http://example:"])
+        #expect(try URLPrefix("http://192.168.").strings == ["http://192.168."])
+        #expect(try URLPrefix("http://h./").strings == ["http://h/"])
+    }
+
+    @Test(
+        "A text without a slash means the URLs of its scheme, host and port, in any spelling",
+        arguments: [
+            ("HTTP", ["http"]), ("Https:", ["https:"]), ("ftp", ["ftp"]), ("h", ["h"]), ("H", ["H"]),
+            ("note", ["note"]),
+            ("http:a.example", ["http://a.example", "http:a.example"]),
+            ("HTTP:\\\\A.example\\", ["http://a.example/", "HTTP:\\\\A.example\\"]),
+            ("http:b\u{FC}cher.example", ["http://xn--bcher-kva.example/", "http:b\u{FC}cher.example"]),
+            ("http:a b", ["http:a b"]), ("build:17", ["build:17"]), ("a.example:", ["a.example:"]),
+            (
+                "127.0.0.1:21116",
+                ["ftp://127.0.0.1:21116", "http://127.0.0.1:21116", "https://127.0.0.1:21116", "127.0.0.1:21116"]
+            ),
+            (
+                "A.example:80",
+                ["ftp://a.example:80", "http://a.example/", "https://a.example:80", "A.example:80"]
+            ),
+            ("[::1]:9", ["ftp://[::1]:9", "http://[::1]:9", "https://[::1]:9", "[::1]:9"]),
+            ("localhost:9", ["ftp://localhost:9", "http://localhost:9", "https://localhost:9", "localhost:9"]),
+        ])
+    func slashless(text: String, beginnings: [String]) {
+        #expect(URLPrefix.beginnings(withoutSlash: text) == beginnings)
     }
 
     @Test(
@@ -64,7 +97,10 @@ struct URLPrefixTests {
             ("b\u{FC}cher.example", "xn--bcher-kva.example"), ("xn--bcher-kva.example.", "xn--bcher-kva.example"),
             ("B\u{DC}CHER.Example.", "xn--bcher-kva.example"), ("EXAMPLE.com", "example.com"), ("::1", "[::1]"),
             ("[::1]", "[::1]"), ("0:0:0:0:0:0:0:1", "[::1]"), ("2001:DB8::A", "[2001:db8::a]"),
-            ("127.0.0.1", "127.0.0.1"), ("127.1", "127.0.0.1"), ("0x7f000001", "127.0.0.1"), ("ex%61mple", "example"),
+            ("127.0.0.1", "127.0.0.1"), ("127.1", "127.0.0.1"), ("127.1.", "127.0.0.1"),
+            ("::ffff:102:304", "[::ffff:1.2.3.4]"),
+            ("::102:304", "[::1.2.3.4]"), ("64:ff9b::1.2.3.4", "[64:ff9b::102:304]"), ("0x7f000001", "127.0.0.1"),
+            ("ex%61mple", "example"),
         ])
     func hosts(text: String, host: String) throws {
         #expect(try CanonicalURL.host(text) == host)
@@ -73,7 +109,9 @@ struct URLPrefixTests {
     @Test(
         "what is no host alone is refused",
         arguments: [
-            "127.0.0.1:80", "example.com:", "[::1]:9", "a/b", "a?b", "a#b", "u@h", "a b", "", "[::1", "a*b", "[]",
+            "127.0.0.1:80", "example.com:", "[::1]:9", "a/b", "a?b", "a#b", "u@h", "a b", "", "[::1", "a*b", "[]", ".",
+            "a..",
+            "fe80::1%eth0", "[fe80::1%25eth0]", "::1::",
         ])
     func noHosts(text: String) {
         #expect(throws: InvalidURLPrefix.self) { try CanonicalURL.host(text) }
