@@ -17,7 +17,7 @@ struct DurationTests {
         try await TestServer.with { (server) async throws in try await body(server, server.client, origin) }
     }
 
-    /// As a JSON number where it has no unit, or as text.
+    /// The JSON of a duration: a string if it has a unit or is to be a text, otherwise a number.
     private func value(_ text: String, _ isText: Bool) -> String {
         isText || "smhd".contains(text.last ?? "s") ? "\"\(text)\"" : text
     }
@@ -66,7 +66,7 @@ struct DurationTests {
     }
 
     @Test(
-        "What is no duration is refused, with the words for what is one",
+        "An invalid duration is refused with a detail that shows the valid forms",
         arguments: [
             "-1", "1w", "h", "1h30m", "1 h", "soon", "nan", "36526d", "-1h", "", "+1h", "+20", "0x10", "20 ", "1,5",
         ])
@@ -97,7 +97,7 @@ struct DurationTests {
         }
     }
 
-    @Test("In JSON a value that is neither a number nor a text is no duration")
+    @Test("In JSON, a boolean, null, an array and an object are refused as durations")
     func otherValues() async throws {
         try await withServer { (_, client, _) async throws in
             for value in ["true", "null", "[]", "{}", "[20]"] {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A filter in another spelling of a URL that is held selects it, or is refused: it never says that there is nothing.
-@Suite("Filters take every spelling of a URL, a host and a prefix")
+@Suite("Filters in every spelling of a URL, a host and a prefix")
 struct FilterSpellingTests {
     private static let json: HTTPFields = [.contentType: "application/json"]
 
@@ -237,7 +237,7 @@ struct FilterSpellingTests {
         }
     }
 
-    @Test("The beginning of a caller's key stays as it is")
+    @Test("A prefix of a caller's own key is matched as written")
     func keys() async throws {
         try await TestServer.with { (server) async throws in
             for key in ["Note.", "note", "HTTP:x", "%41"] { try await server.put(key, [1]) }

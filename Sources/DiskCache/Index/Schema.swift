@@ -12,19 +12,24 @@ import GRDB
 ///
 /// `entries.id` is the sequence number of the entry's first publish and is never used again.
 ///
-/// | index | for |
-/// |---|---|
-/// | of `key` | look-ups; prefixes of callers' keys; the default order of listings, where the other filters are tried row by row |
-/// | `entriesByKind` | purges of a kind, and its pages when it is rare. Of kind and key it would serve all of them, and make stores a quarter slower: keys come in no order |
-/// | `entriesByURL` | a URL, prefixes, the order of URLs |
-/// | `entriesByCanonicalURL` | a URL and prefixes, of entries whose URL is another spelling, most of them responses: few, so it costs the others nothing |
-/// | `entriesByCanonicalKey` | the MD5 of that URL: purges of all that belongs to a key |
-/// | `entriesByHost` | a host's purges and pages |
-/// | `entriesByExpiry` | purges and counts by state, eviction of what has expired, the order of expiry |
-/// | `entriesToEvict` | the queues of eviction, without what is pinned. New rows come at their end |
-/// | `entriesByAccess` | the order of access |
-/// | `entriesToSweep` | what the sweep of each minute removes, among all that has expired and stays |
-/// | `entriesByPath` | whose body a file is |
+/// Every index makes each store about a tenth slower. Each index therefore serves a query that is made again and again.
+/// There is none for a query that a person makes now and then and that a scan of all rows can answer (the orders of
+/// length and hits):
+///
+/// - of `key`: look-ups; prefixes of callers' keys; the default order of listings, where the other filters are tested
+///   row by row.
+/// - `entriesByKind`: purges of a kind, and its pages when the kind is rare. An index of kind and key would serve all
+///   pages of a kind, but make stores a quarter slower, because keys come in no order.
+/// - `entriesByURL`: a URL, prefixes, the order of URLs.
+/// - `entriesByCanonicalURL`: a URL and prefixes, of entries whose URL is in another spelling, most of them responses.
+///   There are few of them, and other entries are not in the index, so it does not slow down their stores.
+/// - `entriesByCanonicalKey`: the MD5 of that URL, for removals by the key of a URL.
+/// - `entriesByHost`: a host's purges and pages.
+/// - `entriesByExpiry`: purges and counts by state, eviction of expired entries, the order of expiry.
+/// - `entriesToEvict`: the eviction queues, without pinned entries. New rows come at their end.
+/// - `entriesByAccess`: the order of access.
+/// - `entriesToSweep`: the entries that the sweep of each minute removes, among all expired entries that stay.
+/// - `entriesByPath`: the entry to which a body's file belongs.
 ///
 /// `PRAGMA user_version` is the format's number.
 enum Schema {

@@ -1,14 +1,16 @@
-/// The encoding of a JSON text, told by its first bytes. JSON that is exchanged is UTF-8 (RFC 8259 §8.1). Other
-/// encodings have a byte order mark, or zeros beside the first characters, which are ASCII (RFC 4627 §3).
+/// The encoding of a JSON text, detected from its first bytes. JSON between systems is UTF-8 (RFC 8259 §8.1). A byte
+/// order mark, or zeros beside the first characters, which are ASCII (RFC 4627 §3), reveal another encoding.
 public enum JSONEncoding: String, Hashable, Sendable {
     case utf8 = "UTF-8"
     case utf16 = "UTF-16"
     case utf32 = "UTF-32"
 
-    /// The byte order mark of UTF-8, which is ignored before a text.
+    /// The byte order mark that may precede a UTF-8 text; readers skip it.
     public static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
-    /// - Parameter beginning: the first four bytes, or all where there are fewer; further bytes are not looked at.
+    /// Detects the encoding.
+    ///
+    /// - Parameter beginning: the first four bytes, or all bytes of a shorter text; further bytes are ignored.
     public init(_ beginning: some Collection<UInt8>) {
         let bytes = Array(beginning.prefix(4))
         func begins(_ pattern: [UInt8?]) -> Bool {

@@ -156,7 +156,7 @@ struct IndexTests {
         }
     }
 
-    @Test("of a newer format is refused and left as it is")
+    @Test("An index of a newer format is refused and left as it is")
     func newer() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in try await cache.store("1", key: "k") }
