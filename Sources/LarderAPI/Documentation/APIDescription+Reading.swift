@@ -1,12 +1,13 @@
 import Primitives
 
 extension APIDescription {
-    /// Why a document cannot be read.
+    /// The reason why a document cannot be read.
     struct Fault: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// Reads an OpenAPI document. What it leaves out is empty; what it has beside what people read is left out.
+    /// Reads an OpenAPI document. Members that the document leaves out become empty. Members that the documentation
+    /// page does not show are ignored.
     init(_ document: JSON) throws(Fault) {
         let reader = Reader(document: document)
         let info = document["info"] ?? .null
@@ -22,7 +23,7 @@ extension APIDescription {
     }
 }
 
-/// Reads the parts of a document.
+/// Reads the parts of an OpenAPI document.
 private struct Reader {
     typealias Fault = APIDescription.Fault
 
@@ -113,7 +114,8 @@ private struct Reader {
         return scheme["in"] == "header" ? scheme.text(of: "name") : "Authorization"
     }
 
-    /// What a reference leads to, and by which name; what is none is itself.
+    /// Returns the target of a reference and its name. A value that is not a reference is returned as it is, without a
+    /// name.
     private func resolve(_ value: JSON) throws(Fault) -> (value: JSON, name: String?) {
         guard let reference = value["$ref"]?.stringValue else { return (value, nil) }
         let steps = reference.split(separator: "/")
@@ -126,6 +128,6 @@ private struct Reader {
 }
 
 extension JSON {
-    /// The text of a member; empty when there is none.
+    /// Returns the text of a member; empty if there is none.
     fileprivate func text(of name: String) -> String { self[name]?.stringValue ?? "" }
 }

@@ -1,49 +1,49 @@
 import Primitives
 
-/// What an OpenAPI document says, as far as people read it, in the document's own order and with its references
-/// resolved. Each `text` is Markdown.
+/// The content of an OpenAPI document as far as the documentation page shows it, in the order of the document and with
+/// its references resolved. Each `text` is Markdown.
 struct APIDescription: Sendable {
     let title: String
     let version: String
     let summary: String
     let text: String
-    /// The operations, by their first tag.
+    /// The operations, grouped by their first tag.
     let sections: [Section]
-    /// The answers that operations share.
+    /// The answers that several operations share.
     let answers: [SharedAnswer]
     let schemas: [NamedSchema]
 
-    /// What belongs together.
+    /// The operations with the same first tag.
     struct Section: Sendable {
         let name: String
         let text: String
-        /// At least one.
+        /// At least one operation.
         let operations: [Operation]
     }
 
     /// One method on one path.
     struct Operation: Sendable {
-        /// Its `operationId`.
+        /// The `operationId` of the document.
         let id: String
-        /// In capitals.
+        /// The method in upper case.
         let method: String
-        /// `/entries/{key}/content`
+        /// The path pattern, as in `/entries/{key}/content`.
         let path: String
         let summary: String
         let text: String
-        /// The field of a request that a token goes into; `nil` when the call takes none.
+        /// The field of a request that carries the token; `nil` if the operation takes none.
         let tokenField: String?
-        /// Those of the path, too.
+        /// The parameters of the operation, after those of its path.
         let parameters: [Field]
-        /// `nil` when it takes no body.
+        /// The body of the request; `nil` if the operation takes none.
         let body: Body?
         let responses: [Response]
     }
 
-    /// A parameter, or a field of an answer.
+    /// A parameter of a request, or a header field of an answer.
     struct Field: Sendable {
         let name: String
-        /// The other name that it has; `nil` when it has one only.
+        /// The second name of the field (`x-alias`); `nil` if the field has only one name.
         let alias: String?
         /// `path`, `query` or `header`.
         let place: String
@@ -53,34 +53,34 @@ struct APIDescription: Sendable {
         let schema: JSON
     }
 
-    /// What is sent with a request.
+    /// The body of a request.
     struct Body: Sendable {
         let isRequired: Bool
         let text: String
         let content: [Content]
     }
 
-    /// One form of a body.
+    /// One media type of a body, with its schema and examples.
     struct Content: Sendable {
         let mediaType: String
         /// A JSON Schema.
         let schema: JSON
-        /// The schema of each element, where the body is a sequence (lines, events); `nil` where it is none.
+        /// The schema of each element if the body is a sequence (lines, events); `nil` for any other body.
         let itemSchema: JSON?
         let examples: [Example]
     }
 
     struct Example: Sendable {
-        /// Empty when it is the only one.
+        /// The summary of the example, or its name; empty for the only example of a body.
         let title: String
         let value: JSON
     }
 
-    /// What comes with one status.
+    /// The answer with one status.
     struct Response: Sendable {
-        /// A status code, or `default` for any other.
+        /// A status code, or `default` for all other codes.
         let status: String
-        /// The name of the answer when it is one of the shared ones.
+        /// The name of the answer if operations share it; `nil` if the answer is the operation's own.
         let sharedName: String?
         let answer: Answer
     }

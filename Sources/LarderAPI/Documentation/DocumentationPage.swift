@@ -1,10 +1,10 @@
 import Primitives
 
-/// An API's description as a page to read: one document without scripts, which loads a style sheet and nothing else.
+/// An API's description as an HTML page: one document without scripts, which loads only its style sheet.
 struct DocumentationPage {
     let description: APIDescription
 
-    /// The whole document.
+    /// The whole HTML document.
     var html: HTML {
         """
         <!doctype html>
@@ -106,7 +106,7 @@ struct DocumentationPage {
             """
     }
 
-    /// Those of this call in full, and of those that it shares the names.
+    /// Shows the operation's own answers in full, and links to the shared answers by name.
     private func responses(_ responses: [APIDescription.Response]) -> HTML {
         let own = responses.filter { $0.sharedName == nil }.map { response in
             let answer = response.answer
@@ -165,7 +165,7 @@ struct DocumentationPage {
             """
     }
 
-    /// `NamespaceUnknown` as words: `namespace unknown`.
+    /// Splits a name into words: `NamespaceUnknown` becomes `namespace unknown`.
     private func words(_ name: String) -> String {
         name.reduce(into: "") { words, letter in
             if letter.isUppercase, !words.isEmpty { words += " " }

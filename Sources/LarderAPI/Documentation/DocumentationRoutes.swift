@@ -2,7 +2,7 @@ import Larder
 import MicroHTTPD
 import Primitives
 
-/// `/docs`: openapi.yaml as a page to read.
+/// `/docs`: openapi.yaml as a page for people.
 struct DocumentationRoutes: Sendable {
     var routes: [Route] {
         [
@@ -14,11 +14,11 @@ struct DocumentationRoutes: Sendable {
     }
 
     private func read(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
-        // The first one makes it, which takes some time.
+        // The first request builds the page, which takes too long for the daemon's thread.
         Task.detached { call.respond(Self.page.answer(to: head.request)) }
     }
 
-    /// The page loads its style sheet, and may do nothing else.
+    /// The Content-Security-Policy: the page loads its style sheet and may do nothing else.
     private static let policy: String = [
         "default-src 'none'", "style-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
     ].joined(separator: "; ")
@@ -30,7 +30,7 @@ struct DocumentationRoutes: Sendable {
     private static let style = PublicFile(
         PackageResources.documentation_css, type: "text/css; charset=utf-8", policy: policy)
 
-    /// A part of the executable: whether it can be read is tested before there is one.
+    /// The description in the executable. `try!` is safe because a test reads the same openapi.yaml before a release.
     private static var document: APIDescription {
         try! APIDescription(JSON(yaml: String(decoding: PackageResources.openapi_yaml, as: UTF8.self)))
     }

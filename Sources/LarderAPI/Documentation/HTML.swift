@@ -1,5 +1,5 @@
-/// A piece of HTML. A literal is markup; a `String` that is put into one is text, and is escaped: nothing in it becomes
-/// markup, neither between tags nor in a quoted attribute.
+/// A piece of HTML. A literal is markup. An interpolated `String` is text and is escaped: no part of it becomes markup,
+/// neither between tags nor in a quoted attribute.
 ///
 ///     let item: HTML = "<li title=\"\(words)\">\(words)</li>"
 struct HTML: Hashable, Sendable, ExpressibleByStringInterpolation {
@@ -42,7 +42,7 @@ struct HTML: Hashable, Sendable, ExpressibleByStringInterpolation {
             case ">": text += "&gt;"
             case "\"": text += "&quot;"
             case "'": text += "&#39;"
-            // No HTML document may have these, escaped or not.
+            // HTML documents must not contain these control characters, escaped or not.
             case "\u{0}"..."\u{8}", "\u{B}", "\u{C}", "\u{E}"..."\u{1F}", "\u{7F}": text += "\u{FFFD}"
             default: text.unicodeScalars.append(scalar)
             }
@@ -52,7 +52,7 @@ struct HTML: Hashable, Sendable, ExpressibleByStringInterpolation {
 }
 
 extension Sequence<HTML> {
-    /// All of it, with a piece between each two; nothing by default.
+    /// Returns all pieces as one, with the separator between each two. The default separator is empty.
     func joined(separator: HTML = "") -> HTML {
         var html: HTML = ""
         for (index, piece) in enumerated() {

@@ -2,14 +2,15 @@ import Primitives
 import Yams
 
 extension JSON {
-    /// Why a piece of YAML cannot be JSON.
+    /// The reason why a YAML document cannot become JSON.
     struct YAMLFault: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// Reads one YAML document, in the part of YAML that JSON has, too: every name is a text.
+    /// Reads one YAML document that uses only features which JSON has, too: every name is text, and there are no
+    /// aliases.
     ///
-    /// - Throws: ``YAMLFault``, or what Yams throws.
+    /// - Throws: ``YAMLFault``, or the errors of Yams.
     init(yaml text: String) throws {
         guard let node = try Yams.compose(yaml: text) else { throw YAMLFault(description: "the document is empty") }
         try self.init(node)
@@ -31,18 +32,19 @@ extension JSON {
         }
     }
 
-    /// What is neither quoted nor in a block of its own, and looks like a number, a truth value or null, is that.
+    /// Converts a scalar. A plain scalar (not quoted, not a block) that reads as a JSON number, `true`, `false` or
+    /// `null` becomes that value. All other scalars become text.
     private init(_ scalar: Node.Scalar) {
         let isPlain = scalar.style == .plain || scalar.style == .any
         self = isPlain ? (try? JSON(parsing: scalar.string)) ?? .string(scalar.string) : .string(scalar.string)
     }
 
-    /// The members of an object; of anything else none.
+    /// The members of an object; empty for any other value.
     var members: [Member] {
         if case .object(let members) = self { members } else { [] }
     }
 
-    /// The value as people read it, a text without its quotes; arrays and objects take a line for each element.
+    /// The value for people: a text without its quotes, arrays and objects with one line per element.
     var readableText: String {
         if case .string(let text) = self { text } else { indented(by: "") }
     }

@@ -1,14 +1,14 @@
 import Primitives
 
-/// Descriptions as HTML. Of what is in a line it knows `code`, **strong**, *emphasis* and links as <https://…>; all
-/// else is text, markup too.
+/// Converts Markdown descriptions to HTML. Within a line, the converter knows `code`, **strong**, *emphasis* and links
+/// of the form <https://…>. The rest is plain text, markup included.
 enum Markdown {
-    /// A text of any number of blocks.
+    /// Converts a text of any number of blocks.
     static func html(_ text: String) -> HTML {
         MarkdownBlock.blocks(of: text).map(html).joined()
     }
 
-    /// What stands in one line.
+    /// Converts the text of one line, without blocks.
     static func inline(_ text: String) -> HTML {
         var html: HTML = ""
         var rest = text[...]
@@ -25,7 +25,7 @@ enum Markdown {
         return html + "\(String(rest))"
     }
 
-    /// The commands in the text of a shell: a line each, with those in which it goes on after a `\` or a `|`.
+    /// Splits a shell text into commands: one per line. A line that ends with `\` or `|` continues on the next line.
     static func commands(_ text: String) -> [String] {
         var commands: [String] = []
         var goesOn = false
@@ -50,7 +50,7 @@ enum Markdown {
             let titles = row(rows.first ?? []) { "<th scope=\"col\">\($0)</th>" }
             let others = rows.dropFirst().map { row($0) { "<td>\($0)</td>" } }.joined()
             return "<table>\n<thead>\n\(titles)</thead>\n<tbody>\n\(others)</tbody>\n</table>\n"
-        // Each by itself, so that each can be taken by itself.
+        // Each command gets a block of its own, so that a reader can copy it alone.
         case .code(let text, language: "sh"):
             return commands(text).map { "<pre class=\"command\"><code>\($0)</code></pre>\n" as HTML }.joined()
         case .code(let text, language: _): return "<pre><code>\(text)</code></pre>\n"
@@ -61,7 +61,8 @@ enum Markdown {
         "<tr>\(cells.map { cell(inline($0)) }.joined())</tr>\n"
     }
 
-    /// What a text begins with if it is one of the forms, and what follows that.
+    /// Converts the code, strong, emphasis or link at the start of a text, and returns the rest of the text; `nil` if
+    /// the text starts with none of these.
     private static func span(_ text: Substring) -> (HTML, rest: Substring)? {
         if let (code, rest) = between("`", "`", text) { return ("<code>\(code)</code>", rest) }
         if let (words, rest) = between("**", "**", text) { return ("<strong>\(inline(words))</strong>", rest) }
@@ -72,7 +73,8 @@ enum Markdown {
         return ("<a href=\"\(url)\">\(url)</a>", rest)
     }
 
-    /// What stands between two marks, which is neither nothing nor begins with a space, and what follows the second.
+    /// Returns the text between two marks, and the rest behind the second mark. `nil` if a mark is missing, or the text
+    /// between them is empty or begins with a space.
     private static func between(_ first: String, _ second: String, _ text: Substring) -> (String, rest: Substring)? {
         guard text.hasPrefix(first) else { return nil }
         let inner = text.dropFirst(first.count)

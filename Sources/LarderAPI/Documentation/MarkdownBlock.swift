@@ -1,21 +1,21 @@
 import Primitives
 
-/// A block of the small part of Markdown that openapi.yaml has in its descriptions: <https://spec.commonmark.org>, and
-/// tables. What is in none of its forms is a paragraph. Blocks are not nested.
+/// A block of the small part of Markdown that the descriptions in openapi.yaml use: <https://spec.commonmark.org>, and
+/// tables. A text in no other form is a paragraph. Blocks are not nested.
 enum MarkdownBlock: Hashable, Sendable {
     /// Words over any number of lines.
     case paragraph(String)
-    /// Items that begin with `-`, or, when it is ordered, with a number and a dot.
+    /// Items that begin with `-`, or, in an ordered list, with a number and a dot.
     case list([String], isOrdered: Bool)
-    /// Rows of cells, the titles first. (No cell has a `|` in it.)
+    /// Rows of cells, the titles first. (No cell contains a `|`.)
     case table([[String]])
-    /// Between lines of three backticks, the first of which may name the language.
+    /// The lines between two lines of three backticks. The first of the two may name the language.
     case code(String, language: String)
 
-    /// The blocks of a text, in order.
+    /// Splits a text into its blocks, in order.
     static func blocks(of text: String) -> [MarkdownBlock] {
         var blocks: [MarkdownBlock] = []
-        /// Whether a line of words goes on with the last block.
+        /// Whether the next line of words may continue the last block.
         var isOpen = false
         var lines = text.split(separator: "\n", omittingEmptySubsequences: false)[...]
         while let line = lines.popFirst() {
@@ -40,7 +40,7 @@ enum MarkdownBlock: Hashable, Sendable {
         return blocks
     }
 
-    /// The item of a list or the row of a table that a line is; `nil` when it is neither.
+    /// Reads a line as the item of a list or the row of a table; `nil` if the line is neither.
     private static func part(_ line: Substring) -> MarkdownBlock? {
         if line.hasPrefix("- ") { return .list([String(line.dropFirst(2))], isOrdered: false) }
         let number = line.prefix { ("0"..."9").contains($0) }
@@ -48,13 +48,13 @@ enum MarkdownBlock: Hashable, Sendable {
             return .list([String(line[number.endIndex...].dropFirst(2))], isOrdered: true)
         }
         guard line.hasPrefix("|") else { return nil }
-        // The line under the titles.
+        // The line between the titles and the rows has no cells.
         if line.allSatisfy({ "|-: ".contains($0) }) { return .table([]) }
         let cells = line.split(separator: "|").map { String($0.trimming { $0 == " " }) }
         return .table([cells])
     }
 
-    /// The block with one more line of words; `nil` when it takes none.
+    /// Returns the block with one more line of words; `nil` if such a block takes none.
     private func continued(by words: String) -> MarkdownBlock? {
         switch self {
         case .paragraph(let text): .paragraph(text + "\n" + words)
@@ -66,7 +66,7 @@ enum MarkdownBlock: Hashable, Sendable {
 }
 
 extension [MarkdownBlock] {
-    /// Adds an item or a row, to the list or the table at the end if there is one.
+    /// Appends an item or a row to the list or table at the end, or begins a new block.
     fileprivate mutating func add(_ block: MarkdownBlock) {
         switch (last, block) {
         case (.list(let items, isOrdered: true)?, .list(let more, isOrdered: true)):

@@ -1,17 +1,19 @@
 import Primitives
 
-/// A JSON Schema for people: in a line what kind of value it describes, and below that what such a value consists of.
+/// Shows a JSON Schema to people: the kind of value in one line, and below it the parts of the value.
 enum SchemaHTML {
-    /// The place of a schema that has a name.
+    /// Returns the HTML anchor of a named schema.
     static func anchor(_ name: String) -> String { "schema-" + name }
 
-    /// `integer, 1 to 1000, default 100`; a schema that has a name is a link to it.
+    /// Describes a schema in one line, as in `integer, 1 to 1000, default 100`. A named schema becomes a link to its
+    /// description.
     static func line(_ schema: JSON) -> HTML {
         let also: [HTML] = schema["x-also"].map { ["or \(line($0))"] } ?? []
         return ([kind(schema)] + limits(schema) + also).joined(separator: ", ")
     }
 
-    /// The properties, and those of alternatives and elements that have no name; nothing when there are none.
+    /// Lists the properties, including those of unnamed alternatives and elements. Empty if the schema has no
+    /// properties.
     static func details(_ schema: JSON) -> HTML {
         var html: HTML = ""
         let required = (schema["required"]?.arrayValue ?? []).compactMap(\.stringValue)
@@ -34,14 +36,14 @@ enum SchemaHTML {
         return html
     }
 
-    /// Names, and what each of them stands for.
+    /// Returns a list of names with their explanations; empty if there are no rows.
     static func list(_ rows: [HTML]) -> HTML {
         rows.isEmpty ? "" : "<dl>\n\(rows.joined())</dl>\n"
     }
 
-    /// One row of a ``list(_:)``.
+    /// Returns one row of a ``list(_:)``.
     ///
-    /// - Parameter notes: what is said beside the name.
+    /// - Parameter notes: short remarks beside the name.
     static func row(_ name: String, notes: [HTML], text: String, details: HTML) -> HTML {
         """
         <dt><code>\(name)</code> <span class="notes">\(notes.joined(separator: ", "))</span></dt>
