@@ -4,7 +4,7 @@ import Logging
 import MicroHTTPD
 import Primitives
 
-/// Finds the endpoint of each request, and turns what it throws into an answer.
+/// Finds the endpoint of each request, and turns thrown problems into answers.
 final class APIHandler: RequestHandler {
     private let router: Router<Route>
     private let metrics: RequestMetrics
@@ -16,8 +16,8 @@ final class APIHandler: RequestHandler {
     private let logsRequests: Bool
 
     /// - Parameters:
-    ///   - ready: answers at hand; `nil` when nothing is asked for often enough.
-    ///   - passing: makes others of what lies in the slab; `nil` when nothing is asked for.
+    ///   - ready: the answers at hand; `nil` for a server with too few requests to need them.
+    ///   - passing: makes answers from bodies in the slab; `nil` for a server without entries.
     init(
         routes: [Route], metrics: RequestMetrics, ready: ReadyAnswers?, passing: PassingAnswers?, gate: AccessGate,
         namespaces: NamespaceTable, logger: Logger
@@ -37,7 +37,7 @@ final class APIHandler: RequestHandler {
     func expect(_ target: UnsafeRawBufferPointer) -> Int { ready?.expect(target) ?? 0 }
 
     func readyResponse(to head: borrowing RawHead) -> ReadyResponse {
-        // A line for each request is made by ``receive(_:)``.
+        // An answer at hand would skip ``receive(_:)``, which logs each request.
         logsRequests ? .none : ready?.answer(to: head, passing: passing) ?? .none
     }
 
@@ -96,7 +96,8 @@ final class APIHandler: RequestHandler {
         }
     }
 
-    /// Whether the path is there for everybody, with another method: then everybody may know.
+    /// Whether the path exists with other methods only, and none of them needs a token. Then every visitor may learn
+    /// that the path exists.
     private func isOpen(_ match: Router<Route>.Match, to request: Request) -> Bool {
         guard case .methodNotAllowed(let allow) = match else { return false }
         return allow.allSatisfy { method in
@@ -120,7 +121,7 @@ final class APIHandler: RequestHandler {
         return Problem(status: 405, detail: detail, fields: [.allow: allow.joined(separator: ", ")])
     }
 
-    /// What to say of a path that leads nowhere.
+    /// Returns an explanation for a path without a route, and the likely correction.
     private func hint(for asked: PrefixedRequest) -> String {
         let (path, prefix) = (asked.request.path, asked.pathPrefix)
         if path == "/fetch/" { return "the URL is missing, as in \(prefix)/fetch/https://example.com/" }
@@ -135,8 +136,9 @@ final class APIHandler: RequestHandler {
         return true
     }
 
-    /// Answers a request whose body nobody wants. One that is known to be large is not read: the answer comes before it
-    /// and the connection ends; otherwise the connection is kept.
+    /// Answers a request that has failed before its body was read. A body above 64 KiB, a body of unknown length, and a
+    /// body for which the client expects the go-ahead are not read: the answer precedes the body, and the connection is
+    /// closed. Any other body is discarded, and the connection is kept.
     private func answer(_ problem: Problem, to request: Request, _ context: RequestContext) -> Reception {
         let hasLargeBody = (request.declaredLength ?? 0) > 64 << 10 || request.field("Expect") != nil
         guard hasLargeBody || request.field("Transfer-Encoding") != nil else {
@@ -147,8 +149,8 @@ final class APIHandler: RequestHandler {
     }
 
     /// - Parameters:
-    ///   - name: of the namespace that the request is about, when it is not the one that it works in.
-    ///   - route: the one that the request leads to; `nil`: it leads to none.
+    ///   - name: the namespace that the request concerns, if it differs from the namespace in which the request works.
+    ///   - route: the route of the request; `nil` if there is none.
     private func context(
         of asked: PrefixedRequest, _ visitor: AccessGate.Visitor, _ namespace: Namespace, named name: String? = nil,
         _ route: Route?, observer: @escaping @Sendable (Int, String?) -> Void
@@ -173,15 +175,14 @@ final class APIHandler: RequestHandler {
             let duration = ContinuousClock.now - start
             metrics.record(operation: operation, status: status, duration: duration)
             if let detail, status == 500 || status == 507 {
-                // The server's own trouble, not an origin's answer: an operator must see it without turning on a line
-                // for each request.
+                // A failure of the server itself, not an origin's answer. An operator must see it even if requests are
+                // not logged.
                 logger.error(
                     "request failed",
                     metadata: ["operation": "\(operation)", "status": .number(status), "reason": "\(detail)"])
             }
             guard logsRequests else { return }
-            // The query is left out: it may carry somebody's secret, and so may the rest where it is not as it should
-            // be.
+            // The query is left out because it may contain a secret. So may the path of a malformed request.
             let path = status == 400 || TokenCredentials.areIn(request.path) ? "…" : request.path
             logger.debug(
                 "request",
@@ -193,13 +194,13 @@ final class APIHandler: RequestHandler {
         }
     }
 
-    /// The namespace that a request means: the one that its path names, else its field, else the token's own, else
-    /// the default one. Throws 400 when two of them disagree, or the route does not take the field, and 404 when there
-    /// is no such namespace.
+    /// Returns the namespace in which a request works. The name comes from the path's prefix, else from
+    /// `Larder-Namespace`, else from the token, else it is the default namespace. Throws 400 if the prefix and the
+    /// field disagree, or the route does not take the field, and 404 if the namespace does not exist.
     ///
-    /// A call that concerns the whole server, or the namespace in its path or query, works in none. A namespace that it
-    /// names by its prefix or its field must be there all the same, and be the visitor's to use, unless the call needs
-    /// no token: then nothing is said of namespaces.
+    /// Some calls concern the whole server, or a namespace that their path or query names. They get the default
+    /// namespace. A namespace in their prefix or field must still exist, and the visitor must be allowed to use it.
+    /// Calls that need no token are exempt, so that their answers reveal no namespace.
     private func namespace(
         of asked: PrefixedRequest, _ route: Route, _ visitor: AccessGate.Visitor
     ) throws(Problem) -> Namespace {
@@ -218,7 +219,7 @@ final class APIHandler: RequestHandler {
             return namespaces.default
         case .server:
             try checkNamed(by: asked, route, visitor)
-            // What concerns all of them is the default one's.
+            // Only tokens for the default namespace may use calls that concern all namespaces.
             if route.scope != nil { try visitor.check(namespace: LarderService.defaultNamespace) }
             return namespaces.default
         case .named, .prefixed, .inQuery: break
@@ -229,7 +230,8 @@ final class APIHandler: RequestHandler {
         return try find(name, visitor)
     }
 
-    /// Throws 403 or 404 when a call that works in no namespace names one that is not the visitor's, or not there.
+    /// Checks the namespace in the prefix or field of a call that does not work in it. Throws 403 if the visitor may
+    /// not use the namespace, and 404 if it does not exist. Does nothing for a route that needs no token.
     private func checkNamed(
         by asked: PrefixedRequest, _ route: Route, _ visitor: AccessGate.Visitor
     ) throws(Problem) {
@@ -243,7 +245,7 @@ final class APIHandler: RequestHandler {
         return namespace
     }
 
-    /// What the path and the field say; `nil`: nothing.
+    /// Returns the namespace that the prefix or `Larder-Namespace` names; `nil` if neither is there.
     private func named(
         by request: Request, _ asked: PrefixedRequest, _ route: Route
     ) throws(Problem) -> String? {

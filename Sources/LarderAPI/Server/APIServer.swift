@@ -7,20 +7,20 @@ import Synchronization
 /// Serves the API of a service over HTTP.
 public final class APIServer: Sendable {
     private let daemon: Daemon
-    /// Of the port for probes and metrics.
+    /// The daemon on the port for probes and metrics; `nil` if there is no such port.
     private let adminDaemon: Daemon?
     private let draining: DrainFlag
     private let allRoutes: [Route]
     private let logger: Logger
     private let service: LarderService
 
-    /// A server that is not started yet.
+    /// Creates a server that does not listen yet.
     ///
     /// - Parameters:
-    ///   - tokens: those that requests must have; `nil`, the default: none.
-    ///   - tls: what TLS is spoken with; `nil`, the default: HTTP in the clear, as it always is on the port for probes
-    ///     and metrics, because the probes of containers are.
-    ///   - threads: how many threads serve connections; `nil` for one a core.
+    ///   - tokens: the accepted tokens; `nil`, the default, if requests need no token.
+    ///   - tls: the certificate and key for TLS; `nil`, the default, for plain HTTP. The port for probes and metrics
+    ///     always uses plain HTTP, because the probes of containers do.
+    ///   - threads: the number of threads that serve connections; `nil`, the default, for one per core.
     public init(
         service: LarderService, tokens: TokenStore? = nil, tls: TLSCredentials? = nil, logger: Logger,
         threads: Int? = nil
@@ -55,13 +55,14 @@ public final class APIServer: Sendable {
         configuration.host = service.configuration.host
         configuration.port = service.configuration.port
         configuration.tls = tls
-        // The reserve for who is refused is an eighth of it, and part of what clients may have.
+        // The daemon adds a reserve of an eighth for refused connections. Limit and reserve together make the client
+        // limit.
         let connectionLimit = max(1, service.clientLimit - service.clientLimit / 9)
         configuration.connectionLimit = connectionLimit
         configuration.fullAnswer = .problem(
             Problem(status: 503, detail: "the server has as many connections as it may; try again soon"))
-        // Who sends more than is taken gets an answer that says so, even when the length was not announced: the rest is
-        // read and thrown away, at the rate that any body must keep.
+        // A client that sends too large a body gets an answer that says so, even if it did not announce the length. The
+        // daemon reads and discards the rest, at the minimum rate that applies to any body.
         configuration.discardLimit = 64 << 20
         configuration.connectionLimitPerAddress = service.configuration.connectionsPerClient(of: connectionLimit)
         configuration.crowdAnswer = .problem(
@@ -100,7 +101,7 @@ public final class APIServer: Sendable {
         if let adminDaemon { connectionMetrics.watch(adminDaemon) }
     }
 
-    /// Begins to listen; throws ``MicroHTTPD/DaemonError`` when an address cannot be used.
+    /// Begins to listen. Throws ``MicroHTTPD/DaemonError`` if an address cannot be used.
     public func start() throws {
         try daemon.start()
         service.listens(on: daemon.port)
@@ -109,47 +110,48 @@ public final class APIServer: Sendable {
         }
     }
 
-    /// Begins to listen on the port for probes and metrics, if there is to be one; throws as ``start()`` does.
+    /// Begins to listen on the port for probes and metrics; does nothing if none is configured. Throws as ``start()``
+    /// does.
     public func startAdmin() throws {
         guard let adminDaemon else { return }
         try adminDaemon.start()
         service.listens(on: adminDaemon.port)
     }
 
-    /// New connections begin with other credentials from now on; see ``MicroHTTPD/Daemon/use(_:)``.
+    /// Uses other credentials for new connections from now on; see ``MicroHTTPD/Daemon/use(_:)``.
     public func use(_ credentials: TLSCredentials) {
         daemon.use(credentials)
     }
 
-    /// The port in use, after ``start()``.
+    /// The port in use. Valid after ``start()``.
     public var port: UInt16 { daemon.port }
 
-    /// The port for probes and metrics in use, after ``startAdmin()``; `nil` when there is none.
+    /// The port for probes and metrics in use, valid after ``startAdmin()``; `nil` if none is configured.
     public var adminPort: UInt16? { adminDaemon?.port }
 
-    /// Every method and path pattern there is, as `GET /entries/:key`.
+    /// The method and path pattern of every route, as in `GET /entries/:key`.
     public var routes: [(method: String, pattern: String)] {
         allRoutes.map { ($0.method, $0.pattern) }
     }
 
-    /// From now on `/readyz` says 503 and every answer closes its connection; requests are still served, but for those
-    /// that would listen to events: their streams end, so that they go elsewhere.
+    /// Begins to drain: from now on `/readyz` answers 503 and every answer closes its connection. Requests are still
+    /// served, except for event streams, which end so that their clients reconnect to another server.
     public func beginDraining() {
         draining.set()
         daemon.beginDraining()
         service.events.stop()
     }
 
-    /// Stops listening, lets requests in flight finish for at most `deadline`, then stops.
+    /// Stops listening, waits at most `deadline` for requests in flight, then stops.
     public func stop(deadline: Duration) async {
         service.events.stop()
         await daemon.stop(deadline: deadline)
-        // Last: until then it says that the server drains.
+        // This daemon stops last, because until then its `/readyz` says that the server drains.
         await adminDaemon?.stop(deadline: .seconds(1))
     }
 }
 
-/// Whether the server is about to stop.
+/// Whether the server drains.
 private final class DrainFlag: Sendable {
     private let flag = Atomic<Bool>(false)
 
@@ -159,7 +161,8 @@ private final class DrainFlag: Sendable {
 }
 
 extension WebGuard {
-    /// On loopback the names are known by which a server is asked; elsewhere anybody may have given it one.
+    /// Derives the guard from the configuration. Any host name is accepted if the server listens beyond loopback and no
+    /// allowed hosts are configured, because its names are unknown then.
     fileprivate init(of configuration: Configuration) {
         let names = configuration.allowedHosts + [configuration.host.lowercased()]
         self.init(

@@ -4,26 +4,27 @@ import Larder
 import MicroHTTPD
 import Primitives
 
-/// What one method does on one path.
+/// The action of one method on one path.
 struct Endpoint: Sendable {
-    /// The `operationId` of openapi.yaml; also the route's name in the metrics.
+    /// The `operationId` of openapi.yaml; also the name of the route in the metrics.
     let operation: String
-    /// Called when the head of a request is there: says what to do with the body, and how to go on after it.
+    /// Called when the head of a request is complete. Returns the policy for the body, and the function that answers
+    /// after it.
     let begin: @Sendable (Head) throws(Problem) -> Plan
 
-    /// What is known of a request before its body.
+    /// A request before its body is read.
     struct Head: Sendable {
         let request: Request
-        /// The path's parameters, percent-decoded, with their names.
+        /// The names and percent-decoded values of the path's parameters.
         let parameters: [(name: Substring, value: String)]
-        /// The one that is meant.
+        /// The namespace in which the request works.
         let namespace: Namespace
         let visitor: AccessGate.Visitor
 
-        /// The cache that is meant.
+        /// The cache of the namespace.
         var cache: DiskCache { namespace.cache }
 
-        /// The value of the parameter `:name` of the path.
+        /// Returns the value of the path parameter `:name`; empty if there is none.
         func parameter(_ name: String) -> String { parameters.first { $0.name == name }?.value ?? "" }
 
         func query(_ known: Set<String> = []) throws(Problem) -> Query {
@@ -31,16 +32,16 @@ struct Endpoint: Sendable {
         }
     }
 
-    /// What becomes of the body, and of the request once the body is there.
+    /// The policy for the body, and the function to call after the body.
     struct Plan: Sendable {
         let body: BodyPolicy
         let finish: @Sendable (Call) throws(Problem) -> Void
     }
 
-    /// Looks at the head of a request before its body is asked for.
+    /// Checks the head of a request before its body is read. A thrown problem becomes the answer.
     typealias Check = @Sendable (Head) throws(Problem) -> Void
 
-    /// A call that has no body and is answered on the spot.
+    /// Creates an endpoint without a body that answers at once.
     static func answering(
         _ operation: String, _ answer: @escaping @Sendable (Head) throws(Problem) -> Response
     ) -> Endpoint {
@@ -49,10 +50,10 @@ struct Endpoint: Sendable {
         }
     }
 
-    /// A call that has no body and may answer later.
+    /// Creates an endpoint without a body that may answer later.
     ///
-    /// - Parameter check: looks at the head first: what it throws is the answer, and no body is asked for. Checks
-    ///   nothing unless given.
+    /// - Parameter check: called with the head first. A problem that it throws becomes the answer, and no body is read.
+    ///   Default: no check.
     static func calling(
         _ operation: String, checking check: @escaping Check = { _ in },
         _ run: @escaping @Sendable (Head, Call) throws(Problem) -> Void
@@ -63,7 +64,7 @@ struct Endpoint: Sendable {
         }
     }
 
-    /// A call with a body that is collected in memory, up to `limit` bytes, and may answer later.
+    /// Creates an endpoint that collects its body in memory, up to `limit` bytes, and may answer later.
     ///
     /// - Parameter check: see ``calling(_:checking:_:)``.
     static func collecting(
@@ -80,12 +81,12 @@ struct Endpoint: Sendable {
     }
 }
 
-/// A request whose body is there, waiting for its answer.
+/// A request with a complete body, waiting for its answer.
 struct Call: Sendable {
     let exchange: Exchange
     let context: RequestContext
 
-    /// What counts more answers like this one.
+    /// Returns the meter for further answers of this operation with the same status.
     func meter(status: Int) -> RequestMetrics.Meter? {
         context.metrics.meter(operation: context.operation, status: status)
     }
@@ -100,7 +101,7 @@ struct Call: Sendable {
         exchange.respond(context.readable(.problem(problem)))
     }
 
-    /// Says for the record what has been changed; see ``AuditLog/note(_:count:)``.
+    /// Records a change in the audit log; see ``AuditLog/note(_:count:)``.
     func changed(_ what: String, count: Int = 1) { context.audit.note(what, count: count) }
 
     func respond(_ result: Result<Response, Problem>) {

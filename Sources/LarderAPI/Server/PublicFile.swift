@@ -5,7 +5,7 @@ import HTTPTypes
 import MicroHTTPD
 import Primitives
 
-/// Bytes that are part of the executable, as they go to whoever asks for them; the answers are made once.
+/// A file of the executable that every visitor may read. Its answers are made once.
 struct PublicFile: Sendable {
     private let etag: EntityTag
     private let whole: Response
@@ -13,11 +13,11 @@ struct PublicFile: Sendable {
 
     /// - Parameters:
     ///   - type: the Content-Type.
-    ///   - policy: the Content-Security-Policy that browsers show it under.
+    ///   - policy: the Content-Security-Policy with which browsers show the file.
     init(_ bytes: [UInt8], type: String, policy: String) {
         etag = EntityTag(strong: SHA256.hash(data: bytes).prefix(16).hex)
         var fields: HTTPFields = [
-            // Asked about each time: another version of the server has other files.
+            // Browsers revalidate the file each time, because another version of the server has other files.
             .eTag: etag.text, .cacheControl: "no-cache", .contentSecurityPolicy: policy,
             .xContentTypeOptions: "nosniff",
         ]
@@ -26,7 +26,8 @@ struct PublicFile: Sendable {
         whole = Response(fields: fields, body: .bytes(SharedBytes(bytes)))
     }
 
-    /// The answer to a GET or HEAD: 304 when its sender has the file as it is (RFC 9110 §13.1.2), else the file.
+    /// Answers a GET or HEAD with the file, or with 304 if `If-None-Match` shows that the client has it (RFC 9110
+    /// §13.1.2).
     func answer(to request: Request) -> Response {
         let known = request.values(.ifNoneMatch).joined(separator: ", ")
         return EntityTag.anyMatches(known, etag, comparison: .weak) ? notModified : whole

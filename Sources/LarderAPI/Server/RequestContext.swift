@@ -2,40 +2,41 @@ import HTTPTypes
 import Larder
 import MicroHTTPD
 
-/// What is known of a request beside its exchange.
+/// The properties of a request that its answer depends on.
 struct RequestContext: Sendable {
-    /// The request, with the target behind a ``NamespacePrefix``.
+    /// The request. Its target lacks the ``NamespacePrefix``.
     let request: Request
-    /// What a path in an answer begins with, to stay in the namespace that the request's path names: `/@ci`, or
-    /// nothing.
+    /// The prefix for paths in an answer, so that they stay in the namespace of the request's path: `/@ci`, or empty.
     let pathPrefix: String
     /// The name of the route in the metrics.
     let operation: String
     let visitor: AccessGate.Visitor
     let namespace: Namespace
     let metrics: RequestMetrics
-    /// The fields of the request that the answer depends on, for `Vary`: a cache on the way must not give one's answer
-    /// to another. `nil` when the answer is the same for all, or to nothing that is cached.
+    /// The value of `Vary`: the request fields that the answer depends on. A cache on the way must not give the answer
+    /// to requests with other values. `nil` if the answer is the same for all requests, or is not cached.
     let vary: String?
     /// See ``Route/isFenced``.
     let isFenced: Bool
     let audit: AuditLog
-    /// Told of the status before the answer goes out, and of what is to be said about it when it is a problem.
+    /// Called with the status before the answer goes out, and with the detail if the answer is a problem.
     let observer: @Sendable (Int, String?) -> Void
 
-    /// An answer as the page that asked may read it.
+    /// Returns an answer with the fields of this request: the common fields, and the permission for a web page to read
+    /// it.
     func readable(_ response: Response) -> Response {
         guard let origin = visitor.origin else { return readableByAll(response) }
         return CrossOrigin.allowing(origin, Self.adding(common, to: response))
     }
 
-    /// Makes of an answer what is for everybody who is no page. Holds nothing of the request.
+    /// Returns a function that completes an answer for clients that are no web pages. The function holds no part of the
+    /// request.
     var readableByAll: @Sendable (Response) -> Response {
         let common = common + (visitor.mayBePages ? [HTTPField(name: .vary, value: "Origin")] : [])
         return { Self.adding(common, to: $0) }
     }
 
-    /// The fields that every answer to the request has.
+    /// The fields of every answer to this request.
     private var common: [HTTPField] {
         (isFenced ? ContentFence.fields : []) + (vary.map { [HTTPField(name: .vary, value: $0)] } ?? [])
     }

@@ -1,27 +1,29 @@
 import Larder
 
-/// A method, a path pattern, what they do, and who may have it done.
+/// A method and a path pattern, with their endpoint and the scope that a token needs for it.
 struct Route: Sendable {
     let method: String
     let pattern: String
     let endpoint: Endpoint
-    /// What a token must be good for; `nil`: none is needed.
+    /// The scope that a token needs; `nil` if no token is needed.
     let scope: Scope?
     let space: Space
-    /// Whether answers may have content of another origin, which a browser must keep apart (``ContentFence``).
+    /// Whether answers may carry content of another origin, which browsers must isolate (``ContentFence``).
     let isFenced: Bool
 
-    /// Which namespace is meant.
+    /// The source of the namespace in which a request works.
     enum Space: Sendable {
-        /// The one that the path's prefix (``NamespacePrefix``) or `Larder-Namespace` names, or the token's own.
+        /// The path's prefix (``NamespacePrefix``) or `Larder-Namespace` names the namespace; without both, the token
+        /// does.
         case named
-        /// The one that the path's prefix names, or the token's own: answers that others keep do not vary by a field.
+        /// The path's prefix names the namespace; without it, the token does. `Larder-Namespace` is refused, so that
+        /// cached answers need not vary by it.
         case prefixed
-        /// All of them: a token must be for the default one.
+        /// The call concerns all namespaces: a token must be for the default namespace.
         case server
-        /// The one that the path names: the endpoint looks at whether the visitor may use it.
+        /// The path pattern names the namespace. The endpoint checks whether the visitor may use it.
         case inPath
-        /// Those that the query names, which is the endpoint's affair, too; without, as ``named``.
+        /// The query names the namespaces, and the endpoint checks them. Without such a parameter, as ``named``.
         case inQuery
     }
 
