@@ -5,14 +5,14 @@ import Larder
 import MicroHTTPD
 import Primitives
 
-/// Answers to plain GETs and HEADs of `/entries/:key/content` made of nothing but what lies in the slab: of bodies that
-/// a full memory tier would not keep. They are made for one request.
+/// Answers plain GETs and HEADs of `/entries/:key/content` from the slab alone, for bodies that a full memory tier
+/// would not keep. Each answer serves only one request.
 struct PassingAnswers: Sendable {
     private let hits: Counter
     private let meter: RequestMetrics.Meter?
-    /// What all answers have: what every answer with a body says, and in `Vary` what it depends on.
+    /// `Accept-Ranges`, the fields of ``ContentFence``, and `Vary`, which all answers have.
     private let common: PreparedFields
-    /// The same behind the `Cache-Control` of ``Larder/ContentCaching/revalidate``.
+    /// The fields of ``common`` behind the `Cache-Control` of ``Larder/ContentCaching/revalidate``.
     private let revalidated: PreparedFields
 
     init(hits: Counter, metrics: RequestMetrics, gate: AccessGate) {
@@ -26,9 +26,10 @@ struct PassingAnswers: Sendable {
             HTTPFields([HTTPField(name: .cacheControl, value: ContentCaching.revalidation)] + fields))
     }
 
-    /// The answer to a request that has no field which asks for anything else, where somebody else does not have it.
+    /// Returns the answer to a request for which no ready answer was found. The request must have no field that asks
+    /// for a different answer.
     ///
-    /// - Parameter namespace: the one that is meant.
+    /// - Parameter namespace: the namespace in which the request works.
     func answer(_ target: UnsafeRawBufferPointer, in namespace: Namespace, at now: Timestamp) -> ReadyResponse {
         guard let key = Self.key(in: target) else { return .none }
         switch namespace.cache.passing(String(decoding: key, as: UTF8.self), at: now) {
@@ -41,13 +42,13 @@ struct PassingAnswers: Sendable {
                 digestPrefix: body.digestPrefix, lastModified: body.lastModified, type: body.contentType,
                 cacheControl: control, control == nil ? revalidated : common, now: now)
             return .response(Response(fields: fields, body: .slice(body.bytes, body.range)))
-        // The kernel has begun to read it.
+        // The kernel has begun to read the body.
         case .onDisk: return .soon
         case .none: return .none
         }
     }
 
-    /// The same answer, for others to add what it depends on.
+    /// Returns the same answer without `Vary` and without the fields of ``ContentFence``, which the caller adds.
     static func response(_ body: PassingBody, _ caching: ContentCaching, at now: Timestamp) -> Response {
         let current = SelectedRepresentation(
             digestPrefix: body.digestPrefix, lastModified: body.lastModified, now: now)
@@ -56,7 +57,8 @@ struct PassingAnswers: Sendable {
         return Response(fields: fields, body: .slice(body.bytes, body.range))
     }
 
-    /// The key in a target of this kind, when it says what it means without a percent-escape and there is no query.
+    /// Returns the key in a target of the form `/entries/:key/content`; `nil` if the target has another form, a query
+    /// or a percent-escape in the key.
     static func key(in target: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
         let (prefix, suffix): (StaticString, StaticString) = ("/entries/", "/content")
         let count = target.count - prefix.utf8CodeUnitCount - suffix.utf8CodeUnitCount

@@ -2,26 +2,27 @@ import DiskCache
 import MicroHTTPD
 import Primitives
 
-/// An answer that is sent again, as it is, to whoever asks for the same: the namespace, the target byte for byte, the
-/// fields of the request that it depends on, and no field that asks for something else (``RequestField``).
+/// An answer that is sent again unchanged to every request for the same: same namespace, same target byte for byte,
+/// same values of the fields that the answer depends on, and no field that asks for a different answer
+/// (``RequestField``).
 final class ReadyAnswer: Sendable {
-    /// A field that the answer was selected by (RFC 9111 §4.1): its name in lower case, and what the one line of that
-    /// name said; `nil`: there was none.
+    /// A request field that selected the answer (RFC 9111 §4.1). The name is in lower case. The value is that of the
+    /// field's only line; `nil` if the request lacks the field.
     struct Selector: Hashable {
         let name: [UInt8]
         let value: [UInt8]?
     }
 
-    /// Which requests it is for.
+    /// The requests that get the answer.
     struct Requests: Hashable {
         /// See ``Namespace/id``.
         let namespace: Int
-        /// Without a ``NamespacePrefix``.
+        /// The target without its ``NamespacePrefix``.
         let target: [UInt8]
-        /// What `Larder-TTL` said; `nil`: it was not there.
+        /// The value of `Larder-TTL`; `nil` if the requests lack it.
         let ttl: [UInt8]?
         let selectors: [Selector]
-        /// Of the target and the namespace.
+        /// The hash of the target and the namespace.
         let hash: Int
 
         init(namespace: Int, target: [UInt8], ttl: [UInt8]?, selectors: [Selector]) {
@@ -39,29 +40,29 @@ final class ReadyAnswer: Sendable {
         }
     }
 
-    /// What makes it right.
+    /// The conditions under which the answer is valid.
     struct Validity: Sendable {
-        /// The entry that it was made of.
+        /// The entry that the answer was made of.
         var entry: HotEntry.Mark
-        /// The responses of the URL that it was selected from; `nil` when there was nothing to select from.
+        /// The stored responses of the URL among which the answer was selected; `nil` if there was no selection.
         var responses: ChangeMark?
-        /// When it was made: before that the clock was set back.
+        /// The time at which the answer was made. An earlier time means that the clock was set back.
         var from: Timestamp
-        /// From when on it is no longer right, as it is or at all.
+        /// The time from which on the answer must be renewed or dropped.
         var until: Timestamp
 
         var isCurrent: Bool { entry.isCurrent && responses?.isCurrent != false }
     }
 
-    /// Makes the answer for an instant: what it is then, and from when on it is no longer right. `nil`: from then on
-    /// nothing is.
+    /// Makes the answer for a given time, and returns the time until which it is valid. `nil` if no answer is valid at
+    /// that time.
     typealias Maker = @Sendable (Timestamp) -> (response: Response, until: Timestamp)?
 
     let requests: Requests
     let response: Response
     let validity: Validity
     let meter: RequestMetrics.Meter?
-    /// For an instant at which this one's time is over; `nil`: then nothing is right.
+    /// Makes the answer anew once ``Validity/until`` has passed; `nil` if the answer is dropped then.
     let renew: Maker?
 
     init(
@@ -80,13 +81,13 @@ final class ReadyAnswer: Sendable {
         return hasher.finalize()
     }
 
-    /// Of a target in a namespace, by that of the target.
+    /// Combines the hash of a target with a namespace.
     static func hash(_ target: Int, in namespace: Int) -> Int {
-        // Odd, so that all bits of both count.
+        // The factor is odd, so that every bit of the namespace counts.
         target ^ (namespace &* 0x1E37_79B9_7F4A_7C15)
     }
 
-    /// The same answer as it is at another instant; `nil` when there is none any more.
+    /// Returns the answer as it is at a later time; `nil` if there is none any more.
     func renewed(at now: Timestamp) -> ReadyAnswer? {
         guard now >= validity.from, let (response, until) = renew?(now) else { return nil }
         var validity = validity
@@ -94,7 +95,7 @@ final class ReadyAnswer: Sendable {
         return ReadyAnswer(to: requests, response: response, validity: validity, meter: meter, renew: renew)
     }
 
-    /// Whether it is for this target.
+    /// Whether the answer is for this target.
     func isFor(_ other: UnsafeRawBufferPointer) -> Bool {
         requests.target.withUnsafeBytes { $0.hasSameBytes(as: other) }
     }
@@ -121,12 +122,12 @@ final class ReadyAnswer: Sendable {
     }
 }
 
-/// What a request asks for, as far as answers at hand are told apart by more than its fields.
+/// The properties of a request, besides its fields, by which an answer at hand is found.
 struct ReadyWish {
-    /// The one that it means; see ``Namespace/id``.
+    /// The namespace in which the request works; see ``Namespace/id``.
     let namespace: Int
-    /// Its target without a ``NamespacePrefix``.
+    /// The target without its ``NamespacePrefix``.
     let target: UnsafeRawBufferPointer
-    /// What its `Larder-TTL` says.
+    /// The value of `Larder-TTL`; `nil` if the request lacks it.
     let ttl: UnsafeRawBufferPointer?
 }

@@ -4,10 +4,10 @@ import Larder
 import MicroHTTPD
 import Primitives
 
-/// Answers that were given before and are given again: the path of a hit that makes nothing and parses nothing.
+/// The answers at hand: the fastest path of a hit, on which the server allocates nothing and parses nothing.
 ///
-/// Whoever has answered a request from the memory tier leaves the answer here, with what makes it right. It stays until
-/// the entry changes or leaves the memory tier.
+/// A route that has answered a request from the memory tier keeps the answer here, with the conditions under which it
+/// is valid. The answer stays until the entry changes or leaves the memory tier.
 final class ReadyAnswers: Sendable {
     private let table = ReadyTable()
     private let clock: any WallClock
@@ -20,23 +20,24 @@ final class ReadyAnswers: Sendable {
         self.gate = gate
     }
 
-    /// The most bytes that a request's head may have: beside that of the answer it must fit into a connection's memory.
+    /// The most bytes that the head of a request may have, and the head of an answer. Both must fit into the memory of
+    /// a connection.
     private static let headLimit = 8 << 10
 
-    /// The time by which answers are right.
+    /// The time by which the validity of answers is judged.
     var now: Timestamp { clock.now() }
 
-    /// Has fetched from memory what the answer will need, where one is at hand.
+    /// Prefetches the memory that an answer to the target will need, if one is at hand.
     ///
-    /// - Returns: for ``answer(to:)``, by the request's head.
+    /// - Returns: the expectation for ``answer(to:passing:)``, which the head of the request carries.
     func expect(_ target: UnsafeRawBufferPointer) -> Int {
-        // Which namespace a prefix means is not worth looking up twice.
+        // The namespace of a prefix is not looked up here, because ``answer(to:passing:)`` looks it up again.
         table.expect(NamespacePrefix.rest(of: target), namespace: namespaces.defaultID)
     }
 
-    /// The answer to a request, where it is at hand, or where it can be made of what lies in the slab.
+    /// Returns the answer to a request if it is at hand, or if it can be made from the slab.
     ///
-    /// - Parameter passing: makes those; `nil`: nobody does.
+    /// - Parameter passing: makes answers from the slab; `nil`, the default, if none shall be made.
     func answer(to head: borrowing RawHead, passing: PassingAnswers? = nil) -> ReadyResponse {
         guard head.length <= Self.headLimit else { return .none }
         let prefix = NamespacePrefix(head.target)
@@ -77,7 +78,7 @@ final class ReadyAnswers: Sendable {
         case .due(let answer):
             guard let renewed = answer.renewed(at: now) else { return forget(answer) }
             table.replace(answer, by: renewed)
-            // It may have been taken out for good meanwhile.
+            // Meanwhile the entry may have changed.
             guard renewed.validity.isCurrent else { return forget(renewed) }
             renewed.meter?.count()
             renewed.validity.entry.entry.recordHit(at: now)
@@ -89,7 +90,7 @@ final class ReadyAnswers: Sendable {
         }
     }
 
-    /// The namespace that a request means; `nil`: none that it may use.
+    /// Returns the namespace in which a request works; `nil` if it does not exist, or the token is not for it.
     private func namespaceID(named name: UnsafeRawBufferPointer?, _ pass: AccessGate.Pass) -> Int? {
         guard name != nil || pass.token != nil else { return namespaces.defaultID }
         let text =
@@ -101,7 +102,7 @@ final class ReadyAnswers: Sendable {
 
     private enum Found {
         case right(Response, HotEntry)
-        /// What tells the time in it must be made anew.
+        /// `Age` and `ttl` in the answer must be recomputed.
         case due(ReadyAnswer)
         case outdated(ReadyAnswer)
     }
@@ -111,20 +112,21 @@ final class ReadyAnswers: Sendable {
         return .none
     }
 
-    /// Keeps the answer to a request, when it is one that others will get as well. It is made only then.
+    /// Keeps the answer to a request if later requests can get the same answer. `make` is called only then.
     ///
     /// - Parameters:
-    ///   - call: whose answer it is.
-    ///   - selectors: the names of the fields of the request that the answer depends on, in lower case.
-    ///   - entry: what the answer is made of.
-    ///   - responses: those of the URL that it was selected from; `nil` when there was nothing to select from.
-    ///   - renews: whether it is made anew when its time is over.
+    ///   - call: the request that was answered.
+    ///   - selectors: the lower-case names of the request fields that the answer depends on.
+    ///   - entry: the entry of which the answer is made.
+    ///   - responses: the stored responses of the URL among which the answer was selected; `nil` if there was no
+    ///     selection.
+    ///   - renews: whether the answer is made anew when its time is over.
     ///   - make: see ``ReadyAnswer/Maker``.
     func keep(
         to call: Call, selectors: [String] = [], madeOf entry: HotEntry.Mark, selectedFrom responses: ChangeMark? = nil,
         renews: Bool, make: @escaping ReadyAnswer.Maker
     ) {
-        // Nothing else of the call: an answer outlives it.
+        // The answer outlives the call, so it holds no other part of the call.
         let (namespace, readableByAll) = (call.context.namespace, call.context.readableByAll)
         let readable: ReadyAnswer.Maker = { now in make(now).map { (readableByAll($0.response), $0.until) } }
         let now = now
@@ -138,9 +140,10 @@ final class ReadyAnswers: Sendable {
         let answer = ReadyAnswer(
             to: requests, response: response, validity: validity, meter: call.meter(status: response.status),
             renew: renews ? readable : nil)
-        // First the table: from then on it can be taken out again.
+        // The table comes first: from then on the answer can be removed again.
         table.insert(answer)
-        // Whatever takes the answer's place meanwhile is taken out by this, too; so nothing of the answer is held here.
+        // The closure must also remove an answer that replaces this one meanwhile. Therefore it holds no part of this
+        // answer.
         let entryID = ObjectIdentifier(entry.entry)
         let isKept = namespace.cache.keepAtHand(entry, for: requests.hashValue, bytes: answer.cost) { [weak table] in
             table?.remove(requests, madeOf: entryID)
@@ -148,11 +151,11 @@ final class ReadyAnswers: Sendable {
         if !isKept { table.remove(requests, madeOf: entryID) }
     }
 
-    /// How many answers are at hand.
+    /// The number of answers at hand.
     var count: Int { table.count }
 
-    /// The requests that get the same answer as this one, which depends on these fields and on `Larder-TTL`; `nil` when
-    /// it is one whose answer others do not get.
+    /// Returns the requests that get the same answer as this request, given the fields in `names` and `Larder-TTL`.
+    /// `nil` if no other request may get its answer.
     private static func requests(
         like request: Request, in namespace: Int, _ names: [String]
     ) -> ReadyAnswer.Requests? {
@@ -173,7 +176,7 @@ final class ReadyAnswers: Sendable {
                 values[index].lines.append(Array(field.value))
             }
         }
-        // What several lines say together is for those to compare who know the field.
+        // Only code that knows a field can compare values that are spread over several lines.
         guard isPlain, values.allSatisfy({ $0.lines.count <= 1 }) else { return nil }
         return ReadyAnswer.Requests(
             namespace: namespace, target: request.withTarget(Array.init), ttl: ttl,
@@ -182,9 +185,9 @@ final class ReadyAnswers: Sendable {
 }
 
 extension ReadyAnswer {
-    /// About what it takes in memory beside the body: with libmicrohttpd's object, its place in the table, what takes
-    /// it out again and what makes it anew. Measured by what thousands of them add to what glibc's malloc gives out:
-    /// with heads of 180 to 3,300 bytes this is about a tenth more.
+    /// The approximate memory of the answer besides its body: libmicrohttpd's object, the place in the table, and the
+    /// closures that remove and renew the answer. Measured as the growth of glibc's malloc with thousands of answers.
+    /// For heads of 180 to 3,300 bytes the formula gives about a tenth more than measured.
     fileprivate var cost: Int {
         let selectors = requests.selectors.reduce(0) { $0 + 128 + $1.name.count + ($1.value?.count ?? 0) }
         let target = requests.target.count * 5 / 4
@@ -193,7 +196,7 @@ extension ReadyAnswer {
 }
 
 extension Response {
-    /// About how many bytes the fields have on the wire.
+    /// The approximate number of bytes that the fields have on the wire.
     fileprivate var headLength: Int {
         fields.reduce(0) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 4 }
     }

@@ -1,32 +1,31 @@
 import MicroHTTPD
 import Primitives
 
-/// The part of a ``ReadyTable`` that one lock guards: a hash table with open addressing. No locks in it.
+/// The part of a ``ReadyTable`` behind one lock: a hash table with open addressing. The shard itself takes no locks.
 ///
-/// A slot has all that is needed to have everything fetched from memory that a hit reads, before any of it is waited
-/// for.
+/// A slot knows all memory that a hit reads, so that the caller can prefetch it before it waits for any of it.
 ///
-/// `@unchecked Sendable` is safe: what the slots refer to is in `owned`, in the same place.
+/// `@unchecked Sendable` is safe because `owned` holds the answers that the slots refer to, at the same index.
 struct ReadyShard: @unchecked Sendable {
     private struct Slot {
         var hash = 0
-        /// `nil`: nothing is here. Not counted, so that a look-up writes nothing.
+        /// `nil` if the slot is free. The reference is not counted, so that a look-up writes nothing.
         var answer: Unmanaged<ReadyAnswer>?
-        /// What a hit will read.
+        /// The memory that a hit will read.
         var memory: ReadyMemory?
     }
 
-    /// Of more answers nothing is fetched ahead.
+    /// The most answers for which one call prefetches memory.
     static let prefetchLimit = 3
 
     private var slots = [Slot](repeating: Slot(), count: 32)
     private var owned = [ReadyAnswer?](repeating: nil, count: 32)
     private(set) var count = 0
 
-    /// Has fetched what will be read of what has this hash: of the first few, for all variants of a target have it, and
-    /// to fetch hundreds would push out what is needed.
+    /// Prefetches the memory of the first answers with this hash. All variants of a target share a hash, and
+    /// prefetching hundreds of answers would displace memory that is needed.
     ///
-    /// - Returns: of how many.
+    /// - Returns: the number of these answers.
     func prefetch(_ hash: Int) -> Int {
         var (index, count) = (start(hash), 0)
         while count < Self.prefetchLimit, slots[index].answer != nil {
@@ -55,9 +54,11 @@ struct ReadyShard: @unchecked Sendable {
         return nil
     }
 
-    /// - Parameter memory: of that answer.
+    /// Adds an answer.
+    ///
+    /// - Parameter memory: the memory of that answer.
     mutating func insert(_ answer: ReadyAnswer, _ memory: ReadyMemory) {
-        // At most three quarters are taken.
+        // At most three quarters of the slots are taken.
         if 4 * (count + 1) > 3 * slots.count { grow() }
         count += 1
         place(
@@ -77,12 +78,13 @@ struct ReadyShard: @unchecked Sendable {
         return nil
     }
 
-    /// Moves back what a look-up would no longer find behind a gap.
+    /// Moves slots into the gap that a look-up could no longer find behind it.
     private mutating func close(gapAt gap: Int) {
         var gap = gap
         var index = next(gap)
         while slots[index].answer != nil {
-            // How far the slot is from where its look-up starts, and from the gap.
+            // The distance from the start of the slot's look-up. The condition compares it with the distance from the
+            // gap.
             let distance = (index - start(slots[index].hash)) & (slots.count - 1)
             if distance >= (index - gap) & (slots.count - 1) {
                 (slots[gap], owned[gap]) = (slots[index], owned[index])
@@ -106,19 +108,20 @@ struct ReadyShard: @unchecked Sendable {
         for (slot, owner) in zip(oldSlots, oldOwned) where slot.answer != nil { place(slot, owner: owner) }
     }
 
-    /// The shard was chosen by the lowest bits.
+    /// The lowest four bits have chosen the shard already.
     private func start(_ hash: Int) -> Int { (hash >> 4) & (slots.count - 1) }
 
     private func next(_ index: Int) -> Int { (index + 1) & (slots.count - 1) }
 }
 
-/// What a hit reads of an answer, in its slot: an array would be one place more to look at.
+/// The memory of an answer that a hit reads. It lies in the slot itself, because an array would cost one more memory
+/// access.
 struct ReadyMemory: Sendable {
     private let answer, target, entry: MemoryHint
     private let changes: MemoryHint?
     private let response: Response.Memory
 
-    /// Not under a lock: what libmicrohttpd needs of the answer may be made for it.
+    /// Must be called without a lock, because it may create libmicrohttpd's object for the answer.
     init(of answer: ReadyAnswer) {
         self.answer = MemoryHint(answer, length: 192)
         target = answer.requests.target.withUnsafeBytes { MemoryHint($0.baseAddress, length: $0.count) }

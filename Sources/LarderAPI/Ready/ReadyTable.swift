@@ -1,9 +1,10 @@
 import MicroHTTPD
 import Primitives
 
-/// Answers by the target that they are for, split into shards so that threads seldom meet.
+/// The answers at hand, found by their targets. The table is split into shards so that threads rarely wait for the same
+/// lock.
 ///
-/// How many there can be is limited by the memory tier, where each counts.
+/// The memory tier limits the number of answers, because their memory counts there.
 final class ReadyTable: Sendable {
     private final class LockedShard: Sendable {
         let state = Locked(ReadyShard())
@@ -11,9 +12,9 @@ final class ReadyTable: Sendable {
 
     private let shards = (0..<16).map { _ in LockedShard() }
 
-    /// Has fetched what will be read for a target, when it is asked for in this namespace.
+    /// Prefetches the memory of the answers to a target in this namespace.
     ///
-    /// - Returns: the target's hash.
+    /// - Returns: the hash of the target alone.
     func expect(_ target: UnsafeRawBufferPointer, namespace: Int) -> Int {
         let target = ReadyAnswer.hash(target)
         let hash = ReadyAnswer.hash(target, in: namespace)
@@ -21,10 +22,10 @@ final class ReadyTable: Sendable {
         return target
     }
 
-    /// Runs `use` with the answer to a request, right or no longer, under the lock; `nil` when there is none. Nothing
-    /// is made, and no reference counted.
+    /// Calls `use` under the lock with the answer to a request, valid or outdated. Returns `nil` if there is none. The
+    /// look-up allocates nothing and counts no references.
     ///
-    /// - Parameter head: of a request whose target was expected.
+    /// - Parameter head: the head of the request. ``expect(_:namespace:)`` was called for its target.
     func find<Result: Sendable>(
         _ head: borrowing RawHead, _ wish: ReadyWish, _ use: (ReadyAnswer) -> Result
     ) -> Result? {
@@ -32,11 +33,11 @@ final class ReadyTable: Sendable {
         return shard(hash).state.withLock { $0.find(hash, head, wish, use) }
     }
 
-    /// Puts an answer in, in place of one to the same requests.
+    /// Inserts an answer. An answer to the same requests is replaced.
     func insert(_ answer: ReadyAnswer) {
         let requests = answer.requests
         let memory = ReadyMemory(of: answer)
-        // Freed after the lock is released.
+        // The replaced answer is freed after the lock is released.
         _ = shard(requests.hash).state.withLock { shard in
             let replaced = shard.remove(requests.hash) { $0.requests == requests }
             shard.insert(answer, memory)
@@ -44,8 +45,8 @@ final class ReadyTable: Sendable {
         }
     }
 
-    /// Puts an answer in the place of one that is there; if that was taken out meanwhile it does nothing, for nobody
-    /// would take out the other.
+    /// Replaces an answer. Does nothing if the old answer has been removed meanwhile, because then nothing would remove
+    /// the new answer.
     func replace(_ old: ReadyAnswer, by answer: ReadyAnswer) {
         let hash = old.requests.hash
         let memory = ReadyMemory(of: answer)
@@ -56,7 +57,7 @@ final class ReadyTable: Sendable {
         }
     }
 
-    /// Takes out the answer to these requests if it was made of that entry.
+    /// Removes the answer to these requests if it was made of that entry.
     func remove(_ requests: ReadyAnswer.Requests, madeOf entry: ObjectIdentifier) {
         _ = shard(requests.hash).state.withLock { shard in
             shard.remove(requests.hash) {
@@ -65,7 +66,7 @@ final class ReadyTable: Sendable {
         }
     }
 
-    /// How many there are.
+    /// The number of answers.
     var count: Int { shards.reduce(0) { $0 + $1.state.withLock { $0.count } } }
 
     private func shard(_ hash: Int) -> LockedShard {
