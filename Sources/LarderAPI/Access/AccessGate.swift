@@ -3,21 +3,21 @@ import HTTPTypes
 import Larder
 import MicroHTTPD
 
-/// Who may: asked about each request before anything is done for it, and before it is said whether there is what it
-/// asks for.
+/// Decides which requests are permitted. The gate is asked about each request before any work is done for it, and
+/// before an answer could reveal whether the requested entry exists.
 ///
-/// Without tokens everybody may do everything, but web pages of others (``WebGuard``).
+/// Without tokens, every request is permitted, unless a web page of another site sends it (``WebGuard``).
 final class AccessGate: Sendable {
-    /// Whom a request comes from.
+    /// The sender of a request.
     struct Visitor: Sendable {
-        /// `nil`: anybody, where no tokens are asked for.
+        /// `nil` for any sender, if the server asks for no tokens.
         let bearer: Bearer?
-        /// The page's origin, when it may read the answer.
+        /// The origin of the web page that sent the request, if the page may read the answer.
         let origin: String?
-        /// Whether there are origins whose pages may ask.
+        /// Whether the configuration permits requests from web pages of some origins.
         var mayBePages = false
 
-        /// Throws when the visitor lacks a scope.
+        /// Throws 403 if the visitor lacks a scope.
         func check(_ scope: Scope) throws(Problem) {
             guard let bearer, !bearer.token.scopes.contains(scope) else { return }
             throw Problem(
@@ -25,20 +25,20 @@ final class AccessGate: Sendable {
                 fields: [.wwwAuthenticate: AccessGate.challenge("insufficient_scope", "scope=\"\(scope)\"")])
         }
 
-        /// Throws when the visitor may not have a download as it asks for it: what is pinned stays until somebody says
-        /// otherwise, which is more than to have a URL fetched.
+        /// Throws 403 if the visitor may not make this download. Pinning needs the scope `write`, because a pinned
+        /// entry stays until it is unpinned, which is more than a download.
         func check(_ request: DownloadRequest) throws(Problem) {
             if request.pinned != nil { try check(.write) }
         }
 
-        /// What the visitor may do to namespaces that it may use at all.
+        /// The visitor's rights over namespaces that it may use.
         var authority: NamespaceAuthority {
             guard let token = bearer?.token else { return .operator }
             guard token.scopes.contains(.admin) else { return .purger }
             return token.isFor(namespace: LarderService.defaultNamespace) ? .operator : .owner
         }
 
-        /// Throws when the visitor may not use a namespace, whether there is one of that name or not.
+        /// Throws 403 if the visitor may not use a namespace, whether it exists or not.
         func check(namespace: String) throws(Problem) {
             guard let bearer, !bearer.token.isFor(namespace: namespace) else { return }
             throw Problem(status: 403, detail: "the token is not for this namespace")
@@ -55,12 +55,12 @@ final class AccessGate: Sendable {
         checksHost = web.hosts != nil
     }
 
-    /// The field that a token comes in: what is under `/fetch` has the origin's own `Authorization`.
+    /// Returns the field that carries the token. Under `/fetch`, `Authorization` belongs to the origin.
     static func credentialField(for path: UnsafeRawBufferPointer) -> HTTPField.Name {
         isFetch(path) ? larderAuthorization : .authorization
     }
 
-    /// Whether a target is one of the gateway's.
+    /// Whether a target belongs to the gateway.
     static func isFetch(_ target: UnsafeRawBufferPointer) -> Bool {
         guard target.count >= 6, memcmp(target.baseAddress!, "/fetch", 6) == 0 else { return false }
         return target.count == 6 || target[6] == UInt8(ascii: "/") || target[6] == UInt8(ascii: "?")
@@ -68,8 +68,8 @@ final class AccessGate: Sendable {
 
     private static let larderAuthorization = HTTPField.Name("Larder-Authorization")!
 
-    /// The lines of the field that a request's token comes in. Under `/fetch` `Authorization` is the origin's, unless
-    /// there is a token in it; so is `Proxy-Authorization`, which some programs send instead.
+    /// Returns the lines of the field that carries the request's token. Under `/fetch`, `Authorization` and
+    /// `Proxy-Authorization` (which some programs send instead) belong to the origin, unless they contain a token.
     private static func credentials(_ request: Request) -> (name: HTTPField.Name, lines: [String]) {
         let name = request.withTarget(credentialField(for:))
         let lines = request.values(name)
@@ -81,8 +81,8 @@ final class AccessGate: Sendable {
         return (name, [])
     }
 
-    /// Throws 400 when a token is in the target of a request, because targets are logged by servers on the way, and
-    /// passed on to origins.
+    /// Throws 400 if the target of a request contains a token, because servers on the way log targets, and gateways
+    /// pass them on to origins.
     static func checkTarget(of request: Request) throws(Problem) {
         guard TokenCredentials.areIn(request.target) else { return }
         throw .invalid(
@@ -92,17 +92,19 @@ final class AccessGate: Sendable {
 
     // MARK: Requests
 
-    /// Whether there are origins whose pages may ask.
+    /// Whether the configuration permits requests from web pages of some origins.
     var allowsPages: Bool { !web.origins.isEmpty }
 
-    /// The origin of the page that asks, when it may; `nil` also when it is no page.
+    /// Returns the origin of the web page that sent the request; `nil` if no page did, or the page may not read the
+    /// answer.
     func origin(of request: Request) -> String? {
         web.origins.isEmpty ? nil : request.field("Origin").flatMap { web.allows(origin: $0) ? $0 : nil }
     }
 
-    /// Lets a request in, or throws why not; it counts within its token's rate, whatever becomes of it.
+    /// Admits a request, or throws the reason for its refusal. The request counts towards its token's rate, whatever
+    /// its outcome.
     ///
-    /// - Parameter scope: of what it asks for; `nil`: there is no such thing.
+    /// - Parameter scope: the scope that the request needs; `nil` if the request leads to no route.
     func admit(_ request: Request, scope: Scope?) throws(Problem) -> Visitor {
         let origin = origin(of: request)
         guard let tokens else {
@@ -126,19 +128,20 @@ final class AccessGate: Sendable {
         return Visitor(bearer: bearer, origin: origin, mayBePages: allowsPages)
     }
 
-    /// Whether a visitor that was let in, and stays, is as welcome as it was: tokens may be gone.
+    /// Whether the token of an admitted visitor is still valid. Event streams ask again, because tokens can be revoked
+    /// while a stream lasts.
     func stillAdmits(_ visitor: Visitor) -> Bool {
         guard let tokens, let bearer = visitor.bearer else { return true }
         return tokens.knows(bearer)
     }
 
-    /// The fields of a request that an answer to a GET depends on, for `Vary`, beside those that an origin names;
-    /// `nil`: none.
+    /// Returns the value of `Vary` for an answer to a GET; `nil` if there is none. `Vary` fields of an origin come on
+    /// top.
     ///
-    /// They choose the namespace, by name or by the token, and say that a worker would run the answer
+    /// The fields choose the namespace, by its name or by the token, or state that a worker would run the answer
     /// (``ContentFence``).
     ///
-    /// - Parameter isFenced: whether the answer may have content of another origin.
+    /// - Parameter isFenced: whether the answer may carry content of another origin.
     func vary(in space: Route.Space, isFenced: Bool) -> String? {
         var names: [String] = []
         switch space {
@@ -153,18 +156,20 @@ final class AccessGate: Sendable {
 
     // MARK: Answers at hand
 
-    /// Who may have the answers that are at hand.
+    /// The right to receive answers at hand.
     struct Pass {
-        /// `nil`: anybody, where no tokens are asked for.
+        /// `nil` for any sender, if the server asks for no tokens.
         let token: AccessToken?
     }
 
-    /// Whether a GET gets the answer that is at hand for its target; `nil` when not. Then ``admit(_:scope:)`` says why,
-    /// or lets it in all the same: a rate is counted there alone. The namespace is still to be looked at.
+    /// Decides whether a GET may get the answer at hand. Returns `nil` if not; then ``admit(_:scope:)`` decides, which
+    /// also counts requests of tokens with a rate. The caller still has to check the namespace.
     ///
     /// - Parameters:
-    ///   - credentials: what the one line of the field said that tokens come in; `nil`: there is none.
-    ///   - host: what `Host` said; `nil`: there is none. It counts, for a target in absolute form is never at hand.
+    ///   - credentials: the value of the field that carries the token, if it has a single line; `nil` if the field is
+    ///     missing.
+    ///   - host: the value of `Host`; `nil` if the field is missing. The value is decisive, because no answer is at
+    ///     hand for targets in absolute form.
     func pass(_ credentials: UnsafeRawBufferPointer?, host: UnsafeRawBufferPointer?, isFetch: Bool) -> Pass? {
         guard let tokens else {
             guard checksHost else { return Pass(token: nil) }
@@ -179,7 +184,7 @@ final class AccessGate: Sendable {
 
     // MARK: Words
 
-    /// RFC 6750 §2.1; the scheme's name in any case.
+    /// Returns the token in a Bearer field (RFC 6750 §2.1). The scheme's name may be in upper or lower case.
     private static func token(in value: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
         guard value.count > 7, value[6] == UInt8(ascii: " "),
             UnsafeRawBufferPointer(rebasing: value[..<6]).elementsEqual("bearer".utf8, by: { $0 | 0x20 == $1 })
@@ -187,17 +192,18 @@ final class AccessGate: Sendable {
         return UnsafeRawBufferPointer(rebasing: value[6...].drop { $0 == UInt8(ascii: " ") })
     }
 
-    /// Asks for a token, in both ways in which one can be sent (RFC 9110 §11.6.1).
+    /// Asks for a token, in both forms in which a client can send it (RFC 9110 §11.6.1).
     private static func unauthorized(_ detail: String, _ error: String?, _ request: Request) -> Problem {
         var fields: HTTPFields = [.wwwAuthenticate: challenge(error)]
-        // For a script of a page a browser would ask its user, over the page, though the page asks itself.
+        // A browser would show its own log-in dialog for a request by a page's script, although the page asks the user
+        // itself.
         if request.field("Sec-Fetch-Dest") != "empty" {
             fields.append(HTTPField(name: .wwwAuthenticate, value: "Basic realm=\"larder\", charset=\"UTF-8\""))
         }
         return Problem(status: 401, detail: detail, fields: fields)
     }
 
-    /// RFC 6750 §3.
+    /// Returns the value of `WWW-Authenticate` for the Bearer scheme (RFC 6750 §3).
     static func challenge(_ error: String?, _ more: String? = nil) -> String {
         (["Bearer realm=\"Larder\"", error.map { "error=\"\($0)\"" }, more] as [String?])
             .compactMap { $0 }.joined(separator: ", ")

@@ -2,10 +2,10 @@ import Larder
 import Logging
 import MicroHTTPD
 
-/// One line for each change that somebody made: who, what, how many.
+/// Logs one line for each change: the token, the operation and the number of changed items.
 struct AuditLog: Sendable {
     private let logger: Logger
-    /// The token's name; `nil` where none are asked for.
+    /// The name of the token; `nil` if the server asks for no tokens.
     private let bearer: String?
     private let request: Request
     private let operation: String
@@ -21,12 +21,12 @@ struct AuditLog: Sendable {
         self.request = request
     }
 
-    /// Something was changed.
+    /// Logs a change.
     ///
     /// - Parameters:
-    ///   - what: the key, or what selects what was changed. Nothing of it may be a secret: a URL goes without its
-    ///     query. A text with a token in it is not shown.
-    ///   - count: how many entries, or others.
+    ///   - what: the key of the changed item, or the selection of the changed items. It must not contain a secret: a
+    ///     URL comes without its query. A text that contains a token is logged as `…`.
+    ///   - count: the number of changed entries, or of other items.
     func note(_ what: String, count: Int) {
         logger.notice(
             "change",

@@ -1,28 +1,30 @@
 import HTTPTypes
 import MicroHTTPD
 
-/// Keeps the content of other origins, which browsers get under this server's own name, apart from this server's pages.
+/// Isolates content of other origins, which browsers receive under this server's name, from this server's own pages.
 ///
-/// Every answer has the same ``fields``, whatever the request is for and whatever its status is. A browser obeys a
-/// sandbox only in pages and workers, so images and scripts are not harmed by it, and a cache on the way cannot give a
-/// page the copy that was made for an image. The origin's own policies stay beside it, and all of them hold.
+/// All answers have the same ``fields``, independent of the request's purpose and of the status. Browsers apply a
+/// sandbox only to pages and workers, so it does not harm images and scripts. A cache on the way cannot give a page a
+/// copy without the sandbox that was made for an image. The origin's own policies remain in the answer, and all
+/// policies apply together.
 ///
-/// A worker has the origin of its script's URL, which is this server's, and the sandbox does not take it away in every
-/// browser. So requests for the script of a worker are refused, and `Vary` names the fields that decide about it.
+/// A worker runs with the origin of its script's URL, which is this server's, and not every browser lets the sandbox
+/// change that. So requests for the script of a worker are refused, and `Vary` names the request fields that reveal
+/// them.
 enum ContentFence {
-    /// The fields that every answer has: no scripts, no forms, no origin of its own, nothing to load; and the type is
-    /// the one that is stated (https://fetch.spec.whatwg.org/#x-content-type-options-header).
+    /// The fields of every answer. They forbid scripts and forms, withhold the server's origin, block all loading, and
+    /// make the stated type binding (https://fetch.spec.whatwg.org/#x-content-type-options-header).
     static let fields: [HTTPField] = [
         HTTPField(name: .xContentTypeOptions, value: "nosniff"),
         HTTPField(name: .contentSecurityPolicy, value: "sandbox; default-src 'none'"),
     ]
 
-    /// The fields in which a browser says that a worker would run the answer.
+    /// The request fields in which a browser states that a worker would run the answer.
     static let selectingNames = ["Sec-Fetch-Dest", "Service-Worker"]
 
-    /// Throws 403 when a browser says that a worker would run the answer to the request: in `Sec-Fetch-Dest`
-    /// (https://www.w3.org/TR/fetch-metadata/), or in `Service-Worker`, which only the script of a service worker is
-    /// asked for with (https://www.w3.org/TR/service-workers/#service-worker-script-request).
+    /// Throws 403 if a browser states that a worker would run the answer: in `Sec-Fetch-Dest`
+    /// (https://www.w3.org/TR/fetch-metadata/), or in `Service-Worker`, which browsers send only for the script of a
+    /// service worker (https://www.w3.org/TR/service-workers/#service-worker-script-request).
     static func check(_ request: Request) throws(Problem) {
         var isForWorker = false
         request.forEachFieldLine { if RequestField.isForWorker($0) { isForWorker = true } }
@@ -32,18 +34,19 @@ enum ContentFence {
             detail: "a worker would run in this server's name, not its origin's; ask the origin for its script")
     }
 
-    /// The fields of an origin's answer without those by which a browser would change what it keeps about this server's
-    /// whole host: its storage, service workers, TLS, other addresses, reports, logins, hints and dictionaries; and
-    /// without those that only this server may say: which pages may read its answers, and its own.
+    /// Removes two groups of fields from an origin's answer. The first group would change a browser's state for this
+    /// server's whole host: storage, service workers, TLS, alternative addresses, reports, log-ins, hints and
+    /// dictionaries. The second group belongs to this server alone: the permissions for pages to read its answers, and
+    /// the `Larder-` fields.
     static func stripped(_ fields: HTTPFields) -> HTTPFields {
-        // Most answers have none of them.
+        // Most answers have no such field.
         guard fields.contains(where: { isAboutHost($0.name) }) else { return fields }
         return HTTPFields(fields.filter { !isAboutHost($0.name) })
     }
 
     private static func isAboutHost(_ name: HTTPField.Name) -> Bool {
         let name = name.canonicalName
-        // The length and the first letter alone rule most names out, which costs less than to hash and to compare them.
+        // The length and the first letter exclude most names, which is cheaper than hashing and comparing them.
         let length = name.utf8.count
         if length < 64, lengths & 1 << length != 0, aboutHost.contains(name) { return true }
         switch name.utf8.first {
@@ -52,34 +55,34 @@ enum ContentFence {
         }
     }
 
-    /// Families of fields.
+    /// The families of removed fields, by prefix.
     private static let prefixes = [
-        // Which pages may read an answer of this server (``CrossOrigin``), and this server's own fields.
+        // The permission for pages to read an answer of this server (``CrossOrigin``), and this server's own fields.
         "access-control-", "larder-",
-        // Sessions that are bound to the device, and what a browser reports about clicks.
+        // Sessions that are bound to the device, and the browser's reports about clicks.
         "secure-session-", "sec-session-", "attribution-reporting-",
     ]
 
-    /// A bit for each length that one of ``aboutHost`` has.
+    /// A bit set with the lengths of the names in ``aboutHost``.
     private static let lengths = aboutHost.reduce(0 as UInt64) { $0 | 1 << $1.utf8.count }
 
     private static let aboutHost: Set<String> = [
-        // What the browser has stored for the host, and who may serve its pages.
+        // The browser's storage for the host, and the service workers of its pages.
         "clear-site-data", "service-worker-allowed", "origin-agent-cluster",
-        // TLS and the addresses at which the host is found.
+        // TLS, and alternative addresses of the host.
         "strict-transport-security", "public-key-pins", "public-key-pins-report-only", "expect-ct", "alt-svc",
         "alternate-protocol",
-        // Where reports about the host's pages go.
+        // The receivers of reports about the host's pages.
         "nel", "report-to", "reporting-endpoints",
-        // Whether the user is logged in there.
+        // Whether the user is logged in at the host.
         "set-login", "idp-signin-status",
-        // What a page of another site that embeds the host may share with it.
+        // Data that a page of another site may share with the host that it embeds.
         "activate-storage-access", "shared-storage-write", "observe-browsing-topics",
-        // What the browser says of itself in each later request to the host.
+        // The browser's properties that it sends in each later request to the host.
         "accept-ch", "accept-ch-lifetime", "critical-ch",
-        // Compression dictionaries for other paths of the host (RFC 9842), and pages of it to load ahead.
+        // Compression dictionaries for other paths of the host (RFC 9842), and pages of the host to load in advance.
         "use-as-dictionary", "speculation-rules",
-        // Replaced by the one of ``fields``.
+        // ``fields`` contains a field of this name.
         "x-content-type-options",
     ]
 }

@@ -1,12 +1,13 @@
 import HTTPTypes
 import MicroHTTPD
 
-/// What the Fetch standard (https://fetch.spec.whatwg.org/#http-cors-protocol) wants of answers to pages of origins
-/// that may ask.
+/// Adds the fields that the Fetch standard requires (https://fetch.spec.whatwg.org/#http-cors-protocol) to answers for
+/// web pages of permitted origins.
 enum CrossOrigin {
-    /// The answer to a preflight, by which a browser asks whether a page may ask; `nil` when the request is none.
+    /// Returns the answer to a preflight, by which a browser asks whether a page may send a request; `nil` if the
+    /// request is no preflight.
     ///
-    /// - Parameter origin: that of the page, which may ask.
+    /// - Parameter origin: the page's origin, which must be a permitted origin.
     static func preflight(_ request: Request, origin: String) -> Response? {
         guard request.method == "OPTIONS", let method = request.field("Access-Control-Request-Method") else {
             return nil
@@ -18,18 +19,18 @@ enum CrossOrigin {
         return allowing(origin, Response(status: 204, fields: fields))
     }
 
-    /// The same answer, to be read by a page.
+    /// Returns the answer with permission for pages of an origin to read it.
     static func allowing(_ origin: String, _ response: Response) -> Response {
         var fields = response.fields
         fields[.accessControlAllowOrigin] = origin
         fields[.accessControlExposeHeaders] = "*"
-        // Only `*` itself is the same for all.
+        // The answer names a single origin, so it is not valid for other origins.
         return varying(Response(status: response.status, fields: fields, body: response.body))
     }
 
-    /// The same answer, for a cache on the way to know that others would get another: by default, a page.
+    /// Adds `Vary` to an answer, so that caches on the way do not give it to requests with other values.
     ///
-    /// - Parameter names: the fields that make the difference.
+    /// - Parameter names: the request fields that the answer depends on. Default: `Origin`.
     static func varying(_ response: Response, by names: String = "Origin") -> Response {
         var fields = response.fields
         fields.append(HTTPField(name: .vary, value: names))

@@ -1,19 +1,22 @@
 import MicroHTTPD
 import Primitives
 
-/// The namespace that a target begins with, and the rest of it: `/@ci/entries?limit=5` is `/entries?limit=5` in `ci`.
+/// The namespace at the start of a target, and the rest of the target: `/@ci/entries?limit=5` means `/entries?limit=5`
+/// in the namespace `ci`.
 ///
-/// The `@` may be written `%40`, and the name is percent-decoded once, as any path segment. Names consist of `a` to
-/// `z`, digits and `-`, so no name needs an escape. There is no prefix without a slash behind the name.
+/// The `@` may be written as `%40`, and the name is percent-decoded once, like any path segment. Names consist of `a`
+/// to `z`, digits and `-`, so no name needs an escape. A prefix ends with a slash; a name without a slash behind it is
+/// no prefix.
 struct NamespacePrefix {
-    /// The name as it was sent, which may have percent-escapes in it; never empty.
+    /// The name as it was sent, possibly with percent-escapes; never empty.
     let rawName: UnsafeRawBufferPointer
-    /// The target behind the prefix; it begins with a slash.
+    /// The target behind the prefix, beginning with a slash.
     let rest: UnsafeRawBufferPointer
 
-    /// Looks at a target, whose bytes must stay as long as this is used. `nil`: it has no prefix.
+    /// Finds the prefix of a target; `nil` if the target has none. The bytes of the target must stay valid as long as
+    /// the prefix is used.
     init?(_ target: UnsafeRawBufferPointer) {
-        // Each hit asks, and nearly no target has one.
+        // This check is short because each hit makes it, and nearly no target has a prefix.
         guard target.count > 3, target[0] == UInt8(ascii: "/") else { return nil }
         let start: Int
         if target[1] == UInt8(ascii: "@") {
@@ -30,19 +33,19 @@ struct NamespacePrefix {
         rest = UnsafeRawBufferPointer(rebasing: target[end...])
     }
 
-    /// The target behind the prefix, or all of it.
+    /// Returns the target without its prefix.
     static func rest(of target: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         NamespacePrefix(target)?.rest ?? target
     }
 }
 
-/// A request, and the namespace that its target names.
+/// A request, and the namespace in the prefix of its target.
 struct PrefixedRequest {
     /// The request with the target behind the prefix.
     let request: Request
-    /// The name, percent-decoded; `nil` when there is no prefix, or its escapes are broken.
+    /// The percent-decoded name; `nil` if there is no prefix, or the name has broken escapes.
     let name: String?
-    /// Whether there is a prefix.
+    /// Whether the target has a prefix.
     let hasPrefix: Bool
 
     init(_ request: Request) {
@@ -57,6 +60,6 @@ struct PrefixedRequest {
         hasPrefix = found != nil
     }
 
-    /// What a path of an answer to this request begins with, to stay in the namespace: `/@ci`, or nothing.
+    /// The prefix for paths in the answer to this request, so that they stay in the namespace: `/@ci`, or empty.
     var pathPrefix: String { name.map { "/@" + $0 } ?? "" }
 }

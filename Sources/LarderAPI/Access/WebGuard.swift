@@ -2,26 +2,27 @@ import Larder
 import MicroHTTPD
 import Primitives
 
-/// Keeps web pages from driving a server that asks for no token: their requests come from the user's own browser, which
-/// may reach what the page's site cannot.
+/// Prevents web pages of other sites from using a server that asks for no token. Their requests come from the user's
+/// own browser, which may reach servers that the page's site cannot reach.
 ///
-/// A page says where it comes from in `Origin` and `Sec-Fetch-Site`, which scripts cannot set. One whose name was made
-/// to lead here (DNS rebinding) passes for this server's own; it is known by the host that it asks for.
+/// A browser states the origin of a page in `Origin` and `Sec-Fetch-Site`, which scripts cannot set. A page whose host
+/// name was redirected to this server (DNS rebinding) appears to be this server's own. The guard detects such a page by
+/// the `Host` of its requests.
 struct WebGuard: Sendable {
-    /// The names that this server is asked by, in lower case, beside `localhost` and addresses; `nil`: any.
+    /// The host names of this server in lower case, in addition to `localhost` and IP addresses; `nil` for any name.
     let hosts: Set<String>?
-    /// The origins (`https://app.example`) whose pages may ask; with `*` all.
+    /// The origins, as in `https://app.example`, whose pages may send requests. `*` stands for all origins.
     let origins: Set<String>
 
-    /// Whether the server is meant by a host, with or without a port.
+    /// Whether a `Host` value, with or without a port, means this server.
     func isMeant(by host: UnsafeRawBufferPointer) -> Bool {
         guard hosts != nil else { return true }
         var length = 0
         var (isAddress, hasDigit) = (true, false)
-        // By hand: it is asked about each hit.
+        // The parser is written by hand because each hit runs it.
         while length < host.count, host[length] != UInt8(ascii: ":") {
             let byte = host[length]
-            // An address leads nowhere else, whatever a name server says.
+            // No name server can redirect an IP address, so any address is accepted.
             if byte == UInt8(ascii: "["), length == 0 { return host.isBracketed }
             let isDigit = byte >= 0x30 && byte <= 0x39
             hasDigit = hasDigit || isDigit
@@ -37,16 +38,17 @@ struct WebGuard: Sendable {
         return text.isNamed("localhost") || hosts?.contains { text.isNamed(Array($0.utf8)) } ?? true
     }
 
-    /// Whether a page of that origin may ask, and read the answer.
+    /// Whether pages of an origin may send requests and read the answers.
     func allows(origin: String) -> Bool {
         origins.contains("*") || origins.contains(origin)
     }
 
-    /// Why a request is not answered; `nil` when it is.
+    /// Returns the reason for which a request is refused; `nil` if it is permitted.
     ///
-    /// - Parameter isReading: whether it asks for what is held, and for nothing to be done: a link may lead there.
+    /// - Parameter isReading: whether the request only reads cached data. A link on another page may lead to such a
+    ///   request.
     func refusal(of request: Request, isReading: Bool) -> Problem? {
-        // Without one it is no browser's.
+        // A request without `Host` does not come from a browser.
         var host = request.host ?? "localhost"
         if !host.withUTF8({ isMeant(by: UnsafeRawBufferPointer($0)) }) {
             return Problem(
@@ -66,7 +68,7 @@ struct WebGuard: Sendable {
         return Problem(status: 403, detail: "a page of another site may not ask for this; open it by its address")
     }
 
-    /// Whether a browser says that the request comes from a page of another site, or of another port of this machine.
+    /// Whether a browser states that the request comes from a page of another site, or of another port of this machine.
     private func isElsewhere(_ request: Request) -> Bool {
         guard let site = request.field("Sec-Fetch-Site")?.lowercased() else { return false }
         return site != "none" && site != "same-origin"
@@ -74,7 +76,7 @@ struct WebGuard: Sendable {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Whether it is an IPv6 address in brackets, with or without a port.
+    /// Whether the bytes are an IPv6 address in brackets, with or without a port.
     fileprivate var isBracketed: Bool {
         let address = dropFirst().prefix { $0 != UInt8(ascii: "]") }
         return !address.isEmpty && address.count + 1 < count
