@@ -2,19 +2,19 @@ import Larder
 import MicroHTTPD
 import Primitives
 
-/// Connections that were refused because there were too many (they come to no route, so no request is counted for
-/// them), and the bytes that were sent.
+/// Counts connections that were refused because of a limit, and the bytes that were sent. A refused connection reaches
+/// no route, so ``RequestMetrics`` does not count it.
 final class ConnectionMetrics: Sendable {
     private let overLimit = Counter()
     private let overAddressLimit = Counter()
     private let daemons = Locked<[Daemon]>([])
 
-    /// Counts the bytes that a daemon sends.
+    /// Includes the bytes that this daemon sends.
     func watch(_ daemon: Daemon) {
         daemons.withLock { $0.append(daemon) }
     }
 
-    /// Counts a connection that was refused.
+    /// Counts a refused connection.
     func countRefusal(_ reason: ConnectionRefusal) {
         counter(of: reason).increment()
     }
@@ -22,7 +22,8 @@ final class ConnectionMetrics: Sendable {
     func write(into text: inout PrometheusText) {
         let name = "larder_connections_refused_total"
         text.begin(name, "counter", "Connections refused because there are as many as may be, by reason.")
-        // Both from the start on: a counter that begins with 1 has not risen.
+        // Both reasons are written from the start, because Prometheus sees no increase in a counter that first appears
+        // with 1.
         for reason in ConnectionRefusal.allCases {
             text.sample(name, [("reason", reason.rawValue)], counter(of: reason).value)
         }

@@ -1,21 +1,21 @@
 import Foundation
 import Primitives
 
-/// What every process shows that Prometheus scrapes:
+/// The metrics of a process that Prometheus expects from every program:
 /// <https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics>. A value that the system does not
-/// tell (there are sandboxes without `/proc`) is left out.
+/// provide is left out (some sandboxes have no `/proc`).
 struct ProcessMetrics {
-    /// Processor time of the process, user's and system's.
+    /// The user and system processor time of the process, in seconds.
     let cpuSeconds: Double
-    /// Bytes of memory that are resident, and of address space.
+    /// The bytes of resident memory and of address space.
     let memory: (resident: Int, virtual: Int)?
-    /// Descriptors that are open, and may be open.
+    /// The number of open descriptors, and below it their limit.
     let openDescriptors: Int?
     let maxDescriptors: Int?
-    /// When the process began, in seconds since 1970.
+    /// The start time of the process, in seconds since 1970.
     let startSeconds: Double?
 
-    /// As it is now.
+    /// Takes the current values.
     init() {
         var usage = rusage()
         getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
@@ -23,7 +23,7 @@ struct ProcessMetrics {
         let pages = Self.words(of: "/proc/self/statm").prefix(2).compactMap { Int($0) }
         memory =
             pages.count == 2 ? (pages[1] * sysconf(Int32(_SC_PAGESIZE)), pages[0] * sysconf(Int32(_SC_PAGESIZE))) : nil
-        // Less the one that lists them.
+        // The descriptor that lists the folder does not count.
         openDescriptors = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")).map { $0.count - 1 }
         var limit = rlimit()
         let code = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
@@ -51,9 +51,10 @@ struct ProcessMetrics {
         }
     }
 
-    /// proc(5): the process began so many ticks after the machine, and that at `btime`.
+    /// The start time by proc(5): field 22 of `stat` counts clock ticks since the machine started, and `btime` is the
+    /// start time of the machine.
     private static let startSeconds: Double? = {
-        // The second word is the program's name in parentheses, and may have spaces and parentheses itself.
+        // The second field is the program's name in parentheses, which may itself contain spaces and parentheses.
         let status = (try? String(contentsOfFile: "/proc/self/stat", encoding: .utf8)) ?? ""
         let fields = (status.split(separator: ")").last ?? "").split(separator: " ")
         let system = (try? String(contentsOfFile: "/proc/stat", encoding: .utf8)) ?? ""

@@ -6,7 +6,7 @@ struct PrometheusText {
 
     private(set) var text = ""
 
-    /// The head of a family of samples.
+    /// Writes the head of a family of samples.
     mutating func begin(_ name: String, _ type: String, _ help: String) {
         text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
     }
@@ -19,13 +19,13 @@ struct PrometheusText {
         text += " \(value)\n"
     }
 
-    /// A family of one sample without labels.
+    /// Writes a family of one sample without labels.
     mutating func metric(_ name: String, _ type: String, _ help: String, _ value: some CustomStringConvertible) {
         begin(name, type, help)
         sample(name, [], value)
     }
 
-    /// The samples of one histogram; ``begin(_:_:_:)`` comes before the first of its family.
+    /// Writes the samples of one histogram. Call ``begin(_:_:_:)`` before the first histogram of its family.
     mutating func histogram(
         _ name: String, _ labels: [(String, String)] = [], _ snapshot: (cumulative: [Int], sum: Double)
     ) {

@@ -1,36 +1,39 @@
 import Larder
 import Primitives
 
-/// Requests by route and status, and how long they took until their answer began.
+/// Counts requests by route and status, and measures the time from a request's head to the start of its answer.
 ///
-/// The counters of a route are made once, so that counting is one atomic addition and no lock; statuses are counted in
-/// a row of the 500 that there can be.
+/// The counters of a route are allocated once, so that counting takes one atomic addition and no lock. Each route has a
+/// counter for each of the 500 possible statuses.
 final class RequestMetrics: Sendable {
     fileprivate final class Row: Sendable {
         let durations = DurationHistogram()
         let statuses = (100..<600).map { _ in Counter() }
-        /// Those that took no time worth measuring: with one addition they count in both of the others.
+        /// Requests that took too little time to measure. They count in `statuses` and in `durations` as well, but cost
+        /// only one addition.
         let instants = (100..<600).map { _ in Counter() }
     }
 
     private let rows: [String: Row]
 
-    /// Counts requests of one route that get one status, at once.
+    /// Counts requests of one route with one status that took too little time to measure.
     struct Meter: Sendable {
         fileprivate let instants: Counter
 
-        /// Counts a request that took no time worth measuring.
+        /// Counts a request that took too little time to measure.
         func count() { instants.increment() }
     }
 
-    /// What counts requests of a route that get a status; `nil` for what is not counted, as a status that an origin
-    /// has made up.
+    /// Returns the meter of a route and a status. `nil` if the pair is not counted: the route is unknown, or the status
+    /// is outside 100 to 599, as an origin may invent one.
     func meter(operation: String, status: Int) -> Meter? {
         guard let row = rows[operation], (100..<600).contains(status) else { return nil }
         return Meter(instants: row.instants[status - 100])
     }
 
-    /// - Parameter operations: the names of all routes; requests without a route count as `none`.
+    /// Creates the counters of all routes.
+    ///
+    /// - Parameter operations: the names of the routes. Requests without a route count as `none`.
     init(operations: [String]) {
         rows = Dictionary(uniqueKeysWithValues: Set(operations + ["none"]).map { ($0, Row()) })
     }
@@ -41,7 +44,8 @@ final class RequestMetrics: Sendable {
         row.durations.record(duration)
     }
 
-    /// Statuses that wake somebody. They are shown before there are any: a counter that begins with 1 has not risen.
+    /// Statuses that alert an operator. They are written even at zero, because Prometheus sees no increase in a counter
+    /// that first appears with 1.
     private static let alarming: Set<Int> = [500, 503, 507]
 
     func write(into text: inout PrometheusText) {
