@@ -1,14 +1,14 @@
-/// The files that the dashboard is made of. The folder `Page` has them; they are part of the executable.
+/// The files of the dashboard. They lie in the folder `Page` and are part of the executable.
 enum DashboardFiles {
-    /// The page itself.
+    /// The HTML page.
     static let page = file("index.html", PackageResources.index_html)
 
-    /// What the page loads, by name.
+    /// The files that the page loads, by name.
     static let parts = Dictionary(uniqueKeysWithValues: contents.map { ($0.name, file($0.name, $0.bytes)) })
 
-    /// Nothing runs but what is among these files, nothing is asked but this server, and no other page may frame this
-    /// one. Images may be made of bytes in the page's memory (`blob:`), for previews. Browsers that know trusted types
-    /// refuse to make markup or scripts of texts, too.
+    /// The Content-Security-Policy of the dashboard. Scripts and styles come from these files only, requests go to this
+    /// server only, and no other page may frame the dashboard. Images may be made from bytes in the page's memory
+    /// (`blob:`), for previews. Browsers that support trusted types also refuse to turn text into markup or scripts.
     private static let policy = [
         "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' blob:", "connect-src 'self'",
         "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'",

@@ -1,10 +1,10 @@
 import Larder
 import MicroHTTPD
 
-/// `/` and `/dashboard/:file`: a page to look at the server with.
+/// `/` and `/dashboard/:file`: the dashboard, a page that shows the state of the server.
 ///
-/// It is for everybody, and has nothing in it: the page asks the API for what it shows, with a token of its user's
-/// where the server wants one.
+/// The page needs no token because it contains no data. It asks the API for the data, with the user's token if the
+/// server requires one.
 struct DashboardRoutes: Sendable {
     var routes: [Route] {
         [
