@@ -1,14 +1,14 @@
 import Primitives
 
-/// One request of a batch, as it came: it is read when its turn has come, so that a batch takes no more memory than its
-/// own text.
+/// One request of a batch in its original form. It is decoded when its turn comes, so that a batch takes no more memory
+/// than its text.
 enum BatchElement: Sendable {
-    /// Of an array, which had to be read as a whole.
+    /// An element of a JSON array, which had to be parsed as a whole.
     case value(JSON)
-    /// Of a text with one value a line.
+    /// A line of a text with one JSON value per line.
     case line(ArraySlice<UInt8>)
 
-    /// What it says. Throws when that is not JSON.
+    /// Returns the request as JSON. Throws 400 if a line is not JSON.
     func json() throws(Problem) -> JSON {
         switch self {
         case .value(let json): json

@@ -1,13 +1,14 @@
 import Larder
 import Primitives
 
-/// The media types that a body of the API may have, and how each becomes JSON.
+/// Decodes the media types that a body of the API may have into JSON.
 enum BodyDecoding {
-    /// How many values may be read at once: what a batch of the most downloads needs, and no tree of many times the
-    /// text's size.
+    /// The most JSON values in a body. A batch of the most downloads needs about that many. The limit keeps the tree
+    /// from growing to many times the size of the text.
     private static let valueLimit = 500_000
 
-    /// The essence of a Content-Type: lower-case `type/subtype`, without parameters; `nil` without one.
+    /// Returns the essence of a Content-Type: `type/subtype` in lower case, without parameters; `nil` if there is no
+    /// Content-Type.
     static func mediaType(_ contentType: String?) -> String? {
         guard let essence = contentType?.split(separator: ";", omittingEmptySubsequences: false).first else {
             return nil
@@ -20,17 +21,18 @@ enum BodyDecoding {
         mediaType == nil || mediaType == "application/json" || mediaType?.hasSuffix("+json") == true
     }
 
-    /// Throws 415 for a Content-Type that ``json(_:contentType:)`` takes for no body.
+    /// Throws 415 if ``json(_:contentType:)`` accepts no body with this Content-Type.
     static func checkJSON(contentType: String?) throws(Problem) {
         let type = mediaType(contentType)
         guard isJSON(type) || isForm(type) else {
             throw .unsupportedMediaType(contentType, expected: "application/json")
         }
-        // Any body of the charset may be ASCII, but for those that have no such bytes.
+        // The body is not read yet and may be pure ASCII, so only charsets without the bytes of ASCII are refused here.
         try check(JSONCharset(contentType: contentType), isASCII: true)
     }
 
-    /// Throws 415 for a body whose declared charset is not UTF-8, unless all its bytes mean the same there.
+    /// Throws 415 for a body whose declared charset is not UTF-8, unless the body is ASCII and the charset contains
+    /// ASCII.
     static func check(_ charset: JSONCharset, isASCII: @autoclosure () -> Bool) throws(Problem) {
         guard charset != .utf8, let fault = charset.fault(isASCII: isASCII()) else { return }
         throw Problem(
@@ -44,7 +46,7 @@ enum BodyDecoding {
         try check(JSONCharset(contentType: contentType), isASCII: body.allSatisfy { $0 < 0x80 })
     }
 
-    /// A JSON body, of a call that takes nothing else.
+    /// Decodes the body of a call that takes only JSON.
     static func json(_ body: [UInt8], contentType: String?) throws(Problem) -> JSON {
         let type = mediaType(contentType)
         guard isJSON(type) || (isForm(type) && looksLikeJSON(body)) else {
@@ -54,8 +56,8 @@ enum BodyDecoding {
         return try parse(body)
     }
 
-    /// The body of `POST /download`: JSON, or a form as `curl -d url=… -d ttl=20` sends it. JSON under curl's default
-    /// form type, because the `-H` was forgotten, is read as JSON: no form begins with a brace.
+    /// Decodes the body of `POST /download`: JSON, or a form as `curl -d url=… -d ttl=20` sends it. JSON with curl's
+    /// default form type is read as JSON, because no form begins with a brace; its sender forgot the `-H`.
     static func downloadRequest(_ body: [UInt8], contentType: String?) throws(Problem) -> JSON {
         let type = mediaType(contentType)
         guard isJSON(type) || isForm(type) else {
@@ -65,8 +67,8 @@ enum BodyDecoding {
         return try isJSON(type) || looksLikeJSON(body) ? parse(body) : form(body)
     }
 
-    /// The elements of `POST /downloads`: a JSON array, or one JSON value a line (NDJSON). Of lines one that is wrong
-    /// does not spoil the others.
+    /// Decodes the elements of `POST /downloads`: a JSON array, or one JSON value per line (NDJSON). A malformed line
+    /// does not affect the other lines.
     static func batch(_ body: [UInt8], contentType: String?) throws(Problem) -> [BatchElement] {
         let type = mediaType(contentType)
         let isLines = type == "application/x-ndjson" || type == "application/jsonl"
@@ -99,7 +101,7 @@ enum BodyDecoding {
         return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
     }
 
-    /// The first byte that is neither space nor part of a byte order mark.
+    /// Returns the first byte that is neither white space nor part of a byte order mark.
     private static func firstByte(of body: some Collection<UInt8>) -> UInt8? {
         let mark = JSONEncoding.byteOrderMark
         return body.dropFirst(body.starts(with: mark) ? mark.count : 0).first {
@@ -115,8 +117,9 @@ enum BodyDecoding {
         }
     }
 
-    /// A form as the JSON object that it stands for: numbers and truth values where the field has them, `tags` with
-    /// commas or repeated, `params[name]=value` and `headers[name]=value`.
+    /// Converts a form to the equivalent JSON object. `tags` may be separated by commas or repeated,
+    /// `params[name]=value` and `headers[name]=value` become objects, and the boolean fields become booleans. All other
+    /// values stay text.
     private static func form(_ body: [UInt8]) throws(Problem) -> JSON {
         guard let text = String(validating: body, as: UTF8.self) else { throw .invalid("the form is not UTF-8") }
         var fields = FormFields()
@@ -143,13 +146,13 @@ enum BodyDecoding {
         return .object(members + groups.map { .init($0.key, .object($0.value.all.map(parameter))) })
     }
 
-    /// One that came several times is an array.
+    /// Returns the member of a group. A parameter that was sent several times becomes an array.
     private static func parameter(_ name: String, _ values: [String]) -> JSON.Member {
         .init(name, values.count == 1 ? .string(values[0]) : .array(values.map { .string($0) }))
     }
 
-    /// `params[name]` and `headers[name]`, taken apart. By bytes, for Swift takes a bracket and an accent for one
-    /// character.
+    /// Splits `params[name]` and `headers[name]` into group and inner name. The code compares bytes, because Swift
+    /// treats a bracket and a following accent as one character.
     private static func groupMember(_ name: String) -> (group: String, inner: String)? {
         guard let open = name.utf8.firstIndex(of: UInt8(ascii: "[")), name.utf8.last == UInt8(ascii: "]") else {
             return nil

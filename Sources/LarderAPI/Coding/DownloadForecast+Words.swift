@@ -3,7 +3,7 @@ import Larder
 import Primitives
 
 extension DownloadForecast {
-    /// Why, for a person to read.
+    /// The reason for the forecast, in words for people.
     var detail: String {
         switch reason {
         case .fresh: "the entry is fresh until \(entry?.expiryDate.rfc3339 ?? "")"

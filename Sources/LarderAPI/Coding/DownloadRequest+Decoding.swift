@@ -3,10 +3,10 @@ import Larder
 import Primitives
 
 extension DownloadRequest {
-    /// Reads `{url, params?, ttl?, updateExpiry?, refresh?, staleWhileRevalidate?, staleIfError?, headers?, tags?,
+    /// Decodes `{url, params?, ttl?, updateExpiry?, refresh?, staleWhileRevalidate?, staleIfError?, headers?, tags?,
     /// pinned?}`.
     ///
-    /// - Throws: 400 that points at the field, also for one that is not known.
+    /// - Throws: 400 with a pointer to the invalid or unknown field.
     init(_ json: JSON) throws(Problem) {
         guard case .object = json else { throw .invalid("the body must be a JSON object with a url", pointer: "") }
         let fields = try JSONFields(
@@ -31,11 +31,11 @@ extension DownloadRequest {
     }
 }
 
-/// The fields that a caller may have sent to the origin.
+/// Decodes the header fields that a caller wants to send to the origin.
 private enum OriginFields {
-    /// How many there may be.
+    /// The most header fields.
     private static let limit = 64
-    /// How many bytes their names and values may have.
+    /// The most bytes in the names and values of all fields together.
     private static let byteLimit = 16 << 10
 
     static func decode(_ json: JSON?) throws(Problem) -> HTTPFields {
@@ -85,8 +85,8 @@ private enum OriginFields {
         return fields
     }
 
-    /// Fields that belong to the connection, to the framing, or to the cache itself: a part of a body or a "not
-    /// modified" that the caller provoked must not be kept as the whole.
+    /// Whether Larder reserves a field, because it concerns the connection, the framing or the cache itself. A caller
+    /// must not provoke a partial body or a 304, because the cache must not keep such an answer as the whole body.
     private static func isReserved(_ name: String) -> Bool {
         switch name {
         case "host", "connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade", "keep-alive",
@@ -97,11 +97,11 @@ private enum OriginFields {
     }
 }
 
-/// The members of a JSON object, read by name and type; an unknown one is refused.
+/// The members of a JSON object, read by name and type. Unknown members are refused.
 struct JSONFields {
     private let json: JSON
 
-    /// - Throws: 400 for a member whose name is not among `known`.
+    /// - Throws: 400 for a member that is not among `known`.
     init(_ json: JSON, known: Set<String>) throws(Problem) {
         guard case .object(let members) = json else { throw .invalid("the body must be a JSON object", pointer: "") }
         for member in members where !known.contains(member.name) {
@@ -112,7 +112,8 @@ struct JSONFields {
         self.json = json
     }
 
-    /// The value; `nil` when it is absent. `null` is a value, and refused by whoever wanted another type.
+    /// Returns the value of a member; `nil` if it is absent. `null` counts as a value, and the readers of other types
+    /// refuse it.
     subscript(name: String) -> JSON? { json[name] }
 
     func string(_ name: String) throws(Problem) -> String? {
@@ -142,8 +143,8 @@ struct JSONFields {
 }
 
 extension TTL {
-    /// A duration in JSON: a number of seconds, or any text that is a duration elsewhere, `"20"` as well as `"20s"`.
-    /// Throws 400 for any other value.
+    /// Decodes a duration: a number of seconds, or text in any form that is a duration elsewhere, `"20"` as well as
+    /// `"20s"`. Throws 400 for any other value.
     init(_ json: JSON, pointer: String) throws(Problem) {
         switch json {
         case .number(let text), .string(let text):

@@ -4,7 +4,7 @@ import Larder
 import Primitives
 
 extension Entry {
-    /// The entry as the API shows it; every member is always there.
+    /// Returns the entry in the form of the API. Every member is always present.
     func json(at now: Timestamp) -> JSON {
         .object([
             .init("key", .string(key)),
@@ -14,7 +14,7 @@ extension Entry {
             .init("finalUrl", .string(orNull: finalURL)),
             .init("params", params.flatMap { try? JSON(parsing: $0) } ?? .null),
             .init("state", isFresh(at: now) ? "fresh" : "stale"),
-            // What a caller stored has no origin, and so no status of one.
+            // An entry that a caller stored has no origin, and so no origin's status.
             .init("status", kind == .json || kind == .data ? .null : .number(status)),
             .init("contentType", .string(orNull: contentType)),
             .init("contentLength", .number(contentLength)),
@@ -36,21 +36,21 @@ extension Entry {
 }
 
 extension DownloadResult {
-    /// `{"outcome": …, "entry": …}`.
+    /// Returns `{"outcome": …, "entry": …}`.
     func json(at now: Timestamp) -> JSON {
         .object(members(at: now))
     }
 
-    /// The members of ``json(at:)``, for those who add to them.
+    /// Returns the members of ``json(at:)``, for callers that add more members.
     func members(at now: Timestamp) -> [JSON.Member] {
         [.init("outcome", .string(outcome.rawValue)), .init("entry", entry.json(at: now))]
     }
 }
 
 extension DownloadStatus {
-    /// The download as the API shows it; `entry` and `problem` are there when there is one.
+    /// Returns the download in the form of the API. `entry` and `problem` are present only if they exist.
     ///
-    /// - Parameter entry: what it made, if that is still held.
+    /// - Parameter entry: the entry that the download created, if it is still cached.
     func json(_ entry: Entry?, at now: Timestamp) -> JSON {
         var members = members
         if let entry { members.append(.init("entry", entry.json(at: now))) }
@@ -58,7 +58,7 @@ extension DownloadStatus {
         return .object(members)
     }
 
-    /// The members that are always there.
+    /// The members that are always present.
     var members: [JSON.Member] {
         [
             .init("key", .string(key)),

@@ -3,8 +3,8 @@ import Larder
 import Primitives
 
 extension PublishedEvent {
-    /// The event as its listeners read it, made once for all of them:
-    /// <https://html.spec.whatwg.org/multipage/server-sent-events.html>. JSON text has no line end in it.
+    /// The event as its listeners read it: <https://html.spec.whatwg.org/multipage/server-sent-events.html>. All
+    /// listeners share the same bytes. JSON text contains no line ends.
     var text: SharedBytes {
         bytes { published in
             var text = Array("id: \(published.id.text)\nevent: \(published.event.kind.rawValue)\ndata: ".utf8)
@@ -16,12 +16,13 @@ extension PublishedEvent {
 }
 
 extension EventID {
-    /// What a listener reads that nothing has happened to: a comment, and how far it was told. No event comes of it.
+    /// The heartbeat for a listener without new events: a comment, and the ID up to which the listener has been served.
+    /// Its client dispatches no event for it.
     var heartbeat: SharedBytes { SharedBytes(":\nid: \(text)\n\n".utf8) }
 }
 
 extension Event {
-    /// What happened, as `data`.
+    /// The `data` of the event.
     var json: JSON {
         var members: [JSON.Member] = [.init("time", .date(time))]
         if let namespace { members.append(.init("namespace", .string(namespace))) }
@@ -49,7 +50,7 @@ extension Event {
 }
 
 extension EntryFilter {
-    /// What it states, by the names of the query; nothing when it means all.
+    /// The conditions of the filter, under the names of the query parameters; empty if the filter matches all entries.
     fileprivate var json: JSON {
         let stated: [(String, String?)] = [
             ("key", key ?? md5), ("url", url), ("prefix", prefix), ("host", host), ("tag", tag),

@@ -1,11 +1,11 @@
 import Primitives
 
-/// Names and values of a query or of a form body: application/x-www-form-urlencoded (WHATWG URL §5.1), but strict: a
-/// broken escape or invalid UTF-8 is an error instead of a replacement character.
+/// Decodes the names and values of a query or a form: application/x-www-form-urlencoded (WHATWG URL §5.1). Stricter
+/// than the standard: a broken escape or invalid UTF-8 is an error, not a replacement character.
 enum FormDecoding {
-    /// The pairs in their order.
+    /// Returns the pairs in their order.
     ///
-    /// - Parameter subject: what is decoded, for the error's words: "query".
+    /// - Parameter subject: the source of the text, for the error message, such as "query".
     static func pairs(_ text: some StringProtocol, subject: String) throws(Problem) -> [(name: String, value: String)] {
         var pairs: [(name: String, value: String)] = []
         for part in text.utf8.split(separator: UInt8(ascii: "&")) {
@@ -20,7 +20,7 @@ enum FormDecoding {
         return pairs
     }
 
-    /// Undoes percent-escapes; `nil` when one is broken or the result is not UTF-8.
+    /// Decodes percent-escapes; `nil` if an escape is broken or the result is not UTF-8.
     static func decode(_ bytes: some Sequence<UInt8>, plusIsSpace: Bool) -> String? {
         var output: [UInt8] = []
         var iterator = bytes.makeIterator()

@@ -1,10 +1,10 @@
 import Primitives
 
-/// The values of a form by their names, both in the order in which they came. A name costs the same however many there
-/// are: a form may have as many as fit into a body.
+/// The values of a form by name, names and values in the order of arrival. Adding a value takes constant time, because
+/// a form may have as many names as fit into a body.
 struct FormFields {
     private var positions: [ExactText: Int] = [:]
-    /// Each name once, with what it was given.
+    /// Each name once, with its values.
     private(set) var all: [(name: String, values: [String])] = []
 
     mutating func append(_ value: String, to name: String) {

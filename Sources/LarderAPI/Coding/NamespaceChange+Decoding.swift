@@ -3,17 +3,17 @@ import Larder
 import Primitives
 
 extension NamespaceChange {
-    /// Reads `{version?, defaultTTL?, diskLimit?, memoryLimit?, layout?, origins?, contentCaching?}`. What is left out
-    /// stays as it is; `null` goes back to what the server does by itself.
+    /// Decodes `{version?, defaultTTL?, diskLimit?, memoryLimit?, layout?, origins?, contentCaching?}`. A missing
+    /// member leaves the setting unchanged, and `null` resets it to the server's default.
     ///
-    /// - Throws: 400 that points at the field, also for one that is not known.
+    /// - Throws: 400 with a pointer to the invalid or unknown field.
     init(_ json: JSON) throws(Problem) {
         let fields = try JSONFields(
             json,
             known: ["version", "defaultTTL", "diskLimit", "memoryLimit", "layout", "origins", "contentCaching"])
         self.init()
         version = try Self.read("version", fields) { (json, pointer) throws(Problem) in
-            // Who counts versions may send the number itself.
+            // A caller that numbers its versions may send the number itself.
             let text: String? = if case .number(let number) = json { number } else { json.stringValue }
             guard let text, (1...NamespaceSettings.versionLimit).contains(text.utf8.count) else {
                 throw .invalid(
@@ -31,7 +31,7 @@ extension NamespaceChange {
         contentCaching = try Self.read("contentCaching", fields, Self.choice)
     }
 
-    /// One of a few words.
+    /// Decodes one of the words of an enumeration.
     private static func choice<Value: RawRepresentable<String> & CaseIterable>(
         _ json: JSON, _ pointer: String
     ) throws(Problem) -> Value {
@@ -52,11 +52,11 @@ extension NamespaceChange {
         }
     }
 
-    /// A number of bytes, or a text such as `512MiB`.
+    /// Decodes a number of bytes, or text such as `512MiB`.
     private static func size(_ json: JSON, _ pointer: String) throws(Problem) -> Int64 {
         let size: Int64? =
             if case .number(let number) = json {
-                // Some write a whole number as 1048576.0 or 1e6; in JSON it is the same one.
+                // Some clients write a whole number as 1048576.0 or 1e6, which is the same number in JSON.
                 Int64(number) ?? json.doubleValue.flatMap { Int64(exactly: $0) }
             } else {
                 json.stringValue.flatMap { ByteSize($0) }.map { Int64($0.bytes) }

@@ -4,13 +4,13 @@ import Larder
 import Primitives
 
 extension Problem {
-    /// What a failed download is to the caller.
+    /// Maps a failed download to the caller's error answer.
     init(_ error: DownloadError) {
         switch error {
         case .schemeRefused, .addressRefused:
             self.init(status: 403, detail: error.description, pointer: "/url")
         case .originStatus(let status, let retryAfter):
-            // An origin that says when to come back says it to the caller, and its 429 or 503 passes with it.
+            // `Retry-After` of an origin reaches the caller, together with the origin's own status (429 or 503).
             self.init(
                 status: retryAfter == nil ? 502 : status, detail: error.description,
                 extensions: [.init("originStatus", .number(status))]
@@ -35,7 +35,7 @@ extension Problem {
         }
     }
 
-    /// Why the gateway has no answer.
+    /// Maps a failure of the gateway to the caller's error answer.
     init(_ error: GatewayError) {
         switch error.cause {
         case .notCached:
@@ -50,7 +50,7 @@ extension Problem {
         error.status.append(to: &fields)
     }
 
-    /// What the cache could not do.
+    /// Maps a failure of the cache to the caller's error answer.
     init(_ error: DiskCacheError) {
         switch error {
         case .entryTooLarge(let limit): self = .tooLarge(limit: Int(limit))
@@ -67,14 +67,14 @@ extension Problem {
                 pointer: "/cursor")
         case .conditionFailed: self = .preconditionFailed
         case .closed: self = .stopping
-        // Not 503, which asks the client to try again in a second: an operator has to do something first.
+        // The status is not 503, which asks the client to try again in a second, because an operator has to act first.
         case .indexLost, .inUse, .notACache, .newerFormat, .invalidNamespace, .versionChanged, .reservationEnded,
             .fileSystem, .index:
             self.init(status: 500, detail: error.description)
         }
     }
 
-    /// Why a namespace is not there, or not made, changed or removed.
+    /// Maps the failure of a call about a namespace to the caller's error answer.
     init(_ error: NamespaceError) {
         switch error {
         case .invalidName: self = .invalid(error.description, pointer: "/name")
@@ -93,7 +93,7 @@ extension Problem {
         }
     }
 
-    /// Why somebody may not listen.
+    /// Maps the refusal of a listener to the caller's error answer.
     init(_ refusal: EventHub.Refusal) {
         switch refusal {
         case .full:

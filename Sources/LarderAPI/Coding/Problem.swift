@@ -1,18 +1,18 @@
 import HTTPTypes
 import Primitives
 
-/// An error answer: RFC 9457 problem details. The status says what kind of problem it is (`about:blank`), the members
-/// beside it what this one is about.
+/// An error answer with RFC 9457 problem details. The status alone defines the kind of problem (`about:blank`). The
+/// other members describe this occurrence.
 struct Problem: Error, Sendable {
     var status: Int
-    /// What went wrong this time and what to do about it.
+    /// The cause of this problem, and the way to solve it.
     var detail: String
-    /// The field to blame: a JSON Pointer (RFC 6901) into the body; for a parameter of the query or the path `/` and
-    /// its name.
+    /// The field that caused the problem: a JSON Pointer (RFC 6901) into the body, or `/` and the name of a query or
+    /// path parameter.
     var pointer: String?
-    /// Members beside the standard ones: `originStatus`, `curlCode`, `limit`.
+    /// Members in addition to the standard members: `originStatus`, `retryAfter`, `curlCode`, `limit`.
     var extensions: [JSON.Member] = []
-    /// Fields of the answer that say more, such as `Allow`.
+    /// Additional header fields of the answer, such as `Allow`.
     var fields: HTTPFields = [:]
 
     var json: JSON {
@@ -26,8 +26,8 @@ struct Problem: Error, Sendable {
         return .object(members + extensions)
     }
 
-    /// How much of the beginning of ``detail`` is sent, and of its end, in Unicode scalars: in between it may quote
-    /// what the request had, at any length.
+    /// The numbers of Unicode scalars that are sent from the beginning and the end of ``detail``. The middle may quote
+    /// text of the request, at any length.
     private static let shownLimits = (beginning: 1000, end: 500)
 
     private var shownDetail: String {

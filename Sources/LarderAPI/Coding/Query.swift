@@ -2,15 +2,15 @@ import Foundation
 import Larder
 import Primitives
 
-/// The parameters of a request's query, by name; a name that is not known, or comes twice (but
-/// `tags` and `type`, whose values are lists), is refused.
+/// The parameters of a request's query, by name. Unknown names are refused, and so are repeated names, except for
+/// `tags` and `type`, which are lists.
 struct Query {
     private var values: [String: String] = [:]
 
-    /// - Throws: 400 when the query cannot be decoded, or a name comes twice or is not among `known`.
+    /// - Throws: 400 if the query cannot be decoded, or a name is repeated or is not among `known`.
     init(_ raw: String?, known: Set<String>) throws(Problem) {
         for (name, value) in try FormDecoding.pairs(raw ?? "", subject: "query") {
-            // Generated clients have variables of their own that are called params.
+            // Generated clients have variables of their own with the name `params`.
             let name = name == "urlParams" ? "params" : name
             guard known.contains(name) else {
                 let list = known.sorted().joined(separator: ", ")
@@ -32,14 +32,14 @@ struct Query {
 
     var isEmpty: Bool { values.isEmpty }
 
-    /// Some text; `nil` when absent.
+    /// Returns text that is not empty; `nil` if the parameter is absent.
     func nonEmpty(_ name: String) throws(Problem) -> String? {
         guard let text = values[name] else { return nil }
         guard !text.isEmpty else { throw .invalid("\(name) is empty", pointer: "/" + name) }
         return text
     }
 
-    /// `true` or `false`; `nil` when absent.
+    /// Returns `true` or `false`; `nil` if the parameter is absent.
     func bool(_ name: String) throws(Problem) -> Bool? {
         switch values[name] {
         case nil: return nil
@@ -49,14 +49,14 @@ struct Query {
         }
     }
 
-    /// A duration: seconds, or a number with a unit; `nil` when absent.
+    /// Returns a duration: seconds, or a number with a unit; `nil` if the parameter is absent.
     func ttl(_ name: String = "ttl") throws(Problem) -> Duration? {
         guard let text = values[name] else { return nil }
         guard let ttl = TTL(text) else { throw .invalidTTL(text, pointer: "/" + name) }
         return ttl.duration
     }
 
-    /// How many elements a listing may have; 100 when absent.
+    /// Returns the most elements of a listing; 100 if the parameter is absent.
     func limit() throws(Problem) -> Int {
         guard let text = values["limit"] else { return 100 }
         guard let limit = Int(text), (1...1000).contains(limit) else {
@@ -65,13 +65,13 @@ struct Query {
         return limit
     }
 
-    /// Tags separated by commas; `nil` when absent.
+    /// Returns the tags, which are separated by commas; `nil` if the parameter is absent.
     func tags() throws(Problem) -> Set<String>? {
         guard let text = values["tags"] else { return nil }
         return try Tags.check(try Tags.members(of: text, pointer: "/tags"), pointer: "/tags")
     }
 
-    /// The canonical URL that `url` and `params` name, and the parameters as given; `nil` when `url` is absent.
+    /// Returns the canonical URL of `url` and `params`, and the parameters as sent; `nil` if `url` is absent.
     func canonicalURL() throws(Problem) -> (url: CanonicalURL, params: JSON?)? {
         guard let text = values["url"] else {
             if values["params"] != nil { throw .invalid("params needs a url beside it", pointer: "/params") }
@@ -92,14 +92,15 @@ struct Query {
     }
 }
 
-/// The URL and parameters of a request, from wherever they came.
+/// Decodes the URL and parameters of a request, from the query or from a body.
 enum URLDecoding {
     static func canonicalURL(
         _ text: String, params: JSON?, urlPointer: String, paramsPointer: String, isInTarget: Bool = false
     ) throws(Problem) -> CanonicalURL {
         var parameters = URLParameters()
         if let params {
-            // Empty arrays add nothing to the URL, whose own limit is the one that usually counts.
+            // The text may be longer than the URL, because empty arrays add nothing to the URL. The URL's own limit
+            // usually applies.
             guard params.utf8.count <= 2 * CanonicalURL.maximumLength else {
                 throw .invalid("params are longer than \(2 * CanonicalURL.maximumLength) bytes", pointer: paramsPointer)
             }
@@ -123,9 +124,9 @@ enum URLDecoding {
 }
 
 extension Problem {
-    /// What is wrong with a URL.
+    /// Describes an invalid URL.
     ///
-    /// - Parameter isInTarget: whether it stands in the request target, where one that is too long is 414.
+    /// - Parameter isInTarget: whether the URL is part of the request target. Then a URL that is too long is a 414.
     static func invalidURL(_ error: InvalidURL, pointer: String?, isInTarget: Bool) -> Problem {
         if case .tooLong = error, isInTarget {
             return Problem(status: 414, detail: error.description, pointer: pointer)
@@ -138,9 +139,10 @@ extension Problem {
     }
 }
 
-/// What a tag may be: 1 to 128 characters, no control character, and without the comma that separates tags in a query.
+/// The rules for tags: 1 to 128 characters, no control characters, and no comma, because commas separate tags in a
+/// query.
 enum Tags {
-    /// The most tags that one request may carry.
+    /// The most tags of a request.
     static let limit = 64
 
     static func check(_ tags: [String], pointer: String) throws(Problem) -> Set<String> {
@@ -155,17 +157,17 @@ enum Tags {
         return Set(tags.map(spelling))
     }
 
-    /// What stands between commas, without what is empty; that counts among those that there may be.
+    /// Splits text at its commas and drops empty members. Empty members count towards the limit.
     ///
-    /// By bytes: Swift takes a comma and an accent behind it for one character.
+    /// The code compares bytes, because Swift treats a comma and a following accent as one character.
     static func members(of text: String, pointer: String) throws(Problem) -> [String] {
         let members = text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
         guard members.count <= limit else { throw .invalid("more than \(limit) tags", pointer: pointer) }
         return members.filter { !$0.isEmpty }.map { String(Substring($0)) }
     }
 
-    /// A tag in the one spelling that it is kept in: accents that are composed, so that it is found however a client
-    /// spells them.
+    /// Returns the spelling in which a tag is stored, with composed accents, so that every spelling of a client finds
+    /// it.
     static func spelling(_ tag: String) -> String {
         tag.utf8.allSatisfy { $0 < 0x80 } ? tag : tag.precomposedStringWithCanonicalMapping
     }
