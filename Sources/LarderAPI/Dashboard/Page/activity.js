@@ -1,22 +1,25 @@
-/** What happens in the namespace while it happens. */
+/** Follows the downloads and changed entries of a namespace while they happen. */
 
 import { DownloadsModel } from "./downloads-model.js";
 import { readEvents } from "./events.js";
 import { every, pause, untilVisible } from "./poll.js";
 
-/** How often downloads are listed, in milliseconds: where events come, only to be sure; else to see anything. */
+/**
+ * The time between two listings in milliseconds. With an event stream they are a mere safeguard; without it they are
+ * needed.
+ */
 const LISTING = { live: 120_000, asked: 1000 };
-/** So many downloads are listed, as many as are shown: each is about 800 bytes. */
+/** The number of listed downloads, which is also the number of shown downloads. Each takes about 800 bytes. */
 const LISTED = 120;
-/** How long until events are asked for again. */
+/** The wait before the event stream is requested again, in milliseconds: the first wait, and the longest. */
 const RETRY = { first: 1000, last: 30_000 };
 
 /**
- * Follows `GET /events`, and lists the downloads again and again where events do not come through.
+ * Follows `GET /events`, and lists the downloads repeatedly while there is no event stream.
  *
- * Says `downloads` when ``downloads`` have changed, and `entry` when an entry may have (its `detail` has the `key`, or
- * none when it may be any). While the page cannot be seen nothing is followed: browsers open six connections to a
- * server, and a stream is one of them.
+ * Dispatches `downloads` when ``downloads`` have changed, and `entry` when an entry may have changed. The `detail` of
+ * `entry` has the `key`; without a key, any entry may have changed. A hidden page follows no events, because browsers
+ * open only six connections to a server, and the stream takes one of them.
  */
 export class Activity extends EventTarget {
     #api;
@@ -25,9 +28,9 @@ export class Activity extends EventTarget {
     #isAnnounced = false;
 
     downloads = new DownloadsModel();
-    /** Why nothing can be seen; `null` when it can. */
+    /** The error if the server refuses to list downloads; `null` otherwise. */
     refusal = null;
-    /** Whether events come through. */
+    /** Whether an event stream is open. */
     isLive = false;
 
     constructor(api) {
@@ -35,13 +38,14 @@ export class Activity extends EventTarget {
         this.#api = api;
     }
 
-    /** Begins anew, in the namespace that the calls are made in now. */
+    /** Starts again in the current namespace of the API. */
     follow() {
         this.#following.abort();
         this.#following = new AbortController();
         const { signal } = this.#following;
         this.isLive = false;
-        // The events' beginning lists them; only where there is none within a second the page asks by itself.
+        // The start of the event stream lists the downloads. The page lists them itself only if no stream opens within
+        // a second.
         this.#listedAt = performance.now();
         this.refusal = null;
         this.downloads.clear();
@@ -71,7 +75,7 @@ export class Activity extends EventTarget {
                     onEvent: (event) => this.#take(event, signal),
                 });
             } catch {
-                // Whatever it was: it is tried again, and the listings go on meanwhile.
+                // After any failure the stream is requested again. Until then the page lists the downloads.
             }
             seen.abort();
             this.isLive = false;
@@ -94,7 +98,7 @@ export class Activity extends EventTarget {
         }
     }
 
-    /** At most once for each picture that the browser makes, however much happens. */
+    /** Dispatches `downloads` at most once per frame of the browser. */
     #announce() {
         if (this.#isAnnounced) return;
         this.#isAnnounced = true;
@@ -118,7 +122,7 @@ export class Activity extends EventTarget {
             this.downloads.replace(listing, this.#listedAt);
         } catch (error) {
             if (signal.aborted) return;
-            // What may not be seen is not asked for again; what could not be had now is.
+            // A refused listing is not repeated. A listing that failed for another reason is.
             if (error.status === 403 || error.status === 404) this.refusal = error;
         }
         this.#announce();

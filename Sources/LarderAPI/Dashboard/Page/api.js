@@ -1,8 +1,8 @@
-/** Speaks to the server that the page comes from. */
+/** Calls the API of the server that served the page. */
 
 import { setClock } from "./clock.js";
 
-/** Why a call failed: what the server said (RFC 9457), or that it said nothing. */
+/** A failed call: the server's problem (RFC 9457), or the lack of an answer. */
 export class ApiError extends Error {
     /** @param {{status: number, title: string, detail?: string, pointer?: string}} problem */
     constructor(problem) {
@@ -24,40 +24,46 @@ export class ApiError extends Error {
     }
 }
 
-/** The calls of the API, with the token and the namespace that they are made with. */
+/** The calls of the API, with a token and in a namespace. */
 export class Api {
-    /** Kept here and nowhere else: not in storage, not in the address, not in the document. */
+    /** The token exists only in this field: not in storage, not in the address, not in the document. */
     #token = null;
     #askForToken;
     #asking = null;
 
-    /** The namespace to work in; `null` is the server's choice: the token's own, else the default one. */
+    /**
+     * The namespace of all calls; `null` for the server's choice: the token's own namespace, else the default
+     * namespace.
+     */
     namespace = null;
 
-    /** @param {(why: string) => Promise<string>} askForToken is asked, once at a time, when the server wants a token */
+    /**
+     * @param {(why: string) => Promise<string>} askForToken called when the server wants a token; never twice at once
+     */
     constructor(askForToken) {
         this.#askForToken = askForToken;
     }
 
     get hasToken() { return this.#token !== null; }
 
-    /** A call that answers JSON. */
+    /** Sends a request, and returns the JSON of the answer. */
     async json(method, path, options) {
         return (await this.open(method, path, options)).json();
     }
 
-    /** A call that answers text. */
+    /** Sends a request, and returns the text of the answer. */
     async text(method, path, options) {
         return (await this.open(method, path, options)).text();
     }
 
     /**
-     * A call whose answer is read by the caller. Where the server wants a token, it waits for one.
+     * Sends a request, and returns the answer with its body unread. If the server wants a token, the call waits for the
+     * user's token.
      *
-     * @param {string} path without a slash in front, so that the server may be below a path of another
-     * @param {object} options `query`: pairs, of which what is `null` or empty is left out; `body`: sent as JSON;
+     * @param {string} path without a leading slash, so that the server may be served below a path of another server
+     * @param {object} options `query`: pairs, from which `null` and empty values are left out; `body`: sent as JSON;
      *     `headers`; `signal`
-     * @throws {ApiError} unless the answer is a success; an `AbortError` when the signal says stop
+     * @throws {ApiError} unless the answer is a success; an `AbortError` if the signal aborts the call
      */
     async open(method, path, { query = {}, body, headers = {}, signal } = {}) {
         for (;;) {
@@ -73,7 +79,8 @@ export class Api {
     async #send(method, target, body, headers, signal) {
         const fields = new Headers(headers);
         if (this.#token !== null) fields.set("Authorization", `Bearer ${this.#token}`);
-        // What is no name of a namespace the server refuses, but the browser must be able to send it.
+        // The name may be invalid, and the server refuses it then. It is encoded because the browser must be able to
+        // send it.
         if (this.namespace !== null) fields.set("Larder-Namespace", encodeURIComponent(this.namespace));
         if (body !== undefined) fields.set("Content-Type", "application/json");
         let response;
@@ -89,7 +96,7 @@ export class Api {
         return response;
     }
 
-    /** All calls that were refused wait for one answer. */
+    /** Asks for a token. All refused calls share the same question. */
     async #authorize(error, signal) {
         const why = this.#token === null ? "" : error.message;
         this.#asking ??= this.#askForToken(why).then((token) => {

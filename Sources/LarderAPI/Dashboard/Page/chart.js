@@ -3,16 +3,16 @@
 import { h, say, svg } from "./dom.js";
 import { SPAN } from "./readings.js";
 
-/** As long as there is less, it is shown as wide as what there will be in a minute. */
+/** The shortest time span of the chart, in milliseconds. */
 const SHORTEST = 60_000;
 const WIDTH = 300;
 const HEIGHT = 64;
-/** Above the line there is room for its width. */
+/** The room above the line for its width. */
 const HEADROOM = 3;
-/** What is further apart than so many milliseconds is not joined by a line. */
+/** Values with a longer gap between them, in milliseconds, are not joined by a line. */
 const GAP = 10_000;
 
-/** A line over an area, against time. What it shows is also said in words, for who does not see it. */
+/** Draws a line over an area, against time. The label describes the chart in words for users who do not see it. */
 export class Chart {
     #label;
     #format;
@@ -26,9 +26,9 @@ export class Chart {
     #reading = h("div.reading", { hidden: true, "aria-hidden": "true" });
 
     /**
-     * @param {string} label what is shown
+     * @param {string} label the name of the values
      * @param {(value: number) => string} format
-     * @param {number} ceiling the value at the upper edge; without one it follows the values
+     * @param {number} ceiling the value at the upper edge; without a ceiling the edge follows the values
      */
     constructor({ label, format, ceiling }) {
         this.#label = label;
@@ -43,8 +43,10 @@ export class Chart {
     }
 
     /**
-     * @param {{time: number, value: number|null}[]} points the latest last; `null` is nothing
-     * @param {number} limit drawn as a line of its own where it is near
+     * Draws the chart anew.
+     *
+     * @param {{time: number, value: number|null}[]} points the latest last; `null` if there is no value
+     * @param {number} limit drawn as a line of its own if the values come near
      */
     draw(points, limit = Infinity) {
         const now = points.at(-1)?.time ?? 0;
@@ -73,7 +75,7 @@ export class Chart {
         return `${this.#label}: ${now}, ${range} in the last five minutes`;
     }
 
-    /** Shows what was where the pointer is. */
+    /** Shows the value at the pointer. */
     #point(event) {
         const box = this.element.getBoundingClientRect();
         const time = (this.#points.at(-1)?.time ?? 0) - this.#span * (1 - (event.clientX - box.left) / box.width);
@@ -94,7 +96,9 @@ export class Chart {
     }
 }
 
-/** The points in pieces that are to be joined. One that stands alone is drawn as wide as it takes to be seen. */
+/**
+ * Splits the points into runs that are drawn as lines. A single point becomes a line that is wide enough to be visible.
+ */
 function runsOf(points) {
     const runs = [];
     let last = null;

@@ -1,22 +1,22 @@
-/** The server's clock: by that, not by this machine's, is an entry fresh or stale. */
+/** The server's clock. It decides whether an entry is fresh or stale, not the clock of this machine. */
 
-/** HTTP's dates have whole seconds, and an answer takes its time: less than this is no difference. */
+/** Smaller differences in milliseconds are ignored, because HTTP dates have whole seconds and an answer takes time. */
 const TOLERANCE = 2000;
 
 let offset = 0;
 
-/** Sets the clock by the `Date` field of an answer that has just come. */
+/** Sets the clock by the `Date` field of an answer that has just arrived. */
 export function setClock(date) {
     const difference = Date.parse(date) - Date.now();
     offset = Math.abs(difference) > TOLERANCE ? difference : 0;
 }
 
-/** Milliseconds since 1970, by the server's clock. */
+/** Returns the server's time in milliseconds since 1970. */
 export function now() {
     return Date.now() + offset;
 }
 
-/** Seconds until an RFC 3339 text; negative when that was before. */
+/** Returns the seconds until an RFC 3339 time; negative if that time has passed. */
 export function secondsUntil(text) {
     return (Date.parse(text) - now()) / 1000;
 }

@@ -1,15 +1,15 @@
-/** Questions that come before anything else. */
+/** Modal questions to the user. */
 
 import { h, newId } from "./dom.js";
 
 /**
- * Asks before something is done that cannot be undone.
+ * Asks for confirmation before an action that cannot be undone.
  *
  * @param {string} title the question
- * @param {string} action what the button says that does it
- * @param {AbortSignal} signal closes the dialog: the view that asked is gone
- * @param {...(Node|string)} content what there is to know
- * @returns {Promise<boolean>} whether it is to be done
+ * @param {string} action the label of the button that confirms
+ * @param {AbortSignal} signal closes the dialog when its view ends
+ * @param {...(Node|string)} content the details
+ * @returns {Promise<boolean>} whether the user confirmed
  */
 export function confirmed({ title, action, signal }, ...content) {
     return ask({ title, content, action, signal, kind: "danger", isAlert: true, read: () => true });
@@ -18,16 +18,16 @@ export function confirmed({ title, action, signal }, ...content) {
 /**
  * Asks for a token.
  *
- * @param {string} why the last one was not good; empty when there was none
+ * @param {string} why the reason why the last token was refused; empty if there was none
  * @returns {Promise<string>}
  */
 export function askForToken(why) {
     const id = newId();
     const reason = why === "" ? null : h("p.note.failed.foreign", { id: `${id}-why` }, why);
-    // It goes by the property alone: an attribute could be read from the document.
+    // The token exists only as the property `value`. An attribute could be read from the document.
     const input = h("input.mono", {
         id, type: "password", autocomplete: "off", spellcheck: "false", required: true,
-        // What no field of a request can have would not even be refused by the server.
+        // A header field cannot carry other characters, so the server could not even refuse such a token.
         pattern: "\\s*[!-~]+\\s*", title: "A token has letters, digits and signs, all of them ASCII",
         "aria-describedby": reason === null ? null : `${id}-why`, "aria-invalid": reason === null ? null : "true",
     });
@@ -48,7 +48,7 @@ export function askForToken(why) {
     });
 }
 
-/** Shows a dialog; `read` says what the answer is, which without one is `false`. */
+/** Shows a dialog. The answer is the result of `read`, or `false` if the dialog closes without a submit. */
 function ask({ title, content, action, signal, kind, isAlert, isNeeded = false, read }) {
     const heading = newId();
     const cancel = h("button", { type: "button", autofocus: true, click: () => dialog.close() }, "Cancel");
@@ -61,7 +61,7 @@ function ask({ title, content, action, signal, kind, isAlert, isNeeded = false, 
         form.addEventListener("submit", () => { answer = read(); });
         dialog.addEventListener("cancel", (event) => { if (isNeeded) event.preventDefault(); });
         dialog.addEventListener("close", () => {
-            // The browser lets it go after two tries to leave, however it is needed.
+            // After two attempts to leave, browsers close the dialog despite the prevented default.
             if (isNeeded && answer === false) return dialog.showModal();
             dialog.remove();
             resolve(answer);

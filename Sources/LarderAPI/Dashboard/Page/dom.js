@@ -1,14 +1,14 @@
-/** Elements, made without ever parsing markup: what came from elsewhere becomes text nodes and attributes, no more. */
+/** Creates elements without parsing markup: data from elsewhere becomes only text nodes and attributes. */
 
 const SVG = "http://www.w3.org/2000/svg";
 
 /**
- * An HTML element.
+ * Creates an HTML element.
  *
  * @param {string} name as `p`, or with classes as `p.muted.small`
- * @param {object} properties functions are listeners, by the name of their event; `true` is an attribute without a
- *     value; what is `null`, `undefined` or `false` is left out
- * @param {...(Node|string|number|null|undefined|false)} children what is no node becomes a text node
+ * @param {object} properties functions become listeners of the event with their name; `true` becomes an attribute
+ *     without a value; `null`, `undefined` and `false` are left out
+ * @param {...(Node|string|number|null|undefined|false)} children values that are no nodes become text nodes
  */
 export function h(name, properties = {}, ...children) {
     const [tag, ...classes] = name.split(".");
@@ -17,25 +17,25 @@ export function h(name, properties = {}, ...children) {
     return furnish(element, properties, children);
 }
 
-/** An SVG element; the same otherwise. */
+/** Creates an SVG element. The parameters are those of `h`. */
 export function svg(tag, properties = {}, ...children) {
     return furnish(document.createElementNS(SVG, tag), properties, children);
 }
 
-/** Puts children into an element in place of those that it has. */
+/** Replaces the children of an element. */
 export function fill(element, ...children) {
     element.replaceChildren(...children.filter(isChild));
     return element;
 }
 
-/** Sets a text only when it differs: nothing moves, and nothing is read out, that stays the same. */
+/** Sets a text only if it differs, so that unchanged text neither moves nor is read out again. */
 export function say(element, text) {
     if (element.textContent !== text) element.textContent = text;
 }
 
 let lastId = 0;
 
-/** An id that no other element of the page has. */
+/** Returns an id that is unique in the page. */
 export function newId() {
     lastId += 1;
     return `e${lastId}`;

@@ -1,4 +1,4 @@
-/** A form that gets a URL through the cache, and says what happened. */
+/** A form that downloads a URL through the cache, and shows the outcome. */
 
 import { fill, h, newId } from "./dom.js";
 import { bytes, dateTime, latency } from "./format.js";
@@ -12,7 +12,7 @@ const OUTCOMES = {
     stale: "What is held has expired, and was the answer all the same.",
 };
 
-/** The form, with what happened below it. */
+/** Returns the form with the outcome below it. */
 export function downloadForm({ api, link, signal }) {
     const url = h("input.mono", {
         id: newId(), type: "url", required: true, placeholder: "https://", autocomplete: "off", spellcheck: "false",
@@ -27,7 +27,7 @@ export function downloadForm({ api, link, signal }) {
     async function send(event) {
         event.preventDefault();
         if (submit.getAttribute("aria-disabled") === "true") return;
-        // Not disabled: that would take the focus away from who waits for it.
+        // A disabled button would lose the focus of a user who waits for the outcome.
         submit.setAttribute("aria-disabled", "true");
         fill(result, h("p.note", {}, "Waiting for it …"));
         const labels = tags.value.split(",").map((tag) => tag.trim()).filter((tag) => tag !== "");

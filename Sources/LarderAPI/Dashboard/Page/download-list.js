@@ -1,4 +1,4 @@
-/** Downloads, each with its bar. */
+/** A list of downloads with progress bars. */
 
 import { fill, h, say } from "./dom.js";
 import { Trouble } from "./failure.js";
@@ -7,7 +7,7 @@ import { nameOf } from "./name.js";
 
 const ENDS = { succeeded: "Done", failed: "Failed", cancelled: "Cancelled" };
 
-/** One row, which stays the same element as long as the download is shown: who has come to its button keeps it. */
+/** A row keeps its element as long as its download is shown, so that a focused button stays focused. */
 class Row {
     #context;
     #key;
@@ -60,7 +60,7 @@ class Row {
         if (this.#end.chip.parentNode !== this.#state) fill(this.#state, this.#end.chip, this.#end.words);
     }
 
-    /** The first word stands out. */
+    /** Shows words, with the first word emphasised. */
     #say(first, ...others) {
         const words = others.filter((word) => word !== null);
         const spans = this.#state.children;
@@ -76,13 +76,13 @@ class Row {
             await this.#context.api.json("DELETE", `downloads/${encodeURIComponent(this.#key)}`);
         } catch (error) {
             this.#cancel.disabled = false;
-            // It was done before it could be stopped.
+            // The download ended before it could be cancelled.
             if (error.status !== 409) this.#context.notices.failed("It was not cancelled", error);
         }
     }
 }
 
-/** A list that changes as downloads do; a row whose download is still there is not made anew. */
+/** A list that follows the downloads. The row of a known download is kept, not created again. */
 export class DownloadList {
     #context;
     #rows = new Map();
@@ -90,14 +90,14 @@ export class DownloadList {
     #empty;
     #trouble = new Trouble("The downloads cannot be listed");
 
-    /** @param {string} empty what is said when there is none */
+    /** @param {string} empty the text for an empty list */
     constructor(context, empty) {
         this.#context = context;
         this.#empty = h("p.empty", {}, empty);
         this.element = h("div", {}, this.#trouble.element, this.#empty, this.#list);
     }
 
-    /** @param {ApiError|null} refusal why there is nothing to be seen */
+    /** @param {ApiError|null} refusal the reason why the downloads cannot be listed */
     show(downloads, refusal) {
         this.#trouble.show(refusal);
         this.#empty.hidden = downloads.length > 0 || refusal !== null;
@@ -112,7 +112,7 @@ export class DownloadList {
         }
         for (const [id, row] of before) if (!this.#rows.has(id)) row.element.remove();
         [...this.#rows.values()].forEach(({ element }, index) => {
-            // Moved only where it must be: what is moved loses the focus.
+            // Only rows in the wrong place move, because a moved element loses the focus.
             const there = this.#list.children[index] ?? null;
             if (there !== element) this.#list.insertBefore(element, there);
         });

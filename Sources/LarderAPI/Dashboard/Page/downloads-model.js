@@ -1,31 +1,31 @@
-/** The downloads of a namespace, put together from listings and events. */
+/** The downloads of a namespace, combined from listings and events. */
 
-/** So many that have ended are kept. */
+/** The number of ended downloads that are kept. */
 const ENDED = 100;
-/** A speed is measured over at least so many milliseconds, and a new measurement counts for so much of it. */
+/** The shortest time over which a speed is measured, in milliseconds, and the weight of each new measurement. */
 const SPAN = 300;
 const WEIGHT = 0.4;
 
-/** One download: its status as the API has it, and how fast it is now. */
+/** One download: its status from the API, and its current speed. */
 class Download {
     #sample;
 
     constructor(status, time) {
         this.status = status;
-        /** Bytes a second, lately; what the server says is the average since the start. */
+        /** The recent speed in bytes per second. The server's `bytesPerSecond` is the average since the start. */
         this.speed = status.bytesPerSecond;
         this.#sample = { time, bytes: status.receivedBytes };
     }
 
     get isRunning() { return this.status.state === "running"; }
 
-    /** From 0 to 1; `null` when nobody knows how long it will be. */
+    /** The received share, from 0 to 1; `null` if the length is unknown. */
     get share() {
         const { receivedBytes, totalBytes } = this.status;
         return totalBytes > 0 ? Math.min(1, receivedBytes / totalBytes) : null;
     }
 
-    /** Seconds until it is done, at this speed; `null` when that cannot be said. */
+    /** The seconds until the end at the current speed; `null` if the length is unknown or no bytes arrive. */
     get secondsLeft() {
         const { receivedBytes, totalBytes } = this.status;
         return totalBytes === null || this.speed <= 0 ? null : (totalBytes - receivedBytes) / this.speed;
@@ -43,28 +43,29 @@ class Download {
 }
 
 export class DownloadsModel {
-    /** By key; those that began or ended last come last. */
+    /** The downloads by key. The latest to start or end come last. */
     #downloads = new Map();
 
-    /** Whether more run than are known here. */
+    /** Whether the server has more running downloads than are listed here. */
     hasMoreRunning = false;
 
-    /** Those that run, the latest start first. */
+    /** The running downloads, the latest start first. */
     get running() {
         return [...this.#downloads.values()].filter((download) => download.isRunning)
             .sort((a, b) => compare(b.status.startDate, a.status.startDate) || compare(a.status.key, b.status.key));
     }
 
-    /** Those that have ended, the latest end first. */
+    /** The ended downloads, the latest end first. */
     get ended() {
         return [...this.#downloads.values()].filter((download) => !download.isRunning).reverse();
     }
 
-    /** Takes a listing, `GET /downloads`, for all that there is. */
+    /** Replaces all downloads by a listing of `GET /downloads`. */
     replace({ downloads, more }, time) {
         const before = this.#downloads;
         this.#downloads = new Map();
-        // Those that run come first: beside one that has ended, none that runs is left out.
+        // Listings begin with the running downloads. If a listing includes an ended download, it includes all running
+        // downloads.
         this.hasMoreRunning = more && downloads.every(({ state }) => state === "running");
         for (const status of downloads.toReversed()) {
             const known = before.get(status.key);
@@ -73,10 +74,11 @@ export class DownloadsModel {
         }
     }
 
-    /** Takes the status of one, as an event brings it. */
+    /** Applies the status of a download from an event or a listing. */
     apply(status, time) {
         const known = this.#downloads.get(status.key);
-        // What the cache answered by itself is no download; what the origin has confirmed is the end of one.
+        // A hit ends no download, so its event is ignored. `fromCache` with a known start date is the end of a
+        // revalidation.
         if (status.fromCache && known?.status.startDate !== status.startDate) return;
         const order = known === undefined ? 1 : compare(status.startDate, known.status.startDate);
         if (order > 0) {
@@ -84,7 +86,7 @@ export class DownloadsModel {
             for (const { status: { key } } of this.ended.slice(ENDED)) this.#downloads.delete(key);
             return;
         }
-        // An event may have been faster than a listing: what has ended does not run again.
+        // An event may arrive before an older listing: an ended download does not run again.
         if (order < 0 || (!known.isRunning && status.state === "running")) return;
         const wasRunning = known.isRunning;
         known.update(status, time);

@@ -1,10 +1,10 @@
-/** What is being downloaded, what was, and a form for more. */
+/** The running and ended downloads, and a form for a new download. */
 
 import { h, say } from "./dom.js";
 import { downloadForm } from "./download-form.js";
 import { DownloadList } from "./download-list.js";
 
-/** So many are shown: of those that run, and of those that have ended. */
+/** The most running and ended downloads that are shown. */
 const SHOWN = { running: 100, ended: 20 };
 
 export function downloadsView(context) {

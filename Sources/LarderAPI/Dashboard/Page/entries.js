@@ -1,4 +1,7 @@
-/** All entries, a page at a time: filtered, sorted and paged by the server, which knows how to among a million. */
+/**
+ * The list of all entries, page by page. The server filters, sorts and pages, because it can do so among a million
+ * entries.
+ */
 
 import { fill, h, say } from "./dom.js";
 import { entryTable } from "./entry-table.js";
@@ -11,7 +14,7 @@ const USUAL = 50;
 
 export function entriesView(context, route) {
     const { api, signal, link, go } = context;
-    /** Which cursor led to which: there is no way back but to have come that way. */
+    /** The preceding cursor for each cursor. Only pages that the user has come from are known. */
     const before = new Map();
     let query = route.query;
     let asking = new AbortController();
@@ -50,7 +53,7 @@ export function entriesView(context, route) {
     }
 
     function showPage({ entries, nextCursor = null }) {
-        // The head that was used to sort is made anew, and is to have the focus again.
+        // The table is created anew. The head that the user sorted by gets the focus again.
         const column = [...sheet.querySelectorAll("th")].findIndex((head) => head.contains(document.activeElement));
         const sortBy = (sort) => go(address({ sort, cursor: null }));
         fill(sheet, entries.length > 0
@@ -63,7 +66,7 @@ export function entriesView(context, route) {
             + (nextCursor === null ? ", the last" : ""));
     }
 
-    /** Links to the pages before and behind this one; those that are not there lead nowhere. */
+    /** Links to the previous and the next page. A link to a missing page leads nowhere. */
     function showWay(nextCursor) {
         const isFirst = query.cursor === undefined;
         lead(previous, isFirst ? null : address({ cursor: before.get(query.cursor) ?? null }));
@@ -76,7 +79,7 @@ export function entriesView(context, route) {
             const { entries } = await api.json("GET", `namespaces/${api.namespace ?? "default"}`, { signal });
             say(total, `${count(entries)} in this namespace`);
         } catch {
-            // It is said beside the heading where it may be known, and left out else.
+            // The total is optional: without the right to see it, the heading shows none.
         }
     }
 
@@ -92,7 +95,7 @@ export function entriesView(context, route) {
         title: "Entries",
         element,
         update(changed) {
-            // Another page is read from its beginning.
+            // A new page is read from its beginning.
             if (changed.cursor !== query.cursor) sheet.focus();
             query = changed;
             show();

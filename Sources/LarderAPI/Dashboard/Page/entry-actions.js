@@ -1,4 +1,4 @@
-/** What can be done with an entry. */
+/** The actions on an entry. */
 
 import { confirmed } from "./dialog.js";
 import { h, say } from "./dom.js";
@@ -7,10 +7,10 @@ import { nameOf } from "./name.js";
 import { TTLField } from "./ttl-field.js";
 
 /**
- * The buttons, as `{element, show(entry)}`.
+ * Returns the buttons as `{element, show(entry)}`.
  *
- * @param {object} context that of the view, with `path`, that of the entry, and `onChange`, called with the entry as it
- *     is then, or with `null` when it is no more
+ * @param {object} context the view's context with two more members: `path`, the path of the entry, and `onChange`,
+ *     called with the changed entry, or with `null` once the entry is removed
  */
 export function entryActions({ api, notices, signal, link, path, onChange }) {
     let entry = null;
@@ -25,7 +25,7 @@ export function entryActions({ api, notices, signal, link, path, onChange }) {
     } }, ttl.element, change);
     const buttons = [refresh, pin, remove, change];
 
-    /** One thing at a time; what the server says when it does not do it is shown. */
+    /** Runs one action at a time. Shows the server's message if the action fails. */
     async function act({ words, run }) {
         if (buttons.some((button) => button.getAttribute("aria-disabled") === "true")) return;
         for (const button of buttons) button.setAttribute("aria-disabled", "true");
@@ -37,7 +37,7 @@ export function entryActions({ api, notices, signal, link, path, onChange }) {
         for (const button of buttons) button.removeAttribute("aria-disabled");
     }
 
-    /** The ttl that was chosen for the entry counts anew; tags and a pin are kept by the server. */
+    /** Downloads the entry again, with its ttl starting anew. The server keeps tags and pin. */
     const refreshNow = {
         words: "It was not refreshed",
         async run() {
@@ -46,7 +46,7 @@ export function entryActions({ api, notices, signal, link, path, onChange }) {
                 body: { url, ttl: expiresInSeconds, refresh: true }, signal,
             });
             if (answer.entry.key !== entry.key) {
-                // The key is that of the URL and of the fields of the request, which nobody knows any more.
+                // The key covers the URL and the request's own fields, and the fields are not stored.
                 notices.done("This entry was asked for with fields of its own. Without them ",
                     h("a", { href: link("entry", {}, answer.entry.key) }, "another one"), " was downloaded.");
                 return;

@@ -1,17 +1,17 @@
-/** Entries in rows. */
+/** A table of entries. */
 
 import { secondsUntil } from "./clock.js";
 import { h } from "./dom.js";
 import { bytes, count, dateTime, duration } from "./format.js";
 import { nameOf } from "./name.js";
 
-/** The columns: what they say of an entry, and by what the server sorts them, if it does. */
+/** The columns: their labels, their values, and the server's sort key, if there is one. */
 const COLUMNS = [
     { label: "URL or key", name: "name", sort: "url", show: linkTo },
     { label: "State", name: "state", show: ({ state }) => h(`span.chip.${state}`, {}, state) },
     { label: "Kind", name: "kind", show: ({ kind }) => kind },
     { label: "Type", name: "type", show: ({ contentType }) => contentType?.split(";")[0] ?? "" },
-    // An index has the other orders; for these two every entry is looked at.
+    // Other orders have an index. For these two the server looks at every entry.
     { label: "Size", name: "number", sort: "contentLength", isSlow: true, show: (entry) => bytes(entry.contentLength) },
     { label: "Hits", name: "number", sort: "hits", isSlow: true, caption: "hits", show: ({ hits }) => count(hits) },
     { label: "Last hit", name: "number", sort: "lastAccessDate", caption: "last hit", show: lastAccessOf },
@@ -19,10 +19,10 @@ const COLUMNS = [
 ];
 
 /**
- * A table.
+ * Returns a table.
  *
- * @param {string} sort the order that the entries are in, as the API has it
- * @param {(sort: string|null) => void} sortBy called with another order that was chosen; `null` is the usual one
+ * @param {string} sort the order of the entries, as the API names it
+ * @param {(sort: string|null) => void} sortBy called with the order that the user chose; `null` for the default order
  */
 export function entryTable(entries, { sort, sortBy, link }) {
     const isDescending = sort.startsWith("-");
@@ -31,7 +31,7 @@ export function entryTable(entries, { sort, sortBy, link }) {
         if (by === undefined) return h("th", { class: name, role: "columnheader", scope: "col" }, label);
         const isCurrent = by === order;
         const arrow = h("span.arrow", { "aria-hidden": "true" }, !isCurrent ? "↕" : isDescending ? "↓" : "↑");
-        // First up, then down, then as it was.
+        // The order cycles: ascending, descending, default.
         const next = !isCurrent ? by : isDescending ? null : `-${by}`;
         return h(
             "th", {
@@ -43,7 +43,8 @@ export function entryTable(entries, { sort, sortBy, link }) {
                 click: () => sortBy(next),
             }, label, arrow));
     };
-    // The roles are said because the table is none to the eye on a phone, and would then be none to the ear.
+    // On a phone the table is not displayed as a table and would lose its roles for screen readers, so they are
+    // explicit.
     return h(
         "table.entries", { role: "table", "aria-label": "Entries" },
         h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, ...COLUMNS.map(head))),
@@ -66,7 +67,7 @@ function expiryOf({ expiryDate }) {
     return relative(expiryDate);
 }
 
-/** `in 3 h`, `12 s ago`; the instant itself is shown to who asks for it. */
+/** Returns a time as `in 3 h` or `12 s ago`; its tooltip shows the exact time. */
 function relative(instant) {
     const seconds = secondsUntil(instant);
     const distance = duration(Math.abs(seconds), 1);

@@ -1,4 +1,4 @@
-/** One entry: all that is known of it, how long it is fresh, a look at its body, and what can be done with it. */
+/** One entry: its metadata, its freshness, a preview of its body, and its actions. */
 
 import { fill, h } from "./dom.js";
 import { entryActions } from "./entry-actions.js";
@@ -12,12 +12,15 @@ export function entryView(context, { key }) {
     const { api, activity, signal, link } = context;
     const path = `entries/${encodeURIComponent(key)}`;
     let entry = null;
-    /** As it was held last: that it is gone may be said more than once, by whoever removed it and by an event. */
+    /** The entry before its removal, which both an action and an event may report. */
     let last = null;
     let looking = new AbortController();
     let isLoading = false;
     let isDue = false;
-    /** Something was changed from here after the look under way began: what it finds may be what was so before. */
+    /**
+     * Whether an action changed the entry after the running request began. The answer may show the state before the
+     * change.
+     */
     let isOutdated = false;
 
     const name = h("h1.entry-name", { tabindex: -1 }, nameOf(null, key));
@@ -45,7 +48,10 @@ export function entryView(context, { key }) {
         h("section.panel", {}, h("h2", {}, "Metadata"), facts));
     const trouble = h("div");
 
-    /** One look at a time, so that an older one does not come last; and one more when something happened meanwhile. */
+    /**
+     * Loads the entry, one request at a time, so that no older answer comes last. Repeats if the entry changed
+     * meanwhile.
+     */
     async function load() {
         isDue = true;
         if (isLoading) return;
@@ -107,7 +113,7 @@ export function entryView(context, { key }) {
     return { title: "Entry", element };
 }
 
-/** What is known, in words; what is not known is left out. */
+/** Returns the known facts in words. Unknown facts are left out. */
 function factsOf(entry) {
     const time = (text) => text && h("time", { datetime: text }, dateTime(text));
     const code = (text) => text && h("code", {}, text);

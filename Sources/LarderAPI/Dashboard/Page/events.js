@@ -1,23 +1,23 @@
-/** `GET /events`: server-sent events, read by fetch(), for an EventSource sends no token. */
+/** Server-sent events of `GET /events`, read by fetch(), because an EventSource cannot send a token. */
 
-/** The server says at least a comment within 15 seconds. */
+/** The longest silence in milliseconds. The server sends at least a comment every 15 seconds. */
 const SILENCE = 40_000;
-/** No line of the server's is as long. */
+/** A limit above the length of any line that the server sends. */
 const LONGEST_LINE = 4 << 20;
 
-/** Takes a stream of server-sent events apart, in whatever pieces it comes. */
+/** Parses a stream of server-sent events that arrives in pieces of any size. */
 export class EventParser {
     #rest = "";
     #id = null;
     #event = {};
 
-    /** Where to go on: the last id that came, with an event or alone; `null` before that. */
+    /** The last id that arrived, with an event or alone, from which a stream resumes; `null` before the first id. */
     lastId = null;
 
     /**
      * Takes the next piece of text.
      *
-     * @returns {{type: string, data: string}[]} the events that it completes
+     * @returns {{type: string, data: string}[]} the events that the piece completes
      */
     push(text) {
         const lines = (this.#rest + text).split("\n");
@@ -42,13 +42,13 @@ export class EventParser {
 }
 
 /**
- * Reads events until the stream ends, breaks off, is silent for too long, or the signal says stop.
+ * Reads events until the stream ends, breaks off, is silent for too long, or the signal aborts.
  *
- * @param {string|null} lastId where to go on
- * @param {() => void} onOpen called when the stream is there
- * @param {(id: string) => void} onPlace called with where to go on, after the events until there
+ * @param {string|null} lastId the id after which the stream resumes
+ * @param {() => void} onOpen called when the stream is open
+ * @param {(id: string) => void} onPlace called with the id to resume from, after the events before it
  * @param {(event: {type: string, data: object}) => void} onEvent called for each event
- * @throws {ApiError} when the server refuses
+ * @throws {ApiError} if the server refuses
  */
 export async function readEvents(api, { lastId, signal, onOpen, onPlace, onEvent }) {
     const reading = new AbortController();

@@ -1,12 +1,12 @@
-/** How it is said in a view that something could not be had. */
+/** Messages for failed requests in a view. */
 
 import { fill, h } from "./dom.js";
 
 /**
- * A note with what the server said.
+ * Returns a note with the server's message.
  *
- * @param {string} what was wanted, as `The entries cannot be listed`
- * @param {() => void} again tries once more; without it there is no button for that
+ * @param {string} what the failed task, as `The entries cannot be listed`
+ * @param {() => void} again retries; without it the note has no button
  */
 export function failureNote(what, error, again) {
     return h(
@@ -15,7 +15,7 @@ export function failureNote(what, error, again) {
         again && h("button.small", { type: "button", click: again }, "Try again"));
 }
 
-/** A place for a failure that may last: it is said once, and not each time that it is found again. */
+/** A place for a lasting failure. A repeated failure is announced only once. */
 export class Trouble {
     #what;
     #message = null;
@@ -25,7 +25,7 @@ export class Trouble {
         this.element = h("div");
     }
 
-    /** @param {Error|null} error `null`: there is none */
+    /** @param {Error|null} error `null` if there is no failure */
     show(error) {
         const message = error?.message ?? null;
         if (message === this.#message) return;

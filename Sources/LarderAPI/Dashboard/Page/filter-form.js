@@ -1,16 +1,16 @@
-/** The filters of the list of entries. They are those of the server: each is answered from an index. */
+/** The filters of the list of entries. They are filters of the server, which answers each from an index. */
 
 import { h, newId } from "./dom.js";
 
 const STATES = [["", "Any"], ["fresh", "Fresh"], ["stale", "Stale"]];
 const KINDS = [["", "Any"], ["download", "Download"], ["json", "JSON"], ["data", "Data"], ["response", "Response"]];
-/** What the form says something about. */
+/** The names of the query parameters that the form edits. */
 const NAMES = ["prefix", "host", "tag", "state", "kind"];
 
 /**
- * A form, as `{element, show(query)}`.
+ * Returns a form as `{element, show(query)}`.
  *
- * @param {(filters: object) => void} onChange called with all filters, `null` where there is none
+ * @param {(filters: object) => void} onChange called with all filters; `null` for an unset filter
  */
 export function filterForm(onChange) {
     const fields = {

@@ -1,38 +1,38 @@
-/** Numbers and times as people read them. */
+/** Formats numbers and times for people. */
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 const whole = new Intl.NumberFormat("en");
 const short = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
 const instant = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
 
-/** `1,204` */
+/** As in `1,204`. */
 export function count(number) {
     return whole.format(number);
 }
 
-/** `1 entry`, `1,204 entries` */
+/** As in `1 entry` and `1,204 entries`. */
 export function counted(number, one, many = `${one}s`) {
     return `${count(number)} ${number === 1 ? one : many}`;
 }
 
-/** `512 B`, `1.2 MiB` */
+/** As in `512 B` and `1.2 MiB`. */
 export function bytes(number) {
     const power = number < 1 ? 0 : Math.min(Math.floor(Math.log2(number) / 10), UNITS.length - 1);
     const value = number / 1024 ** power;
     return `${value >= 100 || power === 0 ? whole.format(Math.round(value)) : short.format(value)} ${UNITS[power]}`;
 }
 
-/** `98.7 %`, of 0 to 1 */
+/** A share of 0 to 1 as in `98.7 %`. */
 export function percent(share) {
     return `${short.format(share * 100)} %`;
 }
 
-/** `0.4`, `87`, `1,204` */
+/** As in `0.4`, `87` and `1,204`. */
 export function rate(number) {
     return number < 10 ? short.format(number) : whole.format(Math.round(number));
 }
 
-/** `12 ms`, `1.4 s`, for what takes little time. */
+/** A short time as in `12 ms` and `1.4 s`. */
 export function latency(seconds) {
     return seconds < 1 ? `${whole.format(Math.round(seconds * 1000))} ms` : `${short.format(seconds)} s`;
 }
@@ -40,9 +40,9 @@ export function latency(seconds) {
 const SPANS = [["y", 31_536_000], ["d", 86_400], ["h", 3600], ["min", 60], ["s", 1]];
 
 /**
- * `6 d 23 h`, `12 min 4 s`, `0 s`: whole seconds, in so many units from the largest one that there is on.
+ * A time of whole seconds, from its largest unit on, as in `6 d 23 h`, `12 min 4 s` and `0 s`.
  *
- * @param {number} units how many
+ * @param {number} units the most units
  */
 export function duration(seconds, units = 2) {
     let rest = Math.max(0, Math.floor(seconds));
@@ -56,7 +56,7 @@ export function duration(seconds, units = 2) {
     return parts.filter((part) => part !== null).join(" ");
 }
 
-/** `31 Jan 2026, 08:05:09`, in the time zone of this machine, of an RFC 3339 text. */
+/** An RFC 3339 time in the time zone of this machine, as in `31 Jan 2026, 08:05:09`. */
 export function dateTime(text) {
     return instant.format(new Date(text));
 }

@@ -1,4 +1,4 @@
-/** How long an entry stays fresh, counted down. */
+/** The countdown of an entry's freshness. */
 
 import { secondsUntil } from "./clock.js";
 import { fill, h, say } from "./dom.js";
@@ -13,7 +13,7 @@ export class Freshness {
     #bar = h("progress", { max: 1, value: 0, "aria-label": "Part of the ttl that is left" });
     #until = h("p.muted.small");
 
-    /** @param {() => void} onExpiry called once when an entry that was fresh is so no more */
+    /** @param {() => void} onExpiry called once when a fresh entry expires */
     constructor(signal, onExpiry) {
         this.#onExpiry = onExpiry;
         this.element = h("div.field", {}, this.#title, this.#left, this.#bar, this.#until);
@@ -28,7 +28,10 @@ export class Freshness {
         this.#draw();
     }
 
-    /** Once a second, and only here it is said that an entry has expired: by the server's clock it may still be fresh. */
+    /**
+     * Runs every second. Only this method reports the expiry, because the reloaded entry may still be fresh on the
+     * server.
+     */
     #tick() {
         if (this.#entry === null) return;
         const left = this.#draw();

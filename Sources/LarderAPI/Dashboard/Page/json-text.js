@@ -1,16 +1,16 @@
-/** JSON as text: indented without reading its numbers, which stay as they are written. */
+/** Indents JSON text without converting its numbers, which keep their original digits. */
 
-/** A string, a number or a word, or what stands between them. */
+/** A string, a number or a word, or a mark between them. */
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[-\w.+]+|[[\]{}:,]/g;
 const INDENT = "  ";
-/** Deeper is not indented further: text of many brackets would become many times as long. */
+/** The deepest indentation. Without it, a text of many brackets would grow to many times its length. */
 const DEEPEST = 40;
 
 /**
  * Indents JSON.
  *
  * @returns {{text: string, marks: {kind: "name"|"string"|"literal", start: number, end: number}[]}|null} the text, and
- *     what is where in it; `null` when it is no JSON
+ *     the places of names, strings and literals in it; `null` if the source is not JSON
  */
 export function indented(source) {
     try {
@@ -49,11 +49,11 @@ export function indented(source) {
     return { text: parts.join(""), marks };
 }
 
-/** Colours what is marked in a text node, where the browser can (CSS Custom Highlight API). No element is made. */
+/** Colours the marks in a text node if the browser can (CSS Custom Highlight API). Creates no elements. */
 export function paint(node, marks, signal) {
     if (CSS.highlights === undefined) return;
     for (const kind of ["name", "string", "literal"]) {
-        // One by one: there may be more than a call can have arguments.
+        // The marks are added one by one, because there may be more of them than a call can have arguments.
         const highlight = new Highlight();
         for (const { start, end } of marks.filter((mark) => mark.kind === kind)) {
             highlight.add(new StaticRange({

@@ -1,4 +1,4 @@
-/** Puts the parts together, and shows the view that the address names. */
+/** Connects the parts, and shows the view that the address names. */
 
 import { Activity } from "./activity.js";
 import { Api } from "./api.js";
@@ -17,8 +17,8 @@ import { themeButton } from "./theme.js";
 import { Vitals } from "./vitals.js";
 
 /**
- * Each makes a view of a context and a route: `{title, element, update?}`. `update` takes another query of the same
- * view; without it the view is made anew.
+ * Functions that create a view from a context and a route: `{title, element, update?}`. `update` takes another query
+ * for the same view. A view without `update` is created anew.
  */
 const VIEWS = {
     overview: overviewView,
@@ -28,13 +28,13 @@ const VIEWS = {
     purge: purgeView,
     namespaces: namespacesView,
 };
-/** The tab that a view without one of its own belongs to. */
+/** The tabs of views without a tab of their own. */
 const TABS = { entry: "entries" };
 
 const main = document.getElementById("main");
 const tabs = document.getElementById("tabs");
 const signOut = document.getElementById("sign-out");
-/** Ends with the page. */
+/** Never aborts: for tasks that last as long as the page. */
 const always = new AbortController().signal;
 
 const api = new Api(async (why) => {
@@ -50,10 +50,10 @@ const menu = new NamespaceMenu(document.getElementById("namespace"), (name) => {
     location.hash = addressOf({ view, namespace: name === "default" ? null : name });
 });
 
-/** The view that is shown, its route, and what ends it. */
+/** The current view, its route, and the controller that ends it. */
 let current = { route: null, view: null, ending: new AbortController() };
 
-/** The route that the address names, among those that there are. */
+/** Returns the route in the address; for an unknown view, the overview. */
 function currentRoute() {
     const route = parseRoute(location.hash);
     if (!Object.hasOwn(VIEWS, route.view)) return { ...route, view: "overview" };
@@ -73,7 +73,7 @@ function showRoute() {
     const ending = new AbortController();
     const context = {
         api, activity, vitals, notices, signal: ending.signal,
-        /** The address of a view in the same namespace. */
+        /** Returns the address of a view in the same namespace. */
         link: (view, query, key) => addressOf({ view, key, query, namespace: route.namespace }),
         go: (address) => { location.hash = address; },
     };
@@ -90,7 +90,7 @@ function showRoute() {
     }
 }
 
-/** Works in another namespace from now on. */
+/** Switches to another namespace. */
 function enter(namespace) {
     api.namespace = namespace;
     activity.follow();
@@ -103,16 +103,16 @@ async function listNamespaces() {
         const { namespaces } = await api.json("GET", "namespaces");
         menu.show(namespaces.map((each) => each.name), api.namespace);
     } catch {
-        // Who may not list them works in the one that is meant all the same.
+        // A user who may not list the namespaces can still work in the current namespace.
     }
 }
 
 themeButton(document.getElementById("theme"));
 showHealth(document.getElementById("health"), always);
-// What was in memory goes with the page.
+// A reload drops the token, which exists only in memory.
 signOut.addEventListener("click", () => location.reload());
 document.getElementById("skip").addEventListener("click", (event) => {
-    // What is behind # in the address is the view.
+    // The part of the address behind # names the view, so the link must not change it.
     event.preventDefault();
     main.querySelector("h1")?.focus();
 });

@@ -1,4 +1,4 @@
-/** What stands above each view: whether the server is ready, which namespace is meant, how the page looks. */
+/** The masthead of each view: the server's readiness, the namespace, the theme. */
 
 import { fill, h, say } from "./dom.js";
 import { every } from "./poll.js";
@@ -6,7 +6,7 @@ import { every } from "./poll.js";
 const PROBE = 5000;
 const WORDS = { ok: "Ready", draining: "Draining", lost: "Directory lost", unreachable: "Unreachable" };
 
-/** Says beside the name whether the server is ready, and asks every five seconds. It takes no token. */
+/** Shows beside the name whether the server is ready, and asks every five seconds. The request needs no token. */
 export function showHealth(element, signal) {
     every(PROBE, async () => {
         const state = await readiness();
@@ -24,18 +24,18 @@ async function readiness() {
     }
 }
 
-/** The menu of namespaces. Who may not list them sees the one that is meant. */
+/** The menu of namespaces. A user who may not list them sees only the current namespace. */
 export class NamespaceMenu {
     #select;
     #names = [];
 
-    /** @param {(name: string|null) => void} onChoice called with what was chosen, `null` for the server's choice */
+    /** @param {(name: string|null) => void} onChoice called with the chosen name; `null` for the server's choice */
     constructor(select, onChoice) {
         this.#select = select;
         select.addEventListener("change", () => onChoice(select.value === "" ? null : select.value));
     }
 
-    /** Shows the namespaces, and which of them is meant. */
+    /** Shows the namespaces, and marks the current namespace. */
     show(names, current) {
         this.#names = names;
         this.choose(current);
@@ -45,12 +45,12 @@ export class NamespaceMenu {
         const names = this.#names.includes(current ?? "default") ? this.#names : [current ?? "", ...this.#names];
         fill(this.#select, ...names.map((name) => h("option", { value: name }, name === "" ? "token’s own" : name)));
         this.#select.value = current ?? (this.#names.includes("default") ? "default" : "");
-        // Where there is but the usual one, there is nothing to choose and nothing to know.
+        // With only the default namespace there is no choice, so the menu is hidden.
         this.#select.parentElement.hidden = names.length < 2 && current === null;
     }
 }
 
-/** Says in the tabs which view is there; each leads to its view in the same namespace. */
+/** Marks the tab of the current view. Each tab leads to its view in the same namespace. */
 export function markTab(tabs, view, addressOfView) {
     for (const link of tabs.querySelectorAll("a")) {
         link.href = addressOfView(link.dataset.view);

@@ -1,8 +1,8 @@
-/** The name of an entry or of a download: its URL, else its key. */
+/** The name of an entry or a download: its URL, or its key if it has no URL. */
 
 import { h } from "./dom.js";
 
-/** A name in which the part that distinguishes it, what follows the host, stands out. */
+/** Returns a name whose distinguishing part, the part behind the host, is emphasised. */
 export function nameOf(url, key) {
     const parts = /^([a-z]+:\/\/[^/?#]*)(.+)$/s.exec(url ?? "");
     if (parts === null) return h("span.foreign", {}, visible(url ?? key));
@@ -10,10 +10,10 @@ export function nameOf(url, key) {
     return h("span.foreign", {}, h("span.muted", {}, origin), visible(rest));
 }
 
-/** Takes no room, or turns the direction of writing round: by such a character one name can look like another. */
+/** Characters that take no room or change the direction of writing. With them one name can look like another. */
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** A text in which each character that hides is written as its number. */
+/** Returns the text with each hidden character replaced by its number. */
 export function visible(text) {
     return text.replace(HIDDEN, (character) => `\\u{${character.codePointAt(0).toString(16)}}`);
 }

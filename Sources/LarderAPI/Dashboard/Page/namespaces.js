@@ -1,4 +1,4 @@
-/** The namespaces: what each holds of what it may. */
+/** The namespaces, with their use and their limits. */
 
 import { fill, h, newId } from "./dom.js";
 import { failureNote } from "./failure.js";
@@ -56,7 +56,7 @@ function quota(label, used, limit) {
         }));
 }
 
-/** For who may not list them, and knows the name of one. */
+/** A form for users who may not list the namespaces, but know the name of one. */
 function nameForm() {
     const input = h("input", { id: newId(), required: true, pattern: "[a-z0-9\\-]{1,63}", autocomplete: "off" });
     return h(

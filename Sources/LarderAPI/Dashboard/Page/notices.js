@@ -1,10 +1,10 @@
-/** Short words on what was done, in the corner of the page and read out. */
+/** Short notices in the corner of the page, which screen readers announce. */
 
 import { fill, h } from "./dom.js";
 
-/** What went well goes away by itself. */
+/** The time after which a notice of success disappears, in milliseconds. */
 const STAY = 8000;
-/** More would cover the page. */
+/** The most notices, because more would cover the page. */
 const MOST = 3;
 
 export class Notices {
@@ -16,13 +16,13 @@ export class Notices {
         fill(element, this.#failed, this.#done);
     }
 
-    /** Something was done; the words go after some seconds. */
+    /** Shows a notice of success, which disappears after some seconds. */
     done(...words) {
         const notice = this.#show(this.#done, "notice", words);
         setTimeout(() => notice.remove(), STAY);
     }
 
-    /** Something was not done; the words stay until they are closed. */
+    /** Shows a notice of failure, which stays until the user closes it. */
     failed(what, error) {
         this.#show(this.#failed, "notice.failed", [`${what}: ${error.message}`]);
     }

@@ -7,12 +7,12 @@ import { downloadForm } from "./download-form.js";
 import { Trouble } from "./failure.js";
 import { bytes, count, counted, duration, latency, percent, rate } from "./format.js";
 
-/** Where more of a limit is taken, the bar says so by its colour. */
+/** The share of a limit above which the bar changes its colour. */
 const ALMOST = 0.9;
-/** So many downloads are shown; all of them have a view of their own. */
+/** The number of downloads in the overview. The view `downloads` has all of them. */
 const SHOWN = 5;
 
-/** The limit of the namespace; where there are others, also what all of them take; what is free of the file system. */
+/** Describes the limit of the namespace, the use by all namespaces if there are several, and the free space. */
 function diskRemark({ stats, disks }, namespace) {
     const disk = disks.get(namespace);
     const own = disk === undefined ? "there is no such namespace" : `of ${bytes(disk.limit)}`;
@@ -23,8 +23,8 @@ function diskRemark({ stats, disks }, namespace) {
 }
 
 /**
- * What is shown, each by functions of a reading and of the namespace that is chosen: its value, what there is to say
- * beside it, and the limit that it comes up to.
+ * The tiles. Their functions take a reading and the chosen namespace, and return the value, the remark beside it, and
+ * its limit.
  */
 const TILES = [
     {

@@ -1,10 +1,10 @@
-/** Waiting, and doing again. */
+/** Waits and repetitions. */
 
 /**
- * Does something now, and again so many milliseconds after it was done, while the page can be seen and until the signal
- * says stop. Never twice at once.
+ * Runs a task now, and again so many milliseconds after it ended, while the page is visible and until the signal
+ * aborts. Runs never overlap.
  *
- * @param {() => (Promise<void>|void)} task catches what it throws
+ * @param {() => (Promise<void>|void)} task must catch its own errors
  */
 export function every(milliseconds, task, signal) {
     let timer = null;
@@ -22,7 +22,7 @@ export function every(milliseconds, task, signal) {
     run();
 }
 
-/** Ends after so many milliseconds, or when the signal says stop. */
+/** Resolves after so many milliseconds, or when the signal aborts. */
 export function pause(milliseconds, signal) {
     return new Promise((resolve) => {
         const end = () => {
@@ -35,7 +35,7 @@ export function pause(milliseconds, signal) {
     });
 }
 
-/** Ends when the page can be seen, or when the signal says stop. */
+/** Resolves when the page is visible, or when the signal aborts. */
 export async function untilVisible(signal) {
     while (document.hidden && !signal.aborted) {
         await new Promise((resolve) => {

@@ -1,9 +1,9 @@
 /**
- * A look at an entry's body.
+ * A preview of an entry's body.
  *
- * The body came from elsewhere, so it is fetched as bytes and never becomes part of the page: text, whatever it is
- * (HTML and SVG too), is the content of one text node; of images only those kinds are shown that cannot hold a script,
- * from a copy in memory whose type is one of a few.
+ * The body comes from elsewhere, so it is fetched as bytes and never becomes part of the page. Any text (including HTML
+ * and SVG) becomes a single text node. Images are shown only in formats that cannot contain a script, from a copy in
+ * memory that has one of a few fixed types.
  */
 
 import { fill, h } from "./dom.js";
@@ -17,14 +17,14 @@ const IMAGES = new Set([
 ]);
 const TEXTS = /^(text\/.*|image\/svg\+xml|application\/(.*\+)?(json|xml|yaml|javascript|x-ndjson|jsonl))$/;
 const JSONS = /^(application|text)\/(.*\+)?json$/;
-/** So much is read of what is shown. */
+/** The most bytes that are read, by kind. */
 const MOST = { text: 256 << 10, image: 16 << 20, hex: 512 };
 
 /**
  * Fetches the body of an entry and shows it.
  *
- * @param {Element} element where
- * @param {AbortSignal} signal ends it, and gives back what it takes
+ * @param {Element} element the place of the preview
+ * @param {AbortSignal} signal ends the preview, and frees its resources
  */
 export async function showPreview(element, entry, api, signal) {
     const type = (entry.contentType ?? "").split(";")[0].trim().toLowerCase();
@@ -46,7 +46,7 @@ export async function showPreview(element, entry, api, signal) {
 }
 
 /**
- * The beginning of a body. Not asked for as a range: that of an encoded body could not be decoded.
+ * Reads the beginning of a body. The request has no range, because a range of an encoded body could not be decoded.
  *
  * @returns {Promise<{data: Uint8Array, isWhole: boolean}>}
  */
@@ -86,7 +86,7 @@ function textOf(data, { type, isWhole, entry, signal }) {
     return h("pre.body-text", { tabindex: 0, role: "region", "aria-label": "Body" }, node);
 }
 
-/** In the encoding that the type names, else in UTF-8; what cannot be decoded becomes replacement characters. */
+/** Decodes text in the charset of its type, else in UTF-8. Undecodable bytes become replacement characters. */
 function decode(data, contentType) {
     const charset = /;\s*charset="?([^";\s]+)/i.exec(contentType)?.[1] ?? "utf-8";
     try {
@@ -96,7 +96,7 @@ function decode(data, contentType) {
     }
 }
 
-/** Offset, sixteen bytes, and what of them is ASCII. */
+/** Returns lines of an offset, sixteen bytes, and their ASCII characters. */
 function hexOf(data) {
     const lines = [];
     for (let offset = 0; offset < data.length; offset += 16) {

@@ -1,4 +1,4 @@
-/** Removes what has a tag, a host or a prefix in common: counted first, confirmed, and then gone. */
+/** Purges all entries with a tag, a host or a prefix: counts them, asks for confirmation, and removes them. */
 
 import { confirmed } from "./dialog.js";
 import { fill, h, newId } from "./dom.js";
@@ -20,7 +20,7 @@ const POINTS = [
     "A download that runs for what was removed answers those who wait for it, and is not kept.",
     "Only the namespace that is chosen above is looked at.",
 ];
-/** So many of what would go are shown. */
+/** The number of affected entries that are shown. */
 const SAMPLE = 5;
 
 export function purgeView(context, { query }) {
@@ -46,7 +46,7 @@ export function purgeView(context, { query }) {
         forget();
     }
 
-    /** What was counted was something else. */
+    /** Drops the last count, because the input has changed. */
     function forget() {
         fill(result);
     }
@@ -61,7 +61,7 @@ export function purgeView(context, { query }) {
                 api.json("DELETE", "entries", { query: { ...filter, dryRun: true }, signal }),
                 api.json("GET", "entries", { query: { ...filter, limit: SAMPLE }, signal }),
             ]);
-            // Something else was typed meanwhile.
+            // The input may have changed meanwhile.
             if (filter[chosen] === input.value.trim()) showCount(removed, entries, filter, words);
         } catch (error) {
             if (!signal.aborted) fill(result, failureNote("They cannot be counted", error));

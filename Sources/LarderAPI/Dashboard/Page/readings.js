@@ -1,16 +1,19 @@
-/** What the server's counters say, and what follows from two looks at them. No requests and no elements here. */
+/**
+ * Readings of the server's counters, and rates between two readings. This file sends no requests and creates no
+ * elements.
+ */
 
-/** How long readings are kept, in milliseconds. */
+/** The time for which readings are kept, in milliseconds. */
 export const SPAN = 300_000;
-/** Ratios and means are those of the last so many milliseconds: of one step there may be nothing to say. */
+/** The time over which ratios and means are computed, in milliseconds. A single step may have no events. */
 const WINDOW = 30_000;
-/** Requests for counters, probes, events and the files of this page say nothing about the load. */
+/** Routes of counters, probes, events and page files. Their requests are not part of the load. */
 const OWN_ROUTES = new Set([
     "getStats", "getMetrics", "getLiveness", "getReadiness", "getOpenAPI", "getDocs", "getDocsStyle", "getDashboard",
     "getDashboardFile", "listen",
 ]);
 
-/** The samples of Prometheus text, a family's name and the text of its labels apart. */
+/** Yields the samples of Prometheus text: family name, label text and value. */
 function* samples(text) {
     for (const line of text.split("\n")) {
         const match = /^([a-z_]+)(?:\{(.*)\})? (\S+)$/.exec(line);
@@ -18,7 +21,7 @@ function* samples(text) {
     }
 }
 
-/** The counters that are needed of `/metrics`. */
+/** Returns the needed counters of `/metrics`. */
 function countersOf(text) {
     const counters = { requests: 0, originSeconds: 0, originCount: 0, disks: new Map() };
     const disk = (labels) => {
@@ -44,23 +47,23 @@ export class Readings {
     #samples = [];
 
     /**
-     * The latest last. Rate, ratio and time (in seconds) are `null` where there is nothing to say; `disks` has what each
-     * namespace takes of its disk limit, by name.
+     * The readings, the latest last. Rate, ratio and time (in seconds) are `null` if there is no data for them. `disks`
+     * has the use and the limit of each namespace's disk space, by name.
      */
     list = [];
 
     get latest() { return this.list.at(-1) ?? null; }
 
     /**
-     * Takes another look at the counters.
+     * Adds a reading.
      *
      * @param {object} stats the answer of `/stats`
-     * @param {string} metrics that of `/metrics`
-     * @param {number} time when, in milliseconds
+     * @param {string} metrics the answer of `/metrics`
+     * @param {number} time the time of the reading in milliseconds
      */
     add(stats, metrics, time) {
         const sample = { time, stats, ...countersOf(metrics) };
-        // A server that was started anew counts from 0 again.
+        // A restarted server counts from 0 again.
         if (this.#samples.at(-1)?.stats.startDate !== stats.startDate) this.#samples = [];
         const before = this.#samples.at(-1);
         this.#samples = [...this.#samples.filter((old) => old.time >= time - WINDOW), sample];

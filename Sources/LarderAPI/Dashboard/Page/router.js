@@ -1,6 +1,6 @@
-/** The view that the address names: `#/entries?host=example.com`, `#/entry/2757bd47…?namespace=staging`. */
+/** The view in the address: `#/entries?host=example.com`, `#/entry/2757bd47…?namespace=staging`. */
 
-/** What the part of an address behind `#` stands for. */
+/** Parses the part of an address behind `#`. */
 export function parseRoute(hash) {
     const [path, search = ""] = hash.replace(/^#\/?/, "").split(/\?(.*)/s);
     const [view, key] = path.split("/");
@@ -10,7 +10,7 @@ export function parseRoute(hash) {
 }
 
 /**
- * The address of a view; what is `null` or empty is left out of its query.
+ * Returns the address of a view. `null` and empty values are left out of its query.
  *
  * @param {{view: string, key?: string|null, namespace?: string|null, query?: object}} route
  */
@@ -21,7 +21,7 @@ export function addressOf({ view, key = null, namespace = null, query = {} }) {
     return pairs.length === 0 ? `#/${path}` : `#/${path}?${new URLSearchParams(pairs)}`;
 }
 
-/** What cannot be decoded was not made here; it is taken as it is. */
+/** Decodes a text. An undecodable text does not come from this page and is kept as it is. */
 function decode(text) {
     try {
         return decodeURIComponent(text);

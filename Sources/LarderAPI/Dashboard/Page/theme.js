@@ -1,4 +1,4 @@
-/** Light, dark, or as the system has it. What was chosen is kept in this browser. */
+/** The theme: light, dark, or the system's. This browser stores the choice. */
 
 const KEY = "larder.theme";
 const NEXT = { system: "light", light: "dark", dark: "system" };
@@ -7,7 +7,7 @@ const WORDS = { system: "as the system has it", light: "light", dark: "dark" };
 let theme = stored();
 show();
 
-/** Makes a button of an element that goes from one theme to the next. */
+/** Makes an element a button that switches to the next theme. */
 export function themeButton(button) {
     const name = () => {
         button.setAttribute("aria-label", `Theme: ${WORDS[theme]}. Change it to ${WORDS[NEXT[theme]]}`);
@@ -37,7 +37,7 @@ function stored() {
     }
 }
 
-/** A browser may forbid it; then the choice lasts as long as the page does. */
+/** Stores the choice. If the browser forbids it, the choice lasts as long as the page. */
 function store() {
     try {
         localStorage.setItem(KEY, theme);

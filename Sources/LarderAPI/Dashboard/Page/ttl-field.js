@@ -1,4 +1,4 @@
-/** A field for a time to live: a number and its unit. */
+/** A field for a ttl: a number and its unit. */
 
 import { h, newId } from "./dom.js";
 
@@ -10,7 +10,7 @@ export class TTLField {
 
     /**
      * @param {string} label
-     * @param {string} hint what an empty field means; without one the field must not be empty
+     * @param {string} hint the meaning of an empty field; without it the field is required
      */
     constructor(label, hint) {
         const id = newId();
@@ -26,7 +26,7 @@ export class TTLField {
             hint !== undefined && h("p.hint", { id: `${id}-hint` }, hint));
     }
 
-    /** In seconds; `undefined` when the field is empty. */
+    /** The ttl in seconds; `undefined` if the field is empty. */
     get seconds() {
         return this.#number.value === "" ? undefined : this.#number.valueAsNumber * Number(this.#unit.value);
     }

@@ -1,16 +1,16 @@
-/** Looks at the server's counters every two seconds, as long as the page can be seen. */
+/** Reads the server's counters every two seconds while the page is visible. */
 
 import { every } from "./poll.js";
 import { Readings } from "./readings.js";
 
 const INTERVAL = 2000;
 
-/** Says `reading` after each look, whether there was something to be seen or not. */
+/** Dispatches `reading` after each attempt, successful or not. */
 export class Vitals extends EventTarget {
     #api;
     #readings = new Readings();
 
-    /** Why the last look saw nothing; `null` when it did. */
+    /** The reason why the last attempt failed; `null` if it succeeded. */
     failure = null;
 
     constructor(api) {
@@ -28,7 +28,7 @@ export class Vitals extends EventTarget {
     }
 
     async #look(signal) {
-        // Who may not see them is not told so every two seconds.
+        // A user without the right to read the counters is not asked again every two seconds.
         if (this.failure?.status === 403) return;
         try {
             const [stats, metrics] = await Promise.all([
