@@ -4,13 +4,13 @@ import Primitives
 import TestSupport
 import Testing
 
-/// Performs the rows of a table, one after another, with one origin and one Larder.
+/// Performs the rows of a table in their order, with one origin and one Larder.
 final class ExchangeRun: Sendable {
     private let origin: ScriptedOrigin
     private let server: TestServer
     private let script: Script
 
-    /// What the origin answers next.
+    /// The origin's next answer.
     private final class Script: Sendable {
         let next = Locked(Exchange.Answer())
     }
@@ -61,7 +61,7 @@ final class ExchangeRun: Sendable {
         }
     }
 
-    /// Sends a request, and waits until what came of it is stored.
+    /// Sends a request. Returns its answer after its flight has ended and the cache has written the result.
     private func send(_ ask: Exchange.Ask, to url: String, whichAnswers next: Exchange.Answer)
         async throws -> HTTPReply
     {
@@ -78,7 +78,7 @@ final class ExchangeRun: Sendable {
 }
 
 extension HTTPFields {
-    /// The fields of lines as they stand in a message.
+    /// Parses the field lines of a message.
     init(lines: [String]) {
         self.init()
         for line in lines {
@@ -89,8 +89,8 @@ extension HTTPFields {
 }
 
 extension Exchange.Outcome {
-    /// How often it is asked for. What the cache answers alone it answers again in the same way: from the disk first,
-    /// then from memory, and then by an answer that is at hand.
+    /// The number of times that the run sends the last request. An answer of the cache alone must stay the same: the
+    /// cache gives it from the disk first, then from memory, and then as a ready answer.
     fileprivate var times: Int {
         switch self {
         case .hit, .stale, .notModified, .partial, .preconditionFailed: 4

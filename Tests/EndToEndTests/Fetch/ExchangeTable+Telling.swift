@@ -1,64 +1,71 @@
 import Testing
 
-/// What an answer tells of its way: Cache-Status (RFC 9211), Via, and fields that end at a hop (RFC 9110 §7.6).
+/// Fields about the way of an answer: Cache-Status (RFC 9211), Via, and hop-by-hop fields (RFC 9110 §7.6).
 extension ExchangeTable {
     private static let missed = Exchange.Ask(suffix: "x")
 
     static let telling: [Exchange] = [
         row(
-            "9211 §2.1, §2.4: a hit and its ttl", ok(hour), after: 60, is: .hit,
+            "9211 §2.1, §2.4: a hit reports its ttl and key", ok(hour), after: 60, is: .hit,
             .tells("hit; ttl=3540; key=\"")),
         row(
-            "9211 §2.2: uri-miss", ok(hour), then: missed, is: .forwarded,
+            "9211 §2.2: a miss reports fwd=uri-miss, stored, ttl and key", ok(hour), then: missed, is: .forwarded,
             .tells("larder; fwd=uri-miss; stored; ttl=3600; key=\"")),
         row(
-            "9211 §2.2: stale", ok(minute), after: 61, is: .forwarded, .tells("fwd=stale; stored; ttl=60")
+            "9211 §2.2: a stale answer reports fwd=stale, stored and ttl", ok(minute), after: 61, is: .forwarded,
+            .tells("fwd=stale; stored; ttl=60")
         ),
         row(
-            "9211 §2.3: fwd-status, when it differs", ok(minute, v1), after: 61, now: notModified(v1),
+            "9211 §2.3: a validation reports fwd-status=304", ok(minute, v1), after: 61, now: notModified(v1),
             is: .revalidated,
             .tells("fwd=stale; fwd-status=304; stored; ttl=60")),
         row(
-            "9211 §2.3: no fwd-status otherwise", answer(404, hour), then: missed, is: .forwarded,
+            "9211 §2.3: a status equal to the answer's reports no fwd-status", answer(404, hour), then: missed,
+            is: .forwarded,
             .tellsNo("fwd-status")),
         row(
-            "9211 §2.5: what is not stored", ok("Cache-Control: no-store"), is: .forwarded,
+            "9211 §2.5: an answer with no-store reports its reason and not stored", ok("Cache-Control: no-store"),
+            is: .forwarded,
             .tellsNo("stored"),
             .tells("detail=no-store")),
         row(
-            "9211 §2.5: what is not fresh", ok(), is: .forwarded, .tellsNo("stored"),
+            "9211 §2.5: an answer without a lifetime reports its reason and not stored", ok(), is: .forwarded,
+            .tellsNo("stored"),
             .tells("detail=no-freshness")),
         row(
-            "9211 §2.5: what is private", ok("Cache-Control: private"), is: .forwarded,
+            "9211 §2.5: a private answer reports its reason", ok("Cache-Control: private"), is: .forwarded,
             .tells("detail=private")),
         row(
-            "9211 §2.5: what the status forbids", answer(429, hour), is: .forwarded,
+            "9211 §2.5: an answer with an unstorable status reports its reason", answer(429, hour), is: .forwarded,
             .tells("detail=status")),
         row(
-            "9211 §2.5: must-understand", answer(299, "Cache-Control: must-understand, max-age=60"),
+            "9211 §2.5: an answer with must-understand and an unknown status reports its reason",
+            answer(299, "Cache-Control: must-understand, max-age=60"),
             is: .forwarded,
             .tells("detail=must-understand")),
         row(
-            "9211 §2.2: method", ok(hour), then: ask("DELETE"), is: .forwarded, .tells("fwd=method"),
+            "9211 §2.2: a DELETE reports fwd=method and not stored", ok(hour), then: ask("DELETE"), is: .forwarded,
+            .tells("fwd=method"),
             .tellsNo("stored")),
         row(
-            "9211 §2.4: a negative ttl", ok(minute), after: 100, then: get("Cache-Control: max-stale"),
+            "9211 §2.4: a stale hit reports a negative ttl", ok(minute), after: 100,
+            then: get("Cache-Control: max-stale"),
             is: .stale,
             .tells("ttl=-40")),
         row(
-            "9211 §2: behind those nearer to the origin",
+            "9211 §2: Larder's member stands behind the members nearer to the origin",
             ok("Cache-Control: no-store", "Cache-Status: a; hit", "Cache-Status: b; fwd=miss"),
             is: .forwarded,
             .field("Cache-Status", ["a; hit", "b; fwd=miss", "larder; fwd=uri-miss; detail=no-store"])),
-        row("9110 §7.6.3: Via to the client", ok(hour), is: .hit, .field("Via", ["1.1 larder"])),
+        row("9110 §7.6.3: Via names Larder to the client", ok(hour), is: .hit, .field("Via", ["1.1 larder"])),
         row(
-            "9110 §7.6.3: behind others", ok(hour, "Via: 1.1 a"), is: .hit,
+            "9110 §7.6.3: Via names Larder to the client, behind earlier proxies", ok(hour, "Via: 1.1 a"), is: .hit,
             .field("Via", ["1.1 a", "1.1 larder"])),
         row(
-            "9110 §7.6.3: Via to the origin", ok(), then: get("Via: 1.0 b"), is: .forwarded,
+            "9110 §7.6.3: Via names Larder to the origin", ok(), then: get("Via: 1.0 b"), is: .forwarded,
             .saw("Via", "1.0 b, 1.1 larder")),
         row(
-            "9111 §3: fields come back in order, each line as it was",
+            "9111 §3: field lines come back in order and unchanged",
             ok(hour, "B: 2", "A: 1", "B: 1", "a: 3"), is: .hit,
             .field("B", ["2", "1"]), .field("A", ["1", "3"])),
         row(
@@ -73,20 +80,20 @@ extension ExchangeTable {
 
     private static let named: [Exchange] = [
         row(
-            "9110 §7.6.1: what Connection names, in an answer",
+            "9110 §7.6.1: a field that Connection names in an answer is dropped",
             ok(hour, "Connection: X-Hop, close", "X-Hop: 1", "X-End: 1"),
             is: .hit, .lacks("X-Hop"), .field("X-End", ["1"])),
         row(
-            "9110 §7.6.1: what Connection names, in a request", ok(),
+            "9110 §7.6.1: a field that Connection names in a request is dropped", ok(),
             then: get("Connection: X-Hop, close", "X-Hop: 1", "X-End: 1"), is: .forwarded,
             .sawNo("X-Hop"),
             .saw("X-End", "1")),
         row(
-            "9110 §7.6.1: what Connection names in another case",
+            "9110 §7.6.1: Connection names fields without case",
             ok(hour, "Connection: x-hOP", "X-Hop: 1"), is: .hit,
             .lacks("X-Hop")),
         row(
-            "9110 §7.6.1: what several lines name",
+            "9110 §7.6.1: a field that the second Connection line names is dropped",
             ok(hour, "Connection: close", "Connection: X-Hop", "X-Hop: 1"),
             is: .hit, .lacks("X-Hop")),
     ]

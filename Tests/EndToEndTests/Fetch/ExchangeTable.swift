@@ -3,12 +3,14 @@ import Primitives
 import TestSupport
 import Testing
 
-/// What `/fetch` does, one row an exchange: what the origin answers first, what passes, what is asked then, and what
-/// must come of it. Every row has a URL of its own and begins on 2026-01-01T00:00:00Z; see ``at(_:)``.
+/// The exchanges through `/fetch`. A row states the origin's first answer, the time that passes, the next request and
+/// its expected outcome. Every row has a URL of its own and begins on 2026-01-01T00:00:00Z; see ``at(_:)``.
 ///
-///     row("9111 §5.2.2.1: max-age", ok("Cache-Control: max-age=60"), after: 59, is: .hit, .age(59))
+///     row(
+///         "9111 §5.2.2.1: an answer is fresh below max-age", ok("Cache-Control: max-age=60"), after: 59, is: .hit,
+///         .age(59))
 enum ExchangeTable {
-    /// The rows of one bullet of the standard.
+    /// The rows of a topic of the standard.
     struct Part: Sendable, CustomTestStringConvertible {
         let name: String
         let rows: [Exchange]
@@ -36,46 +38,46 @@ enum ExchangeTable {
     ]
 }
 
-/// One row of the table.
+/// A row of the table.
 struct Exchange: Sendable {
-    /// What is asked.
+    /// A request of the client.
     struct Ask: Sendable {
         var method = "GET"
         var lines: [String] = []
         var body = ""
-        /// What is put behind the row's URL.
+        /// The suffix of the URL, behind the row's URL and a `~`. Empty means the row's URL itself.
         var suffix = ""
     }
 
-    /// What the origin answers.
+    /// An answer of the origin.
     struct Answer: Sendable {
         var status = 200
-        /// `{path}` in them is the path of the row's URL, `{url}` all of it.
+        /// The field lines. `{path}` in a line stands for the path of the row's URL, `{url}` for the whole URL.
         var lines: [String] = []
-        /// `nil`: `body 1`, `body 2` … by the number of the request.
+        /// The body. `nil` means `body 1`, `body 2` and so on, by the number of the request at the origin.
         var body: String?
-        /// No answer: the connection is closed.
+        /// Whether the origin closes the connection instead of answering.
         var isLost = false
     }
 
-    /// Something that is asked between the first request and the one that counts.
+    /// A request between the first and the last request, and the time that passes before it.
     struct Step: Sendable {
         var seconds: Int
         var ask: Ask
         var answer: Answer
     }
 
-    /// How the last request ends.
+    /// The expected outcome of the last request.
     enum Outcome: Sendable {
-        /// The stored answer, fresh, without a word to the origin.
+        /// The stored answer, fresh, without a request to the origin.
         case hit
-        /// The stored answer, stale, without a word to the origin.
+        /// The stored answer, stale, without a request to the origin.
         case stale
-        /// The stored answer, stale; the origin is asked behind the client's back.
+        /// The stored answer, stale. Larder revalidates it in the background.
         case staleWhileRevalidated
         /// The stored answer, stale, because the origin failed.
         case staleAfterError
-        /// The stored answer, after the origin said 304.
+        /// The stored answer, after the origin answered 304.
         case revalidated
         /// A new answer to a conditional request.
         case replaced
@@ -95,7 +97,7 @@ struct Exchange: Sendable {
         case failed(Int)
     }
 
-    /// What else must be so.
+    /// A further check of the last answer, or of the last request at the origin.
     enum Check: Sendable {
         /// The answer's Age.
         case age(Int)
@@ -103,19 +105,19 @@ struct Exchange: Sendable {
         case status(Int)
         /// The answer's body.
         case body(String)
-        /// The answer's body has this in it.
+        /// A text that the answer's body contains.
         case has(String)
-        /// All lines of a field of the answer.
+        /// The values of all lines of a field of the answer, in their order.
         case field(String, [String])
-        /// The answer does not have the field.
+        /// A field that the answer does not have.
         case lacks(String)
-        /// Larder's member of Cache-Status has this in it.
+        /// A text that Larder's member of Cache-Status contains.
         case tells(String)
-        /// Larder's member of Cache-Status does not have this in it.
+        /// A text that Larder's member of Cache-Status does not contain.
         case tellsNo(String)
-        /// The origin's last request had the field, with this value.
+        /// A field of the last request at the origin, and its value.
         case saw(String, String)
-        /// The origin's last request did not have the field.
+        /// A field that the last request at the origin did not have.
         case sawNo(String)
     }
 
@@ -131,19 +133,20 @@ struct Exchange: Sendable {
     let sourceLocation: SourceLocation
 }
 
-// MARK: - What rows are made of
+// MARK: - The parts of a row
 
 extension ExchangeTable {
-    /// One row.
+    /// Makes a row.
     ///
     /// - Parameters:
-    ///   - name: the section of the RFC, and what it says.
-    ///   - first: what the origin answers to the first request.
+    ///   - name: the section of the RFC, and its rule.
+    ///   - first: the origin's answer to the first request.
     ///   - asked: the first request.
-    ///   - meanwhile: what is asked in between.
-    ///   - seconds: how much time passes then.
-    ///   - then: the request that counts.
-    ///   - second: what the origin would answer to it; `nil`: as before, with another body.
+    ///   - meanwhile: the requests between the first and the last request.
+    ///   - seconds: the time before the last request.
+    ///   - then: the last request, for which the outcome and the checks hold.
+    ///   - second: the origin's answer to the last request, if it gets there. `nil` means `first` again; its numbered
+    ///     body differs if `first` names none.
     static func row(
         _ name: String, _ first: Exchange.Answer, asked: Exchange.Ask = get(),
         meanwhile: Exchange.Step...,
@@ -182,7 +185,7 @@ extension ExchangeTable {
         Exchange.Answer(status: 304, lines: lines, body: "")
     }
 
-    /// The origin cannot be reached.
+    /// An origin that closes the connection without an answer.
     static let nothing = Exchange.Answer(isLost: true)
 
     static func step(
@@ -191,7 +194,7 @@ extension ExchangeTable {
         Exchange.Step(seconds: seconds, ask: ask, answer: answer)
     }
 
-    /// The date that many seconds after the row's beginning.
+    /// Returns the HTTP date `seconds` after the row's beginning.
     static func at(_ seconds: Int64) -> String {
         (start + .seconds(seconds)).httpDate
     }

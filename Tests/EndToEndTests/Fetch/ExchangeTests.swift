@@ -1,13 +1,13 @@
 import Testing
 
-@Suite("/fetch: the table of exchanges")
+@Suite("The table of exchanges through /fetch")
 struct ExchangeTests {
-    @Test("client, Larder and origin do what the standard says", arguments: ExchangeTable.parts)
+    @Test("The exchanges of each part have the outcomes that the RFCs demand", arguments: ExchangeTable.parts)
     func exchanges(_ part: ExchangeTable.Part) async throws {
         try await ExchangeRun.perform(part.rows)
     }
 
-    @Test("the table has 280 exchanges and more, no two of one name")
+    @Test("The table has at least 280 exchanges, and each name is unique")
     func size() {
         let rows = ExchangeTable.parts.flatMap(\.rows)
         #expect(rows.count >= 280)

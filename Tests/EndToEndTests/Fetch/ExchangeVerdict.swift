@@ -1,13 +1,13 @@
 import HTTPTypes
 import TestSupport
 
-/// What is wrong with an exchange.
+/// Compares an exchange with its row, and collects the differences as complaints.
 struct ExchangeVerdict {
     let row: Exchange
     let reply: HTTPReply
-    /// All that the origin was asked.
+    /// All requests that the origin received.
     let requests: [ScriptedOrigin.Request]
-    /// How much of that came before the request that counts.
+    /// The number of ``requests`` before the row's last request.
     let asked: Int
     private(set) var complaints: [String] = []
 
@@ -20,7 +20,7 @@ struct ExchangeVerdict {
         for check in row.checks { self.check(check) }
     }
 
-    /// Whether the row says what the status is, whatever the outcome says.
+    /// Whether the row has a check of the status, which then replaces the outcome's status.
     private var checksStatus: Bool {
         row.checks.contains { if case .status = $0 { true } else { false } }
     }
@@ -34,7 +34,7 @@ struct ExchangeVerdict {
         }
     }
 
-    /// What Larder says that it did: the last member.
+    /// Larder's own member of Cache-Status. It stands last.
     private var told: String {
         reply.fields[values: HTTPField.Name("Cache-Status")!].last ?? ""
     }
@@ -89,8 +89,9 @@ struct ExchangeVerdict {
     }
 
     /// - Parameters:
-    ///   - count: of what the origin was asked by the last request; `nil`: any, it was lost.
-    ///   - body: `nil`: words of Larder's own.
+    ///   - count: the number of requests that the origin received for the last request. `nil` means any number,
+    ///     because the origin failed.
+    ///   - body: the body of the answer. `nil` means any body, because Larder wrote an error text of its own.
     private mutating func expect(requests count: Int?, status: Int, body: String?, told: String) {
         if let count, requests.count - asked != count {
             complain("\(count) requests at the origin", "\(requests.count - asked)")

@@ -4,14 +4,14 @@ import Primitives
 import TestSupport
 import Testing
 
-/// Promises 1 and 2 of the design for what `/fetch` stores, against the real executable and signal 9.
-@Suite("kill -9 during misses", .serialized)
+/// Promises 1 and 2 of the design for the entries of `/fetch`, with the real executable and signal 9.
+@Suite("Kills with signal 9 during misses", .serialized)
 struct FetchCrashTests {
     private static let clients = 1000
 
-    @Test("killed during 1,000 concurrent misses, it never serves a part of a body", arguments: ["hashed", "readable"])
+    @Test("After a kill during 1,000 misses, no partial body is served", arguments: ["hashed", "readable"])
     func crash(layout: String) async throws {
-        // Half of the answers are complete when the server is killed, the others are in the middle of their bodies.
+        // When the server is killed, half of the answers are complete, and half are in the middle of their bodies.
         let halfSent = Counter("answers that are half sent")
         let origin = try ScriptedOrigin { request, connection in
             let number = Int(request.target.dropFirst(2)) ?? 0
@@ -60,7 +60,7 @@ struct FetchCrashTests {
         #expect(verified.exit == .status(0), "\(verified.text)")
     }
 
-    /// Some end up in the slab, some in files.
+    /// Returns the body of the numbered answer. Short bodies end up in the slab, long bodies in files.
     private static func body(_ number: Int) -> [UInt8] {
         pattern(number % 4 == 1 ? 4_000 : 40_000, seed: number)
     }

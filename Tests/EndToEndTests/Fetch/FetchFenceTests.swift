@@ -3,7 +3,7 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("/fetch: content of other origins under this server's name")
+@Suite("Content of other origins under the server's own name")
 struct FetchFenceTests {
     private static let destination = HTTPField.Name("Sec-Fetch-Dest")!
     private static let policy = "sandbox; default-src 'none'"
@@ -16,7 +16,7 @@ struct FetchFenceTests {
         return reply
     }
 
-    @Test("every answer has the sandbox and nosniff, whatever asks for it and wherever it comes from")
+    @Test("Every answer of /fetch has the sandbox and nosniff, for every kind of request and every status")
     func policy() async throws {
         let origin = try ScriptedOrigin { request, connection in
             switch request.target {
@@ -58,14 +58,14 @@ struct FetchFenceTests {
             try await check("/missing", 404)
             try await check("/private", 200)
             try await check("/private", 200, method: "POST")
-            // Larder's own errors, too.
+            // Larder's own errors have the fields, too.
             try await check("/gone", 502)
             try await check("/page", 400, [HTTPField.Name("Larder-TTL")!: "x"])
             try await check("/page", 504, [.cacheControl: "only-if-cached, no-cache"])
         }
     }
 
-    @Test("the origin's own policies stay, and all of them hold; its X-Content-Type-Options is replaced")
+    @Test("The origin's own policies stay beside Larder's, and its X-Content-Type-Options is replaced")
     func ownPolicies() async throws {
         let origin = try ScriptedOrigin { _, connection in
             var fields: HTTPFields = [.cacheControl: "max-age=60", .xContentTypeOptions: "sniff"]
@@ -86,7 +86,7 @@ struct FetchFenceTests {
     }
 
     @Test(
-        "A field about the whole host passes with no answer: neither stored nor new, 304, 103 or error",
+        "A field about the whole host is dropped from new and stored answers, 304, 103 and errors",
         arguments: [
             "Clear-Site-Data", "Service-Worker-Allowed", "Strict-Transport-Security", "Public-Key-Pins",
             "Public-Key-Pins-Report-Only", "Alt-Svc", "NEL", "Report-To", "Reporting-Endpoints", "Expect-CT",
@@ -155,14 +155,14 @@ struct FetchFenceTests {
         }
     }
 
-    /// How a browser asks for the script of a worker.
+    /// The fields with which browsers ask for the script of a worker.
     private static let workerRequests: [(String, String)] = [
         ("Sec-Fetch-Dest", "worker"), ("Sec-Fetch-Dest", "sharedworker"), ("Sec-Fetch-Dest", "serviceworker"),
         ("sec-fetch-dest", "ServiceWorker"), ("Service-Worker", "script"), ("service-worker", "Script"),
     ]
 
     @Test(
-        "The script of a worker is refused, whatever is at hand, and every answer names the fields that say so in Vary",
+        "A worker's script gets 403 although its answer is ready, and Vary always names the deciding fields",
         arguments: workerRequests)
     func workers(name: String, value: String) async throws {
         let origin = try ScriptedOrigin { _, connection in
@@ -196,7 +196,7 @@ struct FetchFenceTests {
     }
 
     @Test(
-        "The script of a worker is refused from /entries/{key}/content and /json as well, at hand and from the disk",
+        "A worker's script is refused from /entries/{key}/content and /json, ready and from the disk",
         arguments: workerRequests)
     func contentForWorkers(name: String, value: String) async throws {
         try await TestServer.with { (server) async throws in
@@ -219,7 +219,7 @@ struct FetchFenceTests {
         }
     }
 
-    @Test("Every answer of /entries/{key}/content and /json has the sandbox and nosniff, whatever its status is")
+    @Test("Every answer of /entries/{key}/content and /json has the sandbox and nosniff, with every status")
     func content() async throws {
         try await TestServer.with { (server) async throws in
             try await server.put("k", Array("<b>".utf8))
@@ -237,7 +237,7 @@ struct FetchFenceTests {
             ] as [(String, HTTPFields, Int)] {
                 for method in ["GET", "HEAD"] {
                     let reply = try await server.client.request(method, target, fields: fields)
-                    // Ranges are for GET (RFC 9110 §14.2).
+                    // Only GET has ranges (RFC 9110 §14.2).
                     let isWhole = method == "HEAD" && fields.contains(.range)
                     #expect(reply.status == (isWhole ? 200 : status), "\(method) \(target)")
                     #expect(reply.fields[values: .contentSecurityPolicy] == [Self.policy], "\(method) \(target)")

@@ -4,11 +4,11 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("/fetch: parts, HEAD, and POST that says what a GET would bring")
+@Suite("Parts, HEAD and POST with a Content-Location through /fetch")
 struct FetchPartsTests {
     private static let text = "0123456789abcdefghijklmnopqrstuvwxyz"
 
-    /// An origin that answers ranges of ``text``.
+    /// Starts an origin that answers ranges of ``text``.
     private func origin(
         etag: @escaping @Sendable (ScriptedOrigin.Request) -> String = { _ in "\"v1\"" }
     ) throws -> ScriptedOrigin {
@@ -26,14 +26,14 @@ struct FetchPartsTests {
         }
     }
 
-    /// The answer, once what came of it is stored.
+    /// Requests a URL. Returns the answer after the cache has written the result.
     private func get(_ server: TestServer, _ url: String, _ fields: HTTPFields = [:]) async throws -> HTTPReply {
         let reply = try await HTTPClient(port: server.api.port).request("GET", "/fetch/" + url, fields: fields)
         try await server.waitForFlights()
         return reply
     }
 
-    @Test("stored parts answer what lies within one of them, and within several (RFC 9111 §3.3, §3.4)")
+    @Test("Stored parts answer ranges within one part and across several parts (RFC 9111 §3.3, §3.4)")
     func combined() async throws {
         let origin = try origin()
         defer { origin.stop() }
@@ -50,7 +50,7 @@ struct FetchPartsTests {
             #expect(across[.contentRange] == "bytes 8-11/36")
             #expect(across["Cache-Status"]?.hasPrefix("larder; hit") == true)
             #expect(origin.requestCount == 2)
-            // Beyond what is held, and all of it.
+            // A range beyond the stored parts, and then the whole.
             #expect(try await get(server, url, [.range: "bytes=18-35"]).text == "ijklmnopqrstuvwxyz")
             #expect(origin.requestCount == 3)
             let whole = try await get(server, url)
@@ -61,7 +61,7 @@ struct FetchPartsTests {
         }
     }
 
-    @Test("a range within a part that is still coming gets its own bytes, not those of the part")
+    @Test("A range within a part that is still arriving gets its own bytes, not the part's")
     func comingPart() async throws {
         let (hasHead, isAnswered) = (Gate("the first client has a head"), Gate("the second client has its answer"))
         let origin = try ScriptedOrigin { request, connection in
@@ -94,7 +94,7 @@ struct FetchPartsTests {
         }
     }
 
-    @Test("a part whose file was touched is asked for anew, and does not send the server round in circles")
+    @Test("A part with a touched file is fetched again, and the server does not loop")
     func touchedPart() async throws {
         let whole = pattern(200_000, seed: 7)
         let origin = try ScriptedOrigin { _, connection in
@@ -120,7 +120,7 @@ struct FetchPartsTests {
     }
 
     @Test(
-        "stale parts that a 304 or a HEAD confirms stay parts (RFC 9111 §4.3.4, §4.3.5)", arguments: [18, 36],
+        "Stale parts that a 304 or a HEAD confirms stay parts (RFC 9111 §4.3.4, §4.3.5)", arguments: [18, 36],
         ["GET", "HEAD"])
     func confirmed(held: Int, method: String) async throws {
         let origin = try origin()
@@ -149,7 +149,7 @@ struct FetchPartsTests {
         }
     }
 
-    @Test("parts of two versions are never put together")
+    @Test("Parts of two versions are never combined")
     func versions() async throws {
         let origin = try origin(etag: { "\"v\($0.index)\"" })
         defer { origin.stop() }
@@ -162,7 +162,7 @@ struct FetchPartsTests {
         }
     }
 
-    @Test("a part without a strong validator is passed on and not kept (RFC 9111 §3.4)")
+    @Test("A part without a strong validator is passed on and not stored (RFC 9111 §3.4)")
     func weak() async throws {
         let origin = try origin(etag: { _ in "W/\"v1\"" })
         defer { origin.stop() }
@@ -176,7 +176,7 @@ struct FetchPartsTests {
     }
 
     @Test(
-        "a part of another length than its Content-Range is passed on, not kept, and ends nothing (RFC 9110 §15.3.7)",
+        "A part of another length than its Content-Range is passed on, not stored (RFC 9110 §15.3.7)",
         arguments: [3, 12], [true, false])
     func mismatched(count: Int, isChunked: Bool) async throws {
         let origin = try ScriptedOrigin { request, connection in
@@ -201,7 +201,8 @@ struct FetchPartsTests {
     }
 
     @Test(
-        "the answer to HEAD freshens what is stored, or has it validated (RFC 9111 §4.3.5)", arguments: [true, false])
+        "The answer to HEAD freshens the stored answer or causes its validation (RFC 9111 §4.3.5)",
+        arguments: [true, false])
     func head(isSame: Bool) async throws {
         let origin = try ScriptedOrigin { request, connection in
             let isLater = request.index > 0
@@ -226,7 +227,7 @@ struct FetchPartsTests {
         }
     }
 
-    @Test("a POST whose answer has the target as its Content-Location serves later GETs (RFC 9110 §9.3.3)")
+    @Test("A POST answer with its target as Content-Location serves later GETs (RFC 9110 §9.3.3)")
     func post() async throws {
         let origin = try ScriptedOrigin { request, connection in
             let fields: HTTPFields = [.cacheControl: "max-age=60", .contentLocation: request.target]
@@ -247,7 +248,7 @@ struct FetchPartsTests {
 }
 
 extension TestServer {
-    /// Waits until what origins have answered is stored, or will not be.
+    /// Waits until all requests to origins have ended and the cache has written their results.
     func waitForFlights() async throws {
         try await poll("requests to origins to end", every: .milliseconds(1)) { space.gateway.flightCount == 0 }
         try await space.cache.flush()

@@ -2,10 +2,10 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-@Suite("/fetch: preconditions of what is not held")
+@Suite("Preconditions of requests through /fetch")
 struct FetchPreconditionTests {
-    /// An origin with version `"v1"` of ten digits, which minds If-Match, If-None-Match and one range; the body of a
-    /// whole answer is chunked.
+    /// Starts an origin with ten digits as version `"v1"`. The origin evaluates If-Match, If-None-Match and the range
+    /// `bytes=2-4`, and sends the whole body in chunks.
     private func origin(cacheControl: String) throws -> ScriptedOrigin {
         try ScriptedOrigin { request, connection in
             let fields: HTTPFields = [.cacheControl: cacheControl, .eTag: "\"v1\""]
@@ -27,7 +27,7 @@ struct FetchPreconditionTests {
     }
 
     @Test(
-        "a range or a whole of another version than If-Match names is never sent (RFC 9110 §13.1.1)",
+        "An answer of another version than If-Match names gets 412, whole or range (RFC 9110 §13.1.1)",
         arguments: ["max-age=60", "no-store"], [nil, "bytes=2-4"])
     func otherVersion(cacheControl: String, range: String?) async throws {
         let origin = try origin(cacheControl: cacheControl)
@@ -43,7 +43,7 @@ struct FetchPreconditionTests {
         }
     }
 
-    @Test("what came for a request with If-Match is kept, and answers If-Match without the origin")
+    @Test("An answer to a request with If-Match is stored and answers later If-Match without the origin")
     func kept() async throws {
         let origin = try origin(cacheControl: "max-age=60")
         defer { origin.stop() }
@@ -56,7 +56,7 @@ struct FetchPreconditionTests {
         }
     }
 
-    @Test("the origin looks at If-Match when what is held is stale", arguments: ["\"v1\"", "\"v0\""])
+    @Test("The origin decides If-Match when the stored answer is stale", arguments: ["\"v1\"", "\"v0\""])
     func stale(condition: String) async throws {
         let origin = try origin(cacheControl: "max-age=60")
         defer { origin.stop() }
@@ -71,7 +71,7 @@ struct FetchPreconditionTests {
         }
     }
 
-    @Test("a change that the origin has made is not answered 412 because of what it made (RFC 9110 §13.1.1)")
+    @Test("A change that the origin made does not get 412 for its new version (RFC 9110 §13.1.1)")
     func changeWithCondition() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(

@@ -2,13 +2,13 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-@Suite("/fetch: nobody gets what was somebody else's")
+@Suite("The privacy of answers through /fetch")
 struct FetchPrivacyTests {
     private func get(_ server: TestServer, _ url: String, _ fields: HTTPFields = [:]) async throws -> HTTPReply {
         try await HTTPClient(port: server.api.port).request("GET", "/fetch/" + url, fields: fields)
     }
 
-    @Test("a part that only Authorization and a ttl allowed to be kept is never put together with open ones")
+    @Test("A part stored for Authorization and a ttl is never combined with parts for all callers")
     func partsOfOthers() async throws {
         let body = Array("0123456789".utf8)
         let origin = try ScriptedOrigin { request, connection in
@@ -38,7 +38,7 @@ struct FetchPrivacyTests {
     }
 
     @Test(
-        "what a 304 says to one client alone does not reach those who waited along (RFC 9111 §5.2.2.5, §5.2.2.7)",
+        "A private or no-store 304 reaches its own client and no waiter (RFC 9111 §5.2.2.5, §5.2.2.7)",
         arguments: ["private, max-age=60", "no-store, max-age=60"])
     func confirmedForOne(cacheControl: String) async throws {
         let gate = Gate("the first 304")
@@ -69,7 +69,7 @@ struct FetchPrivacyTests {
         }
     }
 
-    @Test("a cookie of a 304 reaches the client whose request it answers, and nobody who waited along (RFC 9111 §7.3)")
+    @Test("A cookie of a 304 reaches its own client and no waiter (RFC 9111 §7.3)")
     func confirmedCookie() async throws {
         let gate = Gate("the first 304")
         let origin = try ScriptedOrigin { request, connection in
@@ -100,7 +100,7 @@ struct FetchPrivacyTests {
         }
     }
 
-    @Test("an answer with a cookie and no stated lifetime is for its client alone (RFC 9111 §7.3)")
+    @Test("An answer with a cookie and no stated lifetime reaches only its own client (RFC 9111 §7.3)")
     func unstatedCookie() async throws {
         let gate = Gate("the first answer")
         let origin = try ScriptedOrigin { request, connection in
@@ -124,7 +124,7 @@ struct FetchPrivacyTests {
         }
     }
 
-    @Test("a 103 is for the client whose request caused it (RFC 8297 §2)")
+    @Test("A 103 reaches only the client that caused it (RFC 8297 §2)")
     func hintsOfOthers() async throws {
         let gate = Gate("the hints")
         let origin = try ScriptedOrigin { request, connection in
@@ -145,14 +145,14 @@ struct FetchPrivacyTests {
         }
     }
 
-    @Test("A ttl keeps an answer without its cookies, which go to the client whose request brought them")
+    @Test("A ttl stores an answer without its cookies, which reach only the client that fetched it")
     func cookieUnderTTL() async throws {
         let gate = Gate("the first answer")
         let origin = try ScriptedOrigin { request, connection in
             if request.index == 0 { try gate.waitBlocking() }
             var fields: HTTPFields = [.eTag: "\"v1\"", .setCookie: "id=\(request["Cookie"] ?? "")"]
             if request.target == "/stated" { fields[.cacheControl] = "max-age=10" }
-            // A field that ends at this hop has the rest stored apart from what came.
+            // A hop-by-hop field makes the stored fields differ from the received fields.
             if request.target == "/hop" { (fields[.connection], fields[.init("X-Hop")!]) = ("x-hop", "1") }
             let isKnown = request["If-None-Match"] != nil
             try connection.respond(isKnown ? 304 : 200, fields: fields, body: isKnown ? "" : "body")
@@ -185,7 +185,7 @@ struct FetchPrivacyTests {
         }
     }
 
-    @Test("A cookie that the origin let others have goes to nobody for as long as a later caller's ttl says")
+    @Test("A shared answer loses its cookie when a caller's ttl keeps it beyond its own lifetime")
     func cookieBeforeTTL() async throws {
         let origin = try ScriptedOrigin { request, connection in
             if request["If-None-Match"] != nil { return try connection.respond(304, fields: [.eTag: "\"v1\""]) }
@@ -208,7 +208,7 @@ struct FetchPrivacyTests {
         }
     }
 
-    @Test("private counts in a 304 and a HEAD even when Connection names Cache-Control", arguments: ["GET", "HEAD"])
+    @Test("A private 304 or HEAD is not shared, even if Connection names Cache-Control", arguments: ["GET", "HEAD"])
     func hiddenPrivate(method: String) async throws {
         let origin = try ScriptedOrigin { request, connection in
             guard request.index > 0 else {
@@ -234,7 +234,7 @@ struct FetchPrivacyTests {
         }
     }
 
-    @Test("what a hidden private made one caller's stays so after a 304 that says nothing of it")
+    @Test("An answer with a hidden private stays private after a 304 without Cache-Control")
     func hiddenPrivateStays() async throws {
         let origin = try ScriptedOrigin { request, connection in
             var fields: HTTPFields = [.eTag: "\"v1\"", .lastModified: "Thu, 01 Jan 2015 00:00:00 GMT"]
@@ -255,7 +255,7 @@ struct FetchPrivacyTests {
         }
     }
 
-    @Test("a 304 that is private to a caller with a ttl leaves nothing to callers without")
+    @Test("A private 304 for a caller with a ttl stores no answer for callers without a ttl")
     func privateForTTL() async throws {
         let origin = try ScriptedOrigin { request, connection in
             if request["If-None-Match"] != nil {

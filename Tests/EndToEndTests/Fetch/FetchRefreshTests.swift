@@ -2,7 +2,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-@Suite("/fetch: what is brought up to date")
+@Suite("The refreshing of stored answers through /fetch")
 struct FetchRefreshTests {
     private func ask(_ server: TestServer, _ method: String, _ url: String) async throws -> HTTPReply {
         let reply = try await HTTPClient(port: server.api.port).request(method, "/fetch/" + url)
@@ -10,7 +10,7 @@ struct FetchRefreshTests {
         return reply
     }
 
-    @Test("a HEAD that gets something stale has it fetched anew behind its back (RFC 5861 §3)")
+    @Test("A HEAD for a stale answer starts a background refresh with GET (RFC 5861 §3)")
     func head() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(
@@ -27,10 +27,10 @@ struct FetchRefreshTests {
         }
     }
 
-    @Test("whoever has read a reload to its end does not get what was there before, because storing takes a moment")
+    @Test("A client that has read a reload to its end never gets the older answer again")
     func reload() async throws {
         let origin = try ScriptedOrigin { request, connection in
-            // Long enough for a file, so that storing it takes a while.
+            // The body is long enough for a file, so that its storing takes a while.
             let body = "version \(request.index) " + String(repeating: "x", count: 50_000)
             try connection.respond(fields: [.cacheControl: "max-age=60"], body: body)
         }
@@ -46,7 +46,7 @@ struct FetchRefreshTests {
                 }
                 _ = try version()
                 for number in 1...100 {
-                    // So that there is an answer at hand.
+                    // Repeated requests make the answer ready.
                     for _ in 0..<3 { _ = try version() }
                     let reload = try version("Cache-Control: no-cache\r\n")
                     #expect(reload.hasPrefix("version \(number) "))
@@ -58,7 +58,7 @@ struct FetchRefreshTests {
     }
 
     @Test(
-        "Cache-Status says stored of a 304 only when what it says is stored (RFC 9211 §2.5)",
+        "Cache-Status reports stored for a 304 only when the cache keeps the 304's update (RFC 9211 §2.5)",
         arguments: ["max-age=60", "no-store"])
     func stored(cacheControl: String) async throws {
         let origin = try ScriptedOrigin { request, connection in
@@ -78,7 +78,7 @@ struct FetchRefreshTests {
         }
     }
 
-    @Test("a stale variant is brought up to date at once, although another one is being fetched (RFC 5861 §3)")
+    @Test("A stale variant is refreshed at once, although another variant is being fetched (RFC 5861 §3)")
     func otherVariantUnderWay() async throws {
         let gate = Gate("the answer in German")
         let origin = try ScriptedOrigin { request, connection in

@@ -4,12 +4,12 @@ import Primitives
 import TestSupport
 import Testing
 
-/// A thousand clients at once; `scripts/test` runs it after the other tests, with nothing beside it.
+/// A thousand clients at once. `scripts/test` runs this suite alone, after all other tests.
 @Suite("/fetch for a thousand clients", .serialized)
 struct FetchScaleTests {
     private static let clients = 1000
 
-    @Test("1,000 clients read one slow, large answer along: one origin request, first bytes before the last is sent")
+    @Test("1,000 clients share one origin request and read the first bytes before the last are sent")
     func oneLargeAnswer() async throws {
         let (first, second) = (pattern(512 << 10, seed: 1), pattern(1 << 20, seed: 2))
         let everyoneHasBegun = Gate("every client has first bytes")
@@ -34,16 +34,16 @@ struct FetchScaleTests {
                 }
             }
             try await begun.wait(for: Self.clients, limit: .seconds(60))
-            // Nobody waited for the last byte, which the origin has not sent yet.
+            // Every client has first bytes, and the origin has not sent the last byte yet.
             everyoneHasBegun.open()
             #expect(try await damaged.allSatisfy { !$0 })
             #expect(origin.requestCount == 1)
         }
     }
 
-    @Test("1,000 clients ask for what cannot be shared: each gets its own, none queues behind another")
+    @Test("1,000 clients of an unshareable URL get an answer each, and none queues behind another")
     func noQueueing() async throws {
-        // The time is the origin's own; nothing here waits for a ttl.
+        // The delay is the origin's own. The test waits for no ttl.
         let origin = try ScriptedOrigin { request, connection in
             let tick = Gate("some time at the origin")
             try? tick.waitBlocking(limit: .milliseconds(300))
@@ -64,7 +64,7 @@ struct FetchScaleTests {
         }
     }
 
-    /// The longest that any of the clients waited for its answer, and the answers.
+    /// Returns the longest time that a client waited for its answer, and all answers.
     private static func slowest(port: UInt16, target: String) async throws -> (time: Duration, bodies: [String]) {
         let replies = try await concurrently(clients) { _ in
             let start = ContinuousClock.now
@@ -75,7 +75,7 @@ struct FetchScaleTests {
     }
 }
 
-/// Bytes that no other seed has.
+/// Returns `count` bytes that differ from seed to seed.
 func pattern(_ count: Int, seed: Int) -> [UInt8] {
     (0..<count).map { UInt8(truncatingIfNeeded: ($0 &* 31) ^ ($0 >> 8) ^ (seed &* 97)) }
 }

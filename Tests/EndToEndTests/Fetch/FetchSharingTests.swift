@@ -4,13 +4,13 @@ import Larder
 import TestSupport
 import Testing
 
-@Suite("/fetch: who shares a request to the origin, and who does not")
+@Suite("The sharing of origin requests through /fetch")
 struct FetchSharingTests {
     private func get(_ server: TestServer, _ url: String, _ fields: HTTPFields = [:]) async throws -> HTTPReply {
         try await HTTPClient(port: server.api.port).request("GET", "/fetch/" + url, fields: fields)
     }
 
-    @Test("a herd for two variants of a URL of which nothing is known makes two requests (RFC 9111 §4.1)")
+    @Test("A herd for two variants of an unknown URL makes two origin requests (RFC 9111 §4.1)")
     func variants() async throws {
         let gate = Gate("all clients to wait")
         let origin = try ScriptedOrigin { request, connection in
@@ -35,7 +35,7 @@ struct FetchSharingTests {
         }
     }
 
-    @Test("that one caller's answer cannot be shared keeps nobody else from sharing")
+    @Test("An unshareable answer to an authorised caller does not stop other callers from sharing")
     func notForAuthorized() async throws {
         let gate = Gate("the answer for all")
         let origin = try ScriptedOrigin { request, connection in
@@ -54,7 +54,7 @@ struct FetchSharingTests {
         }
     }
 
-    @Test("a client's own 304 does not keep others from sharing, when an error did so before")
+    @Test("A client's own 304 does not stop other clients from sharing after an error")
     func notForConditional() async throws {
         let origin = try ScriptedOrigin { request, connection in
             switch (request.index, request["If-None-Match"]) {
@@ -69,7 +69,7 @@ struct FetchSharingTests {
             server.clock.advance(by: .seconds(6))
             #expect(try await get(server, origin.url("/a"), [.ifNoneMatch: "\"v1\""]).status == 304)
             server.clock.advance(by: .seconds(6))
-            // Ten seconds after the error: what is asked for is the whole again.
+            // More than ten seconds after the error, Larder asks the origin for the whole answer again.
             #expect(try await get(server, origin.url("/a"), [.ifNoneMatch: "\"v1\""]).status == 304)
             try await server.waitForFlights()
             #expect(try await get(server, origin.url("/a")).text == "body")
@@ -77,7 +77,7 @@ struct FetchSharingTests {
         }
     }
 
-    @Test("tags of those who wait, read along or hit unite with those of the first")
+    @Test("Tags of waiting, joining and hitting callers are added to the first caller's tags")
     func tags() async throws {
         let (head, body) = (Gate("the head"), Gate("the body"))
         let origin = try ScriptedOrigin { _, connection in
@@ -107,7 +107,7 @@ struct FetchSharingTests {
         }
     }
 
-    @Test("tags that stand on several lines are one list")
+    @Test("Tags on several lines form a single list")
     func tagLines() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.cacheControl: "max-age=60"], body: "x")
@@ -124,7 +124,7 @@ struct FetchSharingTests {
         }
     }
 
-    @Test("an answer that is not kept after all, and that nobody reads, ends")
+    @Test("An unread answer that turns out too large to store ends its transfer")
     func unread() async throws {
         let (isAsked, hasLeft, isOver) = (Gate("the request"), Gate("the client to leave"), Gate("the transfer's end"))
         let origin = try ScriptedOrigin { _, connection in
@@ -147,7 +147,7 @@ struct FetchSharingTests {
         }
     }
 
-    @Test("an answer that is not kept for its size says so, whether it may not be that large or has no room")
+    @Test("Cache-Status of an answer too large to store says too-large or no-room")
     func tooLarge() async throws {
         let origin = try ScriptedOrigin { request, connection in
             let count = request.target == "/large" ? 900_000 : 600_000
@@ -168,7 +168,7 @@ struct FetchSharingTests {
         }
     }
 
-    @Test("a group that was invalidated while an answer was on its way keeps that answer out (RFC 9875 §3, promise 3)")
+    @Test("An answer is not stored if its group is invalidated on its way (RFC 9875 §3, promise 3)")
     func lateGroup() async throws {
         let gate = Gate("the invalidation")
         let origin = try ScriptedOrigin { request, connection in
@@ -193,7 +193,7 @@ struct FetchSharingTests {
         }
     }
 
-    @Test("tags of who hits several parts are on each of them")
+    @Test("Tags of a hit on several parts are added to each part")
     func partTags() async throws {
         let text = Array("0123456789".utf8)
         let origin = try ScriptedOrigin { request, connection in
@@ -217,7 +217,7 @@ struct FetchSharingTests {
     }
 
     @Test(
-        "what one client asks for itself keeps nobody else from sharing",
+        "A client's own min-fresh or cookie does not stop other clients from sharing",
         arguments: [[.cacheControl: "min-fresh=5"], [.cookie: "id=1"]] as [HTTPFields])
     func notForOneClient(fields: HTTPFields) async throws {
         let gate = Gate("the answer for all")

@@ -4,11 +4,11 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("/fetch: who reads along, who leaves, and what breaks")
+@Suite("The streaming of answers through /fetch")
 struct FetchStreamingTests {
     private let half = pattern(100_000, seed: 1)
 
-    /// An origin that sends the second half of each body when the gate opens.
+    /// Starts an origin that sends the second half of each body when the gate opens.
     private func halfway(_ gate: Gate, fields: HTTPFields = [.cacheControl: "max-age=60"]) throws -> ScriptedOrigin {
         try ScriptedOrigin { [half] _, connection in
             var fields = fields
@@ -24,7 +24,7 @@ struct FetchStreamingTests {
         try await HTTPClient(port: server.api.port).request("GET", "/fetch/" + url, fields: fields)
     }
 
-    @Test("the first client leaves in the middle: the answer is kept all the same")
+    @Test("An answer is stored although its first client leaves in the middle")
     func leaderLeaves() async throws {
         let gate = Gate("second half")
         let origin = try halfway(gate)
@@ -42,7 +42,7 @@ struct FetchStreamingTests {
         }
     }
 
-    @Test("the head of a short answer does not wait for a body that is late", arguments: ["max-age=60", "no-store"])
+    @Test("The head of a short answer does not wait for a late body", arguments: ["max-age=60", "no-store"])
     func lateBody(control: String) async throws {
         let gate = Gate("body")
         let origin = try ScriptedOrigin { _, connection in
@@ -63,7 +63,7 @@ struct FetchStreamingTests {
     }
 
     @Test(
-        "a short body that comes with its head is the same, kept or not, as one that streams",
+        "A short body that comes with its head equals a streamed body, stored or not",
         arguments: [1, 1_000, 16 << 10, 64 << 10, (64 << 10) + 1], ["max-age=60", "no-store"])
     func bodyWithHead(length: Int, control: String) async throws {
         let body = pattern(length, seed: 3)
@@ -86,7 +86,7 @@ struct FetchStreamingTests {
         }
     }
 
-    @Test("who comes in the middle reads the beginning from the cache, a part too, and the rest as it comes")
+    @Test("A late client reads the beginning or a part from the cache, and the rest as it arrives")
     func joins() async throws {
         let gate = Gate("second half")
         let origin = try halfway(gate)
@@ -99,7 +99,7 @@ struct FetchStreamingTests {
                 hasHead.open()
                 return try connection.read(half.count * 2)
             }
-            // Before it a part is another request.
+            // Before the head has come, a request for a part is a separate request to the origin.
             try await hasHead.wait()
             let hasJoined = Gate("the head of the second answer")
             async let second = HTTPClient(port: server.api.port).withConnection { [half] connection in
@@ -112,7 +112,7 @@ struct FetchStreamingTests {
             #expect(try await part.status == 206)
             #expect(try await part.body == Array(half[10..<20]))
             #expect(!gate.isOpen)
-            // Who comes when all of it has come reads it from the cache, as a hit.
+            // A client that comes after the last byte reads the body from the cache as a hit.
             try await hasJoined.wait()
             gate.open()
             #expect(try await first == half + half)
@@ -124,7 +124,7 @@ struct FetchStreamingTests {
         }
     }
 
-    @Test("a body that breaks off reaches its client as far as it came, is seen to be broken, and is not kept")
+    @Test("A broken body reaches its client as far as it came, ends early and is not stored")
     func breaksOff() async throws {
         let origin = try ScriptedOrigin { [half] _, connection in
             try connection.sendHead(fields: [.contentLength: String(half.count * 2), .cacheControl: "max-age=60"])
@@ -146,7 +146,7 @@ struct FetchStreamingTests {
         }
     }
 
-    @Test("what is purged while it streams answers its clients and is not kept (promise 3)")
+    @Test("A purge during a stream keeps its answer out of the cache, and the client gets all of it (promise 3)")
     func purged() async throws {
         let gate = Gate("second half")
         let origin = try halfway(gate)
@@ -164,7 +164,7 @@ struct FetchStreamingTests {
         }
     }
 
-    @Test("a request for another variant does not wait for the one under way")
+    @Test("A request for another variant does not wait for the variant under way")
     func otherVariant() async throws {
         let gate = Gate("the answer in English")
         let origin = try ScriptedOrigin { request, connection in
@@ -185,7 +185,7 @@ struct FetchStreamingTests {
         }
     }
 
-    @Test("103 comes before the answer, to a client of HTTP/1.1 (RFC 8297)")
+    @Test("A 103 reaches an HTTP/1.1 client before the answer (RFC 8297)")
     func earlyHints() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.send("HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n")
@@ -203,7 +203,7 @@ struct FetchStreamingTests {
         }
     }
 
-    @Test("a stale answer is served at once and brought up to date behind it (RFC 5861 §3)")
+    @Test("A stale answer is served at once and refreshed in the background (RFC 5861 §3)")
     func staleWhileRevalidate() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(
@@ -216,7 +216,8 @@ struct FetchStreamingTests {
             server.clock.advance(by: .seconds(20))
             #expect(try await get(server, origin.url("/a")).text == "0")
             try await origin.waitForRequests(2)
-            // Until it is stored, the stale one is served, or the new one read along; nobody asks the origin again.
+            // Until the new answer is stored, clients get the stale answer or join the flight. No client causes
+            // another origin request.
             var texts: [String] = []
             while texts.last != "1", texts.count < 10_000 { texts.append(try await get(server, origin.url("/a")).text) }
             #expect(texts.last == "1")
@@ -224,7 +225,7 @@ struct FetchStreamingTests {
         }
     }
 
-    @Test("hits on a large body leave no descriptor behind")
+    @Test("Hits on a large body leave no descriptor open")
     func descriptors() async throws {
         let body = pattern(4 << 20, seed: 5)
         let origin = try ScriptedOrigin { _, connection in
@@ -244,7 +245,7 @@ struct FetchStreamingTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("a refresh behind a stale answer that turns out not to be kept ends, and the next one begins")
+    @Test("A background refresh with an unstorable answer ends, and the next refresh begins")
     func refreshNotKept() async throws {
         let large = pattern(1 << 20, seed: 6)
         let origin = try ScriptedOrigin { request, connection in
@@ -264,7 +265,7 @@ struct FetchStreamingTests {
         }
     }
 
-    @Test("a head that no answer can hold is a 502 that says so", arguments: [28_000, 60_000])
+    @Test("A head of 28,000 bytes gets through, and a head of 60,000 bytes gets 502", arguments: [28_000, 60_000])
     func largeHead(count: Int) async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(
@@ -277,7 +278,7 @@ struct FetchStreamingTests {
         }
     }
 
-    @Test("a head that has no room beside the records of a request's many fields is a 502, too", arguments: [60, 100])
+    @Test("A head without room beside the records of a request's many fields gets 502", arguments: [60, 100])
     func largeHeadForMany(fieldCount: Int) async throws {
         let count = Locked(0)
         let origin = try ScriptedOrigin { _, connection in
@@ -297,7 +298,7 @@ struct FetchStreamingTests {
         }
     }
 
-    @Test("targets that differ in bytes that are not UTF-8 are different URLs")
+    @Test("Targets that differ in non-UTF-8 bytes are different URLs")
     func bytes() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(fields: [.cacheControl: "max-age=60"], body: request.target)
@@ -316,7 +317,7 @@ struct FetchStreamingTests {
         }
     }
 
-    @Test("a body goes to the origin while it comes, and an early answer comes back", arguments: [true, false])
+    @Test("An upload streams to the origin, and an early answer comes back", arguments: [true, false])
     func upload(isEarly: Bool) async throws {
         let begun = Gate("the first bytes are at the origin")
         let listener = try Listener { stream, _ in
@@ -325,7 +326,7 @@ struct FetchStreamingTests {
             begun.open()
             if isEarly {
                 try? stream.send("HTTP/1.1 413 No\r\nContent-Length: 5\r\n\r\nlarge")
-                // To close with something unread resets the connection, and the answer may be lost with it.
+                // Closing with unread bytes resets the connection, and the answer may be lost with it.
                 while let some = try? stream.readSome(), !some.isEmpty {}
                 return
             }
@@ -341,7 +342,7 @@ struct FetchStreamingTests {
                     "PUT /fetch/http://127.0.0.1:\(listener.port)/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 300000\r\n\r\n"
                 )
                 try connection.send(body[..<1_000])
-                // The rest is not sent before the origin has the beginning.
+                // The client sends the rest only after the origin has the beginning.
                 try begun.waitBlocking()
                 try connection.send(body[1_000...])
                 return try connection.readReply()
@@ -351,7 +352,7 @@ struct FetchStreamingTests {
         }
     }
 
-    @Test("a body that no origin will get is thrown away, and its client told")
+    @Test("An upload that no origin will get is discarded, and its client gets 503")
     func refusedUpload() async throws {
         try await TestServer.with { (server) async throws in
             server.space.gateway.stop()
@@ -361,7 +362,7 @@ struct FetchStreamingTests {
         }
     }
 
-    @Test("If-None-Match is looked at when nothing tells how long the answer will be (RFC 9110 §13.1.2)")
+    @Test("If-None-Match gets 304 for an answer of unknown length (RFC 9110 §13.1.2)")
     func conditionWithoutLength() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.startChunks(fields: [.cacheControl: "max-age=60", .eTag: "\"v1\""])
@@ -372,7 +373,7 @@ struct FetchStreamingTests {
         try await TestServer.with { (server) async throws in
             let reply = try await get(server, origin.url("/a"), [.ifNoneMatch: "\"v1\""])
             #expect(reply.status == 304)
-            // RFC 9110 §8.6: it would have to be that of the body, which nobody knows yet.
+            // Content-Length would have to be the body's length, which is not known yet (RFC 9110 §8.6).
             #expect(reply[.contentLength] == nil)
             try await server.waitForFlights()
             #expect(try await get(server, origin.url("/a")).text == "body")
@@ -380,7 +381,7 @@ struct FetchStreamingTests {
         }
     }
 
-    @Test("an empty body is declared to the origin as it was to Larder (RFC 9110 §8.6)", arguments: ["POST", "PUT"])
+    @Test("An empty upload reaches the origin with Content-Length: 0 (RFC 9110 §8.6)", arguments: ["POST", "PUT"])
     func emptyUpload(method: String) async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(body: "\(request["Content-Length"] ?? "none") \(request["Transfer-Encoding"] ?? "")")

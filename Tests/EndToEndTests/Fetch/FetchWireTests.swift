@@ -3,7 +3,7 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("/fetch: what goes over the wire, and what is stored under which name")
+@Suite("The messages and the entries of /fetch")
 struct FetchWireTests {
     private func fetch(
         _ server: TestServer, _ target: String, _ fields: HTTPFields = [:],
@@ -18,7 +18,7 @@ struct FetchWireTests {
     }
 
     @Test(
-        "the target goes to the origin byte for byte",
+        "The target reaches the origin byte for byte",
         arguments: [
             "/", "/?", "//", "//a//b", "/a%2Fb", "/a%2fb", "/../a", "/a/./b/..", "/%7Eu", "/~u",
             "/?a=1&&b", "/?q=a?b/c",
@@ -33,7 +33,7 @@ struct FetchWireTests {
         }
     }
 
-    @Test("a client that folds slashes gets the same: http:/host")
+    @Test("A URL with folded slashes, http:/host, gets the same answer as http://host")
     func foldedSlashes() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.cacheControl: "max-age=60"], body: "x")
@@ -47,7 +47,7 @@ struct FetchWireTests {
     }
 
     @Test(
-        "lines come back in their order, with the bytes and the case that they had (RFC 9110 §5.3, §5.5)"
+        "Field lines keep their order, bytes and case in new and stored answers (RFC 9110 §5.3, §5.5)"
     )
     func lines() async throws {
         let head =
@@ -75,7 +75,7 @@ struct FetchWireTests {
     }
 
     @Test(
-        "A field with an empty value is passed on, new, stored and at hand, and in a 103 (RFC 9110 §5.5)",
+        "A field with an empty value is passed on in new, stored and ready answers and in 103 (RFC 9110 §5.5)",
         arguments: ["X-Empty:\r\nVary:\r\nLocation: \r\n", "Location:\r\nX-Empty:\t\r\nVary: \r\n"])
     func emptyValues(lines: String) async throws {
         let origin = try ScriptedOrigin { _, connection in
@@ -97,7 +97,7 @@ struct FetchWireTests {
         }
     }
 
-    @Test("GET /fetch?url= is the same, with ttl and updateExpiry")
+    @Test("GET /fetch?url= fetches the exact URL with ttl and updateExpiry")
     func query() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(
@@ -115,7 +115,7 @@ struct FetchWireTests {
         }
     }
 
-    @Test("every variant is an entry of its own, and DELETE /entries/<md5> removes all of them")
+    @Test("Every variant is an entry of its own, and DELETE /entries/<md5> removes all of them")
     func variants() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(
@@ -138,7 +138,7 @@ struct FetchWireTests {
         }
     }
 
-    @Test("PATCH of a response's ttl and tags counts for every client")
+    @Test("A PATCH of a response's ttl and tags counts for every client")
     func patch() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(fields: [.cacheControl: "max-age=60"], body: "\(request.index)")
@@ -162,7 +162,7 @@ struct FetchWireTests {
         }
     }
 
-    @Test("a group that no tag of a caller could be is a label like another, and can be purged by")
+    @Test("A group that no caller's tag may equal is listed as a tag and can be purged")
     func groupWithComma() async throws {
         let long = String(repeating: "g", count: 200)
         let origin = try ScriptedOrigin { _, connection in
@@ -181,7 +181,7 @@ struct FetchWireTests {
         }
     }
 
-    @Test("blank members of Larder-Tags are none (RFC 9110 §5.6.1.2)")
+    @Test("Blank members of Larder-Tags are ignored (RFC 9110 §5.6.1.2)")
     func blankTags() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.cacheControl: "max-age=60"], body: "x")
@@ -196,7 +196,7 @@ struct FetchWireTests {
         }
     }
 
-    @Test("/entries/<key>/content of a stored gzip body says that it is gzip (RFC 9110 §8.4)")
+    @Test("/entries/<key>/content of a stored gzip body has Content-Encoding: gzip (RFC 9110 §8.4)")
     func contentEncoding() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(
@@ -214,7 +214,7 @@ struct FetchWireTests {
         }
     }
 
-    @Test("addresses that are not allowed are refused with 403")
+    @Test("Origins at forbidden addresses are refused with 403")
     func refused() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }
@@ -224,7 +224,7 @@ struct FetchWireTests {
         }
     }
 
-    @Test("a request to the origin is over once a stale answer stood in for its error (RFC 5861 §4)")
+    @Test("A request to the origin ends when a stale answer replaces its error (RFC 5861 §4)")
     func staleAnswerEndsTheFlight() async throws {
         let origin = try ScriptedOrigin { request, connection in
             let fields: HTTPFields = [.cacheControl: "max-age=60, stale-if-error=60"]
@@ -240,7 +240,7 @@ struct FetchWireTests {
         }
     }
 
-    @Test("Larder's own fields may stand once")
+    @Test("A repeated Larder field is refused with 400")
     func twice() async throws {
         try await TestServer.with { (server) async throws in
             let ttl = HTTPField.Name("Larder-TTL")!
@@ -252,7 +252,7 @@ struct FetchWireTests {
         }
     }
 
-    @Test("Max-Forwards counts the servers that may pass OPTIONS on (RFC 9110 §7.6.2)")
+    @Test("Max-Forwards counts down for OPTIONS, which gets 501 at zero (RFC 9110 §7.6.2)")
     func maxForwards() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(body: request["Max-Forwards"] ?? "")
@@ -269,7 +269,7 @@ struct FetchWireTests {
         }
     }
 
-    @Test("Via says in which version of HTTP the request came (RFC 9110 §7.6.3)", arguments: ["1.0", "1.1"])
+    @Test("Via names the HTTP version of the client's request (RFC 9110 §7.6.3)", arguments: ["1.0", "1.1"])
     func via(version: String) async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request["Via"] ?? "") }
         defer { origin.stop() }
@@ -282,7 +282,7 @@ struct FetchWireTests {
         }
     }
 
-    @Test("a HEAD with a body is refused: nobody could pass it on")
+    @Test("A HEAD with a body is refused with 400")
     func headWithBody() async throws {
         try await TestServer.with { (server) async throws in
             let reply = try await HTTPClient(port: server.api.port)
