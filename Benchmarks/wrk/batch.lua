@@ -1,4 +1,4 @@
--- POST /downloads, each with URLs that nobody asked for before: batch.lua FIRST THREADS URLS-A-BATCH URL-PREFIX
+-- Sends POST /downloads, each with new URLs: batch.lua FIRST THREADS URLS-A-BATCH URL-PREFIX
 
 local folder = debug.getinfo(1, "S").source:match("^@(.*/)")
 dofile(folder .. "report.lua")

@@ -1,5 +1,5 @@
--- Every request has a number of its own: fresh.lua METHOD FIRST THREADS BODY-BYTES PREFIX SUFFIX
--- With BODY-BYTES above 0 the requests carry a body of that length.
+-- Sends requests with a new number each: fresh.lua METHOD FIRST THREADS BODY-BYTES PREFIX SUFFIX
+-- If BODY-BYTES is above 0, the requests carry a body of that length.
 
 local folder = debug.getinfo(1, "S").source:match("^@(.*/)")
 dofile(folder .. "report.lua")

@@ -1,5 +1,6 @@
--- What every script here ends with: the result as one line of JSON, for wrk itself does not print p99.9 (times in
--- microseconds). And what every one starts with: the number of each thread, so that no two ask in the same order.
+-- The common parts of all scripts in this folder. At the start each thread gets a number, so that no two threads use
+-- the same order. At the end the result is printed as one line of JSON (times in microseconds), because wrk itself does
+-- not print p99.9.
 
 local threads = 0
 

@@ -1,5 +1,5 @@
--- Asks for numbered targets in the order that a file tells: sequence.lua FILE THREADS START PREFIX SUFFIX
--- FILE has one number a line, and all lines are equally long; START is the line of the first one.
+-- Requests numbered targets in the order of a file: sequence.lua FILE THREADS START PREFIX SUFFIX
+-- FILE contains one number per line, and all lines have the same length. START is the line of the first request.
 
 local folder = debug.getinfo(1, "S").source:match("^@(.*/)")
 dofile(folder .. "report.lua")
@@ -8,7 +8,8 @@ local file, head, tail
 
 function init(arguments)
    file = assert(io.open(arguments[1]))
-   -- Read as it goes: the first thread is at work while the others are made, and that is not in the time which wrk counts.
+   -- The file is read during the run. Reading it here would take time in which the first threads already work, and wrk
+   -- does not count that time.
    local length = #file:read("*l") + 1
    local count = file:seek("end") / length
    local at = (tonumber(arguments[3]) + math.floor(count * thread_number / tonumber(arguments[2]))) % count

@@ -1,5 +1,5 @@
--- Walks a list of targets again and again: walk.lua FILE THREADS
--- FILE has one target a line. The requests are built before the first is sent, so that asking costs next to nothing.
+-- Requests a list of targets repeatedly: walk.lua FILE THREADS
+-- FILE contains one target per line. The requests are built before the first is sent, so that sending costs little.
 
 local folder = debug.getinfo(1, "S").source:match("^@(.*/)")
 dofile(folder .. "report.lua")
