@@ -10,10 +10,10 @@ private let isPossible: Bool = {
     return (try? ChildProcess.run("/usr/bin/unshare", ["--mount", "true"]))?.exit == .status(0)
 }()
 
-/// Name servers that lead elsewhere than they should, asked by the executable as it asks any.
+/// Name servers that answer with forbidden addresses. The executable asks them like any other name server.
 @Suite("Hostile DNS", .enabled(if: isPossible, "a name server's port and a resolv.conf of one's own take privileges"))
 struct HostileDNSTests {
-    @Test("of a name's addresses those that are refused are skipped; when none is left it is 403")
+    @Test("Refused addresses of a name are skipped, and a name without allowed addresses gets 403")
     func answers() async throws {
         let canary = try ScriptedOrigin { _, connection in try connection.respond(body: "secret") }
         defer { canary.stop() }
@@ -24,7 +24,7 @@ struct HostileDNSTests {
             "nat64.test": ["64:ff9b::7f00:1"],
             "all-bad.test": ["10.0.0.1", "192.168.1.1", "127.0.0.1", "::1", "fe80::1", "fc00::1", "169.254.169.254"],
             "many.test": (1...25).map { "10.0.0.\($0)" },
-            // What is allowed among what is not, in any place.
+            // Names with an allowed address among refused addresses, in any position.
             "mixed.test": ["10.0.0.1", "127.0.0.9"], "mixed2.test": ["127.0.0.9", "10.0.0.1"],
             "mixed6.test": ["::1", "fc00::1", "127.0.0.9"], "good.test": ["127.0.0.9"],
         ]
@@ -50,7 +50,7 @@ struct HostileDNSTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("what one namespace may not ask another one may, on the connection that is there: it finds its own address")
+    @Test("A namespace does not use another's open connection to an address that its own rules refuse")
     func narrowed() async throws {
         let dns = try ScriptedDNS(address: "127.0.0.76") { question in
             question.name == "two.test" ? ["127.0.0.8", "127.0.0.9"] : []
@@ -81,7 +81,7 @@ struct HostileDNSTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    /// Larder in a mount namespace in which names are asked of that server.
+    /// Starts Larder in a mount namespace with `dns` as its only name server.
     private static func larder(asking dns: ScriptedDNS) async throws -> (LarderProcess, TemporaryDirectory) {
         let directory = try TemporaryDirectory()
         let configuration = try directory.write(

@@ -4,18 +4,18 @@ import Primitives
 import TestSupport
 import Testing
 
-/// URLs that lead where nobody may be led: each spelling, straight, by a redirect, and by DNS.
+/// URLs of forbidden addresses: every spelling, requested directly and as the target of a redirect.
 @Suite("Hostile URLs")
 struct HostileURLTests {
-    /// Hosts that are not globally routable, in the spellings that libcurl takes, and some that it does not.
+    /// Hosts that are not globally routable, in the spellings that libcurl accepts and in some that it rejects.
     static let hosts: [String] = [
-        // Loopback: dotted, short, decimal, octal, hexadecimal, mixed, with zeros and dots too many.
+        // Loopback: dotted, short, decimal, octal, hexadecimal, mixed, with extra zeros and dots.
         "127.0.0.1", "127.1", "127.0.1", "2130706433", "0x7f000001", "0x7F.0.0.1", "0x7f.1", "0177.0.0.1", "0177.1",
         "017700000001", "127.0.0.01", "127.000.000.001", "127.255.255.254", "127.0x0.0.1",
         "0x7f.0x0.0x0.0x1", "127.65535", "127.0.65535", "0", "0.0.0.0", "0.0.0.1", "0x0", "00", "0.0",
         "localhost", "LOCALHOST", "%6c%6f%63%61%6c%68%6f%73%74", "127%2e0%2e0%2e1",
         "loc%61lhost", "①②⑦.⓪.⓪.①", "１２７.０.０.１", "127。0。0。1", "ⓛⓞⓒⓐⓛⓗⓞⓢⓣ",
-        // IPv6: loopback, unspecified, and what has an IPv4 address in it.
+        // IPv6: loopback, unspecified, and addresses that contain an IPv4 address.
         "[::1]", "[0:0:0:0:0:0:0:1]", "[0000:0000:0000:0000:0000:0000:0000:0001]", "[::]", "[0::0]", "[::0001]",
         "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::FFFF:7F00:0001]", "[0:0:0:0:0:ffff:127.0.0.1]",
         "[::ffff:10.0.0.1]", "[::ffff:169.254.169.254]", "[::ffff:a9fe:a9fe]", "[::127.0.0.1]", "[::7f00:1]",
@@ -25,12 +25,12 @@ struct HostileURLTests {
         "[::1%25lo]", "[::1%251]", "[febf::1]", "[fec0::1]", "[ff02::1]", "[ff05::2]", "[3fff::1]", "[5f00::1]",
         "[4000::1]", "[8000::1]", "[e000::1]", "[1::1]", "[200::1]",
         "[::ffff:192.168.0.1]", "[64:ff9b::a00:1]", "[2002:a00:1::]", "[::a00:1]", "[2620:4f:8000::1]",
-        // A cloud's metadata.
+        // The metadata services of clouds.
         "169.254.169.254", "2852039166", "0xa9fea9fe", "0xA9.0xFE.0xA9.0xFE", "025177524776",
         "0251.0376.0251.0376", "169.254.43518", "169.16689662", "169.254.170.2", "169.254.170.23", "168.63.129.16",
         "100.100.100.200", "0x646464c8", "1684301000", "192.0.0.192", "[fd00:ec2::254]", "[fd00:ec2::23]",
         "[fd20:ce::254]", "[FD00:0EC2::0254]",
-        // The registries' special-purpose ranges, from end to end.
+        // The special-purpose ranges of the registries, from end to end.
         "10.0.0.0", "10.0.0.1", "10.1", "10.0.1", "10.255.255.255", "0xa.0.0.1", "012.0.0.1", "167772161", "100.64.0.1",
         "100.127.255.255", "169.254.0.1", "172.16.0.1", "172.31.255.255", "0xac.0x10.0.1", "2886729729", "192.0.0.1",
         "192.0.0.8", "192.0.0.170", "192.0.2.1", "192.31.196.1", "192.52.193.1", "192.88.99.1", "192.168.0.1",
@@ -39,7 +39,7 @@ struct HostileURLTests {
         "240.0.0.1", "255.255.255.255", "4294967295", "0xffffffff", "255.255.255.254",
     ]
 
-    /// Other things that a URL may not be.
+    /// Other URLs that are refused.
     static let others: [String] = [
         "file:///etc/passwd", "file://localhost/etc/passwd", "FILE:///etc/passwd", "ftp://127.0.0.1/",
         "gopher://127.0.0.1/_x",
@@ -64,7 +64,7 @@ struct HostileURLTests {
         "http://256.256.256.256/x y",
     ]
 
-    /// What is refused is refused before anybody is asked: 400 or 403, for downloads and through the gateway.
+    /// Expects that the server refuses a URL with 400 or 403, as a download and through the gateway.
     private func expectRefused(
         _ url: String, by server: TestServer, _ what: String = "", sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
@@ -75,7 +75,7 @@ struct HostileURLTests {
         #expect([400, 403].contains(fetch.status), "\(what) \(url): \(fetch.text)", sourceLocation: sourceLocation)
     }
 
-    @Test("each of them is refused, and nobody is connected to")
+    @Test("Every hostile URL is refused, and no connection is made")
     func straight() async throws {
         let canary = try ScriptedOrigin { _, connection in try connection.respond(body: "secret") }
         defer { canary.stop() }
@@ -91,20 +91,20 @@ struct HostileURLTests {
         #expect(canary.connectionCount == 0)
     }
 
-    @Test("no redirect leads there, from an origin that is allowed")
+    @Test("A redirect from an allowed origin to a hostile URL is refused")
     func redirects() async throws {
         let canary = try ScriptedOrigin { _, connection in try connection.respond(body: "secret") }
         defer { canary.stop() }
         let locations = Self.hosts.map { "http://\($0):\(canary.port)/" } + Self.others
         let origin = try ScriptedOrigin { request, connection in
             let index = Int(request.target.dropFirst()) ?? 0
-            // What a field cannot hold is no redirect.
+            // A field cannot hold these characters.
             let location = locations[index].filter { $0 != "\0" && $0 != "\r\n" && $0 != "\t" }
             try connection.respond(302, fields: [HTTPField.Name.location: location])
         }
         defer { origin.stop() }
         let rule = try AddressRule("origin.localhost:\(origin.port)")
-        // A relative one leads to the origin itself, again and again; all others elsewhere.
+        // A relative location leads to the origin itself, again and again. All other locations lead elsewhere.
         try await TestServer.with(configure: { $0.allowedOrigins = [rule] }) { (server) async throws in
             for (index, location) in locations.enumerated() {
                 let url = "http://origin.localhost:\(origin.port)/\(index)"
@@ -116,7 +116,7 @@ struct HostileURLTests {
         #expect(canary.connectionCount == 0)
     }
 
-    @Test("the server is not sent to itself, even where its address is allowed")
+    @Test("The server refuses URLs of its own ports, even at allowed addresses")
     func itself() async throws {
         let everything = try ["0.0.0.0/0", "::/0", "localhost"].map { text in try AddressRule(text) }
         try await TestServer.with(configure: { ($0.allowedOrigins, $0.adminPort) = (everything, 0) }) {
@@ -132,7 +132,7 @@ struct HostileURLTests {
         }
     }
 
-    @Test("a denied origin is refused whatever lets it through")
+    @Test("A denied origin is refused even if an allow rule names it")
     func denials() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }
@@ -149,7 +149,7 @@ struct HostileURLTests {
         #expect(origin.requestCount == 1)
     }
 
-    @Test("legitimate ones are not refused")
+    @Test("Legitimate URLs of allowed origins are fetched")
     func legitimate() async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request["Host"] ?? "") }
         defer { origin.stop() }

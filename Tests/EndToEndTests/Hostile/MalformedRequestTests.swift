@@ -4,22 +4,22 @@ import Primitives
 import TestSupport
 import Testing
 
-/// Requests that two servers could understand differently, byte by byte on a real connection: the next request on it is
-/// one that must not be made (RFC 9112 §11.2).
+/// Requests that two servers could understand differently (RFC 9112 §11.2), sent byte by byte on a real connection. A
+/// second request follows on the connection and must not be executed.
 @Suite("Malformed and smuggling requests")
 struct MalformedRequestTests {
     enum Answer: Sendable {
-        /// Larder's problem, and the connection closed.
+        /// Larder answers with a problem, and closes the connection.
         case problem(Int)
-        /// libmicrohttpd's own page, and the connection closed.
+        /// libmicrohttpd answers with its own page, and closes the connection.
         case library(Int)
-        /// Larder's problem; the connection goes on.
+        /// Larder answers with a problem, and the connection goes on.
         case kept(Int)
-        /// Taken for what it is, answered with this status, and the connection closed.
+        /// Larder accepts the request and answers with this status. The connection is closed.
         case taken(Int)
     }
 
-    /// What comes after it on the connection.
+    /// The request behind each case on the connection.
     private static let smuggled = "DELETE /entries?all=true HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 
     static let cases = others + nulLineFeeds
@@ -142,7 +142,7 @@ struct MalformedRequestTests {
         ("GET /entries HTTP/1.1\r\nHost: localhost/x\r\n\r\n", .problem(400)),
         ("GET /entries HTTP/1.1\r\nHost: a@localhost\r\n\r\n", .problem(400)),
         ("GET /entries HTTP/1.1\r\nHost: localhost, evil.example\r\n\r\n", .problem(400)),
-        // §7.1: chunks. What libmicrohttpd takes here that it should not never moves the end of the body.
+        // §7.1: chunks. The invalid chunks that libmicrohttpd accepts never move the end of the body.
         (
             "PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n",
             .problem(400)
@@ -167,13 +167,13 @@ struct MalformedRequestTests {
             "PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1;a=b\r\nx\r\n0\r\n\r\n",
             .taken(200)
         ),
-        // To libmicrohttpd a bare LF ends the line of a chunk, within an extension too; others go on to the CRLF.
+        // libmicrohttpd ends a chunk's line at a bare LF, also within an extension. Other servers read on to the CRLF.
         (chunked + "1\r\nx\r\n0;\n\n", .problem(400)),
         (chunked + "1\nx\n0\n\n", .problem(400)),
         (chunked + "1\u{0}\nx\r\n0\r\n\r\n", .problem(400)),
         (chunked + "1\r\nx\r\n0\r\n\u{0}\n", .problem(400)),
         (chunked + "1\r\nx\r\n0\r\nX: y\u{0}\n\r\n", .problem(400)),
-        // What is not data has limits.
+        // The parts of a chunked body that are not data have limits.
         (chunked + "1;" + String(repeating: "a", count: 60_000) + "\r\nx\r\n0\r\n\r\n", .problem(400)),
         (chunked + "1" + String(repeating: ";a", count: 30_000) + "\r\nx\r\n0\r\n\r\n", .problem(400)),
         (chunked + String(repeating: "1;abcdefghij\r\nx\r\n", count: 4000) + "0\r\n\r\n", .problem(400)),
@@ -184,7 +184,7 @@ struct MalformedRequestTests {
     private static let chunked =
         "PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-    /// To libmicrohttpd NUL LF ends a line as CRLF does, and a line that begins with a NUL is an empty one.
+    /// libmicrohttpd ends a line at NUL LF as at CRLF, and takes a line that begins with a NUL for an empty line.
     private static let nulLineFeeds: [(String, Answer)] =
         [
             ("GET /entries HTTP/1.1\u{0}\nHost: localhost\r\n\r\n", .library(400)),
@@ -209,7 +209,7 @@ struct MalformedRequestTests {
         }
 
     @Test(
-        "each gets its answer, and what follows it on the connection is not a request of its own",
+        "Each malformed request gets its answer, and the bytes behind it do not become a request",
         arguments: cases.indices)
     func answered(index: Int) async throws {
         let (request, expected) = Self.cases[index]
@@ -229,7 +229,7 @@ struct MalformedRequestTests {
                 #expect(statuses == [status], "\(shown): \(text)")
                 #expect(text.contains("application/problem+json"), "\(shown): \(text)")
             case .library(let status):
-                // It sends two heads with some.
+                // libmicrohttpd sends two heads for some requests.
                 #expect(Set(statuses) == [status], "\(shown): \(text)")
                 #expect(!text.contains("application/problem+json"), "\(shown): \(text)")
             case .kept(let status):

@@ -6,17 +6,17 @@ import Primitives
 import TestSupport
 import Testing
 
-/// Names that would lead out of the cache directory if anybody took them for paths.
+/// Names that would lead out of the cache directory if the server used them as paths.
 @Suite("Path traversal")
 struct PathTraversalTests {
-    /// Ways to write `..`, escaped once, twice, too long, in other scripts, or with something behind it.
+    /// Spellings of `..`: escaped once, twice or overlong, in other scripts, or with a suffix.
     private static let parents = [
         "..", "%2e%2e", "%2E%2E", ".%2e", "%2e.", "%252e%252e", "..%00", "..%0a", "..;", "..%20", "...", "....",
         "..%c0%af",
         "%c0%ae%c0%ae", "%e0%80%ae%e0%80%ae", "%uff0e%uff0e", "%ef%bc%8e%ef%bc%8e", "%e2%80%a5", "..%ef%bf%bd", "~",
         "%7e",
     ]
-    /// Ways to write `/`.
+    /// Spellings of `/`.
     private static let slashes = [
         "/", "%2f", "%2F", "\\", "%5c", "%5C", "%252f", "%255c", "//", "/./", "%c0%af", "%e0%80%af", "%ef%bc%8f",
         "%e2%88%95", "%2f%2f", "/%00/",
@@ -46,7 +46,7 @@ struct PathTraversalTests {
     }()
 
     @Test(
-        "no key, namespace or URL makes or reads anything outside the cache directory",
+        "No key, namespace or URL creates or reads a file outside the cache directory",
         arguments: [Layout.readable, .hashed])
     func outside(layout: Layout) async throws {
         #expect(Set(Self.spellings).count >= 300)
@@ -55,7 +55,7 @@ struct PathTraversalTests {
         }
         defer { origin.stop() }
         let sandbox = try TemporaryDirectory()
-        // As deep as the spellings climb: each of these has something worth reading.
+        // The ancestors are as deep as the spellings climb. Each ancestor holds a canary file.
         var ancestors = [sandbox.path("")]
         for level in 0..<8 {
             ancestors.append(ancestors.last! + "\(level)/")
@@ -102,7 +102,7 @@ struct PathTraversalTests {
                 #expect(!reply.text.contains("secret canary") && !reply.text.contains("root:x:0"), "\(spelling)")
             }
         }
-        // Something of it was kept: the way in was open.
+        // Many entries were stored, so the requests did reach the cache.
         let held = try await client.request("GET", "/entries?limit=1000").json["entries"]?.arrayValue?.count ?? 0
         #expect(held > 100)
         #expect(watch.takePaths().filter { !$0.hasPrefix(cache) } == [])
@@ -112,7 +112,7 @@ struct PathTraversalTests {
         #expect(try await LarderProcess.verify(cache).exit == .status(0))
     }
 
-    /// Every path below one, but those below another.
+    /// Returns every path below `path`, without the paths below `excluded`.
     private static func contents(of path: String, but excluded: String) throws -> [String] {
         let all = FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String } ?? []
         return all.filter { !(path + $0).hasPrefix(excluded + "/") }.sorted()

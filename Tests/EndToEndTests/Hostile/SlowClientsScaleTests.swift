@@ -4,31 +4,33 @@ import Primitives
 import TestSupport
 import Testing
 
-/// Clients that send as little as they can; `scripts/test` runs it after the other tests, with nothing beside it.
+/// Clients that send as little as possible. `scripts/test` runs this suite alone, after all other tests.
 ///
-/// What they cost others is the ratio to the hits of a second server, which they leave alone, measured in turn: so the
-/// cores that the clients themselves take, on a machine of few, count on both sides. What the server itself spends on
-/// them beside, in processor time, has a bound of its own, for each piece that one of them sends or takes: there
-/// are more of them the longer the hits take.
+/// The cost for other clients is a ratio: the time of hits on the attacked server to the time of hits on a second
+/// server without slow clients, measured in turn. The cores that the slow clients take on a small machine therefore
+/// count on both sides. The attacked server's own processor time for slow clients has a separate bound, for each piece
+/// that a slow client sends or receives, because longer hits leave time for more pieces.
 @Suite("2,000 slow clients", .serialized)
 struct SlowClientsScaleTests {
     private static let count = 2000
-    /// So few that all is measured before slow clients are cut off, 20 s after they came.
+    /// The number of hits in a round, small enough that all rounds end before the server cuts slow clients off, 20 s
+    /// after they connected.
     private static let hits = 1000
 
-    /// A piece is a turn of the loop, a read, and for a body a write into a file.
+    /// The bound of a piece's processor time, in hits. A piece costs a turn of the loop, a read, and for a body a write
+    /// into a file.
     private static let hitsOfPiece = 4.0
-    /// How many seconds each of slowhttptest's waits between two pieces that it sends or takes. Of what one takes the
-    /// server hears only when there is room for more.
+    /// The seconds that a client of slowhttptest waits between two pieces that it sends or receives. The server notices
+    /// a received piece only when the socket has room for more.
     private static let interval = 2
 
-    @Test("hold their connections against it: others are served as fast, within twice the time, and all is given back")
+    @Test("Slow clients at most double the time of other clients' hits, and leave no descriptor open")
     func slow() async throws {
         let directory = try TemporaryDirectory()
         let (larder, other) = try await Self.servers(in: directory)
         let port = larder.port
         let idle = try Self.descriptors(of: larder)
-        // Half of them in the head of a request, half in its body.
+        // Half of the clients stop in the head of a request, half in its body.
         let slow = try await blocking {
             try (0..<Self.count).map { number in
                 let connection = try RawConnection(port: port)
@@ -43,7 +45,7 @@ struct SlowClientsScaleTests {
         let isOver = Locked(false)
         let pieces = Locked(0)
         async let trickle: Void = blocking {
-            // Each sends about a byte a second.
+            // Each client sends about a byte a second.
             let never = Gate("the next byte's time")
             for number in 0... {
                 if isOver.withLock(\.self) { return }
@@ -52,9 +54,9 @@ struct SlowClientsScaleTests {
                 try? never.waitBlocking(limit: .milliseconds(10))
             }
         }
-        // Else an error would wait for it for ever.
+        // Without this flag, an error would wait for the trickle for ever.
         defer { isOver.withLock { $0 = true } }
-        // A body has a file beside its socket.
+        // A body takes a file beside its socket.
         let descriptors = Self.count * 3 / 2
         try await poll("all of them to be served") { try Self.descriptors(of: larder) >= idle + descriptors }
         let cost = try await Self.cost(of: larder, beside: other) { pieces.withLock { Double($0) } }
@@ -71,7 +73,7 @@ struct SlowClientsScaleTests {
     }
 
     @Test(
-        "of slowhttptest's, in the head, in the body and in reading: others are served as fast, within twice the time",
+        "Slow heads, bodies and readers of slowhttptest at most double the time of other clients' hits",
         arguments: [
             ["-H", "-u", "/entries/a/content"],
             ["-B", "-t", "PUT", "-s", "9999", "-u", "/entries/slow/content"],
@@ -86,7 +88,7 @@ struct SlowClientsScaleTests {
             "/usr/bin/env",
             ["slowhttptest", "-c", "\(Self.count)", "-r", "1000", "-i", "\(Self.interval)", "-l", "60"]
                 + mode.dropLast() + [url])
-        // Their arrival is not what is measured: a body has a file beside its socket.
+        // The measurement begins after all clients have connected. A body takes a file beside its socket.
         let descriptors = mode.contains("-B") ? 2 * Self.count : Self.count
         try await poll("all of them to be connected") {
             if let exit = slow.hasExited {
@@ -109,7 +111,7 @@ struct SlowClientsScaleTests {
         #expect(try await other.stop() == .status(0))
     }
 
-    /// The one that is attacked and the one that is not, with the same content.
+    /// Starts the attacked server and the other server, with the same content.
     private static func servers(
         in directory: TemporaryDirectory
     ) async throws -> (attacked: LarderProcess, other: LarderProcess) {
@@ -124,8 +126,8 @@ struct SlowClientsScaleTests {
         return (attacked, other)
     }
 
-    /// The median ratio of nine p99s of hits to those of the other server, measured in turn. And the processor time of
-    /// one piece, out of `pieces` so far, in those of a hit.
+    /// Returns the median ratio of nine p99s of hits on `larder` to p99s on `other`, measured in turn, and the
+    /// processor time of a piece as a multiple of a hit's. `pieces` returns the number of pieces so far.
     private static func cost(
         of larder: LarderProcess, beside other: LarderProcess, pieces: () -> Double
     ) async throws -> (p99: Double, hitsOfPiece: Double) {
@@ -139,14 +141,15 @@ struct SlowClientsScaleTests {
         return (ratios.sorted()[rounds / 2], ofPiece / (ofHits / Double(rounds * hits)))
     }
 
-    /// The processor time that a server has taken, in the kernel's unit (proc_pid_stat(5): `utime` and `stime`).
+    /// Returns the processor time that a server has taken, in the kernel's unit (proc_pid_stat(5): `utime` and
+    /// `stime`).
     private static func ticks(of larder: LarderProcess) throws -> Double {
         let text = try String(contentsOfFile: "/proc/\(larder.process.pid)/stat", encoding: .utf8)
         let fields = try #require(text.split(separator: ")").last).split(separator: " ")
         return try #require(Double(fields[11])) + #require(Double(fields[12]))
     }
 
-    /// Of hits on one connection after the other, in seconds.
+    /// Returns the p99 of hits in seconds. The hits run in turn on a single connection.
     private static func p99(port: UInt16) async throws -> Double {
         try await blocking {
             let connection = try RawConnection(port: port)
