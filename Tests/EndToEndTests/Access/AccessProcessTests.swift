@@ -13,7 +13,7 @@ struct AccessProcessTests {
         }
     }
 
-    @Test("where others reach it, it does not start without tokens, and says what to do in lines that can be pasted")
+    @Test("Beyond loopback the server does not start without tokens, and it prints commands to paste")
     func exposed() async throws {
         let directory = try TemporaryDirectory()
         let refused = try await run(["serve", "--host", "0.0.0.0", "--port", "0", "--directory", "c"], in: directory)
@@ -21,7 +21,7 @@ struct AccessProcessTests {
         let lines = refused.text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
         let commands = lines.filter { $0.hasPrefix("larder ") }
         #expect(commands.count == 3)
-        // The first makes a token; the second starts the server.
+        // The first command makes a token, and the second command starts the server.
         let made = try await run(Array(commands[0].split(separator: " ").dropFirst().map(String.init)), in: directory)
         #expect(made.exit == .status(0), "\(made.text)")
         let token = made.text.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -35,14 +35,14 @@ struct AccessProcessTests {
         }
         for arguments in [["--host", "::1"], ["--host", "localhost"], ["--host", "127.0.0.2"]] {
             let larder = try await LarderProcess(directory: directory.path("cache"), arguments: arguments)
-            // It has begun to listen, and perhaps not yet to wait for a signal.
+            // The server listens already, but perhaps does not wait for signals yet.
             try await larder.crash()
         }
         let both = try await run(["serve", "--open", "--tokens-file", "tokens", "--port", "0"], in: directory)
         #expect(both.text.contains("contradict"))
     }
 
-    @Test("SIGHUP does not end a server that has nothing to read anew")
+    @Test("SIGHUP does not end a server without files to reload")
     func hangUp() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(directory: directory.path("cache"))
@@ -53,7 +53,7 @@ struct AccessProcessTests {
     }
 
     @Test(
-        "tokens are made, listed and removed; a running server knows after SIGHUP, and keeps what it has on a mistake")
+        "Tokens are made, listed and removed; a server rereads them at SIGHUP and ignores a broken file")
     func reload() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("tokens")
@@ -94,7 +94,7 @@ struct AccessProcessTests {
         #expect(!larder.process.output.contains(one.suffix(43)) && !larder.process.output.contains(two.suffix(43)))
     }
 
-    @Test("each change is in the log: who, what, how many; what is read is not")
+    @Test("Each change is in the log with token, target and count, and reads are not")
     func audit() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("tokens")
@@ -130,7 +130,7 @@ struct AccessProcessTests {
         #expect(!larder.process.output.contains("secret"))
     }
 
-    @Test("what is downloaded is in the log, a batch with how many it was; what comes from the cache is not")
+    @Test("Each download is in the log, a batch with its count, and hits are not")
     func downloads() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }
@@ -152,7 +152,7 @@ struct AccessProcessTests {
             words == [["download", .string(key), 1], ["downloadAll", "batch", 2], ["download", .string(key), 1]])
     }
 
-    @Test("no line of the log has a password of a URL or a token in it, whatever is logged")
+    @Test("No line of the log contains a URL's password or a token, on any level")
     func secretsInPaths() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(

@@ -4,13 +4,13 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("Who may")
+@Suite("Access by tokens")
 struct AccessTests {
     private static let publicPaths: Set<String> = [
         "/livez", "/readyz", "/openapi.yaml", "/docs", "/docs/style.css", "/", "/dashboard/main.js",
     ]
 
-    /// Every call that there is, as a request: of what is held, and of what is not.
+    /// Returns every call of the server as two targets: for a stored entry and for a missing entry.
     private static func calls(
         of server: TestServer, held: String, origin: String
     ) -> [(method: String, held: String, none: String)] {
@@ -22,7 +22,7 @@ struct AccessTests {
                 case "/fetch/*": return "/fetch/\(origin)/\(which)"
                 case "/fetch": return "/fetch?url=\("\(origin)/\(which)".percentEncoded)"
                 case "/json", "/explain": return "\(pattern)?url=\("\(origin)/\(which)".percentEncoded)"
-                // What is wrong with it ends it: else it would go on.
+                // The invalid type ends the call, because a valid call would not end.
                 case "/events": return "/events?type=none"
                 case "/dashboard/:file": return "/dashboard/main.js"
                 case "/namespaces/:name": return "/namespaces/\(which == "held" ? "default" : "none")"
@@ -33,7 +33,7 @@ struct AccessTests {
         }
     }
 
-    @Test("without a token that is good for it no call says anything, and not whether there is what was asked for")
+    @Test("Without a sufficient token, no call reveals any data or whether the entry exists")
     func refused() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.contentType: "application/json", .cacheControl: "max-age=60"], body: "{}")
@@ -45,7 +45,7 @@ struct AccessTests {
         let tokens = try TestTokens(
             lacking + [TestTokens.Plan(name: "me"), TestTokens.Plan(name: "other", namespaces: ["other"])])
         try await TestServer.with(tokens: tokens.store) { (server) async throws in
-            // Some are methods that openapi.yaml does not list.
+            // Some of the methods are not in openapi.yaml.
             let client = HTTPClient(port: server.api.port)
             func ask(_ method: String, _ target: String, _ fields: HTTPFields) async throws -> HTTPReply {
                 var fields = fields
@@ -70,7 +70,7 @@ struct AccessTests {
                 if Self.publicPaths.contains(path) {
                     #expect(try await ask(method, held, [:]).status == 200, "\(method) \(held)")
                     #expect(try await ask(method, held, TestTokens.fields("Bearer x", for: held)).status == 200)
-                    // Of what everybody may ask for, everybody is told that there is no other method.
+                    // A public path tells every caller that it has no other method.
                     let other = try await ask("DELETE", held, [:])
                     #expect(other.status == 405 && other["Allow"] == "GET, HEAD", "DELETE \(held)")
                     continue
@@ -95,7 +95,8 @@ struct AccessTests {
                     }
                 }
                 for scope in Scope.allCases {
-                    // With a scope too many it would change what is held, so only of what is not.
+                    // A token with too many scopes would change the stored entry, so only the missing entry is
+                    // requested.
                     let reply = try await ask(method, none, tokens.fields("no-\(scope)", for: none))
                     guard reply.status == 403, let challenge = reply["WWW-Authenticate"] else { continue }
                     #expect(challenge.contains("scope=\"\(scope)\""))
@@ -104,14 +105,14 @@ struct AccessTests {
                 }
                 #expect(refusedScopes == 1, "\(method) \(held)")
             }
-            // A path that is not there says so to those only who may know.
+            // A path without a route gets 404 only with a valid token.
             #expect(try await client.request("GET", "/nowhere").status == 401)
             #expect(try await client.request("GET", "/nowhere", fields: tokens.fields("me", for: "/")).status == 404)
             #expect(try await client.request("POST", "/stats").status == 401)
         }
     }
 
-    @Test("what a token is refused for asks no origin and changes nothing")
+    @Test("A call that lacks a scope asks no origin and changes no entry")
     func withoutEffect() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }
@@ -138,7 +139,7 @@ struct AccessTests {
         }
     }
 
-    @Test("the origin gets its own Authorization, and never a token")
+    @Test("The origin gets its own Authorization, and never a token")
     func notForwarded() async throws {
         let origin = try ScriptedOrigin { request, connection in
             let names = request.fields.map(\.name.canonicalName).filter { $0.contains("authorization") }
@@ -152,7 +153,7 @@ struct AccessTests {
             fields[.authorization] = "Basic origin"
             let reply = try await server.client.request("GET", target, fields: fields)
             #expect(reply.text == "authorizationBasic origin")
-            // In place of the origin's it counts, and is not given away; nor is it beside another.
+            // A token in Authorization counts and is not passed on, alone or beside Larder-Authorization.
             fields = tokens.fields("me", for: "/entries")
             #expect(try await server.client.request("GET", target, fields: fields).text == "")
             for field in tokens.fields("me", for: target) { fields.append(field) }
@@ -176,7 +177,7 @@ struct AccessTests {
         }
     }
 
-    @Test("an answer at hand is for those only who may have it", arguments: ["/entries/a/content", "/fetch"])
+    @Test("A ready answer reaches only callers with a sufficient token", arguments: ["/entries/a/content", "/fetch"])
     func atHand(target: String) async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.cacheControl: "max-age=60"], body: "one")
@@ -216,7 +217,7 @@ struct AccessTests {
         }
     }
 
-    @Test("to pin what is downloaded, or to let it go, takes the scope write, in a batch, too")
+    @Test("Pinning or unpinning a download takes the scope write, also in a batch")
     func pinning() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }
@@ -241,7 +242,7 @@ struct AccessTests {
         }
     }
 
-    @Test("probes and metrics have a port of their own, where they need no token and nothing else is")
+    @Test("The admin port serves probes and metrics without a token, and no other call")
     func adminPort() async throws {
         let tokens = try TestTokens([.init(name: "me")])
         try await TestServer.with(tokens: tokens.store, configure: { $0.adminPort = 0 }) { (server) async throws in
@@ -254,7 +255,7 @@ struct AccessTests {
                 #expect(try await client.request("GET", path).status == 404, "\(path)")
             }
             #expect(try await server.client.request("GET", "/metrics").status == 401)
-            // What leads a browser there is refused, as on the other port.
+            // Requests of web pages are refused, as on the other port.
             let host = HTTPField.Name("Host")!
             #expect(try await client.request("GET", "/metrics", fields: [host: "evil.example"]).status == 421)
             let page = try await client.request("GET", "/metrics", fields: [HTTPField.Name("Origin")!: "null"])

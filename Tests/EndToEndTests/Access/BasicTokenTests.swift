@@ -5,12 +5,12 @@ import Primitives
 import TestSupport
 import Testing
 
-/// Tokens of programs that can send a user name and a password, and nothing else.
+/// Tokens of programs that can send only a user name and a password.
 @Suite("Tokens in Basic and in URLs")
 struct BasicTokenTests {
     private static func basic(_ pair: String) -> String { "Basic " + Data(pair.utf8).base64EncodedString() }
 
-    /// An origin that says which credentials it was sent.
+    /// Starts an origin that answers with the credentials that it received.
     private static func origin() throws -> ScriptedOrigin {
         try ScriptedOrigin { request, connection in
             let fields = request.fields.filter { $0.name.canonicalName.contains("authorization") }
@@ -38,7 +38,7 @@ struct BasicTokenTests {
                     #expect(reply.status == 200 && reply.text == "", "\(name): \(value), \(reply.text)")
                 }
             }
-            // The token's own rights, as ever.
+            // A token in Basic has only its own rights.
             let reader = Self.basic("x:\(tokens.secret("reader"))")
             for (method, target) in [("GET", "/fetch/\(origin.url("/"))"), ("DELETE", "/entries/a")] {
                 let reply = try await server.client.request(method, target, fields: [.authorization: reader])
@@ -49,7 +49,7 @@ struct BasicTokenTests {
     }
 
     @Test(
-        "Larder-Authorization wins, a token beside it is consumed all the same, and other credentials are the origin's")
+        "Larder-Authorization wins, a token beside it is consumed, and other credentials reach the origin")
     func beside() async throws {
         let origin = try Self.origin()
         defer { origin.stop() }
@@ -66,12 +66,12 @@ struct BasicTokenTests {
             #expect(try await ask("/b", [own: reader, .authorization: mine]).status == 403)
             let others = try await ask("/c", [own: mine, .authorization: "Basic dTpw"])
             #expect(others.text.lowercased() == "authorization: basic dtpw")
-            // Without a token of its own there is nothing that counts.
+            // Other credentials do not replace a missing token.
             #expect(try await ask("/d", [.authorization: "Basic dTpw"]).status == 401)
         }
     }
 
-    @Test("Without tokens on the server, one in Authorization does not reach the origin either")
+    @Test("A server without tokens does not pass a token in Authorization to the origin either")
     func withoutTokens() async throws {
         let origin = try Self.origin()
         defer { origin.stop() }
@@ -130,7 +130,7 @@ struct BasicTokenTests {
                 #expect(reply.status == 400, "\(name): \(value)")
             }
             #expect(origin.requestCount == 0)
-            // A shell's line end behind the token changes nothing.
+            // A line end behind the token, as shells add it, has no effect.
             for pair in ["u:\(token)\n", "\(token):\r\n"] {
                 let fields: HTTPFields = [.authorization: Self.basic(pair)]
                 #expect(try await server.get("/entries", fields: fields).status == 200)
@@ -140,7 +140,7 @@ struct BasicTokenTests {
         }
     }
 
-    @Test("A token in the path of any call is refused with 400 and words, raw and encoded, with or without credentials")
+    @Test("A token in the path of any call is refused with 400, raw and encoded, with or without credentials")
     func inPath() async throws {
         let tokens = try TestTokens([.init(name: "me")])
         try await TestServer.with(tokens: tokens.store) { (server) async throws in
@@ -153,7 +153,7 @@ struct BasicTokenTests {
                     ("GET", "/dashboard/\(text)"), ("GET", "/livez?t=\(text)"), ("POST", "/\(text)"),
                 ] {
                     for fields: HTTPFields in [[:], tokens.fields("me", for: path)] {
-                        // Some of the paths are no call of the document.
+                        // Some of the paths are not in openapi.yaml.
                         let reply = try await HTTPClient(port: server.api.port).request(method, path, fields: fields)
                         #expect(reply.status == 400, "\(method) \(path)")
                         #expect(reply.text.contains("does not belong into a URL") && !reply.text.contains(token))
@@ -193,7 +193,7 @@ struct BasicTokenTests {
         }
     }
 
-    @Test("401 offers Bearer and Basic, but for scripts of web pages, over which a browser would ask")
+    @Test("401 offers Bearer and Basic, but only Bearer to scripts of web pages")
     func challenge() async throws {
         let tokens = try TestTokens([.init(name: "me")])
         try await TestServer.with(tokens: tokens.store) { (server) async throws in

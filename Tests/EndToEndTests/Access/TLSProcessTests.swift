@@ -14,7 +14,7 @@ struct TLSProcessTests {
         directory = try TemporaryDirectory()
     }
 
-    /// Has the authority do something.
+    /// Runs a blocking call of the authority.
     private func withAuthority<Result: Sendable>(
         _ body: @escaping @Sendable (TestAuthority) throws -> Result
     ) async throws -> Result {
@@ -35,7 +35,7 @@ struct TLSProcessTests {
         }
     }
 
-    /// A `GET` over a connection of its own.
+    /// Sends a `GET` over a new TLS connection.
     private func get(
         _ larder: LarderProcess, _ target: String, certificate: TestAuthority.Certificate? = nil
     ) async throws -> HTTPReply {
@@ -46,7 +46,7 @@ struct TLSProcessTests {
         }
     }
 
-    @Test("what is stored comes back whole over https, many requests a connection, as curl sees it")
+    @Test("Stored bodies come back whole over https, with several requests a connection")
     func stored() async throws {
         let larder = try await start()
         let server = "https://127.0.0.1:\(larder.port)"
@@ -66,7 +66,7 @@ struct TLSProcessTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("a miss streams over https: the first half is there before the origin has sent the second")
+    @Test("A miss streams over https: its first half arrives before the origin sends the second")
     func streams() async throws {
         let half = pattern(300_000, seed: 2)
         let gate = Gate("second half")
@@ -97,7 +97,7 @@ struct TLSProcessTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("plain HTTP is not answered there, but on the port for probes and metrics, which is plain")
+    @Test("Plain HTTP gets no answer on the TLS port, and works on the port for probes and metrics")
     func plain() async throws {
         let larder = try await start(["--admin-port", "0"])
         await #expect(throws: (any Error).self) { try await larder.client.request("GET", "/livez") }
@@ -109,7 +109,7 @@ struct TLSProcessTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("a new certificate counts after SIGHUP, for new connections; files that do not fit change nothing")
+    @Test("SIGHUP loads a new certificate for new connections, and mismatched files leave the old one in use")
     func reload() async throws {
         let (first, second) = try await withAuthority { authority in
             (try authority.issue("first", for: .server), try authority.issue("second", for: .server))
@@ -159,7 +159,7 @@ struct TLSProcessTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("with --tls-client-ca only who shows a certificate of it is served; other authorities count after SIGHUP")
+    @Test("With --tls-client-ca only clients with its certificates are served, and SIGHUP loads other authorities")
     func clients() async throws {
         let others = try await blocking { try TestAuthority() }
         let (good, other) = try await withAuthority { authority in
@@ -179,7 +179,7 @@ struct TLSProcessTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("files that cannot be used, and options that lack another, are refused with their name and what to do")
+    @Test("Unusable TLS files and incomplete TLS options are refused with their name and a remedy")
     func mistakes() async throws {
         let (certificate, key) = (authority.serverCertificateFile, authority.serverKeyFile)
         let otherKey = try await withAuthority { try $0.issue("other", for: .server).keyFile }
@@ -211,7 +211,7 @@ struct TLSProcessTests {
         #expect(!FileManager.default.fileExists(atPath: directory.path("unused")))
     }
 
-    @Test("a certificate that has expired is shown all the same, with a warning")
+    @Test("An expired certificate is served, with a warning")
     func expired() async throws {
         let old = try await withAuthority { try $0.issue("old", for: .server, hasExpired: true) }
         let larder = try await LarderProcess(

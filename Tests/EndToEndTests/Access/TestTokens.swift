@@ -2,7 +2,7 @@ import HTTPTypes
 import Larder
 import TestSupport
 
-/// Tokens of a server, made as the command makes them.
+/// The tokens of a test server, made in the same way as by the command `larder token create`.
 struct TestTokens: Sendable {
     let store: TokenStore
     private let directory: TemporaryDirectory
@@ -15,7 +15,7 @@ struct TestTokens: Sendable {
         var rate: Double?
     }
 
-    /// - Parameter clock: what rates are counted by.
+    /// - Parameter clock: the clock by which rates are counted.
     init(
         _ plans: [Plan], clock: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
     ) throws {
@@ -33,23 +33,23 @@ struct TestTokens: Sendable {
         store = try TokenStore(file: directory.path("tokens"), clock: clock)
     }
 
-    /// The token as its bearer has it.
+    /// Returns the text of a token, as its bearer sends it.
     func secret(_ name: String) -> String { secrets[name]! }
 
-    /// The field that a token comes in, for a target, and the one that names a namespace, where the target takes it;
-    /// see ``target(_:in:)``.
+    /// Returns the field with a token for a target, and the field with a namespace if the target accepts it; see
+    /// ``target(_:in:)``.
     func fields(_ name: String, for target: String, in namespace: String? = nil) -> HTTPFields {
         var fields = Self.fields("Bearer \(secrets[name]!)", for: target)
         if !target.hasPrefix("/fetch") { fields[HTTPField.Name("Larder-Namespace")!] = namespace }
         return fields
     }
 
-    /// A target as a client writes it that means a namespace: `/fetch` does not take the field.
+    /// Returns a target within a namespace. `/fetch` gets a prefix, because it does not accept the namespace field.
     static func target(_ target: String, in namespace: String) -> String {
         target.hasPrefix("/fetch") ? "/@\(namespace)" + target : target
     }
 
-    /// Removes a token, and has the server read the file anew.
+    /// Removes a token, and makes the server read the file again.
     func revoke(_ name: String) throws {
         try TokenFile.remove(name, at: directory.path("tokens"))
         try store.reload()

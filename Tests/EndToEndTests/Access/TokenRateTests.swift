@@ -4,9 +4,9 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("How often a token may ask")
+@Suite("The request rate of a token")
 struct TokenRateTests {
-    @Test("a token's rate holds for answers at hand, too; others are not slowed down by it")
+    @Test("A token's rate also limits ready answers, and does not slow other tokens down")
     func rate() async throws {
         let start = ContinuousClock.now
         let passed = Locked(Duration.zero)
@@ -32,7 +32,7 @@ struct TokenRateTests {
         }
     }
 
-    @Test("a batch counts as many requests as it has elements, and what is refused counts, too")
+    @Test("A batch counts as many requests as its elements, and refused requests count, too")
     func batchRate() async throws {
         let start = ContinuousClock.now
         let passed = Locked(Duration.zero)
@@ -46,7 +46,7 @@ struct TokenRateTests {
             let batch = "[" + Array(repeating: #"{"url": "x"}"#, count: 30).joined(separator: ",") + "]"
             #expect(try await ask("POST", "/downloads", batch) == 200)
             #expect(try await ask("GET", "/entries") == 429)
-            // 10 at once, 30 taken: 4 seconds and a little bring it back to one.
+            // The burst is 10, and the batch took 30. A little more than 4 seconds bring the balance back to 1.
             passed.withLock { $0 = .milliseconds(4100) }
             #expect(try await ask("GET", "/entries") == 429)
             passed.withLock { $0 = .milliseconds(4300) }
@@ -55,7 +55,7 @@ struct TokenRateTests {
         }
     }
 
-    @Test("who has used up more than there was is told how long it is until there is some again")
+    @Test("Retry-After of an overdrawn token is the time until its next request is allowed")
     func retryAfter() async throws {
         let start = ContinuousClock.now
         let tokens = try TestTokens([.init(name: "slow", rate: 0.1)], clock: { start })
@@ -66,7 +66,7 @@ struct TokenRateTests {
             _ = try await server.client.request("POST", "/downloads", fields: fields, text: batch)
             let reply = try await server.client.request("GET", "/entries", fields: fields)
             #expect(reply.status == 429)
-            // One at once, 30 taken: 29 are owed, and one is wanted.
+            // The burst is 1, and the batch took 30. The token owes 29 requests and needs 1 more.
             #expect(reply["Retry-After"] == "300")
         }
     }

@@ -4,21 +4,21 @@ import TestSupport
 import Testing
 
 /// A server on loopback without tokens, and the web pages in its user's browser.
-@Suite("Web pages of others")
+@Suite("Requests of web pages")
 struct WebPageTests {
     private static let site = HTTPField.Name("Sec-Fetch-Site")!
     private static let contentVary = "Larder-Namespace, Sec-Fetch-Dest, Service-Worker, Origin"
     private static let origin = HTTPField.Name("Origin")!
     private static let host = HTTPField.Name("Host")!
 
-    /// `GET` of what is in memory, until it comes from there.
+    /// Stores an entry, and requests a target until its answer is ready.
     private func warm(_ server: TestServer, _ target: String) async throws {
         #expect(try await server.put("a", Array("one".utf8)).status == 200)
         for _ in 0..<20 where server.space.cache.hitsAtHand == 0 { _ = try await server.get(target) }
         #expect(server.space.cache.hitsAtHand > 0)
     }
 
-    @Test("a name that was made to lead here is refused, for what is at hand, too; addresses and localhost are not")
+    @Test("A foreign host name gets 421, also for ready answers, and addresses and localhost are accepted")
     func rebinding() async throws {
         try await TestServer.with(configure: { $0.allowedHosts = ["cache.internal"] }) { (server) async throws in
             let target = "/entries/a/content"
@@ -45,7 +45,7 @@ struct WebPageTests {
         }
     }
 
-    @Test("a name in a target in absolute form counts, whatever Host says beside it (RFC 9112 §3.2.2)")
+    @Test("The host of an absolute target decides, not the Host field (RFC 9112 §3.2.2)")
     func rebindingInTarget() async throws {
         try await TestServer.with { (server) async throws in
             let path = "/entries/a/content"
@@ -67,7 +67,7 @@ struct WebPageTests {
         }
     }
 
-    @Test("a page of another site is refused, whatever it asks for, and nothing happens")
+    @Test("A call of a page of another site is refused and has no effect")
     func crossSite() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }
@@ -79,14 +79,14 @@ struct WebPageTests {
                 [Self.origin: "https://evil.example"], [Self.origin: "null"], [Self.site: "cross-site"],
                 [Self.site: "Same-Site"], [Self.site: "weird"],
                 [Self.origin: "http://localhost:3000", Self.site: "same-site"],
-                // A page of this machine's own is another's, too.
+                // A page of another server on this machine is foreign, too.
                 [Self.origin: "http://127.0.0.1"],
                 [Self.origin: "http://127.0.0.1:\(server.api.port)", Self.site: "cross-site"],
             ] {
                 #expect(try await server.get(target, fields: fields).status == 403, "\(fields)")
                 #expect(try await server.get("/fetch/\(origin.url("/b"))", fields: fields).status == 403)
                 var form = fields
-                // What a page's form may send without being asked for leave.
+                // A page's form may send this type without a preflight.
                 form[.contentType] = "application/x-www-form-urlencoded"
                 let reply = try await server.client.request("POST", "/download", fields: form, text: download)
                 #expect(reply.status == 403)
@@ -106,7 +106,7 @@ struct WebPageTests {
         }
     }
 
-    @Test("a link of another site leads to what is held, and nowhere else")
+    @Test("A link of another site leads to stored entries, and to no other call")
     func links() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }
@@ -129,7 +129,7 @@ struct WebPageTests {
         }
     }
 
-    @Test("who names no host is no browser")
+    @Test("A request without Host is served, because no browser sends one")
     func withoutHost() async throws {
         try await TestServer.with { (server) async throws in
             let text = try await server.client.withConnection { connection in
@@ -140,7 +140,7 @@ struct WebPageTests {
         }
     }
 
-    @Test("a page of an origin that is allowed may ask, and read the answer; others may not")
+    @Test("A page of an allowed origin may call and read the answer, and other pages may not")
     func allowed() async throws {
         let app = "https://app.example"
         try await TestServer.with(configure: { $0.corsOrigins = [app] }) { (server) async throws in
@@ -152,10 +152,10 @@ struct WebPageTests {
                 #expect(reply[.accessControlAllowOrigin] == app)
                 #expect(reply[.vary] == Self.contentVary)
             }
-            // A cache on the way must not give a page what was made for no page.
+            // A cache on the way must not give a page an answer that was made for no page.
             for _ in 0..<4 { #expect(try await server.get("/entries/a/content")[.vary] == Self.contentVary) }
             #expect(server.space.cache.hitsAtHand > 0)
-            // An error can be read as well.
+            // The page can read an error, too.
             let missing = try await server.get("/entries/none", fields: fields)
             #expect(missing.status == 404 && missing[.accessControlAllowOrigin] == app)
             var asking = fields
@@ -176,7 +176,7 @@ struct WebPageTests {
         }
     }
 
-    @Test("with tokens a preflight needs none, and the answer can be read only by whom the token lets in")
+    @Test("A preflight needs no token, and the call behind it does")
     func withTokens() async throws {
         let app = "https://app.example"
         let tokens = try TestTokens([.init(name: "me")])
