@@ -4,7 +4,7 @@ import Testing
 @Suite("Canonical URLs")
 struct CanonicalURLTests {
     @Test(
-        "each clause of the definition",
+        "A canonical URL follows each clause of the definition",
         arguments: [
             // Scheme and host are lower-case.
             ("HTTP://EXAMPLE.com/", "http://example.com/"), ("HttpS://h/", "https://h/"), ("FTP://h/a", "ftp://h/a"),
@@ -13,14 +13,14 @@ struct CanonicalURLTests {
             ("http://BÜCHER.example/", "http://xn--bcher-kva.example/"),
             ("http://xn--bcher-kva.example/", "http://xn--bcher-kva.example/"),
             ("http://日本.example/", "http://xn--wgv71a.example/"),
-            // Escapes in it are undone.
+            // Escapes in the host are undone.
             ("http://ex%61mple.com/", "http://example.com/"), ("http://EX%41MPLE.com/", "http://example.com/"),
             // Addresses have one spelling.
             ("http://127.1/", "http://127.0.0.1/"), ("http://0x7f000001/", "http://127.0.0.1/"),
             ("http://2130706433/", "http://127.0.0.1/"), ("http://0177.0.0.1/", "http://127.0.0.1/"),
             ("http://[::1]/", "http://[::1]/"), ("http://[0:0:0:0:0:0:0:1]/", "http://[::1]/"),
             ("http://[2001:DB8::A]:81/x", "http://[2001:db8::a]:81/x"),
-            // So do IPv6 addresses, as RFC 5952 writes them, also where libcurl keeps another text.
+            // IPv6 addresses have the spelling of RFC 5952, also where libcurl keeps another text.
             ("http://[::ffff:102:304]/", "http://[::ffff:1.2.3.4]/"),
             ("http://[::FFFF:1.2.3.4]/", "http://[::ffff:1.2.3.4]/"),
             ("http://[::102:304]/", "http://[::1.2.3.4]/"), ("http://[::1.2.3.4]/", "http://[::1.2.3.4]/"),
@@ -43,7 +43,7 @@ struct CanonicalURLTests {
             // The path is at least /.
             ("http://h", "http://h/"), ("http://h?q", "http://h/?q"), ("http://h#f", "http://h/"),
             ("http://h:80?q", "http://h/?q"),
-            // Percent-escapes are upper-case; unreserved characters have none, everything else keeps them.
+            // Percent-escapes are upper-case. Unreserved characters have none, and all other characters keep them.
             ("http://h/%c3%a9", "http://h/%C3%A9"), ("http://h/%61%2D%2e%5f%7E%39", "http://h/a-._~9"),
             ("http://h/%2f%3F%23%25%40%3a", "http://h/%2F%3F%23%25%40%3A"), ("http://h/a%2fb", "http://h/a%2Fb"),
             ("http://h/%ff%00%20", "http://h/%FF%00%20"), ("http://h/@:!$&'()*+,;=", "http://h/@:!$&'()*+,;="),
@@ -59,14 +59,15 @@ struct CanonicalURLTests {
             ("http://h/%2e%2E/a", "http://h/a"), ("http://h/a/%2e./b", "http://h/b"), ("http://h/a/.%2e", "http://h/"),
             ("http://h/..a/b..", "http://h/..a/b.."), ("http://h/...", "http://h/..."),
             ("http://h/a/..%2Fb", "http://h/a/..%2Fb"),
-            // Empty segments mean something.
+            // Empty segments stay, because they have a meaning.
             ("http://h//", "http://h//"), ("http://h/a//b/", "http://h/a//b/"), ("http://h/a//../b", "http://h/a/b"),
             // The fragment is dropped.
             ("http://h/a#f", "http://h/a"), ("http://h/a?q#f", "http://h/a?q"), ("http://h/a#f?q", "http://h/a"),
             ("http://h/a#", "http://h/a"), ("http://h/a#%zz", "http://h/a"),
             // The case of path and query is kept.
             ("http://h/Ab?Cd", "http://h/Ab?Cd"),
-            // Escapes of the query as those of the path; its dots stay, and so do reserved characters.
+            // Escapes of the query are treated like escapes of the path. Dots and reserved characters of the query
+            // stay.
             ("http://h/?a=%7e%2f/../b", "http://h/?a=~%2F/../b"), ("http://h/?é", "http://h/?%C3%A9"),
             ("http://h/?a=%c3%a9", "http://h/?a=%C3%A9"), ("http://h/?%41=%2d%2E%5f", "http://h/?A=-._"),
             ("http://h/?a=%26%3d%2b%23%20%25&b=+", "http://h/?a=%26%3D%2B%23%20%25&b=+"),
@@ -76,7 +77,7 @@ struct CanonicalURLTests {
             ("http://h/?&&", "http://h/?&&"),
             // libcurl does not send a bare ?.
             ("http://h/?", "http://h/"), ("http://h?", "http://h/"), ("http://h/a?#f", "http://h/a"),
-            // An @ or a : behind the authority is nothing special.
+            // An @ or a : behind the authority has no special meaning.
             ("http://h/@", "http://h/@"), ("http://h/a:b@c", "http://h/a:b@c"), ("http://h?a@b", "http://h/?a@b"),
         ])
     func clauses(text: String, canonical: String) throws {
@@ -86,7 +87,7 @@ struct CanonicalURLTests {
     }
 
     @Test(
-        "what cannot be fetched is refused, with the reason",
+        "A URL that cannot be fetched is refused with the reason",
         arguments: [
             ("", .relative), ("/a", .relative), ("a", .relative), ("//h/a", .relative), ("example.com/a", .relative),
             ("localhost:8080/x", .relative), ("example.com:80/x", .relative), ("?q", .relative), (":", .relative),
@@ -120,7 +121,7 @@ struct CanonicalURLTests {
     }
 
     @Test(
-        "a host that could be read as two things is refused",
+        "A host that could be read in two ways is refused",
         arguments: [
             "http://a%2Fb/", "http://a%00b/", "http://a%20b/", "http://a%0D%0Ab/", "http://a%40b/", "http://a%3F/",
             "http://a%23/",
@@ -159,13 +160,13 @@ struct CanonicalURLTests {
         #expect(throws: InvalidURL.badHost) { try CanonicalURL(text) }
     }
 
-    @Test("a slash is a slash, whatever accent comes behind it")
+    @Test("A slash separates segments even with a combining accent behind it")
     func accentBehindSlash() {
         #expect(Array(URLPath.removeDotSegments("/a/\u{301}/../b").utf8) == Array("/a/b".utf8))
         #expect(Array(URLPath.removeDotSegments("/\u{301}").utf8) == Array("/\u{301}".utf8))
     }
 
-    @Test("8,192 bytes are accepted, one more is not")
+    @Test("A URL of 8,192 bytes is accepted, and a longer URL is refused")
     func length() throws {
         let longest = "http://h/" + String(repeating: "a", count: CanonicalURL.maximumLength - 9)
         #expect(try CanonicalURL(longest).string == longest)
@@ -175,7 +176,7 @@ struct CanonicalURLTests {
         #expect(throws: InvalidURL.tooLong(limit: 8192)) { try CanonicalURL(longest, params: params) }
     }
 
-    @Test("the parts are those of the text")
+    @Test("The parts of a canonical URL are the parts of its text")
     func parts() throws {
         let url = try CanonicalURL("HTTPS://[2001:DB8::1]:8443/a/./%c3?q=1#f")
         #expect(url.scheme == "https")
@@ -190,7 +191,7 @@ struct CanonicalURLTests {
         #expect(plain.authorityText == "h")
     }
 
-    @Test("canonical URLs are canonical already, and plain ASCII, whatever they were made from")
+    @Test("A canonical URL of any text is plain ASCII and stays unchanged")
     func idempotence() {
         var generator = SystemRandomNumberGenerator()
         let hosts = [

@@ -5,7 +5,7 @@ import Testing
 @Suite("Exact URLs")
 struct ExactURLTests {
     @Test(
-        "what follows the authority stays byte for byte, what stands before it has one spelling",
+        "An exact URL keeps its target byte for byte, and its scheme and authority get one spelling",
         arguments: [
             ("http://h/a", "http://h/a"), ("HTTP://EXAMPLE.com/A", "http://example.com/A"),
             ("http://h", "http://h/"), ("http://h?q", "http://h/?q"), ("http://h#f", "http://h/"),
@@ -17,7 +17,7 @@ struct ExactURLTests {
             ("HTTP:/h/a", "http://h/a"), ("http://h/a:b@c//d", "http://h/a:b@c//d"), ("http://h/\\", "http://h/\\"),
         ])
     func spelling(text: String, exact: String) throws {
-        // The second time the site is known.
+        // The second round finds the site in the table.
         for _ in 0..<2 {
             let url = try ExactURL(text)
             #expect(url.string == exact)
@@ -26,7 +26,7 @@ struct ExactURLTests {
     }
 
     @Test(
-        "what is no URL of http or https is refused, each time for the same reason",
+        "A text that is not an http or https URL is refused, each time for the same reason",
         arguments: [
             ("", InvalidURL.relative), ("/a", .relative), ("h/a:b", .relative), ("h:80/a", .unsupportedScheme("h")),
             ("mailto:x", .unsupportedScheme("mailto")), ("ftp://h/", .notHTTP("ftp")), ("http:x/y", .noHost),
@@ -42,7 +42,7 @@ struct ExactURLTests {
         }
     }
 
-    @Test("a site is read once, until there are too many; one with a name that no host has is not remembered")
+    @Test("A site is read once until the table is full, and a site with an overlong name is not remembered")
     func known() throws {
         let sites = KnownSites()
         var reads = 0
@@ -54,7 +54,7 @@ struct ExactURLTests {
         }
         for _ in 0..<2 { #expect(try look("a") == "http://a") }
         #expect(reads == 1)
-        // By bytes: é in two spellings is two names.
+        // The table compares bytes: é in two spellings is two names.
         #expect(try look("\u{e9}").utf8.count == 9 && look("e\u{301}").utf8.count == 10)
         let long = String(repeating: "l", count: 301)
         for _ in 0..<2 { _ = try look(long) }

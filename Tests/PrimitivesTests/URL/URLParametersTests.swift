@@ -8,19 +8,19 @@ struct URLParametersTests {
     }
 
     @Test(
-        "parameters are sorted and form-encoded",
+        "Parameters are sorted and form-encoded",
         arguments: [
             ("{}", ""), (#"{"a":"1"}"#, "a=1"), (#"{"b":"1","a":"2"}"#, "a=2&b=1"),
-            // By name and then value, in UTF-8 bytes.
+            // The order is by name and then by value, in UTF-8 bytes.
             (#"{"a":["c","b","a"]}"#, "a=a&a=b&a=c"), (#"{"a":"","A":"","é":"","z":""}"#, "A=&a=&z=&%C3%A9="),
             (#"{"aa":"","a":""}"#, "a=&aa="), (#"{"a":["10","9"]}"#, "a=10&a=9"),
             (#"{"x":["～","\ud83d\ude00"]}"#, "x=%EF%BD%9E&x=%F0%9F%98%80"),
-            // Arrays repeat their name; an empty one adds nothing.
+            // An array repeats its name. An empty array adds no parameter.
             (#"{"a":[],"b":[1,true]}"#, "b=1&b=true"), (#"{"a":[]}"#, ""),
-            // Numbers as written, true and false.
+            // Numbers stay as written. Booleans become true and false.
             (#"{"n":1.50}"#, "n=1.50"), (#"{"n":-0}"#, "n=-0"), (#"{"n":1E+3}"#, "n=1E%2B3"),
             (#"{"n":12345678901234567890}"#, "n=12345678901234567890"), (#"{"t":true,"f":false}"#, "f=false&t=true"),
-            // WHATWG URL §5.2: space is +, and * - . _ stay.
+            // WHATWG URL §5.2: a space becomes +, and * - . _ stay.
             (#"{"a":"b c"}"#, "a=b+c"), (#"{"a b":"+"}"#, "a+b=%2B"), (#"{"a":"*-._~"}"#, "a=*-._%7E"),
             (#"{"a":"&=?/#%"}"#, "a=%26%3D%3F%2F%23%25"), (#"{"a":"\u0000\n"}"#, "a=%00%0A"), (#"{"":""}"#, "="),
             (#"{"a":"é"}"#, "a=%C3%A9"),
@@ -29,13 +29,13 @@ struct URLParametersTests {
         #expect(try encoded(json) == expected)
     }
 
-    @Test("names that are only canonically equivalent are two names")
+    @Test("Names that are only canonically equivalent stay two names")
     func canonicalEquivalence() throws {
         #expect(try encoded(#"{"é":"2","e\u0301":"1"}"#) == "e%CC%81=1&%C3%A9=2")
     }
 
     @Test(
-        "what is no scalar is refused, and the error points at it",
+        "A value that is not a scalar or a list of scalars is refused, and the error points at it",
         arguments: [
             ("[]", ""), ("1", ""), (#""a=1""#, ""), ("null", ""), (#"{"a":null}"#, "/a"), (#"{"a":{}}"#, "/a"),
             (#"{"a":[1,null]}"#, "/a/1"), (#"{"a":[[1]]}"#, "/a/0"), (#"{"a":[{}]}"#, "/a/0"),
@@ -48,7 +48,7 @@ struct URLParametersTests {
         #expect(error?.pointer == pointer)
     }
 
-    @Test("Parameters come behind the URL's own query, whose escapes become canonical and whose order stays")
+    @Test("Parameters follow the URL's own query, which keeps its order and gets canonical escapes")
     func appending() throws {
         let params = try URLParameters(JSON(parsing: #"{"b":1,"a":"x y"}"#))
         func url(_ text: String) throws -> String { try CanonicalURL(text, params: params).string }
@@ -60,7 +60,7 @@ struct URLParametersTests {
         #expect(try CanonicalURL("http://h/p?z", params: URLParameters()).string == "http://h/p?z")
     }
 
-    @Test("the order in which parameters are given does not matter")
+    @Test("The order of parameters does not change the URL")
     func order() throws {
         let one = try CanonicalURL("http://h/", params: URLParameters(JSON(parsing: #"{"a":[2,1],"b":3}"#)))
         let two = try CanonicalURL("http://h/", params: URLParameters(JSON(parsing: #"{"b":3,"a":[1,2]}"#)))

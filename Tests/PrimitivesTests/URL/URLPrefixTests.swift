@@ -5,7 +5,7 @@ import Testing
 @Suite("Prefixes of canonical URLs")
 struct URLPrefixTests {
     @Test(
-        "a prefix in any spelling becomes the beginning of the canonical URL",
+        "A prefix in any spelling becomes the beginning of the canonical URL",
         arguments: [
             ("http://b\u{FC}cher.example/", "http://xn--bcher-kva.example/"),
             ("HTTP://B\u{DC}CHER.EXAMPLE/A", "http://xn--bcher-kva.example/A"),
@@ -22,7 +22,7 @@ struct URLPrefixTests {
             ("http://h/?x=%c3", "http://h/?x=%C3"), ("http://h/?x=%7e%41%2f", "http://h/?x=~A%2F"),
             ("http://h/?a=/../b", "http://h/?a=/../b"),
             ("http://h./a", "http://h/a"), ("http://[::ffff:102:304]:9/y", "http://[::ffff:1.2.3.4]:9/y"),
-            // A host that nothing ends.
+            // Hosts without an end.
             ("HTTP", "http"), ("Https:/", "https:/"), ("http://", "http://"), ("HTTPS://", "https://"),
             ("http://Exam", "http://exam"),
             ("http://192.168.", "http://192.168."), ("http://example.com:9", "http://example.com:9"),
@@ -34,11 +34,11 @@ struct URLPrefixTests {
             return
         }
         #expect(try URLPrefix(text).string == prefix)
-        // It is its own spelling.
+        // The result is its own spelling.
         #expect(try URLPrefix(prefix).string == prefix)
     }
 
-    @Test("A host that ends with a dot begins longer names, and is the whole name, too")
+    @Test("A host with a dot at its end is the beginning of longer names and a whole name, too")
     func dotAtEnd() throws {
         #expect(try URLPrefix("http://Example.").strings == ["http://example.", "http://example/", "http://example:"])
         #expect(try URLPrefix("http://192.168.").strings == ["http://192.168."])
@@ -70,7 +70,7 @@ struct URLPrefixTests {
     }
 
     @Test(
-        "what could mean several things, or begins no URL, is refused",
+        "An ambiguous prefix and a prefix that begins no URL are refused",
         arguments: [
             ("example.com/", InvalidURLPrefix.noScheme), ("//example.com/", .noScheme), ("file:///etc", .noScheme),
             ("http:/example.com", .noScheme), ("/a", .noScheme), ("http://h/a#b", .fragment),
@@ -92,7 +92,7 @@ struct URLPrefixTests {
     }
 
     @Test(
-        "a host in any spelling becomes the one of canonical URLs, without the dot at its end",
+        "A host in any spelling becomes the canonical host, without the dot at its end",
         arguments: [
             ("b\u{FC}cher.example", "xn--bcher-kva.example"), ("xn--bcher-kva.example.", "xn--bcher-kva.example"),
             ("B\u{DC}CHER.Example.", "xn--bcher-kva.example"), ("EXAMPLE.com", "example.com"), ("::1", "[::1]"),
@@ -107,7 +107,7 @@ struct URLPrefixTests {
     }
 
     @Test(
-        "what is no host alone is refused",
+        "A text that is not a host alone is refused",
         arguments: [
             "127.0.0.1:80", "example.com:", "[::1]:9", "a/b", "a?b", "a#b", "u@h", "a b", "", "[::1", "a*b", "[]", ".",
             "a..",
