@@ -4,7 +4,7 @@ import Primitives
 import TestSupport
 import Testing
 
-/// A client that works in one namespace.
+/// A client that works in a single namespace.
 struct NamespaceClient {
     let server: TestServer
     let name: String
@@ -31,7 +31,7 @@ struct NamespaceClient {
         try await request("GET", target, fields: fields, sourceLocation: sourceLocation)
     }
 
-    /// How many entries it holds.
+    /// The number of entries in the namespace, up to 1,000, or -1 if the answer is not a list.
     var count: Int {
         get async throws { try await get("/entries?limit=1000").member("entries")?.arrayValue?.count ?? -1 }
     }
@@ -50,7 +50,7 @@ extension TestServer {
             sourceLocation: sourceLocation)
     }
 
-    /// The directories of namespaces that there are, by name.
+    /// The names of the directories that hold a namespace's index, sorted.
     var namespaceDirectories: [String] {
         get throws {
             let cache = directory.path("cache")

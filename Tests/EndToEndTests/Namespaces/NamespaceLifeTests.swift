@@ -4,9 +4,9 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("Namespaces are made, begun anew and removed")
+@Suite("The life of namespaces")
 struct NamespaceLifeTests {
-    @Test("what is chosen is shown, stays when it is not named, and holds after a restart")
+    @Test("Settings of a namespace are shown, stay when a request omits them, and hold after a restart")
     func settings() async throws {
         let directory = try TemporaryDirectory()
         try await TestServer.with(directory: directory) { (server) async throws in
@@ -45,17 +45,17 @@ struct NamespaceLifeTests {
             #expect(try await server.client.request("DELETE", "/namespaces/a").status == 404)
             #expect(try await server.client.request("DELETE", "/namespaces/default").status == 409)
             try await poll("the directory to go") { try server.namespaceDirectories == ["default"] }
-            // Until it is gone it takes room.
+            // The directory takes room until it is gone.
             try await poll("the room to be given back") { server.space.cache.diskLimit == 10 << 30 }
             #expect(try await server.get("/namespaces/default").member("diskLimit") == .number(10 << 30))
-            // Of the same name, and yet another.
+            // A new namespace of the same name has no entries.
             #expect(try await server.putNamespace("a").member("entries") == 0)
             #expect(try await server.inNamespace("a").count == 0)
         }
     }
 
     @Test(
-        "what is no namespace is refused, with what is wrong",
+        "Invalid settings of a namespace are refused with a pointer to the mistake",
         arguments: [
             (#"{"version": ""}"#, "/version"), (#"{"version": true}"#, "/version"),
             (#"{"defaultTTL": -1}"#, "/defaultTTL"),
@@ -75,7 +75,7 @@ struct NamespaceLifeTests {
         }
     }
 
-    @Test("with another version it is empty at once, at hand and on disk, and what it held is gone from the disk soon")
+    @Test("A new version empties the namespace at once, on disk and in ready answers, and frees the disk")
     func begunAnew() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(fields: [.cacheControl: "max-age=1000"], body: "\(request.index)")
@@ -96,7 +96,7 @@ struct NamespaceLifeTests {
                     #expect(try await space.get("/entries/k/content").text == "old")
                     #expect(try await space.get("/fetch/" + url).text == first)
                 }
-                // The same version says nothing new.
+                // The same version changes no entry.
                 #expect(try await server.putNamespace(name, ["version": "1"]).member("entries") == 3)
                 let anew = try await server.putNamespace(name, ["version": "2"])
                 #expect(try anew.member("entries") == 0)
@@ -111,7 +111,7 @@ struct NamespaceLifeTests {
         }
     }
 
-    @Test("a download that was running when the version changed answers who waits for it, and is not kept")
+    @Test("A download that runs during a version change answers its waiters and is not stored")
     func runningDownload() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             try await server.putNamespace("a", ["version": "1"])
@@ -130,7 +130,7 @@ struct NamespaceLifeTests {
         }
     }
 
-    @Test("a request that has found a namespace is answered by it, however long its body takes and whatever ends")
+    @Test("A request with a slow body is answered by the namespace that it began in, even after its end")
     func slowRequest() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }
@@ -149,7 +149,7 @@ struct NamespaceLifeTests {
                     """ + "{")
                 return connection
             }
-            // By then the other one's head has been read, too.
+            // By then, the head of the slow request has been read, too.
             #expect(try await space.get("/entries/k/content").text == "x")
             try await server.putNamespace("a", ["version": "2"])
             #expect(try await server.putNamespace("a", ["version": "3"]).status == 200)
@@ -166,12 +166,12 @@ struct NamespaceLifeTests {
         }
     }
 
-    @Test("a batch goes on to its end in the namespace that it has found, with what it has not begun yet, too")
+    @Test("A batch ends in the namespace that it began in, including its items that start later")
     func batch() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             try await server.putNamespace("a", ["version": "1"])
             let space = server.inNamespace("a")
-            // More than are under way at once.
+            // The batch has more items than run at the same time.
             let urls = (0..<600).map { #"{"url": "\#(origin.url("/\($0)"))"}"# }
             async let lines = space.request("POST", "/downloads", text: "[\(urls.joined(separator: ","))]")
             try await poll("the first to begin") { origin.requestCount > 0 }
@@ -187,7 +187,7 @@ struct NamespaceLifeTests {
         }
     }
 
-    @Test("what ends takes neither descriptors, nor threads, nor what was counted with it")
+    @Test("An ended namespace leaves no descriptors open and keeps its hits in the statistics")
     func leavesNothing() async throws {
         try await TestServer.with { (server) async throws in
             func hits() async throws -> Double { try await server.get("/stats").member("hits")?.doubleValue ?? -1 }
@@ -224,7 +224,7 @@ struct NamespaceLifeTests {
         }
     }
 
-    @Test("requests that hold on to what has ended keep nobody else from beginning anew, nor anybody from removing")
+    @Test("Requests in an ended version block no other namespace and no removal; a sixth version gets 503")
     func heldByMany() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             let space = server.inNamespace("a")

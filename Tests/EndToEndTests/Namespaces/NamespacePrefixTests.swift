@@ -4,7 +4,7 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("Paths that name a namespace: /@NAME/…")
+@Suite("Paths with a namespace: /@NAME/…")
 struct NamespacePrefixTests {
     private static let namespace = HTTPField.Name("Larder-Namespace")!
 
@@ -14,7 +14,7 @@ struct NamespacePrefixTests {
         }
     }
 
-    @Test("every call behind the prefix works in that namespace, from the disk, from memory and at hand")
+    @Test("Every call behind the prefix works in its namespace, from the disk, from memory and ready")
     func calls() async throws {
         let origin = try origin()
         defer { origin.stop() }
@@ -58,7 +58,7 @@ struct NamespacePrefixTests {
     }
 
     @Test(
-        "the name is percent-decoded once, and a name that there is not is 404",
+        "The name is percent-decoded once, and an unknown name gets 404",
         arguments: [
             ("/@ci/entries/k/content", 200), ("/%40ci/entries/k/content", 200), ("/@%63i/entries/k/content", 200),
             ("/%40%63%69/entries/k/content", 200), ("/@ci/entries/%6B/content", 200), ("/@none/entries", 404),
@@ -78,7 +78,7 @@ struct NamespacePrefixTests {
         }
     }
 
-    @Test("a path and a Larder-Namespace that disagree are 400, whatever is at hand; the same name twice is fine")
+    @Test("A path and a Larder-Namespace that disagree get 400, also for ready answers; equal names are fine")
     func disagreement() async throws {
         try await TestServer.with { (server) async throws in
             for name in ["a", "b"] {
@@ -97,7 +97,7 @@ struct NamespacePrefixTests {
         }
     }
 
-    @Test("/fetch refuses Larder-Namespace, says how to write it, and does not ask the origin")
+    @Test("/fetch refuses Larder-Namespace with 400, names the path to use and asks no origin")
     func fetchField() async throws {
         let origin = try origin()
         defer { origin.stop() }
@@ -124,7 +124,7 @@ struct NamespacePrefixTests {
     }
 
     @Test(
-        "The Vary of /fetch is the origin's own, byte for byte, and a line of Larder's own behind it",
+        "The Vary of /fetch is the origin's own, byte for byte, with a line of Larder's own behind it",
         arguments: ["*", "accept ,  Foo", "Accept", nil])
     func vary(vary: String?) async throws {
         let origin = try ScriptedOrigin { _, connection in
@@ -145,7 +145,7 @@ struct NamespacePrefixTests {
         }
     }
 
-    @Test("a Location that Larder writes stays in the namespace that the path names")
+    @Test("A Location that Larder writes stays in the namespace of the path")
     func location() async throws {
         let origin = try origin()
         defer { origin.stop() }
@@ -164,7 +164,7 @@ struct NamespacePrefixTests {
         }
     }
 
-    @Test("a token is for its namespaces, whether the path names one or not, and the origin never gets it")
+    @Test("A token works only in its namespaces, named by the path or not, and never reaches the origin")
     func tokens() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(
@@ -197,18 +197,18 @@ struct NamespacePrefixTests {
                     #expect(try await get("a", "", target).text == inA)
                     #expect(try await get("ab", "/@b", target).text == inB)
                     #expect(try await get("all", "/@b", target).text == inB)
-                    // Whether there is one of that name is nothing to a token that is not for it.
+                    // A token for another namespace does not learn whether the namespace exists.
                     for name in ["b", "default", "none"] {
                         #expect(try await get("a", "/@" + name, target).status == 403)
                     }
                     #expect(try await get("all", "/@none", target).status == 404)
-                    // Under the prefix, too, Authorization of /fetch is the origin's.
+                    // Authorization of /fetch belongs to the origin under the prefix, too.
                     let other: HTTPField.Name = isFetch ? .authorization : .init("Larder-Authorization")!
                     #expect(try await server.get("/@a" + target, fields: [other: "Basic eDp5"]).status == 401)
                 }
             }
             #expect(try await get("a", "/@a", "/stats").status == 403)
-            // Of namespaces that are not the visitor's nothing is said, not even whether they are there.
+            // A caller learns of a foreign namespace neither its contents nor its existence.
             for prefix in ["/@default", "/@none"] {
                 for path in ["/stats", "/namespaces/a"] {
                     #expect(try await get("a", prefix, path).status == 403, "\(prefix)\(path)")
@@ -220,7 +220,7 @@ struct NamespacePrefixTests {
     }
 
     @Test(
-        "Calls about the whole server, or about a namespace in their path or query, are the same behind a prefix that is there"
+        "Calls about the whole server or a named namespace are the same behind an existing prefix"
     )
     func server() async throws {
         try await TestServer.with { (server) async throws in

@@ -4,7 +4,7 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("Namespaces have quotas")
+@Suite("The quotas of namespaces")
 struct NamespaceQuotaTests {
     private static func configure(_ configuration: inout Configuration) {
         configuration.diskLimit = 20 << 20
@@ -13,7 +13,7 @@ struct NamespaceQuotaTests {
         configuration.inlineLimit = 0
     }
 
-    @Test("one that is full evicts of its own, and takes nothing from another")
+    @Test("A full namespace evicts its own entries and takes no room from another namespace")
     func eviction() async throws {
         try await TestServer.with(configure: Self.configure) { (server) async throws in
             try await server.putNamespace("small", ["diskLimit": "2MiB"])
@@ -27,7 +27,7 @@ struct NamespaceQuotaTests {
             #expect((1..<20).contains(try await space.count))
             let shown = try await server.get("/namespaces/small")
             #expect(try #require(try shown.member("diskBytes")?.doubleValue) <= Double(2 << 20))
-            // Nor may it store what is larger than all that it has.
+            // An entry larger than the whole quota is refused.
             #expect(
                 try await space.request("PUT", "/entries/large/content", text: String(repeating: "x", count: 3 << 20))
                     .status == 507)
@@ -35,7 +35,7 @@ struct NamespaceQuotaTests {
         }
     }
 
-    @Test("what one is given the default one gives up before it is acknowledged, unless it is pinned")
+    @Test("The default namespace gives up a new quota's room before the answer, except for pinned entries")
     func handedOver() async throws {
         try await TestServer.with(configure: Self.configure) { (server) async throws in
             let body = [UInt8](repeating: 1, count: 1 << 20)
@@ -53,7 +53,7 @@ struct NamespaceQuotaTests {
             #expect(server.space.cache.diskLimit == 10 << 20)
             #expect(try await server.get("/namespaces/other").status == 404)
             for number in 0..<8 { #expect(try await server.get("/entries/p\(number)").status == 200) }
-            // Nothing has gone for what was refused.
+            // A refused quota evicts no entry.
             #expect(try await server.inNamespace("default").count == entries)
 
             #expect(try await server.putNamespace("large", ["diskLimit": "17MiB"]).status == 409)
@@ -68,7 +68,7 @@ struct NamespaceQuotaTests {
     }
 
     @Test(
-        "a quota is a whole number of bytes, however JSON spells it", arguments: ["1048576", "1048576.0", "1.048576e6"])
+        "A quota is a whole number of bytes in any spelling of JSON", arguments: ["1048576", "1048576.0", "1.048576e6"])
     func wholeNumbers(spelling: String) async throws {
         try await TestServer.with(configure: Self.configure) { (server) async throws in
             let made = try await server.putNamespace("a", ["diskLimit": .number(spelling), "memoryLimit": 0])
@@ -78,7 +78,7 @@ struct NamespaceQuotaTests {
     }
 
     @Test(
-        "what is no number of bytes is no quota",
+        "A quota that is not a number of bytes is refused",
         arguments: ["1.5", "-1", "-1048576.0", "1e19", "9223372036854775808", "1e400", "\"1.0\"", "\"\"", "true"])
     func noQuota(spelling: String) async throws {
         try await TestServer.with(configure: Self.configure) { (server) async throws in
@@ -88,7 +88,7 @@ struct NamespaceQuotaTests {
         }
     }
 
-    @Test("memory is shared out as the disk is, and together they stay within the limit")
+    @Test("Memory is divided among namespaces like the disk, and the sum stays within the limit")
     func memory() async throws {
         try await TestServer.with(configure: Self.configure) { (server) async throws in
             try await server.putNamespace("a", ["memoryLimit": "2MiB"])
@@ -114,7 +114,7 @@ struct NamespaceQuotaTests {
         }
     }
 
-    @Test("one that is full has its room again as soon as its new version is acknowledged")
+    @Test("A full namespace has its room again as soon as its new version is acknowledged")
     func fullAndBegunAnew() async throws {
         try await TestServer.with(configure: Self.configure) { (server) async throws in
             try await server.putNamespace("a", ["version": 0, "diskLimit": "17MiB"])
@@ -133,7 +133,7 @@ struct NamespaceQuotaTests {
         }
     }
 
-    @Test("what one leaves behind, and another is given, is no reason to evict from a third")
+    @Test("Room that a removed namespace frees for a new one causes no eviction in a third")
     func removedAndGiven() async throws {
         try await TestServer.with(configure: Self.configure) { (server) async throws in
             let body = String(repeating: "x", count: 100_000)
@@ -156,7 +156,7 @@ struct NamespaceQuotaTests {
     }
 
     @Test(
-        "on a full disk a namespace can be removed; to make one is 507",
+        "On a full disk a namespace can be removed, and creating a namespace gets 507",
         .enabled(if: getuid() == 0, "only root can mount a small file system"))
     func fullDisk() async throws {
         guard let disk = try SmallDisk(size: "64m") else {

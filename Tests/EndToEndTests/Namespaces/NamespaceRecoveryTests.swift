@@ -10,12 +10,12 @@ import Testing
 
 @Suite("The registry of namespaces under kills, full disks and operators")
 struct NamespaceRecoveryTests {
-    @Test("a registry that cannot be written changes nothing")
+    @Test("A change that the registry cannot store gets 500 and has no effect")
     func unwritableRegistry() async throws {
         try await TestServer.with { (server) async throws in
             try await server.putNamespace("a", ["version": "1"])
             try await server.inNamespace("a").request("PUT", "/entries/k/content", text: "a")
-            // In the way of the file that is written first.
+            // The directory takes the place of the file that the server writes first.
             let obstacle = server.directory.path("cache/namespaces.json.new")
             try FileManager.default.removeItem(atPath: obstacle)
             try FileManager.default.createDirectory(atPath: obstacle, withIntermediateDirectories: false)
@@ -29,13 +29,13 @@ struct NamespaceRecoveryTests {
         }
     }
 
-    @Test("a directory that a kill has left behind is removed at the next start, and its number is not used again")
+    @Test("The next start removes a directory that a kill left, and does not reuse its number")
     func leftover() async throws {
         let directory = try TemporaryDirectory()
         try await TestServer.with(directory: directory) { (server) async throws in
             #expect(try await server.putNamespace("a", ["version": "1"]).status == 200)
         }
-        // As a kill leaves it behind the making of two directories, before they are used.
+        // The state after a kill between the making of two directories and their use.
         for name in ["a.2", "b.3"] { try Self.makeDirectory(name, in: directory) }
         let registry = try JSON(parsing: try text(of: directory.path("cache/namespaces.json")))
         try directory.write(
@@ -56,7 +56,7 @@ struct NamespaceRecoveryTests {
         }
     }
 
-    @Test("a namespace that was begun anew or removed has its old directory removed although a kill comes first")
+    @Test("The next start after a kill removes directories of old versions and of removed namespaces")
     func retiredLeftover() async throws {
         let gate = Gate("the origin's answers")
         let origin = try ScriptedOrigin { _, _ in try gate.waitBlocking() }
@@ -83,7 +83,7 @@ struct NamespaceRecoveryTests {
         #expect(try await larder.client.request("DELETE", "/namespaces/b").status == 200)
         try await larder.crash()
         let registry = try JSON(parsing: try text(of: directory.path("cache/namespaces.json")))
-        // On a slow machine the downloads may have timed out before the kill, and their directories gone.
+        // On a slow machine, the downloads may have timed out before the kill, and their directories may be gone.
         let unused = registry["unused"]?.arrayValue ?? []
         #expect(unused.allSatisfy { ["a.1", "b.2"].contains($0) })
         try await TestServer.with(directory: directory) { (server) async throws in
@@ -92,7 +92,7 @@ struct NamespaceRecoveryTests {
     }
 
     @Test(
-        "a directory with an index that the registry never named stays, is not used, and a warning names it",
+        "A directory with an index that the registry never named is not used, and a warning names it",
         arguments: ["default.7", "a.7", "gone.3", "a.2"])
     func unknownDirectory(name: String) async throws {
         let directory = try TemporaryDirectory()
@@ -100,7 +100,7 @@ struct NamespaceRecoveryTests {
             #expect(try await server.putNamespace("a").status == 200)
             #expect(try await server.inNamespace("a").request("PUT", "/entries/k/content", text: "kept").status == 200)
         }
-        // A copy that an operator has made, in which a purge of the original is not known.
+        // A copy that an operator has made. A purge of the original does not reach the copy.
         try FileManager.default.copyItem(
             atPath: directory.path("cache/a.1"), toPath: directory.path("cache/\(name)"))
         let copied = try Self.files(in: directory.path("cache/\(name)"))
@@ -120,7 +120,7 @@ struct NamespaceRecoveryTests {
     }
 
     @Test(
-        "A file that is lost beside its spare stops the start with words, and the policy of the default namespace stays"
+        "A file lost beside its spare stops the start, and the default namespace keeps its policy"
     )
     func lostBesideSpare() async throws {
         let directory = try TemporaryDirectory()
@@ -149,7 +149,7 @@ struct NamespaceRecoveryTests {
         }
     }
 
-    @Test("A first start that a kill cut short leaves nothing that stops the next one")
+    @Test("A first start that a kill cut short leaves no file that stops the next start")
     func cutFirstStart() async throws {
         let directory = try TemporaryDirectory()
         try FileManager.default.createDirectory(
@@ -162,7 +162,7 @@ struct NamespaceRecoveryTests {
         #expect(names.contains("namespaces.json") && !names.contains("namespaces.json.first"))
     }
 
-    @Test("a cache directory without the file, as a build before there were namespaces leaves it, is used as it is")
+    @Test("A cache directory from a build without namespaces is used as it is")
     func noRegistry() async throws {
         let directory = try TemporaryDirectory()
         try await TestServer.with(directory: directory) { (server) async throws in
@@ -177,13 +177,13 @@ struct NamespaceRecoveryTests {
         }
     }
 
-    /// What may become of the file.
+    /// The damages to the registry's file.
     enum Damage: CaseIterable, CustomTestStringConvertible {
         case missing, empty, zeros, cut, notJSON, otherJSON, noDefault, newer, directory, danglingLink
 
         var testDescription: String { "\(self)" }
 
-        /// Words of the error.
+        /// The texts that the error contains.
         var words: [String] {
             switch self {
             case .missing, .danglingLink: ["it is missing"]
@@ -218,7 +218,7 @@ struct NamespaceRecoveryTests {
     }
 
     @Test(
-        "a file that cannot be read, is missing, or is newer stops the start with words that say what to do, and changes nothing",
+        "A damaged, missing or newer file stops the start with a remedy and changes no file",
         arguments: Damage.allCases)
     func refusedRegistry(damage: Damage) async throws {
         let directory = try TemporaryDirectory()
@@ -226,7 +226,7 @@ struct NamespaceRecoveryTests {
             try await server.putNamespace("a", ["version": "1"])
             #expect(try await server.inNamespace("a").request("PUT", "/entries/k/content", text: "kept").status == 200)
             #expect(try await server.put("purged", Array("purged".utf8)).status == 200)
-            // The default namespace is in default.2 from now on.
+            // The version change moves the default namespace to default.2.
             #expect(try await server.putNamespace("default", ["version": "2"]).status == 200)
             try await poll("the old directory to go") { try server.namespaceDirectories == ["a.1", "default.2"] }
         }
@@ -264,7 +264,8 @@ struct NamespaceRecoveryTests {
 
     private func text(of path: String) throws -> String { try String(contentsOfFile: path, encoding: .utf8) }
 
-    /// The files below a directory, and how long each is. The locks' file has the time of the last start.
+    /// Returns the files below a directory with their lengths. The file of the locks contains the time of the last
+    /// start.
     private static func files(in directory: String) throws -> [String: Int] {
         try FileManager.default.subpathsOfDirectory(atPath: directory).reduce(into: [:]) { files, name in
             let attributes = try FileManager.default.attributesOfItem(atPath: "\(directory)/\(name)")

@@ -4,10 +4,10 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("Namespaces keep apart what is theirs")
+@Suite("The isolation of namespaces")
 struct NamespaceTests {
     @Test(
-        "the same key, URL and JSON are three different things in three namespaces, whichever call reads, lists or removes them"
+        "The same key, URL and JSON are separate in each namespace for every call"
     )
     func isolation() async throws {
         let origin = try ScriptedOrigin { request, connection in
@@ -34,7 +34,7 @@ struct NamespaceTests {
             }
             #expect(origin.requestCount == 6)
             try await poll("what was fetched to be stored") { server.service.totals.entries == 12 }
-            // Each twice: from the disk or from memory, and at hand.
+            // Each answer comes from the disk or from memory first, and is ready later.
             for _ in 0..<3 {
                 for (number, space) in spaces.enumerated() {
                     #expect(try await space.get("/entries/k/content").text == space.name)
@@ -63,7 +63,7 @@ struct NamespaceTests {
         }
     }
 
-    @Test("a download runs once in each namespace that wants it, and is seen, joined and cancelled there alone")
+    @Test("A download runs once in each namespace, and is listed, joined and cancelled only there")
     func downloads() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             try await server.putNamespace("a")
@@ -87,7 +87,7 @@ struct NamespaceTests {
         }
     }
 
-    @Test("a token that is for one namespace means that one, and gets nothing of another, at hand or not")
+    @Test("A token for one namespace works only in that namespace, also for ready answers")
     func tokens() async throws {
         let tokens = try TestTokens([
             .init(name: "me"), .init(name: "a", namespaces: ["a"]), .init(name: "ab", namespaces: ["a", "b"]),
@@ -113,7 +113,7 @@ struct NamespaceTests {
                 #expect(try await ask("a", "GET", content, in: "a").text == "a")
                 #expect(try await ask("a", "GET", content, in: "b").status == 403)
                 #expect(try await ask("a", "GET", content, in: "default").status == 403)
-                // Whether there is one of that name is nothing to who may not use it.
+                // The answer does not reveal whether the namespace exists.
                 #expect(try await ask("a", "GET", content, in: "none").status == 403)
                 #expect(try await ask("ab", "GET", content).status == 403)
                 #expect(try await ask("ab", "GET", content, in: "b").text == "b")
@@ -129,13 +129,13 @@ struct NamespaceTests {
             #expect(try await ask("a", "GET", "/namespaces/b").status == 403)
             #expect(try await ask("a", "PUT", "/namespaces/none", "{}").status == 403)
             #expect(try await ask("a", "DELETE", "/namespaces/b").status == 403)
-            // To purge is not to administer.
+            // The scope purge does not allow administration.
             #expect(try await ask("purger", "PUT", "/namespaces/a", #"{"diskLimit": 1}"#).status == 403)
             #expect(try await ask("purger", "DELETE", "/namespaces/a").status == 403)
             #expect(try await ask("purger", "GET", content).text == "a")
             #expect(try await ask("purger", "PUT", "/namespaces/a", #"{"version": 2}"#).member("version") == "2")
             #expect(try await ask("purger", "GET", content).status == 404)
-            // Nor is to administer one to say what it may take of the server, and whom it may ask.
+            // The scope admin for a namespace does not include its share of the server and its origins.
             let own = try await ask("a", "PUT", "/namespaces/a", #"{"defaultTTL": 5}"#)
             #expect(try own.member("defaultTTL") == 5)
             for body in [#"{"origins": []}"#, #"{"diskLimit": "1MiB"}"#, #"{"memoryLimit": 1}"#] {
@@ -151,7 +151,7 @@ struct NamespaceTests {
         }
     }
 
-    @Test("a cache on the way is told that another namespace would have another answer", arguments: [false, true])
+    @Test("Vary tells caches that another namespace or token may get another answer", arguments: [false, true])
     func vary(hasTokens: Bool) async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.cacheControl: "max-age=60", .vary: "Accept"], body: "{}")
@@ -169,7 +169,7 @@ struct NamespaceTests {
                     "/entries/k/content",
                     "Larder-Namespace" + (hasTokens ? ", Authorization" : "") + ", Sec-Fetch-Dest, Service-Worker"
                 ),
-                // Each field that a token may come in.
+                // Each field that may contain a token.
                 (
                     "/fetch/" + origin.url("/a"),
                     "Accept" + (hasTokens ? ", Larder-Authorization, Authorization, Proxy-Authorization" : "")
@@ -183,7 +183,7 @@ struct NamespaceTests {
                 #expect(server.space.cache.hitsAtHand > 0, "\(target)")
             }
             #expect(try await get("/stats")[.vary] == nil)
-            // Nor may it give another one's "there is none".
+            // A cache must not give another namespace's 404 either.
             var fields = hasTokens ? tokens.fields("me", for: "/json") : [:]
             fields[HTTPField.Name("Larder-Namespace")!] = "none"
             let missing = try await server.get("/json?url=http://h/", fields: fields)
@@ -194,7 +194,7 @@ struct NamespaceTests {
         }
     }
 
-    @Test("what is held is not brought up to date from where a namespace may no longer ask")
+    @Test("A stale entry is not refreshed from an origin that its namespace may no longer ask")
     func narrowedRefresh() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(
@@ -224,11 +224,11 @@ struct NamespaceTests {
         }
     }
 
-    @Test("what a namespace may ask is narrowed, for a connection that another one has opened, and for redirects, too")
+    @Test("A namespace's origins also hold for redirects and for connections that another namespace opened")
     func origins() async throws {
         let origin = try ScriptedOrigin { request, connection in
             guard request.target == "/away" else { return try connection.respond(body: "x") }
-            // To the other name of the same.
+            // The redirect leads to the other name of the same origin.
             let host = request.fields[HTTPField.Name("Host")!] ?? ""
             let other = host.hasPrefix("localhost") ? "127.0.0.1" : "localhost"
             try connection.respond(
@@ -251,7 +251,7 @@ struct NamespaceTests {
                 let refused = try await download("named", origin.url("/x"))
                 #expect(refused.status == 403)
                 #expect(refused.text.contains("127.0.0.1 is not among the namespace's origins"))
-                // Its connection is there, and was opened by who may.
+                // Another namespace has opened a connection to the origin before.
                 #expect(try await download("ranged", byName + "/x").status == 403)
                 #expect(try await server.inNamespace("ranged").get("/fetch/\(byName)/x").status == 403)
                 #expect(try await server.inNamespace("named").get("/fetch/\(byName)/x").text == "x")
