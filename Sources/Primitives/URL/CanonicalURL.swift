@@ -1,41 +1,41 @@
 import CCurl
 
-/// An absolute URL in the one spelling that entries are keyed by.
+/// An absolute URL in the single spelling from which keys are derived.
 ///
 ///     try CanonicalURL("HTTP://Example.com:80/a/../b?c=%7e#d").string  // "http://example.com/b?c=~"
 ///
-/// Scheme and host are lower-case: a name is in punycode and without the dot of the DNS root at its end, an address has
-/// its one text (RFC 5952 for IPv6). A default port and the fragment are dropped, and the path is at least `/`. In path
-/// and query percent-escapes are upper-case, unreserved characters are not escaped, and non-ASCII is; then the path's
-/// dot segments are resolved. The case and order of path and query are kept, `+` too; parameters come after the URL's
-/// own query. See RFC 3986 §6.2.2 and §6.2.3.
+/// Scheme and host are in lower case. A host name is in punycode and lacks the final dot of the DNS root. An address
+/// has a single text (RFC 5952 for IPv6). A default port and the fragment are dropped, and the path is at least `/`. In
+/// path and query percent-escapes are in upper case, unreserved characters are not escaped, and non-ASCII characters
+/// are. Then the dot segments of the path are resolved. Path and query keep their case, their order and `+`. Parameters
+/// follow the URL's own query. See RFC 3986 §6.2.2 and §6.2.3.
 ///
-/// Splitting is done by libcurl's own URL parser, so what is checked here is what will be fetched.
+/// libcurl's own parser splits the URL, so the checked URL is the URL that is downloaded.
 public struct CanonicalURL: Hashable, Sendable {
-    /// The longest URL that is accepted, in bytes, as it comes and as it becomes.
+    /// The longest accepted URL in bytes, both in its original and in its canonical spelling.
     public static let maximumLength = 8192
 
-    /// The schemes that can be made canonical; whether one is *allowed* is somebody else's decision.
+    /// The schemes of canonical URLs. The policy of the origins decides which of them are *allowed*.
     public static let schemes: Set<String> = ["http", "https", "ftp"]
 
     /// The whole URL, ASCII.
     public let string: String
-    /// The URL that the origin is asked for, ASCII: ``string`` with the escapes of the query, and the dot at the host's
-    /// end, as they were written, because an origin may have signed the one, or go by the other.
+    /// The URL for the request to the origin, ASCII. Unlike ``string``, this text keeps the original escapes of the
+    /// query, which may be part of a signature, and the final dot of the host, which the origin may distinguish.
     public let requestURL: String
     /// `http`, `https` or `ftp`.
     public let scheme: String
-    /// The host in lower case: a name in punycode, without a dot at its end; an IPv4 address in dotted form; an IPv6
-    /// address in brackets, as RFC 5952 writes it.
+    /// The host in lower case: a name in punycode without a final dot, an IPv4 address in dotted form, or an IPv6
+    /// address in brackets in the form of RFC 5952.
     public let host: String
-    /// The port, when it is not the scheme's default.
+    /// The port; `nil` for the scheme's default.
     public let port: UInt16?
     /// The path, percent-escaped, at least `/`.
     public let path: String
-    /// What stands behind `?`; `nil` without one.
+    /// The text behind `?`; `nil` if there is none.
     public let query: String?
 
-    /// The URL and the parameters that are appended to its query: sorted by name and then value (by their UTF-8 bytes),
+    /// Reads a URL, and appends parameters to its query: sorted by name, then by value (by their UTF-8 bytes), and
     /// form-encoded.
     ///
     /// - Throws: ``InvalidURL`` with the reason, in words for the caller.
@@ -47,7 +47,7 @@ public struct CanonicalURL: Hashable, Sendable {
         host = try URLHost.withoutRootDot(parts.host)
         port = parts.port
         path = URLPath.removeDotSegments(try URLPath.normalizeEscapes(parts.path))
-        // libcurl does not send a bare `?`, so it cannot tell two URLs apart.
+        // libcurl does not send a bare `?`, so URLs with and without it are the same URL.
         let ownQuery = try (parts.query?.isEmpty == true ? nil : parts.query)
             .map { text throws(InvalidURL) in try URLPath.escapeNonASCII(text) }
         let added = params.formEncoded
@@ -60,7 +60,7 @@ public struct CanonicalURL: Hashable, Sendable {
         query = try written.map { text throws(InvalidURL) in try URLPath.normalizeEscapes(text) }
         string = Self.text(scheme, authority(host: host, port: port), path, query)
         requestURL = Self.text(scheme, authority(host: parts.host, port: port), path, written)
-        // Canonical escapes are never longer.
+        // Canonical escapes are never longer than the original escapes.
         guard requestURL.utf8.count <= Self.maximumLength else { throw .tooLong(limit: Self.maximumLength) }
     }
 
@@ -68,16 +68,16 @@ public struct CanonicalURL: Hashable, Sendable {
         scheme + "://" + authority + path + (query.map { "?" + $0 } ?? "")
     }
 
-    /// URLs are equal when their canonical texts are, however they were written.
+    /// URLs are equal if their canonical texts are, independent of their original spelling.
     public static func == (left: CanonicalURL, right: CanonicalURL) -> Bool { left.string == right.string }
 
     /// Hashes the canonical text.
     public func hash(into hasher: inout Hasher) { hasher.combine(string) }
 
-    /// Host and, when it is not the default, port: `example.com`, `example.com:8080`, `[::1]:8080`.
+    /// The host, and the port unless it is the default: `example.com`, `example.com:8080`, `[::1]:8080`.
     public var authorityText: String { authority(host: host, port: port) }
 
-    /// What no part of a URL may have, and how long it may be.
+    /// Throws for characters that no part of a URL may contain, and for a text that is empty or too long.
     static func checkCharacters(of text: String) throws(InvalidURL) {
         guard !text.isEmpty else { throw .relative }
         guard text.utf8.count <= maximumLength else { throw .tooLong(limit: maximumLength) }
@@ -85,7 +85,7 @@ public struct CanonicalURL: Hashable, Sendable {
         throw text.utf8.contains { $0 != 0x20 && ($0 < 0x20 || $0 == 0x7F) } ? .controlCharacter : .space
     }
 
-    /// What libcurl would let pass or mend silently.
+    /// Throws for errors that libcurl would accept or correct silently.
     static func checkBytes(of text: String) throws(InvalidURL) {
         try checkCharacters(of: text)
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")),
@@ -94,7 +94,7 @@ public struct CanonicalURL: Hashable, Sendable {
         else { throw .relative }
         let scheme = text[..<colon].lowercased()
         let rest = text.utf8[text.utf8.index(after: colon)...]
-        // `localhost:8080/x` has the form of a scheme and a path; no scheme has a dot in practice, a host often has.
+        // `localhost:8080/x` looks like a scheme and a path. In practice no scheme contains a dot, but hosts often do.
         guard rest.starts(with: "//".utf8) else {
             throw schemes.contains(scheme)
                 ? .noHost
@@ -106,7 +106,8 @@ public struct CanonicalURL: Hashable, Sendable {
         let authority = rest.dropFirst(2).prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != 0x23 }
         guard !authority.isEmpty else { throw .noHost }
         guard !authority.contains(UInt8(ascii: "@")) else { throw .credentials }
-        // Browsers read `\` as `/`, RFC 3986 does not know it: what the parties may understand differently is refused.
+        // Browsers read `\` as `/`, but RFC 3986 does not. A host that clients and servers may read differently is
+        // refused.
         guard !authority.contains(UInt8(ascii: "\\")) else { throw .badHost }
     }
 
@@ -124,7 +125,7 @@ private func authority(host: String, port: UInt16?) -> String {
     port.map { "\(host):\($0)" } ?? host
 }
 
-/// Why a text is not a URL that Larder can fetch.
+/// The reason why Larder cannot download a URL.
 public enum InvalidURL: Error, Hashable, Sendable, CustomStringConvertible {
     case relative
     case unsupportedScheme(String)

@@ -1,7 +1,7 @@
 import CCurl
 import Foundation
 
-/// libcurl's URL parser: the one that will also read the URL when it is fetched.
+/// Splits URLs with libcurl's parser, which also reads them for the download.
 enum CurlURL {
     struct Parts {
         var scheme: String
@@ -55,10 +55,10 @@ enum CurlURL {
     }
 }
 
-/// libcurl hands host names to libidn2 in the locale's encoding; in the "C" locale of a Swift process every name that
-/// is not ASCII would be refused. This sets a UTF-8 locale for the calling thread, for as long as a call takes.
+/// libcurl passes host names to libidn2 in the locale's encoding. The "C" locale of a Swift process would make libidn2
+/// refuse all names that are not ASCII. This type sets a UTF-8 locale for the calling thread, for the time of a call.
 private enum UTF8Locale {
-    /// Never freed and never changed after it was made, which makes sharing the pointer safe.
+    /// Sharing the pointer is safe, because the locale is never freed and never changed after its creation.
     nonisolated(unsafe) private static let locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nil)
 
     static func use<Result>(_ body: () throws(InvalidURL) -> Result) throws(InvalidURL) -> Result {

@@ -1,27 +1,26 @@
-/// An absolute `http` or `https` URL as somebody sent it, in the spelling in which it is asked for: path and query stay
-/// byte for byte, dot segments, double slashes, escapes and a bare `?` included.
+/// An absolute `http` or `https` URL as a client sent it, in the spelling for the request to the origin. Path and query
+/// stay byte for byte, including dot segments, double slashes, escapes and a bare `?`.
 ///
-/// Only what cannot mean another resource is made uniform: scheme and host are lower-case (the host in punycode, an
-/// IPv6 address in its one text), a default port and the fragment are dropped, an empty path is `/`, and what no URL
-/// may contain, non-ASCII, is escaped. A dot at the host's end stays, because it stands in the `Host` field.
-/// ``CanonicalURL`` is for those who want URLs with one meaning to have one spelling.
+/// Only differences that cannot mean another resource are removed. Scheme and host are in lower case (the host in
+/// punycode, an IPv6 address in its single text). A default port and the fragment are dropped, an empty path becomes
+/// `/`, and non-ASCII characters, which no URL may contain, are escaped. A final dot of the host stays, because it is
+/// part of the `Host` field. Use ``CanonicalURL`` where all spellings of a URL must become the same text.
 public struct ExactURL: Hashable, Sendable {
-    /// The schemes that there can be.
+    /// The permitted schemes.
     public static let schemes: Set<String> = ["http", "https"]
 
     /// The whole URL, ASCII.
     public let string: String
     /// `http` or `https`.
     public let scheme: String
-    /// Host and, when it is not the default, port: `example.com`, `[::1]:8080`.
+    /// The host, and the port unless it is the default: `example.com`, `[::1]:8080`.
     public let authority: String
     /// Scheme and authority: `http://example.com`.
     public let site: String
-    /// Path and query, as they stand in a request line.
+    /// Path and query in the form of a request line.
     public let target: String
 
-    /// Reads a URL. `http:/host`, which clients and servers that fold double slashes make of `http://host`, is read as
-    /// that.
+    /// Reads a URL. `http:/host` is read as `http://host`, because some clients and servers merge double slashes.
     ///
     /// - Throws: ``InvalidURL`` with the reason, in words for the caller.
     public init(_ text: String) throws(InvalidURL) {
@@ -45,7 +44,7 @@ public struct ExactURL: Hashable, Sendable {
         }
     }
 
-    /// Scheme and authority as they were sent, and what follows them up to the fragment.
+    /// Splits the text into scheme and authority as they were sent, and the rest up to the fragment.
     private static func split(_ bytes: UnsafeBufferPointer<UInt8>) -> (beginning: String, target: String) {
         let slashes = bytes.firstIndex(of: UInt8(ascii: "/")) ?? bytes.endIndex
         let end = bytes.dropFirst(slashes + 2).firstIndex(where: isEnd) ?? bytes.endIndex
@@ -68,8 +67,8 @@ public struct ExactURL: Hashable, Sendable {
 }
 
 extension String {
-    /// The bytes as text, with every one that is not ASCII percent-encoded for itself: they need not be UTF-8, and two
-    /// that differ never become one.
+    /// Creates text from bytes, with each non-ASCII byte percent-encoded separately. The bytes need not be UTF-8, and
+    /// different non-ASCII bytes stay different.
     @inlinable public init(escapingNonASCII bytes: some Sequence<UInt8>) {
         let plain = bytes.withContiguousStorageIfAvailable { bytes in
             bytes.contains { $0 >= 0x80 } ? nil : String(decoding: bytes, as: UTF8.self)

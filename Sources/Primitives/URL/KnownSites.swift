@@ -1,11 +1,11 @@
-/// What the beginnings of URLs that came before mean: most requests are for few sites, and to have libcurl take each
-/// URL apart costs more than all the rest of reading it.
+/// Remembers the sites of recent URLs by the beginnings of these URLs. Most requests are for few sites, and splitting
+/// each URL with libcurl would cost more than all other work of reading it.
 final class KnownSites: Sendable {
-    /// What stands before a URL's path.
+    /// The part of a URL before its path.
     struct Site: Sendable {
         let scheme: String
         let authority: String
-        /// Both, up to the path.
+        /// Scheme and authority, up to the path.
         let text: String
 
         init(scheme: String, authority: String) {
@@ -19,7 +19,7 @@ final class KnownSites: Sendable {
 
     private let sites = Locked(BoundedMemo<ExactText, Site>(limit: ExactURL.knownSiteLimit))
 
-    /// The site that a URL's beginning names, as `read` says. What is no site is read again each time.
+    /// Returns the site that a URL's beginning names; `read` determines it the first time. Failures are not remembered.
     func site(_ beginning: String, read: (String) throws(InvalidURL) -> Site) throws(InvalidURL) -> Site {
         let name = ExactText(beginning)
         if let site = sites.withLock({ $0[name] }) { return site }
@@ -32,8 +32,8 @@ final class KnownSites: Sendable {
 }
 
 extension ExactURL {
-    /// How many sites are worth remembering at a time: 1,000.
+    /// The most sites that are remembered: 1,000.
     public static let knownSiteLimit = 1000
-    /// The bytes of a beginning that is worth remembering, at most: 300, for no host's name has more than 253.
+    /// The longest beginning that is remembered, in bytes: 300, because a host name has at most 253.
     public static let siteLengthLimit = 300
 }

@@ -1,15 +1,16 @@
 import Glibc
 
-/// The host of a URL in the one spelling that is kept.
+/// Converts the host of a URL to its single stored spelling.
 enum URLHost {
-    /// A host as libcurl reads it, in lower case, an IPv6 address in its one text (RFC 5952).
+    /// Returns the canonical text of a host that libcurl has read: in lower case, an IPv6 address in the form of RFC
+    /// 5952.
     ///
-    /// libcurl keeps an IPv6 address as it was written unless another text of it is shorter, so one address would have
-    /// several.
+    /// libcurl keeps the spelling of an IPv6 address unless a shorter text exists, so an address would have several
+    /// texts.
     ///
-    /// - Throws: ``InvalidURL/badHost`` for a text that is neither a name of letters, digits, `-`, `.` and `_` nor an
-    ///   address. libcurl lets more pass, a `%` among it; the canonical URL would then be decoded once more and name
-    ///   another host.
+    /// - Throws: ``InvalidURL/badHost`` for a text that is neither an address nor a name of letters, digits, `-`, `.`
+    ///   and `_`. libcurl accepts more characters, including `%`. Then another decoding of the canonical URL would
+    ///   yield another host.
     static func canonical(_ text: String) throws(InvalidURL) -> String {
         if text.hasPrefix("["), text.hasSuffix("]") {
             guard let address = address(String(text.dropFirst().dropLast())) else { throw .badHost }
@@ -22,10 +23,10 @@ enum URLHost {
         return host
     }
 
-    /// A host of ``canonical(_:)`` without the dot of the DNS root at its end: `example.com.` and `example.com` are one
-    /// name, and `127.1.` is an address as `127.1` is.
+    /// Removes the final dot of the DNS root from a host of ``canonical(_:)``: `example.com.` and `example.com` are the
+    /// same name, and `127.1.` is the same address as `127.1`.
     ///
-    /// - Throws: ``InvalidURL/badHost`` when nothing, or another dot, stands before the dot.
+    /// - Throws: ``InvalidURL/badHost`` if the dot stands alone or follows another dot.
     static func withoutRootDot(_ host: String) throws(InvalidURL) -> String {
         guard host.utf8.last == UInt8(ascii: ".") else { return host }
         let name = host.utf8.dropLast()
@@ -33,7 +34,7 @@ enum URLHost {
         return try CurlURL.parse("http://\(Substring(name))/").host
     }
 
-    /// The text that `inet_ntop` makes of the 16 bytes; `nil` for a text that is no IPv6 address.
+    /// Returns the text of `inet_ntop` for the 16 bytes of an IPv6 address; `nil` if the text is no such address.
     private static func address(_ text: String) -> String? {
         var address = in6_addr()
         guard inet_pton(AF_INET6, text, &address) == 1 else { return nil }

@@ -1,28 +1,28 @@
 /// Parameters that become part of a URL's query: names with one or more scalar values.
 public struct URLParameters: Hashable, Sendable {
-    /// Name and value, in the order they were given.
+    /// The pairs of name and value, in the order of their addition.
     public private(set) var pairs: [Pair] = []
 
-    /// One name with one value.
+    /// A name with a single value.
     public struct Pair: Hashable, Sendable {
         /// The name, not encoded.
         public var name: String
-        /// The value as it was written, not encoded.
+        /// The value in its original spelling, not encoded.
         public var value: String
     }
 
-    /// No parameters.
+    /// Creates an empty list.
     public init() {}
 
-    /// Adds one value; the same name may come again.
+    /// Adds a value. Names may be repeated.
     public mutating func append(_ name: String, _ value: String) {
         pairs.append(Pair(name: name, value: value))
     }
 
-    /// The members of a JSON object: a string as it is, a number as written, `true` and `false`; an array repeats its
-    /// name (an empty one adds nothing).
+    /// Reads the members of a JSON object. A string is taken as it is, a number as it is written, and booleans as
+    /// `true` and `false`. An array repeats its name for each element; an empty array adds no parameter.
     ///
-    /// - Throws: ``ParameterError`` for anything else: `null`, an object, an array in an array.
+    /// - Throws: ``ParameterError`` for any other value: `null`, an object, an array in an array.
     public init(_ json: JSON) throws(ParameterError) {
         guard case .object(let members) = json else {
             throw ParameterError(pointer: "", reason: "params must be a JSON object of scalars or arrays of scalars")
@@ -51,8 +51,8 @@ public struct URLParameters: Hashable, Sendable {
         }
     }
 
-    /// `a=1&b=x+y`: sorted by name and then value in UTF-8 bytes, as application/x-www-form-urlencoded (WHATWG URL
-    /// §5.2).
+    /// The parameters as in `a=1&b=x+y`: sorted by name, then by value, in UTF-8 bytes, and encoded as
+    /// application/x-www-form-urlencoded (WHATWG URL §5.2).
     public var formEncoded: String {
         let sorted = pairs.sorted { left, right in
             left.name.utf8.elementsEqual(right.name.utf8)
@@ -84,16 +84,16 @@ public struct URLParameters: Hashable, Sendable {
 
 /// A parameter that cannot become part of a URL.
 public struct ParameterError: Error, Hashable, Sendable {
-    /// Where in the parameters, as a JSON Pointer (RFC 6901).
+    /// The place in the parameters, as a JSON Pointer (RFC 6901).
     public var pointer: String
     /// A sentence for the caller.
     public var reason: String
 }
 
 extension JSON {
-    /// A member's name as one token of a JSON Pointer (RFC 6901 §3).
+    /// Encodes the name of a member as a token of a JSON Pointer (RFC 6901 §3).
     public static func pointerToken(_ name: String) -> String {
-        // By bytes: with an accent behind it a tilde is another character.
+        // The code compares bytes, because a tilde with a following accent is another character.
         guard name.utf8.contains(where: { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "/") }) else { return name }
         var token = ""
         for character in name.unicodeScalars {

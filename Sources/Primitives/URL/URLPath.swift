@@ -1,11 +1,12 @@
-/// Path and query texts: normalised by RFC 3986 §6.2.2, and made of what is not encoded.
+/// Normalises the text of paths and queries by RFC 3986 §6.2.2, and encodes text.
 public enum URLPath {
-    /// Upper-cases percent-escapes, undoes those of unreserved characters, and escapes non-ASCII.
+    /// Converts percent-escapes to upper case, decodes escapes of unreserved characters, and escapes non-ASCII
+    /// characters. Throws ``InvalidURL/brokenEscape``.
     static func normalizeEscapes(_ text: String) throws(InvalidURL) -> String {
         try rewrite(text, decodingUnreserved: true)
     }
 
-    /// Escapes non-ASCII and leaves everything else as it is. Throws ``InvalidURL/brokenEscape``.
+    /// Escapes non-ASCII characters, and keeps all other text. Throws ``InvalidURL/brokenEscape``.
     static func escapeNonASCII(_ text: String) throws(InvalidURL) -> String {
         try rewrite(text, decodingUnreserved: false)
     }
@@ -36,11 +37,11 @@ public enum URLPath {
         return String(decoding: output, as: UTF8.self)
     }
 
-    /// Resolves `.` and `..` segments of an absolute path (RFC 3986 §5.2.4); `..` at the root stays there.
+    /// Resolves `.` and `..` segments of an absolute path (RFC 3986 §5.2.4). A `..` at the root has no effect.
     public static func removeDotSegments(_ path: String) -> String {
         guard path.utf8.first == UInt8(ascii: "/") else { return path.isEmpty ? "/" : removeDotSegments("/" + path) }
         var kept: [Substring] = []
-        // By bytes: a slash with an accent behind it is another `Character`.
+        // The code splits bytes, because a slash with a following accent is another `Character`.
         let segments = path.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         for (index, segment) in segments.enumerated() {
             let isLast = index == segments.count - 1
@@ -55,7 +56,8 @@ public enum URLPath {
         return "/" + kept.joined(separator: "/")
     }
 
-    /// Any text as one segment of a path: everything is escaped that is not unreserved, slashes too.
+    /// Encodes any text as a single path segment: all bytes except unreserved characters are escaped, including
+    /// slashes.
     public static func escapedSegment(_ text: String) -> String {
         var output: [UInt8] = []
         output.reserveCapacity(text.utf8.count)
@@ -69,7 +71,7 @@ public enum URLPath {
         return String(decoding: output, as: UTF8.self)
     }
 
-    /// Whether a byte means itself wherever it stands in a URL (RFC 3986 §2.3).
+    /// Whether a byte never needs an escape in a URL (RFC 3986 §2.3).
     public static func isUnreserved(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

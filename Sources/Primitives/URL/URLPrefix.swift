@@ -1,16 +1,20 @@
-/// The beginning of canonical URLs, in the one spelling that they have: filters by prefix compare it.
+/// A prefix of canonical URLs in their spelling. Filters by prefix compare URLs with it.
 ///
 ///     try URLPrefix("HTTP://Bücher.example:80/a/../m%c3%bc").string  // "http://xn--bcher-kva.example/m%C3%BC"
 ///
-/// Path and query are compared byte by byte. So is a host that no slash ends, `http://exam`; but not one that is
-/// written in another way than canonical URLs write it, because its beginning could mean several hosts.
+/// Path and query are compared byte by byte. A host without a slash behind it, as in `http://exam`, is compared in the
+/// same way. Such a host must already have its canonical spelling, because a part of another spelling could mean
+/// several hosts.
 public struct URLPrefix: Hashable, Sendable {
     /// The prefix, ASCII.
     public var string: String { strings[0] }
-    /// All texts that a canonical URL may begin with, ASCII: one, and two more behind a host that ends with a dot,
-    /// which may go on, `http://www.`, or be a whole name with the dot of the DNS root.
+    /// All texts with which a matching canonical URL may begin, ASCII. Usually this is a single text. A host that ends
+    /// with a dot has two more texts, because `http://www.` may be the beginning of a longer name, or a whole name with
+    /// the dot of the DNS root.
     public let strings: [String]
 
+    /// Reads a prefix.
+    ///
     /// - Throws: ``InvalidURLPrefix`` with the reason, in words for the caller.
     public init(_ text: String) throws(InvalidURLPrefix) {
         do throws(InvalidURL) {
@@ -38,7 +42,8 @@ public struct URLPrefix: Hashable, Sendable {
         strings = [try "\(scheme)://" + site.authorityText + Self.target(String(rest[end...]))]
     }
 
-    /// The scheme in lower case, and the text behind `://`; `nil` without one of the schemes of canonical URLs.
+    /// Returns the scheme in lower case and the text behind `://`; `nil` if the text begins with no scheme of canonical
+    /// URLs.
     private static func split(_ text: String) -> (scheme: String, rest: Substring)? {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), text.utf8[colon...].starts(with: "://".utf8)
         else {
@@ -49,13 +54,13 @@ public struct URLPrefix: Hashable, Sendable {
         return (scheme, Substring(text.utf8[colon...].dropFirst(3)))
     }
 
-    /// The beginning of a host, or a host and the beginning of a port, in the texts that canonical URLs may have.
+    /// Returns the canonical texts for the beginning of a host, or for a host and the beginning of a port.
     private static func authorities(_ text: String, scheme: String) throws(InvalidURLPrefix) -> [String] {
         let lower = text.lowercased()
         if let whole = try? CanonicalURL("\(scheme)://\(text)/"), whole.authorityText != lower {
             let host = whole.authorityText
             if lower == host + "." { return [lower, host + "/", host + ":"] }
-            // The beginning of an IPv4 address: `192.168.`.
+            // The text is the beginning of an IPv4 address, as in `192.168.`.
             let isBegun =
                 lower.utf8.last == UInt8(ascii: ".") && lower.utf8.allSatisfy { "0123456789.".utf8.contains($0) }
             guard isBegun else { throw .otherHost("\(scheme)://\(host)/") }
@@ -70,7 +75,7 @@ public struct URLPrefix: Hashable, Sendable {
         return [lower]
     }
 
-    /// The beginning of path and query.
+    /// Returns the canonical beginning of path and query.
     private static func target(_ text: String) throws(InvalidURLPrefix) -> String {
         let mark = text.utf8.firstIndex(of: UInt8(ascii: "?")) ?? text.endIndex
         let path, query: String
@@ -80,7 +85,7 @@ public struct URLPrefix: Hashable, Sendable {
         } catch {
             throw .brokenEscape
         }
-        // A last segment that nothing ends is only begun.
+        // A last segment without a slash behind it may be incomplete.
         let last = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).last.map(
             Substring.init)
         guard !query.isEmpty || (last != "." && last != "..") else { throw .dotSegment }
@@ -89,8 +94,8 @@ public struct URLPrefix: Hashable, Sendable {
 }
 
 extension CanonicalURL {
-    /// A host in the spelling of canonical URLs, without the dot that may end a name: in lower case, a name in
-    /// punycode, an IPv4 address in dotted form, an IPv6 address in brackets, with which it may come or without.
+    /// Returns a host in the spelling of canonical URLs, without a final dot: in lower case, a name in punycode, an
+    /// IPv4 address in dotted form, an IPv6 address in brackets. The text of an IPv6 address may lack the brackets.
     ///
     /// - Throws: ``InvalidURLPrefix/port(_:)`` for a host with a port, else ``InvalidURLPrefix/url(_:)``.
     public static func host(_ text: String) throws(InvalidURLPrefix) -> String {
@@ -111,14 +116,15 @@ extension CanonicalURL {
 }
 
 extension URLPrefix {
-    /// The beginnings of canonical URLs that a text without a slash can mean. The text can also be the beginning of a
-    /// caller's key, so it is never refused.
+    /// Returns the beginnings of canonical URLs that a text without a slash can mean. No text is refused, because the
+    /// text can also be the beginning of a caller's key. The results of the second and third row also contain the text
+    /// itself.
     ///
     /// | text | beginnings of URLs |
     /// |---|---|
     /// | `HTTP`, `https:` | the scheme in lower case |
-    /// | `http:a.example`, `http:\\a.example\` | those of `http://a.example`, `http://a.example/` |
-    /// | `a.example:8080`, `[::1]:8080` | those of the host and port with each scheme |
+    /// | `http:a.example`, `http:\\a.example\` | the texts of the prefix `http://a.example` or `http://a.example/` |
+    /// | `a.example:8080`, `[::1]:8080` | the texts of the prefix of host and port with each scheme |
     /// | any other | the text itself |
     public static func beginnings(withoutSlash text: String) -> [String] {
         guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else {
@@ -133,15 +139,15 @@ extension URLPrefix {
             return whole("\(scheme)://\(rest.replacing("\\", with: "/"))") + [text]
         }
         let (host, port) = (text[..<colon], text.utf8[colon...].dropFirst())
-        // `name:1` is rather a key; a host has a dot, or brackets, or is this machine.
+        // `name:1` is more likely a key. A host contains a dot, has brackets, or is `localhost`.
         guard !port.isEmpty, port.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }),
             host.utf8.contains(UInt8(ascii: ".")) || host.hasPrefix("[") || host.lowercased() == "localhost"
         else { return [text] }
         return CanonicalURL.schemes.sorted().flatMap { whole("\($0)://\(text)") } + [text]
     }
 
-    /// The texts of a prefix; of a host in another spelling, which must be whole, the prefix of all its URLs; none for
-    /// a text that is no prefix.
+    /// Returns the texts of a prefix. For a whole host in another spelling it returns the prefix of all URLs of that
+    /// host; for a text that is no prefix it returns an empty list.
     private static func whole(_ text: String) -> [String] {
         do throws(InvalidURLPrefix) {
             return try URLPrefix(text).strings
@@ -153,16 +159,16 @@ extension URLPrefix {
     }
 }
 
-/// Why a text is not the beginning of canonical URLs, or not a host.
+/// The reason why a text is not a prefix of canonical URLs, or not a host.
 public enum InvalidURLPrefix: Error, Hashable, Sendable, CustomStringConvertible {
     case noScheme
     case fragment
     case brokenEscape
     case dotSegment
     case incompleteHost
-    /// The host or its port is written in another way than in canonical URLs, which is this one.
+    /// The host or its port is not in canonical spelling. The value is the prefix in that spelling.
     case otherHost(String)
-    /// There is a port where only a host may be; the prefix of URLs with both.
+    /// The text has a port, but only a host is permitted. The value is the prefix of URLs with this host and port.
     case port(String)
     case url(InvalidURL)
 
