@@ -3,15 +3,15 @@ import Larder
 import MicroHTTPD
 import Primitives
 
-/// The requests of one `POST /downloads`, run concurrently; each answers with a line as it ends.
+/// Runs the requests of one `POST /downloads` concurrently, and writes a line for each as it ends.
 ///
-/// Only so many are under way at once, and none is begun while the client has not read what is there: so a batch never
-/// takes more memory than its own text and ``window`` lines. Nothing of it runs on the connection's thread, which has
-/// others to serve.
+/// At most ``window`` requests run at once, and no request starts while the client has not read the lines so far. So a
+/// batch never takes more memory than its own text and ``window`` lines. No request starts on the connection's thread,
+/// which serves other connections.
 final class BatchRun: Sendable {
-    /// How many requests a batch may have.
+    /// The most requests of a batch.
     static let elementLimit = 10_000
-    /// How many of them are under way at once.
+    /// The most requests of a batch that run at once.
     static let window = 512
 
     private struct State {
@@ -20,15 +20,15 @@ final class BatchRun: Sendable {
         var underWay = 0
         var hasRoom = true
         var isAbandoned = false
-        /// `nil` for one that is being begun.
+        /// The places of the unfinished requests, by index; `nil` for a request that is just starting.
         var places: [Int: DownloadManager.Place?] = [:]
-        /// How many have changed what is held.
+        /// The number of requests that have changed the cache since the last audit line.
         var changes = 0
     }
 
     private static let queue = DispatchQueue(label: "larder.batches")
 
-    /// With the namespace, which it holds for as long as the run goes on.
+    /// The context holds the namespace until the run ends.
     private let context: RequestContext
     private let clock: any WallClock
     private let elements: [BatchElement]
@@ -42,9 +42,9 @@ final class BatchRun: Sendable {
         state = Locked(State(left: elements.count))
     }
 
-    /// Answers with the stream of the lines, and begins.
+    /// Answers with the stream of lines, and starts the run.
     func run(_ call: Call) {
-        // The stream keeps this object until it is closed, and the other way round.
+        // The stream and this object hold each other until the stream is closed.
         stream.onClose { self.abandon() }
         call.respond(
             Response(
@@ -95,7 +95,7 @@ final class BatchRun: Sendable {
         }
         guard let place else { return }
         let isAbandoned = state.withLock { state in
-            // It may be over by now.
+            // The download may have ended already.
             if state.places[index] != nil { state.places[index] = place }
             return state.isAbandoned
         }
@@ -126,8 +126,8 @@ final class BatchRun: Sendable {
         }
     }
 
-    /// The client is gone: nobody waits for the downloads any more. Those that wait for their turn end, unless somebody
-    /// else wants them; those that run go on.
+    /// Called when the client has left. Downloads that wait for their turn end, unless other callers wait for them.
+    /// Running downloads continue.
     private func abandon() {
         let places = state.withLock { state in
             state.isAbandoned = true
@@ -139,7 +139,8 @@ final class BatchRun: Sendable {
         noteChanges()
     }
 
-    /// Says for the record how many of them have changed something, and how many may still do so without their client.
+    /// Writes the audit line: the number of requests that have changed the cache, or may still do so without their
+    /// client.
     private func noteChanges() {
         let count = state.withLock { state in
             defer { state.changes = 0 }
@@ -150,7 +151,7 @@ final class BatchRun: Sendable {
 }
 
 extension Problem {
-    /// The same problem, pointing into the element of a batch.
+    /// Returns the same problem with a pointer into the element of the batch.
     fileprivate func prefixed(_ index: Int) -> Problem {
         var problem = self
         problem.pointer = pointer.map { "/\(index)\($0)" }

@@ -2,14 +2,14 @@ import Larder
 import MicroHTTPD
 import Synchronization
 
-/// What a client that waits has done.
+/// Records whether a waiting client has left.
 private final class Departure: Sendable {
     let hasLeft = Atomic<Bool>(false)
 }
 
 extension Call {
-    /// Answers with what may look at many entries, when it is its turn; not for a client that has left by then. Throws
-    /// 503 when too many wait in the namespace.
+    /// Answers when the call's turn in the line of listings comes, unless the client has left by then. Meant for
+    /// answers that may look at many entries. Throws 503 if too many listings wait in the namespace.
     func respondInTurn(_ answer: @escaping @Sendable () throws(Problem) -> Response) throws(Problem) {
         let departure = Departure()
         exchange.onHangUp { departure.hasLeft.store(true, ordering: .relaxed) }

@@ -5,20 +5,20 @@ import Larder
 import MicroHTTPD
 import Primitives
 
-/// How an entry's body is answered: whole, in part, or not at all (RFC 9110 §13 and §14).
+/// The answer with an entry's body: whole, in part, or withheld (RFC 9110 §13 and §14).
 struct ContentResponse {
-    /// What of a request decides how much of the body is sent.
+    /// The request fields that decide whether the answer has the whole body, a part or none.
     private static let conditionNames = ConditionalRequest.fieldNames + [.range]
-    /// What every answer with a body says, beside what every answer of its route says (``RequestContext``).
+    /// A field of every answer with a body, in addition to the fields of all answers of the route (``RequestContext``).
     static let acceptRanges = HTTPField(name: .acceptRanges, value: "bytes")
 
     private let entry: Entry
     private let now: Timestamp
     private let caching: ContentCaching
 
-    /// - Parameter caching: the namespace's. Read it after the entry: a change of it has answers made anew that are
-    ///   kept ready of entries that were read before.
-    /// - Throws: 404 for an entry that is no longer fresh, unless the caller takes it all the same.
+    /// - Parameter caching: the namespace's setting. Read the setting after the entry, because a change of the setting
+    ///   renews the answers at hand of entries that were read before.
+    /// - Throws: 404 if the entry is no longer fresh and the caller does not accept stale entries.
     init(_ entry: Entry, allowsStale: Bool, caching: ContentCaching, at now: Timestamp) throws(Problem) {
         self.entry = entry
         self.now = now
@@ -28,11 +28,11 @@ struct ContentResponse {
         }
     }
 
-    /// The answer to a GET or HEAD.
+    /// Returns the answer to a GET or HEAD.
     ///
     /// - Parameters:
-    ///   - skipped: how many bytes at the beginning of the body are none of the answer's.
-    ///   - type: the media type, instead of the entry's own.
+    ///   - skipped: the number of bytes at the beginning of the body that are not part of the answer.
+    ///   - type: the media type that replaces the entry's own; `nil`, the default, for none.
     /// - Throws: 412 and 416.
     func response(
         _ body: StoredBody, skipping skipped: Int = 0, to request: Request, type: String? = nil
@@ -47,7 +47,7 @@ struct ContentResponse {
         case .preconditionFailed:
             throw Problem(status: 412, detail: "the body is not the one that the request wants")
         case .notModified:
-            // RFC 9110 §15.4.5: it says what the 200 would say of caching.
+            // RFC 9110 §15.4.5: a 304 repeats the caching fields of the 200.
             var fields = Self.validatorFields(current)
             fields.append(cacheControl)
             return Response(status: 304, fields: fields, body: .withheld(length: length))
@@ -60,7 +60,7 @@ struct ContentResponse {
         switch ranges.resolve(length: length) {
         case .whole: return whole(body, bounds, fields)
         case .parts(let parts):
-            // §14.2 lets a server answer several ranges with the whole; nobody asks a cache of bodies for several.
+            // §14.2 permits the whole body as the answer to several ranges, and clients rarely ask a cache for several.
             guard parts.count == 1, let part = parts.first else {
                 return whole(body, bounds, fields)
             }
@@ -82,16 +82,18 @@ struct ContentResponse {
         HTTPField(name: .cacheControl, value: caching.cacheControl(until: entry.expiryDate, at: now))
     }
 
-    /// What an answer with a body says of it.
+    /// Returns the fields of an answer with a body.
     ///
     /// - Parameters:
-    ///   - type: the media type; `nil`: it is not known.
-    ///   - more: the origin's fields (see ``Entry/contentFields``). A `Content-Type` among them comes before `type`.
-    ///   - cacheControl: for how long it may be kept.
+    ///   - type: the media type; `nil` if it is unknown.
+    ///   - more: the origin's fields (see ``Entry/contentFields``). A `Content-Type` among them takes precedence over
+    ///     `type`.
+    ///   - cacheControl: the `Cache-Control` of the answer.
     static func fields(
         _ current: SelectedRepresentation, type: String?, more: HTTPFields = [:], _ cacheControl: HTTPField
     ) -> HTTPFields {
-        // Each is there once: to look for others first, as setting one does, costs more than the rest.
+        // Each field occurs once, so it is appended without a search for an earlier one, which would cost more than the
+        // rest.
         var fields = validatorFields(current)
         if !more.contains(.contentType) {
             fields.append(HTTPField(name: .contentType, value: type ?? "application/octet-stream"))
@@ -102,11 +104,11 @@ struct ContentResponse {
         return fields
     }
 
-    /// The same as ``fields(_:type:more:_:)`` says of a body that is not encoded, prepared.
+    /// Returns the same fields as ``fields(_:type:more:_:)`` for a body that is not encoded, in prepared form.
     ///
     /// - Parameters:
-    ///   - cacheControl: for how long it may be kept; `nil`: `common` says it.
-    ///   - common: what follows what is said of this body alone.
+    ///   - cacheControl: the `Cache-Control` of the answer; `nil` if `common` contains it.
+    ///   - common: the fields that do not depend on this body. They come last.
     static func preparedFields(
         digestPrefix: [UInt8], lastModified: String?, type: String?, cacheControl: String? = nil,
         _ common: PreparedFields, now: Timestamp
@@ -134,17 +136,18 @@ extension ContentCaching {
     /// The Cache-Control of ``revalidate``.
     static let revalidation = "no-cache"
 
-    /// The Cache-Control of an answer with a body: without one, caches would guess (RFC 9111 §4.2.2).
+    /// Returns the Cache-Control of an answer with a body. Without the field, caches would guess (RFC 9111 §4.2.2).
     ///
     /// - Parameters:
-    ///   - expiry: the entry's.
-    ///   - now: when the answer is sent.
+    ///   - expiry: the expiry of the entry.
+    ///   - now: the time at which the answer is sent.
     func cacheControl(until expiry: Timestamp, at now: Timestamp) -> String {
         guard self == .untilExpiry, expiry > now else { return Self.revalidation }
         return "max-age=\(min(expiry - now, DeltaSeconds.maximum).milliseconds / 1000)"
     }
 
-    /// When that has to be made anew, because a second less is left; `nil`: not as long as the entry stays as it is.
+    /// Returns the time at which the Cache-Control must be made anew, because a second less is left. `nil` if it stays
+    /// valid as long as the entry does not change.
     func renewal(until expiry: Timestamp, at now: Timestamp) -> Timestamp? {
         guard self == .untilExpiry, expiry > now else { return nil }
         let left = (expiry - now).milliseconds
@@ -153,21 +156,21 @@ extension ContentCaching {
 }
 
 extension Entry {
-    /// The validators of the body as this server hands it out: a strong tag made from the digest, whatever the origin's
-    /// is, since the body may have been decoded.
+    /// Returns the validators of the body as this server sends it. The strong tag is made from the digest, not from the
+    /// origin's tag, because the body may have been decoded.
     func representation(now: Timestamp) -> SelectedRepresentation {
         SelectedRepresentation(digestPrefix: digest.prefix(16), lastModified: lastModified, now: now)
     }
 }
 
 extension SelectedRepresentation {
-    /// What has a body of that digest, of which the origin said when it was last changed.
+    /// Creates the validators of a body from its digest and the origin's `Last-Modified`.
     init(digestPrefix: some Sequence<UInt8>, lastModified: String?, now: Timestamp) {
         self.init(
             etag: Self.etag(digestPrefix), lastModified: lastModified.flatMap { Timestamp(httpDate: $0, now: now) })
     }
 
-    /// The tag of a body with that digest.
+    /// Returns the tag of a body with that digest.
     fileprivate static func etag(_ digestPrefix: some Sequence<UInt8>) -> EntityTag {
         EntityTag(strong: digestPrefix.hex)
     }

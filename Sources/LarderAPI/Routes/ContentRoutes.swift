@@ -5,7 +5,7 @@ import Larder
 import MicroHTTPD
 import Primitives
 
-/// `/entries/:key/content` and `/json`: the bodies themselves.
+/// `/entries/:key/content` and `/json`: the bodies of entries.
 struct ContentRoutes: Sendable {
     let service: LarderService
     let ready: ReadyAnswers
@@ -34,7 +34,8 @@ struct ContentRoutes: Sendable {
             }
         }
         guard head.request.query == nil, RequestField.isPlain(head.request) else { return find(false) }
-        // Where it is known what to read, one read is enough, also of the disk; else the index has to be read, too.
+        // If the cache knows the body's place, a single read suffices, even from the disk. Else the index must be read,
+        // too.
         switch cache.passing(key, at: service.clock.now()) {
         case .body(let body): respond(body, options.contentCaching, call)
         case .none: find(false)
@@ -70,7 +71,7 @@ struct ContentRoutes: Sendable {
                 throw Problem(error)
             }
             guard stored.entry.isJSON else { throw Self.notJSON(beginning, stored.entry.contentType) }
-            // RFC 8259 §8.1: what is sent has no byte order mark.
+            // RFC 8259 §8.1: JSON is sent without a byte order mark.
             let mark = JSONEncoding.byteOrderMark
             let hasMark = beginning.withUnsafeBytes { $0.starts(with: mark) }
             return try content.response(
@@ -89,9 +90,9 @@ struct ContentRoutes: Sendable {
         )
     }
 
-    /// Finds a body and answers with it, at once when it is in memory, else when it was read or verified.
+    /// Finds a body and answers with it: at once if the body is in memory, else after it is read or verified.
     ///
-    /// - Parameter answer: makes the answer as it is at an instant.
+    /// - Parameter answer: makes the answer for a given time.
     private func load(
         _ key: String, in namespace: Namespace, url: String?, allowsStale: Bool, _ call: Call, mayWait: Bool = false,
         answer: @escaping @Sendable (StoredEntry, Timestamp) throws(Problem) -> Response
@@ -112,7 +113,8 @@ struct ContentRoutes: Sendable {
                     keep(response, of: stored, hot, namespace, allowsStale: allowsStale, call, answer: answer)
                 }
             case .failure(let problem) where problem.status == 404: service.metrics.misses.increment()
-            // Something was there, but the request did not want it like this.
+            // An entry exists, but the request does not accept it (406, 412, 416). This counts neither as a hit nor as
+            // a miss.
             case .failure: break
             }
             call.respond(result)
@@ -138,7 +140,7 @@ struct ContentRoutes: Sendable {
         }
     }
 
-    /// Keeps an answer ready for others, as long as it is right. What is left of a `max-age` is made anew each second.
+    /// Keeps an answer at hand while it is valid. An answer with `max-age` is made anew every second.
     private func keep(
         _ response: Response, of stored: StoredEntry, _ hot: HotEntry.Mark, _ namespace: Namespace, allowsStale: Bool,
         _ call: Call, answer: @escaping @Sendable (StoredEntry, Timestamp) throws(Problem) -> Response
@@ -183,7 +185,7 @@ struct ContentRoutes: Sendable {
         guard let (url, params) = try query.canonicalURL() else { throw .invalid("url is missing", pointer: "/url") }
         let type = head.request.field("Content-Type")
         let mediaType = BodyDecoding.mediaType(type)
-        // curl's default for -d, when the -H was forgotten; the body is checked to be JSON in any case.
+        // curl's default type for -d, if its user forgot the -H. The body is checked to be JSON in any case.
         guard BodyDecoding.isJSON(mediaType) || mediaType == "application/x-www-form-urlencoded" else {
             throw .unsupportedMediaType(type, expected: "application/json")
         }

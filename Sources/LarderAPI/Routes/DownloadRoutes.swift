@@ -6,7 +6,7 @@ import Primitives
 
 /// `/download` and `/downloads`.
 struct DownloadRoutes: Sendable {
-    /// The longest body of one request, and of a batch, in bytes.
+    /// The longest body of a request in bytes, and below it that of a batch.
     static let requestLimit = 1 << 20
     static let batchLimit = 8 << 20
 
@@ -43,7 +43,7 @@ struct DownloadRoutes: Sendable {
         if let place {
             call.exchange.onHangUp {
                 downloads.leave(place)
-                // It goes on without its client.
+                // The download continues without its client, so the audit log records it now.
                 call.changed(request.key.text)
             }
         }
@@ -68,7 +68,7 @@ struct DownloadRoutes: Sendable {
         }
     }
 
-    /// RFC 7240 §4.1; several preferences may come in a list or on several lines.
+    /// RFC 7240 §4.1. Several preferences may come in a list or on several lines.
     private static func prefersAsync(_ request: Request) -> Bool {
         request.values(.prefer).contains { line in
             line.split(separator: ",").contains { preference in
@@ -89,7 +89,7 @@ struct DownloadRoutes: Sendable {
         let limit = try head.query(["limit"]).limit()
         try call.respondInTurn { () throws(Problem) in
             var downloads: [JSON] = []
-            // One more than is shown tells whether there are more.
+            // One status more than the limit shows whether there are more.
             let statuses = head.namespace.downloads.statuses(limit: limit + 1)
             for status in statuses.prefix(limit) { downloads.append(try json(status, in: head.namespace)) }
             return .json(["downloads": .array(downloads), "more": .bool(statuses.count > limit)])
@@ -102,7 +102,7 @@ struct DownloadRoutes: Sendable {
         return .json(try json(status, in: head.namespace))
     }
 
-    /// The conditions of a cancellation. A download that has ended is answered with 409, whatever they are.
+    /// Checks the conditions of a cancellation. The answer for an ended download is 409, independent of the conditions.
     private func checkCancel(_ head: Endpoint.Head) throws(Problem) {
         _ = try head.query()
         let runs = head.namespace.downloads.status(of: head.parameter("key"))?.state == .running
@@ -120,7 +120,7 @@ struct DownloadRoutes: Sendable {
         }
     }
 
-    /// The download with what it made, if that is still held.
+    /// Returns the download, with the entry that it created if the entry is still cached.
     private func json(_ status: DownloadStatus, in namespace: Namespace) throws(Problem) -> JSON {
         do {
             return status.json(try namespace.downloads.entry(of: status), at: clock.now())

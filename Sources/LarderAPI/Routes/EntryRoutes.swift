@@ -56,19 +56,19 @@ struct EntryRoutes: Sendable {
         }
     }
 
-    /// The conditions of a change or a removal of the entry of a key, before a body is asked for.
+    /// Checks the conditions of a change or a removal of an entry before the body is read.
     private func checkKey(_ head: Endpoint.Head) throws(Problem) {
         _ = try head.query()
         try WriteCondition(head.request, at: clock.now())?.check(head.parameter("key"), in: head.cache)
     }
 
     private func checkUpdate(_ head: Endpoint.Head) throws(Problem) {
-        // RFC 9110 §13.2.1: what is wrong with the rest of the head goes before the conditions.
+        // RFC 9110 §13.2.1: errors in the rest of the head take precedence over the conditions.
         try BodyDecoding.checkJSON(contentType: head.request.field("Content-Type"))
         try checkKey(head)
     }
 
-    /// The conditions of a request, for the transaction of its change; `nil` when it makes none.
+    /// Returns the conditions of a request for the transaction of its change; `nil` if it has none.
     private func condition(_ head: Endpoint.Head) -> (@Sendable (Entry?) -> Bool)? {
         guard let condition = WriteCondition(head.request, at: clock.now()) else { return nil }
         return { condition.holds(for: $0) }
@@ -108,7 +108,7 @@ struct EntryRoutes: Sendable {
         let key = head.parameter("key")
         let condition = condition(head)
         if CacheKey(key)?.form == .url {
-            // The entry that was downloaded or stored under the URL, and every response to it.
+            // Removes the entry that was downloaded or stored under the URL, and all responses to the URL.
             let condition = condition.map { RemovalCondition(key: key, holds: $0) }
             head.cache.remove(matching: EntryFilter(md5: key), condition: condition) { result in
                 switch result {
@@ -119,7 +119,7 @@ struct EntryRoutes: Sendable {
             }
             return
         }
-        // Where nothing is held the answer is 404, whatever the conditions.
+        // Without an entry the answer is 404, independent of the conditions.
         head.cache.remove(key, condition: { $0 == nil || condition?($0) ?? true }) { result in
             switch result {
             case .success(true): call.respondRemoved(1, key)
@@ -129,13 +129,13 @@ struct EntryRoutes: Sendable {
         }
     }
 
-    /// The conditions of a removal by a filter: the collection has neither ETag nor date.
+    /// Checks the conditions of a removal by a filter. The collection has neither an ETag nor a date.
     private func checkSelection(_ head: Endpoint.Head) throws(Problem) {
         _ = try Self.selection(head)
         try WriteCondition(head.request, at: clock.now())?.check(untagged: true)
     }
 
-    /// Which entries a removal selects, and whether they are only counted.
+    /// Returns the filter of a removal, and whether the entries are only counted.
     private static func selection(_ head: Endpoint.Head) throws(Problem) -> (filter: EntryFilter, isDryRun: Bool) {
         let query = try head.query(filterNames.union(["all", "dryRun"]))
         let filter = try filter(query)
@@ -191,8 +191,8 @@ struct EntryRoutes: Sendable {
         return filter
     }
 
-    /// Adds a prefix in the spelling that is kept. No key of a caller's has a slash, so a text with one begins a URL;
-    /// any other may begin a key or a URL.
+    /// Sets the prefix in its stored spelling. A caller's key contains no slash, so text with a slash begins a URL. Any
+    /// other text may begin a key or a URL.
     private static func add(prefix text: String, to filter: inout EntryFilter) throws(Problem) {
         guard text.utf8.contains(UInt8(ascii: "/")) else {
             let limit = CanonicalURL.maximumLength
@@ -228,14 +228,14 @@ struct EntryRoutes: Sendable {
 }
 
 extension Response {
-    /// `{"removed": n}`.
+    /// Returns `{"removed": n}`.
     static func removed(_ count: Int) -> Response {
         .json(["removed": .number(count)])
     }
 }
 
 extension Call {
-    /// Answers with how many entries were removed, and says so for the record.
+    /// Answers with the number of removed entries, and writes the audit line.
     func respondRemoved(_ count: Int, _ what: String) {
         if count > 0 { changed(what, count: count) }
         respond(.removed(count))
@@ -243,7 +243,7 @@ extension Call {
 }
 
 extension EntryFilter {
-    /// What it selects, for the record: URLs without their queries, which may have secrets in them.
+    /// The conditions of the filter for the audit line. URLs come without their queries, which may contain secrets.
     fileprivate var auditWords: String {
         let parts = [
             url.map { "url=\(LoggedURL.text(of: $0))" }, prefix.map { "prefix=\(LoggedURL.text(of: $0))" },
@@ -256,7 +256,8 @@ extension EntryFilter {
 }
 
 extension Problem {
-    /// The error of a prefix or host in a query: 414 for one that is too long, as for any URL there.
+    /// Maps an invalid prefix or host of a query to an error answer. A text that is too long is a 414, like any URL
+    /// there.
     fileprivate static func invalid(_ error: InvalidURLPrefix, pointer: String) -> Problem {
         if case .url(let error) = error { return .invalidURL(error, pointer: pointer, isInTarget: true) }
         return .invalid(error.description, pointer: pointer)

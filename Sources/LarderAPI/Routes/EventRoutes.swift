@@ -3,7 +3,7 @@ import Larder
 import MicroHTTPD
 import Primitives
 
-/// `/events`: what happens, as it happens.
+/// `/events`: a stream of events as they happen.
 struct EventRoutes: Sendable {
     let events: EventHub
     let namespaces: NamespaceTable
@@ -19,7 +19,7 @@ struct EventRoutes: Sendable {
             namespaces: try spaces(query, head), kinds: try Self.kinds(query),
             key: try query.nonEmpty("key"), tag: try query.nonEmpty("tag").map(Tags.spelling))
         let stream = EventStream()
-        // To HEAD nothing is told.
+        // A HEAD request receives no events.
         if !head.request.isHead {
             do {
                 try events.listen(
@@ -32,12 +32,12 @@ struct EventRoutes: Sendable {
         call.respond(Response(status: 200, fields: Self.fields, body: .stream(stream.body, length: nil)))
     }
 
-    /// The last is for proxies such as nginx, which would keep events until they have enough of them.
+    /// `X-Accel-Buffering` stops proxies such as nginx from holding events back until a buffer is full.
     private static let fields: HTTPFields = [
         .contentType: "text/event-stream", .cacheControl: "no-store", HTTPField.Name("X-Accel-Buffering")!: "no",
     ]
 
-    /// The namespaces that are meant, as far as the visitor may see them; `nil`: all.
+    /// Returns the namespaces that the query names, limited to those of the token; `nil` for all namespaces.
     private func spaces(_ query: Query, _ head: Endpoint.Head) throws(Problem) -> Set<String>? {
         guard let name = query["namespace"] else { return [head.namespace.name] }
         if name == "*" { return head.visitor.bearer?.token.namespaces }
@@ -46,7 +46,7 @@ struct EventRoutes: Sendable {
         return [name]
     }
 
-    /// A type by its name, or several by what stands before the dot.
+    /// Returns the kinds of events that the query names, by their full names or by the part before the dot.
     private static func kinds(_ query: Query) throws(Problem) -> Set<Event.Kind>? {
         guard let text = query["type"] else { return nil }
         var kinds: Set<Event.Kind> = []

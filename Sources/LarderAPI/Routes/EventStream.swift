@@ -4,7 +4,7 @@ import Primitives
 
 /// Writes events to a client's connection.
 final class EventStream: EventSink {
-    /// How many bytes may wait for the client before it is told no more: what it has not got is in the hub's window.
+    /// The bytes that may wait for the client. Above that the hub sends no more; its window keeps the missing events.
     private static let highWaterMark = 64 << 10
 
     /// The body of the answer.

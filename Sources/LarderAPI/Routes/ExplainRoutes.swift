@@ -2,9 +2,9 @@ import DiskCache
 import Larder
 import Primitives
 
-/// `/explain`: what a URL is to the cache.
+/// `/explain`: the state of a URL in the cache.
 struct ExplainRoutes: Sendable {
-    /// How many responses are shown.
+    /// The most responses that are shown.
     private static let responseLimit = 100
 
     let clock: any WallClock
@@ -17,7 +17,7 @@ struct ExplainRoutes: Sendable {
         let query = try head.query(["url", "params"])
         guard let (url, params) = try query.canonicalURL() else { throw .invalid("url is missing", pointer: "/url") }
         let namespace = head.namespace
-        // What /fetch stores has the URL as it was sent, and no params.
+        // `/fetch` stores responses under the URL as it was sent, without params.
         let sent = params == nil ? query["url"] : url.string
         let exact = sent.flatMap { try? ExactURL($0) }
         try call.respondInTurn { () throws(Problem) in

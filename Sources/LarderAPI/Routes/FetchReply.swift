@@ -4,9 +4,10 @@ import Larder
 import MicroHTTPD
 import Primitives
 
-/// Brings a gateway's answer and the exchange of its client together, whichever is there first.
+/// Connects a gateway's answer with the exchange of its client, in whichever order they arrive.
 ///
-/// Invariant: `state` is under one lock; who finds both there answers, after it was released.
+/// Invariant: one lock guards `state`. The thread that finds both the answer and the call responds, after it has
+/// released the lock.
 final class FetchReply: Sendable {
     private struct State {
         var call: Call?
@@ -16,10 +17,10 @@ final class FetchReply: Sendable {
         var isAnswered = false
     }
 
-    /// What a connection's memory of 32 KiB has room for, of the heads of the request and of the answer together:
-    /// libmicrohttpd closes the connection without a word where it has not.
+    /// The most bytes of the request's and the answer's heads together that fit into a connection's memory of 32 KiB.
+    /// If the heads do not fit, libmicrohttpd closes the connection without an answer.
     private static let headLimit = 30_000
-    /// What libmicrohttpd keeps there beside each field of the request.
+    /// The bytes that libmicrohttpd stores in that memory for each field of the request.
     private static let fieldRecord = 64
 
     private let request: Request
@@ -31,7 +32,7 @@ final class FetchReply: Sendable {
         self.ready = ready
     }
 
-    /// Asks the gateway.
+    /// Sends the request to the gateway.
     func start(_ request: GatewayRequest, _ gateway: Gateway) {
         let place = gateway.fetch(
             request,
@@ -55,7 +56,7 @@ final class FetchReply: Sendable {
         if hasLeft { place.leave() }
     }
 
-    /// The request is complete, and its client waits.
+    /// Called when the request is complete and its client waits.
     func begin(_ call: Call) {
         let result = state.withLock { state in
             if state.result == nil { state.call = call }
@@ -65,7 +66,7 @@ final class FetchReply: Sendable {
         call.exchange.onHangUp { [self] in leave() }
     }
 
-    /// The client is gone.
+    /// Called when the client has left.
     func leave() {
         let (place, result) = state.withLock { state in
             state.hasLeft = true
@@ -79,7 +80,7 @@ final class FetchReply: Sendable {
         if case .success(let answer) = result, case .live(let live) = answer.body { live.dismiss() }
     }
 
-    /// How long the answer's head may be.
+    /// The most bytes that the head of the answer may have.
     private var headRoom: Int {
         var fields = 0
         request.forEachFieldLine { _ in fields += 1 }
@@ -107,7 +108,7 @@ final class FetchReply: Sendable {
 }
 
 extension FetchReply {
-    /// Keeps an answer at hand for others. What tells the time in it is made anew when it is asked for.
+    /// Keeps the answer at hand for later requests. `Age` and `ttl` are recomputed when it is used.
     private func keep(_ response: Response, _ reuse: AnswerReuse, _ call: Call) {
         let (status, body) = (response.status, response.body)
         let reuse = reuse.keeping(ContentFence.stripped)
@@ -119,7 +120,7 @@ extension FetchReply {
     }
 }
 
-/// A body that goes on to the origin as it comes.
+/// Passes the body of a request on to the origin as it arrives.
 final class FetchUpload: BodySink {
     private let upload: GatewayUpload
     private let reply: FetchReply
@@ -144,12 +145,12 @@ final class FetchUpload: BodySink {
 }
 
 extension GatewayAnswer {
-    /// About how many bytes the fields have on the wire.
+    /// The approximate number of bytes that the fields have on the wire.
     fileprivate var headLength: Int {
         fields.reduce(0) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 4 }
     }
 
-    /// The answer as the server sends it, but for the fields that every answer has.
+    /// The answer as the server sends it, without the fields that all answers have.
     fileprivate var response: Response {
         Response(status: status, fields: ContentFence.stripped(fields), body: responseBody)
     }
@@ -165,7 +166,7 @@ extension GatewayAnswer {
             PieceFeed(pieces, to: stream).goOn()
             return .stream(stream, length: pieces.reduce(0) { $0 + $1.length })
         case .live(let live):
-            // One buffer goes out together with the head.
+            // A whole body in a single buffer goes out together with the head.
             if let bytes = live.takeWhole() { return .bytes(bytes) }
             let stream = ResponseStream(highWaterMark: 128 << 10)
             live.feed(stream)
@@ -175,7 +176,7 @@ extension GatewayAnswer {
 }
 
 extension GatewayAnswer.Piece {
-    /// The piece alone, without a copy.
+    /// The body of the piece, without a copy.
     fileprivate var responseBody: Response.Body {
         switch self {
         case .bytes(let bytes): .bytes(bytes)

@@ -21,9 +21,9 @@ struct FetchRoutes: Sendable {
         ]
     }
 
-    // MARK: What is asked
+    // MARK: Requests
 
-    /// The URL is the rest of the target, byte for byte; what is for Larder stands in fields of its own.
+    /// The URL is the rest of the target, byte for byte. Options for Larder come in fields of its own.
     private func fetchPath(_ head: Endpoint.Head) throws(Problem) -> Endpoint.Plan {
         let target = head.request.withTarget { String(escapingNonASCII: $0.dropFirst(Self.prefix.utf8.count)) }
         let fields = head.request.fields
@@ -40,17 +40,17 @@ struct FetchRoutes: Sendable {
         }
         let lines = fields[values: Self.tags]
         if !lines.isEmpty {
-            // RFC 9110 §5.3: several lines are one list.
+            // RFC 9110 §5.3: several lines form one list.
             let tags = lines.joined(separator: ",").utf8.split(separator: UInt8(ascii: ",")).map {
                 String(Substring($0).trimming(while: { $0 == " " || $0 == "\t" }))
             }
-            // RFC 9110 §5.6.1.2: an empty member is none, with spaces in it or without.
+            // RFC 9110 §5.6.1.2: an empty member does not count, even if it contains spaces.
             request.tags = try Tags.check(tags.filter { !$0.isEmpty }, pointer: "/Larder-Tags")
         }
         return plan(request, head)
     }
 
-    /// The value of one of Larder's own fields, which may stand once.
+    /// Returns the value of a field of Larder's own; `nil` if it is missing. Throws 400 if the field is repeated.
     private static func single(_ name: HTTPField.Name, _ fields: HTTPFields) throws(Problem) -> String? {
         let values = fields[values: name]
         guard values.count < 2 else { throw .invalid("\(name) is there twice", pointer: "/\(name)") }
@@ -85,10 +85,10 @@ struct FetchRoutes: Sendable {
         guard let method = HTTPRequest.Method(rawValue: head.request.method) else {
             throw .invalid("the method is not a token")
         }
-        // RFC 9110 §9.3.6: it asks for a tunnel, not for a resource.
+        // RFC 9110 §9.3.6: CONNECT asks for a tunnel, not for a resource.
         guard method != .connect else { throw .invalid("CONNECT opens no tunnel here") }
         var fields = Self.forwarded(fields)
-        // Whoever sends it with everything would give it away.
+        // A client that adds its token to every request would reveal the token to origins.
         if let field = fields.first(where: { TokenCredentials.areIn($0) }) {
             let name = TokenCredentials.areIn(field.value) ? "\(field.name)" : "a field that has it as its name"
             throw .invalid("a token of Larder's belongs into Larder-Authorization: \(name) goes to the origin")
@@ -100,7 +100,8 @@ struct FetchRoutes: Sendable {
         return request
     }
 
-    /// RFC 9110 §7.6.2: Max-Forwards says how many servers more may pass TRACE or OPTIONS on.
+    /// Counts down Max-Forwards, which limits the number of further servers for TRACE and OPTIONS (RFC 9110 §7.6.2).
+    /// Throws 501 if the limit is 0.
     private static func countHop(_ fields: inout HTTPFields, _ method: HTTPRequest.Method) throws(Problem) {
         guard method == .trace || method == .options, let name = HTTPField.Name("Max-Forwards"),
             let left = fields[values: name].first.flatMap({ UInt32($0) })
@@ -112,8 +113,8 @@ struct FetchRoutes: Sendable {
         fields[name] = String(left - 1)
     }
 
-    /// What goes on to the origin: nothing of this connection, and nothing that is Larder's own, such as an
-    /// `Authorization` with a token in it.
+    /// Returns the fields that go to the origin. Fields of this connection and Larder's own fields stay here, including
+    /// an `Authorization` that contains a token.
     private static func forwarded(_ fields: HTTPFields) -> HTTPFields {
         HTTPFields(
             fields.endToEnd().filter { field in
@@ -123,14 +124,14 @@ struct FetchRoutes: Sendable {
             })
     }
 
-    // MARK: How it is answered
+    // MARK: Answers
 
     private func plan(_ request: GatewayRequest, _ head: Endpoint.Head) -> Endpoint.Plan {
         let reply = FetchReply(request: head.request, ready: ready)
         guard head.request.hasBody else {
             var request = request
             if head.request.declaredLength == 0, request.method != .get, request.method != .head {
-                // RFC 9110 §8.6: that there is nothing is said, too; servers ask for it.
+                // RFC 9110 §8.6: an empty body is announced as well, because servers require it.
                 let upload = GatewayUpload(length: 0)
                 upload.finish()
                 request.upload = upload
@@ -143,7 +144,7 @@ struct FetchRoutes: Sendable {
         var request = request
         let upload = GatewayUpload(length: head.request.declaredLength)
         request.upload = upload
-        // The origin is asked while the body comes.
+        // The request goes to the origin while its body arrives.
         reply.start(request, head.namespace.gateway)
         return Endpoint.Plan(body: .sink(FetchUpload(upload, reply: reply))) { call in
             upload.finish()

@@ -5,8 +5,8 @@ import Primitives
 
 /// `/namespaces`: isolated parts of the cache, each with its own quota.
 ///
-/// The list is for who may see the whole server; else a token must be for the namespace in the path. What beside that
-/// takes more is said by ``NamespaceAuthority``.
+/// The list needs a token for the whole server. The other calls need a token for the namespace in the path.
+/// ``NamespaceAuthority`` describes the further rights that changes need.
 struct NamespaceRoutes: Sendable {
     private static let changeLimit = 64 << 10
 
@@ -38,14 +38,14 @@ struct NamespaceRoutes: Sendable {
         return .json(namespace.json)
     }
 
-    /// The conditions of a change, before a body is asked for.
+    /// Checks the conditions of a change before the body is read.
     private func check(_ head: Endpoint.Head) throws(Problem) {
         _ = try head.query()
         let exists = namespaces.find(try Self.name(head)) != nil
         try WriteCondition(head.request, at: clock.now())?.check(untagged: exists)
     }
 
-    /// The conditions of a request, for the instant of its change; `nil` when it makes none.
+    /// Returns the conditions of a request for the instant of its change; `nil` if it has none.
     private func condition(_ head: Endpoint.Head) -> (@Sendable (_ exists: Bool) -> Bool)? {
         guard let condition = WriteCondition(head.request, at: clock.now()) else { return nil }
         return { condition.holds(forUntagged: $0) }
@@ -83,7 +83,7 @@ struct NamespaceRoutes: Sendable {
         }
     }
 
-    /// The namespace in the path, which the visitor may use.
+    /// Returns the namespace in the path. Throws 403 if the visitor may not use it.
     private static func name(_ head: Endpoint.Head) throws(Problem) -> String {
         let name = head.parameter("name")
         try head.visitor.check(namespace: name)
@@ -93,7 +93,7 @@ struct NamespaceRoutes: Sendable {
 }
 
 extension Namespace {
-    /// The namespace as the API shows it: what is chosen, or what holds where nothing is.
+    /// The namespace in the form of the API: its settings, or the defaults in place of missing settings.
     fileprivate var json: JSON {
         let (settings, totals) = (settings, cache.totals)
         return [

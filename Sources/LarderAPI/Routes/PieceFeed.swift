@@ -3,10 +3,10 @@ import Larder
 import MicroHTTPD
 import Primitives
 
-/// Gives a stream several pieces of bodies that are there, block by block, as the client takes them.
+/// Writes several pieces of available bodies to a stream, block by block, as the client takes them.
 ///
-/// `position` is only touched by whoever feeds, which is one thread at a time: the next one is called when the one
-/// before it found no room. That makes it safe to be `@unchecked Sendable`.
+/// `@unchecked Sendable` is safe because only the feeding thread touches `position`, and only one thread feeds at a
+/// time: the next call comes after the previous call found no room.
 final class PieceFeed: @unchecked Sendable {
     private static let block = 64 << 10
 
@@ -19,7 +19,7 @@ final class PieceFeed: @unchecked Sendable {
         self.stream = stream
     }
 
-    /// Writes until there is no room, or nothing left.
+    /// Writes until the stream is full or all pieces are written.
     func goOn() {
         while position.piece < pieces.count {
             let piece = pieces[position.piece]

@@ -1,5 +1,5 @@
 import Larder
 import MicroHTTPD
 
-/// A client's connection takes what comes from an origin.
+/// The answer's stream consumes the body from an origin.
 extension ResponseStream: BodyConsumer {}

@@ -7,7 +7,7 @@ import Primitives
 struct ServiceRoutes: Sendable {
     let service: LarderService
     let isDraining: @Sendable () -> Bool
-    /// Writes the counters of connections and requests, which know all routes, these included.
+    /// Writes the metrics of connections and requests. They cover all routes, including these, so they are set later.
     var httpMetrics: @Sendable (inout PrometheusText) -> Void = { _ in }
 
     var routes: [Route] {
@@ -21,12 +21,12 @@ struct ServiceRoutes: Sendable {
         ]
     }
 
-    /// Those that have a port of their own, where they need no token.
+    /// The routes that are also served on the port for probes and metrics, where they need no token.
     var adminRoutes: [Route] {
         routes.filter { ["/livez", "/readyz", "/metrics"].contains($0.pattern) }
     }
 
-    /// A route that concerns the whole server, whatever the namespace.
+    /// Returns a route that concerns the whole server, independent of the namespace.
     private func whole(_ method: String, _ pattern: String, _ scope: Scope?, _ endpoint: Endpoint) -> Route {
         Route(method, pattern, scope, endpoint, in: .server)
     }
@@ -39,7 +39,7 @@ struct ServiceRoutes: Sendable {
         return .json(["status": "ok"])
     }
 
-    /// Those at hand are counted where their entries are.
+    /// The namespaces count the hits of answers at hand.
     private var hitCount: Int { service.metrics.hits.value + service.namespaces.hitsAtHand }
 
     private var memory: MemoryStatistics {

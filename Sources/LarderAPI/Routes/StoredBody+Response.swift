@@ -3,7 +3,7 @@ import MicroHTTPD
 import Primitives
 
 extension StoredBody {
-    /// A part of the body, to be sent without a copy.
+    /// Returns a part of the body that is sent without a copy.
     func part(_ range: Range<Int64>) -> Response.Body {
         switch self {
         case .bytes(let bytes):

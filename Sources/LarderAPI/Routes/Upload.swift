@@ -3,21 +3,22 @@ import Larder
 import MicroHTTPD
 import Primitives
 
-/// A body that a caller stores: it streams into a reservation of the cache, and is published when it is whole.
+/// Stores a body that a caller sends. The body streams into a reservation of the cache, and is published once it is
+/// complete.
 final class Upload: BodySink {
     private let cache: DiskCache
     private let reservation: Reservation
     private let metadata: EntryMetadata
-    /// The canonical URL that the key is made of; `nil` for a key of the caller's own.
+    /// The canonical URL from which the key is derived; `nil` if the caller chose the key.
     private let url: String?
-    /// Of JSON; bytes above 0x7F are refused when it is not UTF-8.
+    /// The declared charset of a JSON body. Unless it is UTF-8, bytes above 0x7F are refused.
     private let charset: JSONCharset
     private let condition: WriteCondition?
 
     /// - Parameters:
-    ///   - url: the canonical URL that the key is made of; `nil` for a key of the caller's own.
-    ///   - charset: of JSON, as it was declared; UTF-8 for any other body.
-    ///   - condition: the request's own on what is held; `nil`: it makes none.
+    ///   - url: the canonical URL from which the key is derived; `nil`, the default, if the caller chose the key.
+    ///   - charset: the declared charset of a JSON body; UTF-8, the default, for any other body.
+    ///   - condition: the request's conditions on the present entry; `nil` if it has none.
     init(
         cache: DiskCache, reservation: Reservation, metadata: EntryMetadata, url: String? = nil,
         charset: JSONCharset = .utf8, condition: WriteCondition?
@@ -40,7 +41,7 @@ final class Upload: BodySink {
         reservation.abandon()
     }
 
-    /// What becomes of the request whose body this is.
+    /// Returns the plan for the request that sends this body.
     func plan(_ head: Endpoint.Head, service: LarderService) throws(Problem) -> Endpoint.Plan {
         do throws(Problem) {
             return try checkedPlan(head, service: service)
@@ -60,7 +61,7 @@ final class Upload: BodySink {
                 throw Problem(error)
             }
         }
-        // RFC 9110 §13.2.1: after all that the head alone can be refused for, and before the body is asked for.
+        // RFC 9110 §13.2.1: conditions are checked after all other checks of the head, and before the body is read.
         try condition?.check(reservation.key.text, url: url, in: cache)
         if removes {
             reservation.abandon()
@@ -73,13 +74,13 @@ final class Upload: BodySink {
         }
     }
 
-    /// Throws for a body that is not what is to be stored itself.
+    /// Throws if the request sends only a part of a body, or an encoded body.
     private static func check(_ request: Request) throws(Problem) {
         // RFC 9110 §14.5: a part must not be stored as the whole.
         guard request.field("Content-Range") == nil else {
             throw .invalid("a part of a body cannot be stored; leave Content-Range out")
         }
-        // §8.4: whoever reads it is not told that it is encoded.
+        // §8.4: readers of the entry would not learn that it is encoded.
         if let coding = request.field("Content-Encoding"), coding.lowercased() != "identity" {
             throw Problem(
                 status: 415, detail: "a body is stored as it is: send it without the Content-Encoding \"\(coding)\"")
@@ -103,7 +104,7 @@ final class Upload: BodySink {
         }
     }
 
-    /// A ttl of 0 stores nothing and removes what is there.
+    /// Handles a ttl of 0, which stores no body and removes the present entry.
     private func removeInstead(_ call: Call, clock: any WallClock) {
         let key = reservation.key.text
         cache.remove(key, condition: isAllowed) { result in
@@ -114,10 +115,10 @@ final class Upload: BodySink {
         }
     }
 
-    /// The request's own condition on what is held, for the transaction of the change; `nil` when it makes none.
+    /// The request's conditions on the present entry, for the transaction of the change; `nil` if it has none.
     private var isAllowed: (@Sendable (Entry?) -> Bool)? {
         guard let condition else { return nil }
-        // An entry of another URL with the same MD5 is none.
+        // An entry of another URL with the same MD5 counts as absent.
         return { [url] entry in condition.holds(for: url == nil || entry?.url == url ? entry : nil) }
     }
 }

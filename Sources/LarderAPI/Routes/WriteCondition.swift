@@ -5,11 +5,11 @@ import MicroHTTPD
 import Primitives
 
 /// The conditions of a PUT, PATCH or DELETE: If-Match, If-None-Match and If-Unmodified-Since, in the order of RFC 9110
-/// §13.2.2. (If-Modified-Since is for GET and HEAD alone, §13.1.3.)
+/// §13.2.2. (If-Modified-Since applies only to GET and HEAD, §13.1.3.)
 ///
-/// Each is evaluated twice. The first time is when the head of the request is there, so that no body is asked for in
-/// vain. The second time is in the transaction of the change, so that of several requests that race with
-/// `If-None-Match: *` one succeeds.
+/// Conditions are evaluated twice. The first time is when the head of the request is complete, so that no body is sent
+/// in vain. The second time is in the transaction of the change, so that only one of several racing requests with
+/// `If-None-Match: *` succeeds.
 ///
 ///     try WriteCondition(head.request, at: now)?.check(head.parameter("key"), in: head.cache)
 struct WriteCondition: Sendable {
@@ -17,11 +17,11 @@ struct WriteCondition: Sendable {
 
     private let conditions: ConditionalRequest
     private let now: Timestamp
-    /// Whether the request can succeed where nothing is held: then its conditions count there, too. Otherwise the
-    /// answer is 404, which goes before them (§13.2.1).
+    /// Whether the request can succeed without an existing entry. Then its conditions apply without an entry, too. For
+    /// other requests the answer is 404, which takes precedence over the conditions (§13.2.1).
     private let creates: Bool
 
-    /// `nil` when the request makes no condition.
+    /// Reads the conditions of a request; `nil` if it has none.
     init?(_ request: Request, at now: Timestamp) {
         let fields = request.fields(named: Self.fieldNames)
         guard !fields.isEmpty, let method = HTTPRequest.Method(rawValue: request.method) else { return nil }
@@ -30,10 +30,10 @@ struct WriteCondition: Sendable {
         self.now = now
     }
 
-    /// Whether they hold for an entry, fresh or stale: by the strong ETag of its body, and by the date that its origin
-    /// gave it or, without one, by the time at which it was stored.
+    /// Whether the conditions hold for an entry, fresh or stale. They apply to the strong ETag of its body, and to the
+    /// origin's date or, without that, to the time of storing.
     ///
-    /// - Parameter entry: the entry that is held; `nil`: there is none.
+    /// - Parameter entry: the present entry; `nil` if there is none.
     func holds(for entry: Entry?) -> Bool {
         guard let entry else { return conditions.evaluate(nil) == .proceed }
         var current = entry.representation(now: now)
@@ -41,20 +41,21 @@ struct WriteCondition: Sendable {
         return conditions.evaluate(current) == .proceed
     }
 
-    /// Whether they hold for a resource that has neither ETag nor date, such as a namespace: of the tags only `*` names
-    /// it, and If-Unmodified-Since is ignored (§13.1.4).
+    /// Whether the conditions hold for a resource without an ETag and a date, such as a namespace. Only the tag `*`
+    /// matches it, and If-Unmodified-Since is ignored (§13.1.4).
     ///
-    /// - Parameter exists: whether it is there.
+    /// - Parameter exists: whether the resource exists.
     func holds(forUntagged exists: Bool) -> Bool {
         conditions.evaluate(exists ? SelectedRepresentation(etag: nil, lastModified: nil) : nil) == .proceed
     }
 
-    /// Looks at the entry of a key before the body of the request is asked for.
+    /// Checks the conditions for an entry before the body of the request is read.
     ///
-    /// The look-up may read a page of the index from the disk on libmicrohttpd's thread: only a request with a
-    /// condition costs that, and a body that is read in vain costs more.
+    /// The look-up may read a page of the index from the disk on libmicrohttpd's thread. Only requests with conditions
+    /// take that time, and a body that is read in vain would take more.
     ///
-    /// - Parameter url: the canonical URL that the key was made of; an entry of another URL with the same MD5 is none.
+    /// - Parameter url: the canonical URL from which the key is derived. An entry of another URL with the same MD5
+    ///   counts as absent. `nil`, the default, if the key is not derived from a URL.
     /// - Throws: 412, and ``Problem`` for an index that cannot be read.
     func check(_ key: String, url: String? = nil, in cache: DiskCache) throws(Problem) {
         let entry: Entry?
@@ -67,7 +68,7 @@ struct WriteCondition: Sendable {
         if !holds(for: entry) { throw .preconditionFailed }
     }
 
-    /// Looks at a resource that has neither ETag nor date; see ``holds(forUntagged:)``. Throws 412.
+    /// Checks the conditions for a resource without an ETag and a date; see ``holds(forUntagged:)``. Throws 412.
     func check(untagged exists: Bool) throws(Problem) {
         guard exists || creates else { return }
         if !holds(forUntagged: exists) { throw .preconditionFailed }
