@@ -25,8 +25,8 @@ final class AccessGate: Sendable {
                 fields: [.wwwAuthenticate: AccessGate.challenge("insufficient_scope", "scope=\"\(scope)\"")])
         }
 
-        /// Throws 403 if the visitor may not make this download. Pinning needs the scope `write`, because a pinned
-        /// entry stays until it is unpinned, which is more than a download.
+        /// Throws 403 if the visitor may not make this download. A download that pins or unpins needs the scope
+        /// `write`, because a pinned entry stays until it is unpinned.
         func check(_ request: DownloadRequest) throws(Problem) {
             if request.pinned != nil { try check(.write) }
         }

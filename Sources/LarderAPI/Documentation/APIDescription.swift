@@ -21,7 +21,7 @@ struct APIDescription: Sendable {
         let operations: [Operation]
     }
 
-    /// One method on one path.
+    /// A method on a path.
     struct Operation: Sendable {
         /// The `operationId` of the document.
         let id: String
@@ -60,7 +60,7 @@ struct APIDescription: Sendable {
         let content: [Content]
     }
 
-    /// One media type of a body, with its schema and examples.
+    /// A media type of a body, with its schema and examples.
     struct Content: Sendable {
         let mediaType: String
         /// A JSON Schema.
@@ -76,7 +76,7 @@ struct APIDescription: Sendable {
         let value: JSON
     }
 
-    /// The answer with one status.
+    /// The answer with a certain status.
     struct Response: Sendable {
         /// A status code, or `default` for all other codes.
         let status: String

@@ -1,6 +1,6 @@
 import Primitives
 
-/// An API's description as an HTML page: one document without scripts, which loads only its style sheet.
+/// An API's description as an HTML page: a single document without scripts. It loads only its style sheet.
 struct DocumentationPage {
     let description: APIDescription
 

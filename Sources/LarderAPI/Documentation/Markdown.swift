@@ -8,7 +8,7 @@ enum Markdown {
         MarkdownBlock.blocks(of: text).map(html).joined()
     }
 
-    /// Converts the text of one line, without blocks.
+    /// Converts the text of a single line, without blocks.
     static func inline(_ text: String) -> HTML {
         var html: HTML = ""
         var rest = text[...]

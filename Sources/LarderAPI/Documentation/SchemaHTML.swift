@@ -41,7 +41,7 @@ enum SchemaHTML {
         rows.isEmpty ? "" : "<dl>\n\(rows.joined())</dl>\n"
     }
 
-    /// Returns one row of a ``list(_:)``.
+    /// Returns a row of a ``list(_:)``.
     ///
     /// - Parameter notes: short remarks beside the name.
     static func row(_ name: String, notes: [HTML], text: String, details: HTML) -> HTML {

@@ -19,13 +19,13 @@ struct PrometheusText {
         text += " \(value)\n"
     }
 
-    /// Writes a family of one sample without labels.
+    /// Writes a family with a single sample without labels.
     mutating func metric(_ name: String, _ type: String, _ help: String, _ value: some CustomStringConvertible) {
         begin(name, type, help)
         sample(name, [], value)
     }
 
-    /// Writes the samples of one histogram. Call ``begin(_:_:_:)`` before the first histogram of its family.
+    /// Writes the samples of a histogram. Call ``begin(_:_:_:)`` before the first histogram of its family.
     mutating func histogram(
         _ name: String, _ labels: [(String, String)] = [], _ snapshot: (cumulative: [Int], sum: Double)
     ) {

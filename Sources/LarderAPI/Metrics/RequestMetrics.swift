@@ -16,7 +16,7 @@ final class RequestMetrics: Sendable {
 
     private let rows: [String: Row]
 
-    /// Counts requests of one route with one status that took too little time to measure.
+    /// Counts the requests of a route with a status, if they took too little time to measure.
     struct Meter: Sendable {
         fileprivate let instants: Counter
 
@@ -24,8 +24,8 @@ final class RequestMetrics: Sendable {
         func count() { instants.increment() }
     }
 
-    /// Returns the meter of a route and a status. `nil` if the pair is not counted: the route is unknown, or the status
-    /// is outside 100 to 599, as an origin may invent one.
+    /// Returns the meter of a route and a status; `nil` if requests like that are not counted. This concerns unknown
+    /// routes, and statuses outside 100 to 599, which an origin may invent.
     func meter(operation: String, status: Int) -> Meter? {
         guard let row = rows[operation], (100..<600).contains(status) else { return nil }
         return Meter(instants: row.instants[status - 100])
