@@ -198,8 +198,9 @@ final class APIHandler: RequestHandler {
     /// `Larder-Namespace`, else from the token, else it is the default namespace. Throws 400 if the prefix and the
     /// field disagree, or the route does not take the field, and 404 if the namespace does not exist.
     ///
-    /// Some calls concern the whole server, or a namespace that their path or query names. They get the default
-    /// namespace. A namespace in their prefix or field must still exist, and the visitor must be allowed to use it.
+    /// Calls that concern the whole server, or a namespace that their path or query names, get the default namespace.
+    /// If the query names the namespace, a prefix is refused with 400, and `Larder-Namespace` is ignored. For the other
+    /// calls of this kind, a namespace in the prefix or field must exist, and the visitor must be allowed to use it.
     /// Calls that need no token are exempt, so that their answers reveal no namespace.
     private func namespace(
         of asked: PrefixedRequest, _ route: Route, _ visitor: AccessGate.Visitor
