@@ -1,4 +1,4 @@
-"""Chromium, and the page in it, by what a person sees: labels, buttons, words."""
+"""Chromium and the page in it, used through visible labels, buttons and texts."""
 
 import os
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ PHONE = (360, 740)
 
 
 def start_chromium():
-    """A browser that speaks to nobody but this machine."""
+    """Starts a browser that connects to this machine only."""
     options = webdriver.ChromeOptions()
     options.binary_location = "/usr/bin/chromium"
     for argument in (
@@ -34,7 +34,7 @@ def start_chromium():
 
 
 class Page:
-    """The dashboard of a server. Whatever is looked for is waited for."""
+    """The dashboard of a server. A search for an element waits until the element is there."""
 
     def __init__(self, driver, pictures):
         self.driver = driver
@@ -42,7 +42,7 @@ class Page:
         self._server = None
 
     def open(self, server, address="#/overview", size=DESKTOP, dark=False, calm=True):
-        """Loads the page anew, with nothing that was kept before."""
+        """Loads the page anew, without the state of the previous page."""
         self._server = server
         self.show_as(size, dark, calm)
         self.driver.get("about:blank")
@@ -50,7 +50,7 @@ class Page:
         self.find("main h1")
 
     def show_as(self, size=DESKTOP, dark=False, calm=True):
-        """As a device of that size shows it, whose user likes it dark, or without motion."""
+        """Emulates a device of a size, with a preference for the dark theme or for reduced motion."""
         features = {
             "prefers-color-scheme": "dark" if dark else "light",
             "prefers-reduced-motion": "reduce" if calm else "no-preference",
@@ -69,16 +69,16 @@ class Page:
         self.driver.execute_script("location.hash = '#/entry/' + encodeURIComponent(arguments[0])", key)
         self.find(".countdown")
 
-    # What is there
+    # Elements of the page
 
     def wait(self, condition, words):
-        """Waits until a condition holds, and returns what it returns."""
+        """Waits until a condition holds. Returns the condition's value."""
         waiting = WebDriverWait(
             self.driver, 30, poll_frequency=0.05, ignored_exceptions=[StaleElementReferenceException])
         return waiting.until(lambda driver: condition(), f"this did not come: {words}")
 
     def find(self, selector):
-        """The first element that can be seen."""
+        """Returns the first visible element."""
         return self.wait(
             lambda: next((found for found in self.all(selector) if found.is_displayed()), None), selector)
 
@@ -89,7 +89,7 @@ class Page:
         return [element.text for element in self.all(selector)]
 
     def button(self, name, within="//body"):
-        """A button, by what it says or is called."""
+        """Returns a button by its text or its label."""
         path = f"{within}//button[normalize-space()=\"{name}\" or @aria-label=\"{name}\"]"
         return self.wait(lambda: next(
             (found for found in self.driver.find_elements(By.XPATH, path) if found.is_displayed()), None), name)
@@ -100,7 +100,7 @@ class Page:
             (found for found in self.driver.find_elements(By.XPATH, path) if found.is_displayed()), None), name)
 
     def field(self, label):
-        """What a label is for."""
+        """Returns the field of a label."""
         path = f"//label[@for][normalize-space()=\"{label}\"]"
         found = self.wait(lambda: next(iter(self.driver.find_elements(By.XPATH, path)), None), label)
         return self.driver.find_element(By.ID, found.get_attribute("for"))
@@ -111,36 +111,36 @@ class Page:
         field.send_keys(text)
 
     def wait_for_text(self, selector, text):
-        """Waits for an element that says this, among other things."""
+        """Waits for an element that contains a text."""
         return self.wait(
             lambda: next((found for found in self.all(selector) if text in found.text), None), f"{selector}: {text}")
 
     def value(self, script, *arguments):
-        """What a piece of JavaScript returns."""
+        """Runs a piece of JavaScript. Returns its value."""
         return self.driver.execute_script(script, *arguments)
 
     @contextmanager
     def script_before(self, script):
-        """Runs a script in each document that is loaded meanwhile, before its own."""
+        """Runs a script in each document that is loaded meanwhile, before the document's own scripts."""
         added = self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": script})
         try:
             yield
         finally:
             self.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
 
-    # What is wrong with it
+    # Mistakes of the page
 
     def complaints(self):
-        """What the console says of errors and of breaches of the policy, but not that the server answered 4xx."""
+        """Returns the console's errors and breaches of the policy, without the server's answers of 4xx."""
         return [entry for entry in self.driver.get_log("browser")
                 if entry["level"] == "SEVERE" and entry["source"] != "network"]
 
     def overflow(self):
-        """By how many pixels the page is wider than its window."""
+        """Returns by how many pixels the page is wider than its window."""
         return self.value("return document.documentElement.scrollWidth - document.documentElement.clientWidth")
 
     def barriers(self):
-        """What axe-core finds."""
+        """Returns the barriers to accessibility that axe-core finds."""
         self.driver.execute_script(AXE)
         results = self.driver.execute_async_script(
             "const done = arguments[1]; axe.run({runOnly: arguments[0]}).then(done, (error) => done(String(error)))",
@@ -150,5 +150,5 @@ class Page:
                 for found in results["violations"] for node in found["nodes"]]
 
     def picture(self, name):
-        """Keeps what is to be seen, to be looked at."""
+        """Saves a screenshot for a person to look at."""
         self.driver.save_screenshot(str(self._pictures / f"{name}.png"))

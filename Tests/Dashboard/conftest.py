@@ -1,4 +1,4 @@
-"""One browser for all tests; an origin and a server for each."""
+"""The fixtures: one browser for all tests, and an origin and a server for each test."""
 
 import os
 from pathlib import Path
@@ -25,7 +25,7 @@ def origin():
 
 @pytest.fixture
 def server(origin):
-    """A server as it is on a developer's machine, without tokens."""
+    """A server without tokens, as on a developer's machine."""
     server = Server(origin)
     yield server
     server.stop()
@@ -33,7 +33,7 @@ def server(origin):
 
 @pytest.fixture
 def page(driver):
-    """The page; after each test nothing may have gone wrong in it."""
+    """The page. After each test, the page must have no complaints."""
     pictures = Path(os.environ["PICTURES"])
     pictures.mkdir(parents=True, exist_ok=True)
     page = Page(driver, pictures)

@@ -1,11 +1,11 @@
-"""The origin that the dashboard's tests have Larder ask: bodies put there by a test, and transfers that it drives."""
+"""The origin of the dashboard's tests: bodies that a test puts there, and transfers that a test drives."""
 
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class Transfer:
-    """A body that is sent as far as the test says, and no further."""
+    """A body that is sent only as far as the test allows."""
 
     def __init__(self, length, announced=True):
         self.length = length
@@ -14,7 +14,7 @@ class Transfer:
         self._change = threading.Condition()
 
     def allow(self, count):
-        """Lets so many bytes of the whole go."""
+        """Allows the first `count` bytes of the body to be sent."""
         with self._change:
             self._allowed = count
             self._change.notify_all()
@@ -33,7 +33,7 @@ class Transfer:
 
 
 class Origin:
-    """Listens on a port of loopback until it is closed. A path that is not known is 404."""
+    """An origin on a port of loopback, until it is closed. An unknown path gets 404."""
 
     def __init__(self):
         self.bodies = {}
@@ -43,7 +43,7 @@ class Origin:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
-            # The head and a body are two writes.
+            # The head and the body are two writes.
             disable_nagle_algorithm = True
 
             def log_message(self, *arguments):
@@ -74,7 +74,7 @@ class Origin:
                     for piece in transfer.pieces():
                         self.wfile.write(piece)
                 except ConnectionError:
-                    # Larder was told to cancel it.
+                    # Larder has cancelled the download.
                     self.close_connection = True
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -86,12 +86,12 @@ class Origin:
         return f"http://{self.authority}{path}"
 
     def serve(self, path, type, body, **fields):
-        """Puts a body at a path; its URL."""
+        """Puts a body at a path. Returns its URL."""
         self.bodies[path] = (type, body if isinstance(body, bytes) else body.encode(), fields)
         return self.url(path)
 
     def hold(self, path, length, announced=True):
-        """Puts a body there that is sent as the test says."""
+        """Puts a body at a path. Returns the transfer with which the test sends it."""
         self.transfers[path] = Transfer(length, announced)
         return self.transfers[path]
 

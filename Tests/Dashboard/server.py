@@ -14,12 +14,12 @@ SCOPES = ("read", "download", "write", "purge", "admin")
 
 
 class Server:
-    """Starts the executable that LARDER names, on a directory of its own; `origin` is the only one that it may ask."""
+    """Starts the executable that LARDER names, on a directory of its own. The server may ask `origin` only."""
 
     def __init__(self, origin, tokens=False):
         self._work = tempfile.TemporaryDirectory()
         self._tokens = f"{self._work.name}/tokens" if tokens else None
-        # It reads them when it starts.
+        # The server reads the tokens at its start.
         self.token = self._make_token("everything", SCOPES) if tokens else None
         self.reader = self._make_token("reader", ["read"]) if tokens else None
         arguments = ["--port", "0", "--directory", f"{self._work.name}/cache", "--log-format", "json"]
@@ -30,7 +30,7 @@ class Server:
             [LARDER, "serve", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self._lines = []
         self.url = self._read_url()
-        # Who does not read what it says would stop it.
+        # A full pipe would stop the server, so a thread reads its output.
         threading.Thread(target=self._lines.extend, args=(self._process.stdout,), daemon=True).start()
 
     def _read_url(self):
@@ -47,7 +47,7 @@ class Server:
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
     def call(self, method, path, json_body=None, body=None, query=None, namespace=None):
-        """Calls the API past the browser: the status, and the JSON of the answer."""
+        """Calls the API past the browser. Returns the status and the JSON of the answer."""
         connection = HTTPConnection(urlsplit(self.url).netloc, timeout=60)
         fields = {"Content-Type": "text/plain"} if json_body is None else {"Content-Type": "application/json"}
         if self.token is not None:
@@ -62,7 +62,7 @@ class Server:
         return response.status, json.loads(text)
 
     def call_lines(self, method, path, json_body):
-        """Calls the API past the browser, where it answers a line of JSON for each thing; all of them."""
+        """Calls the API past the browser. Returns the lines of JSON of the answer, one for each item."""
         connection = HTTPConnection(urlsplit(self.url).netloc, timeout=60)
         connection.request(method, path, json.dumps(json_body), {"Content-Type": "application/json"})
         response = connection.getresponse()
@@ -72,13 +72,13 @@ class Server:
         return lines
 
     def download(self, url, **options):
-        """Has a URL downloaded; its entry."""
+        """Downloads a URL. Returns its entry."""
         status, answer = self.call("POST", "/download", {"url": url, **options})
         assert status == 200, answer
         return answer["entry"]
 
     def start(self, url):
-        """Has a download begun, and does not wait for it."""
+        """Starts a download, and does not wait for its end."""
         connection = HTTPConnection(urlsplit(self.url).netloc, timeout=60)
         fields = {"Content-Type": "application/json", "Prefer": "respond-async"}
         connection.request("POST", "/download", json.dumps({"url": url}), fields)
@@ -87,18 +87,18 @@ class Server:
         connection.close()
 
     def put(self, key, body, **query):
-        """Stores data under a key; its entry."""
+        """Stores data under a key. Returns its entry."""
         status, answer = self.call("PUT", f"/entries/{quote(key, safe='')}/content", body=body, query=query)
         assert status == 200, answer
         return answer
 
     def entry(self, key):
-        """An entry's metadata; `None` when it is not held."""
+        """Returns an entry's metadata, or `None` if the entry is not held."""
         status, answer = self.call("GET", f"/entries/{quote(key, safe='')}")
         return answer if status == 200 else None
 
     def count(self, **filter):
-        """How many entries match."""
+        """Returns the number of entries that match a filter, or of all entries without a filter."""
         query = {**(filter or {"all": "true"}), "dryRun": "true"}
         return self.call("DELETE", "/entries", query=query)[1]["removed"]
 

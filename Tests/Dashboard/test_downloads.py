@@ -1,4 +1,4 @@
-"""Downloads: the form, bars that move, cancelling, and where the news comes from."""
+"""Downloads: the form, the moving bars, cancelling, and the source of updates."""
 
 import threading
 
@@ -8,7 +8,7 @@ LENGTH = 1_000_000
 
 
 def shares(page):
-    """How far each bar that can be seen is."""
+    """Returns the share of each visible bar, or -1 for a bar without a share."""
     return [float(bar.get_attribute("value") or -1) for bar in page.all(".download progress") if bar.is_displayed()]
 
 
@@ -40,14 +40,14 @@ def test_a_url_is_downloaded_and_its_bar_moves(page, server, origin):
 
 
 def get(page, url):
-    """Sends the form, when the one before was answered."""
+    """Sends the form as soon as the previous request was answered."""
     page.type("URL", url)
     button = page.button("Get it")
     page.wait(lambda: button.get_attribute("aria-disabled") is None, "a form that can be sent")
     button.click()
 
 
-def test_what_happened_is_said(page, server, origin):
+def test_the_outcome_of_each_download_is_reported(page, server, origin):
     url = origin.serve("/users", "application/json", "[1]", ETag='"v1"')
     page.open(server, "#/downloads")
     get(page, url)
@@ -71,7 +71,7 @@ def test_what_happened_is_said(page, server, origin):
     page.wait_for_text(".note.failed", "the origin may not be asked")
 
 
-def test_a_length_that_is_not_known_is_no_share(page, server, origin):
+def test_a_download_of_unknown_length_shows_no_share(page, server, origin):
     transfer = origin.hold("/stream", LENGTH, announced=False)
     transfer.allow(500_000)
     threading.Thread(target=server.call, args=("POST", "/download", {"url": origin.url("/stream")})).start()
@@ -83,7 +83,7 @@ def test_a_length_that_is_not_known_is_no_share(page, server, origin):
     page.wait(lambda: page.all(".download") == [], "an empty list")
 
 
-def test_who_waits_is_counted_and_a_cancelled_download_answers_them(page, server, origin):
+def test_waiters_are_counted_and_answered_when_their_download_is_cancelled(page, server, origin):
     origin.hold("/slow", LENGTH).allow(100_000)
     answers = []
     request = ("POST", "/download", {"url": origin.url("/slow")})
@@ -100,7 +100,7 @@ def test_who_waits_is_counted_and_a_cancelled_download_answers_them(page, server
     assert server.count() == 0
 
 
-def test_the_news_come_as_events(page, server, origin):
+def test_updates_come_as_events(page, server, origin):
     transfer = origin.hold("/archive.tar", LENGTH)
     page.open(server, "#/downloads")
     page.wait_for_text(".chip", "live")
@@ -112,13 +112,13 @@ def test_the_news_come_as_events(page, server, origin):
         wait_for_share(page, percent / 100 - 0.02, percent / 100)
     transfer.finish()
     page.find(".download[data-state=succeeded]")
-    # One is made when the stream is there, and one each two minutes.
+    # The page lists the downloads when the stream begins, and then every two minutes.
     assert listings(page) <= before + 1
 
 
-def test_where_events_do_not_come_through_downloads_are_listed(page, server, origin):
+def test_without_events_the_downloads_are_listed_every_second(page, server, origin):
     transfer = origin.hold("/archive.tar", LENGTH)
-    # As a proxy that lets no stream through.
+    # This fetch acts like a proxy that lets no stream through.
     with page.script_before("const ask = fetch; window.fetch = (target, ...rest) => "
                             "target === 'events' ? Promise.reject(new TypeError()) : ask(target, ...rest)"):
         page.open(server, "#/downloads")
@@ -131,7 +131,7 @@ def test_where_events_do_not_come_through_downloads_are_listed(page, server, ori
         page.find(".download[data-state=succeeded]")
 
 
-def test_many_that_have_ended_are_not_in_flight_and_are_seldom_asked_for(page, server, origin):
+def test_many_ended_downloads_are_not_in_flight_and_are_listed_once(page, server, origin):
     for number in range(0, 1100, 100):
         batch = [{"url": origin.serve(f"/{number + offset}", "text/plain", "x")} for offset in range(100)]
         server.call_lines("POST", "/downloads", batch)
@@ -144,7 +144,7 @@ def test_many_that_have_ended_are_not_in_flight_and_are_seldom_asked_for(page, s
     assert "In flight: 1" in page.texts("h2"), page.texts("h2")
     page.wait(lambda: len(page.all(".download[data-state=succeeded]")) == 20, "those that have ended")
     page.picture("downloads-many")
-    # As many as are shown, and once: events say the rest.
+    # The page lists only as many downloads as it shows, and only once, because events bring the rest.
     assert page.value(
         "return performance.getEntriesByType('resource').filter("
         "(entry) => new URL(entry.name).pathname === '/downloads')"
@@ -154,7 +154,7 @@ def test_many_that_have_ended_are_not_in_flight_and_are_seldom_asked_for(page, s
 
 
 def listings(page):
-    """How often the page has listed the downloads."""
+    """Returns how often the page has listed the downloads."""
     return page.value(
         "return performance.getEntriesByType('resource').filter("
         "(entry) => new URL(entry.name).pathname === '/downloads').length")

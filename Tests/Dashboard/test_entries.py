@@ -37,14 +37,14 @@ def test_pages_follow_one_another_and_lead_back(page, server, origin):
     wait_for_names(page, reports(range(25, 50)))
     page.driver.back()
     wait_for_names(page, reports(range(50, 60)))
-    # The address alone does not say what was before.
+    # The address alone does not contain the previous pages.
     page.driver.refresh()
     wait_for_names(page, reports(range(50, 60)))
     page.link("First page").click()
     wait_for_names(page, reports(range(25)))
 
 
-def test_filters_are_those_of_the_server(page, server, origin):
+def test_filters_list_the_entries_that_match(page, server, origin):
     fill_cache(server, origin)
     page.open(server, "#/entries")
     page.type("URL or key begins with", "report-01")
@@ -80,7 +80,7 @@ def test_the_order_is_chosen_at_the_head_of_a_column(page, server, origin):
     assert page.texts(".entries td:nth-child(5)")[0] == "60 B"
 
 
-def test_what_the_server_refuses_is_said(page, server):
+def test_a_refused_listing_and_an_unknown_entry_are_reported(page, server):
     page.open(server, "#/entries?cursor=nonsense")
     note = page.wait_for_text(".note.failed", "The entries cannot be listed")
     assert "cursor" in note.text

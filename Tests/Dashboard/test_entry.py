@@ -1,4 +1,4 @@
-"""The page of an entry: metadata, countdown, preview, and what can be done."""
+"""The page of an entry: metadata, countdown, preview and actions."""
 
 import struct
 import zlib
@@ -7,7 +7,7 @@ from selenium.webdriver.common.keys import Keys
 
 
 def png(width, height):
-    """An image of one colour."""
+    """Returns a PNG image of one colour."""
 
     def chunk(name, data):
         return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
@@ -17,12 +17,12 @@ def png(width, height):
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
 
 
-def test_metadata_and_json(page, server, origin):
+def test_metadata_and_json_are_shown(page, server, origin):
     body = '{"id":12345678901234567890,"name":"Ada \\"A\\"","list":[],"nested":{"pi":3.10,"none":null,"e":1e400}}'
     key = server.download(origin.serve("/users/1", "application/json", body), ttl=3600, tags=["users"])["key"]
     page.open(server)
     page.entry(key)
-    # Numbers stay as they are written: a browser's own would be others.
+    # Numbers stay as written, because a browser's own numbers would lose digits.
     expected = (
         '{\n  "id": 12345678901234567890,\n  "name": "Ada \\"A\\"",\n  "list": [],\n'
         '  "nested": {\n    "pi": 3.10,\n    "none": null,\n    "e": 1e400\n  }\n}')
@@ -34,7 +34,7 @@ def test_metadata_and_json(page, server, origin):
     page.picture("entry-json")
 
 
-def test_text_images_and_other_bytes(page, server, origin):
+def test_text_images_and_other_bytes_are_shown(page, server, origin):
     page.open(server)
     text = server.download(origin.serve("/a.txt", "text/plain; charset=iso-8859-1", "Grüße".encode("latin-1")))
     page.entry(text["key"])
@@ -84,7 +84,7 @@ def test_the_ttl_is_changed(page, server, origin):
     page.picture("ttl-changed")
 
 
-def test_refresh_pin_and_delete(page, server, origin):
+def test_refresh_pin_and_delete_change_the_entry(page, server, origin):
     url = origin.serve("/a", "text/plain", "old")
     key = server.download(url, ttl=3600, tags=["t"])["key"]
     page.open(server)
@@ -113,13 +113,13 @@ def test_refresh_pin_and_delete(page, server, origin):
     assert server.entry(key) is None
 
 
-def test_a_look_that_began_before_a_change_does_not_undo_it(page, server, origin):
+def test_an_answer_from_before_a_change_does_not_undo_it(page, server, origin):
     url = origin.serve("/a", "text/plain", "x")
     key = server.download(url, ttl=3600)["key"]
     page.open(server, "#/downloads")
     page.wait_for_text(".chip", "live")
     page.entry(key)
-    # What the page asks for next comes when it is let go, as it was when it was asked for.
+    # The next answer to the page is held back until the test lets it go, with its content from before.
     page.value("""
         const fetched = window.fetch;
         window.looks = 0;
@@ -150,7 +150,7 @@ def test_a_look_that_began_before_a_change_does_not_undo_it(page, server, origin
     assert "Unpin" in labels and "Pin" not in labels
 
 
-def test_a_ttl_of_nothing_removes_data_when_it_is_confirmed(page, server):
+def test_a_ttl_of_zero_removes_data_after_a_confirmation(page, server):
     server.put("mine", "x", ttl=3600)
     page.open(server)
     page.entry("mine")
@@ -161,7 +161,7 @@ def test_a_ttl_of_nothing_removes_data_when_it_is_confirmed(page, server):
     assert server.entry("mine") is None
 
 
-def test_an_entry_with_fields_of_its_own_is_not_taken_for_another(page, server, origin):
+def test_a_refresh_that_stores_another_entry_is_reported(page, server, origin):
     url = origin.serve("/a", "text/plain", "x")
     entry = server.download(url, ttl=3600, headers={"Accept": "text/plain"})
     page.open(server)

@@ -1,8 +1,8 @@
-"""Names and bodies that want to be more than text: nothing of them runs, and nothing of them is asked for."""
+"""Hostile names and bodies: no script in them runs, and no URL in them is requested."""
 
 import pytest
 
-# Each would say so if it ran: in the window, in the title, to the origin, or by a dialog.
+# Each script would show that it ran: in the window, in the title, at the origin, or by a dialog.
 SCRIPT = "window.ran=1;document.title='ran';alert(1)"
 NAMES = [
     f"<script>{SCRIPT}<\u2215script>", "<img src=x onerror=window.ran=1>", "\"><svg onload=window.ran=1>",
@@ -12,7 +12,7 @@ NAMES = [
 
 
 def shown(name):
-    """As the page writes it: what hides is written as its number."""
+    """Returns a name as the page writes it: an invisible character is written as its number."""
     return name.replace("\u202e", "\\u{202e}")
 
 
@@ -24,7 +24,7 @@ def assert_nothing_ran(page, origin):
     assert page.value("return Object.prototype.polluted") is None
 
 
-def test_names_are_text(page, server, origin):
+def test_hostile_names_are_shown_as_text(page, server, origin):
     for name in NAMES:
         server.put(name, "x", ttl=60, tags=name.replace(",", ""))
     page.open(server, "#/entries")
@@ -50,7 +50,7 @@ def test_names_are_text(page, server, origin):
     assert_nothing_ran(page, origin)
 
 
-def test_urls_are_text(page, server, origin):
+def test_hostile_urls_are_shown_as_text(page, server, origin):
     paths = [
         "/?q=<script>window.ran=1</script>", "/'onmouseover='window.ran=1'", "/?a=\"><img/src=x/onerror=window.ran=1>",
     ]
@@ -77,7 +77,7 @@ BODIES = {
 
 
 @pytest.mark.parametrize("kind", BODIES)
-def test_bodies_are_never_part_of_the_page(page, server, origin, kind):
+def test_hostile_bodies_are_never_part_of_the_page(page, server, origin, kind):
     type, body = (text.format(script=SCRIPT, canary=origin.url("/canary")) for text in BODIES[kind])
     entry = server.download(origin.serve("/body", type, body, ETag='"<script>window.ran=1</script>"'), ttl=60)
     page.open(server)
@@ -92,7 +92,7 @@ def test_bodies_are_never_part_of_the_page(page, server, origin, kind):
     assert_nothing_ran(page, origin)
 
 
-def test_addresses_of_the_page_do_nothing(page, server, origin):
+def test_hostile_addresses_of_the_page_run_no_script_and_change_no_entry(page, server, origin):
     server.put("note", "x", tags="t")
     for address in (
         "#/entry/%3Cimg%20src=x%20onerror=window.ran=1%3E", "#/entry/%E0%A4%A", "#/entry",
@@ -106,8 +106,8 @@ def test_addresses_of_the_page_do_nothing(page, server, origin):
     assert server.count() == 1
 
 
-def test_another_page_cannot_frame_this_one_or_use_its_api(page, server, origin):
-    """The origin's page stands for one of the internet that a user of the dashboard looks at."""
+def test_another_page_can_neither_frame_the_dashboard_nor_use_its_api(page, server, origin):
+    """The origin's page stands for a page of the internet that a user of the dashboard visits."""
     server.put("note", "x", tags="t")
     origin.serve("/evil", "text/html", f"""<!doctype html><iframe src="{server.url}/"></iframe><script>
         fetch("{server.url}/entries?all=true", {{method: "DELETE", mode: "no-cors"}}).catch(() => 0)
@@ -121,5 +121,5 @@ def test_another_page_cannot_frame_this_one_or_use_its_api(page, server, origin)
     assert page.driver.find_elements("css selector", "#tabs") == []
     page.driver.switch_to.default_content()
     assert server.count() == 1
-    # What the browser has to say about it is as it must be.
+    # The browser reports the refused frame.
     assert any("frame-ancestors" in entry["message"] for entry in page.complaints())

@@ -1,11 +1,11 @@
-"""Everything with keys alone."""
+"""The dashboard with the keyboard alone."""
 
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
 
 class Hands:
-    """Keys that go to whatever has the focus."""
+    """Presses keys on the element with the focus."""
 
     def __init__(self, page):
         self.page = page
@@ -19,13 +19,13 @@ class Hands:
             ActionChains(self.page.driver).send_keys(key).perform()
 
     def words(self):
-        """What the place of the focus is called."""
+        """Returns the label or the text of the element with the focus."""
         return self.page.value("""
             const element = document.activeElement;
             return element.getAttribute("aria-label") ?? element.labels?.[0]?.textContent ?? element.textContent;""")
 
     def go_to(self, words):
-        """Presses the tab key until it is there; at each place it can be seen where that is."""
+        """Presses the tab key until the named element has the focus. Each focus on the way must be visible."""
         for _ in range(60):
             self.press(Keys.TAB)
             if self.page.value("return document.activeElement === document.body"):
@@ -91,7 +91,7 @@ def test_an_entry_is_found_changed_and_removed_with_keys_alone(page, server):
     assert server.count() == 2
 
 
-def test_a_purge_with_keys_alone(page, server):
+def test_a_purge_is_done_with_keys_alone(page, server):
     for number in range(3):
         server.put(f"note-{number}", "hello", tags="notes")
     page.open(server, "#/purge")
@@ -126,7 +126,7 @@ def test_a_download_is_begun_and_cancelled_with_keys_alone(page, server, origin)
     page.wait_for_text(".note.failed", "cancelled")
 
 
-def test_dialogs_and_lists_keep_the_focus_while_things_change(page, server, origin):
+def test_a_list_keeps_the_focus_while_downloads_change(page, server, origin):
     transfer = origin.hold("/slow", 1_000_000)
     transfer.allow(100_000)
     server.start(origin.url("/slow"))

@@ -1,4 +1,4 @@
-"""How the page looks: light and dark, on a phone, and to who does not see it. Pictures of all of it are kept."""
+"""The look of the page: light and dark, on a phone, and for screen readers. The tests save pictures of all views."""
 
 import pytest
 from browser import DESKTOP, PHONE
@@ -9,7 +9,7 @@ VIEWS = ("overview", "downloads", "entries", "entry", "image", "purge", "namespa
 
 @pytest.fixture
 def shown(server, origin):
-    """A server with something of everything, and the address of each view."""
+    """A server with content for each view, and the address of each view."""
     users = '[{"id": 1, "name": "Ada", "admin": true}, {"id": 2, "name": "Grace", "admin": null}]'
     for number in range(30):
         url = origin.serve(f"/v1/users/{number}/profile?expand=true", "application/json", users)
@@ -48,7 +48,7 @@ def see_all(page, shown, size, dark):
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_each_view_is_for_everybody(page, shown, size, dark):
+def test_each_view_has_no_barriers_and_fits_the_window(page, shown, size, dark):
     barriers = {}
     for name in see_all(page, shown, size, dark):
         page.picture(f"{'phone' if size == PHONE else 'desktop'}-{'dark' if dark else 'light'}-{name}")
@@ -58,12 +58,12 @@ def test_each_view_is_for_everybody(page, shown, size, dark):
 
 
 def lightness(page):
-    """Of the page's ground, 0 to 255."""
+    """Returns the lightness of the page's background, 0 to 255."""
     colour = page.value("return getComputedStyle(document.body).backgroundColor")
     return sum(float(part) for part in colour[4:-1].split(",")) / 3
 
 
-def test_the_theme_is_the_systems_until_another_is_chosen(page, server):
+def test_the_theme_is_the_systems_until_the_user_chooses_another(page, server):
     page.open(server, dark=False)
     assert lightness(page) > 200
     page.show_as(dark=True)
@@ -95,7 +95,7 @@ def test_a_phone_has_its_tabs_within_reach(page, server):
     assert page.find(".entries tbody tr").value_of_css_property("display") == "flex"
 
 
-def test_nothing_moves_for_who_does_not_want_it(page, server, origin):
+def test_no_animation_runs_with_reduced_motion(page, server, origin):
     origin.hold("/stream", 1000, announced=False)
     server.start(origin.url("/stream"))
     for calm, animations in ((True, 0), (False, 1)):
@@ -104,8 +104,8 @@ def test_nothing_moves_for_who_does_not_want_it(page, server, origin):
         assert page.value("return document.getAnimations().length") == animations
 
 
-def test_what_changes_by_itself_is_not_read_out(page, server, origin):
-    """Only what was asked for and what went wrong is in a region that is read out when it changes."""
+def test_changes_without_an_action_of_the_user_are_not_read_out(page, server, origin):
+    """Regions that are read out on a change contain only results of the user's actions and errors."""
     transfer = origin.hold("/archive.tar", 1_000_000)
     server.start(origin.url("/archive.tar"))
     key = server.download(origin.serve("/a", "text/plain", "x"), ttl=3600)["key"]

@@ -1,11 +1,11 @@
-"""The modules that are plain functions of what they are given, in the browser that runs them."""
+"""The modules of pure functions, in the browser."""
 
 import pytest
 
 
 @pytest.fixture
 def run(page, server):
-    """Runs a function of a module, as `({indented}) => …` of `json-text`; what it returns."""
+    """Calls a function with a module, such as `({indented}) => …` with `json-text`. Returns its result."""
     page.open(server)
 
     def run(module, function, *arguments):
@@ -29,7 +29,7 @@ EVENTS = [
 ]
 
 
-def test_events_are_the_same_in_whatever_pieces_they_come(run):
+def test_events_are_the_same_in_pieces_of_any_length(run):
     found = run("events", """({ EventParser }, text) => {
         const all = [];
         for (let at = 0; at <= text.length; at += 1) {
@@ -67,16 +67,16 @@ def test_a_line_without_end_is_refused(run):
     ('["\\"\\\\","\\u00e9 {[,:"]', '[\n  "\\"\\\\",\n  "\\u00e9 {[,:"\n]'),
     ("{", None), ("[1,]", None), ("", None), ("\"a\nb\"", None),
 ])
-def test_json_is_indented_as_it_is_written(run, source, text):
+def test_json_is_indented_and_its_values_stay_as_written(run, source, text):
     assert run("json-text", "({ indented }, source) => indented(source)?.text ?? null", source) == text
 
 
-def test_json_of_many_brackets_stays_small(run):
+def test_indented_json_of_many_brackets_stays_small(run):
     length = run("json-text", "({ indented }) => indented('['.repeat(5000) + ']'.repeat(5000)).text.length")
     assert length < 1_000_000
 
 
-def test_what_is_what_in_json(run):
+def test_names_strings_and_literals_of_json_are_marked(run):
     marks = run("json-text", """({ indented }) => {
         const { text, marks } = indented('{"a":"b","c":[1,true]}');
         return marks.map(({ kind, start, end }) => [kind, text.slice(start, end)]);
@@ -85,13 +85,13 @@ def test_what_is_what_in_json(run):
 
 
 @pytest.mark.parametrize("key", ["a", "a/b", "a b?c#d&e=f", "%2F", "é\u202e", "..", "<b>", "a+b"])
-def test_addresses_lead_back(run, key):
+def test_an_address_is_parsed_back_into_its_route(run, key):
     route = run("router", """({ addressOf, parseRoute }, key) => parseRoute(
         addressOf({ view: "entry", key, namespace: "staging", query: { host: key, tag: "", sort: null } }))""", key)
     assert route == {"view": "entry", "key": key, "namespace": "staging", "query": {"host": key}}
 
 
-def test_words_for_numbers(run):
+def test_numbers_get_readable_units(run):
     assert run("format", """({ bytes, duration, latency, rate }) => [
         [0, 1, 1023, 1024, 1536, 102400, 1 << 20, 2 ** 40, 2 ** 63].map(bytes),
         [0, 0.9, 59, 60, 61, 3600, 3661, 86400, 31536000].map((seconds) => duration(seconds)),
@@ -120,23 +120,23 @@ MODEL = """({ DownloadsModel }, steps) => {
 }"""
 
 
-def test_downloads_are_put_together_from_listings_and_events(run):
+def test_listings_and_events_together_give_the_downloads(run):
     listed = [status("b", "running", 2), status("a", "running", 1), status("old", "failed")]
     listing = {"downloads": listed, "more": True}
     steps = [
         [0, listing], [1000, status("a", "running", 1, received=500)],
         [1100, status("c", "running", 3)], [1200, status("b", "succeeded", 2, received=1000)],
-        # A listing that is older than the event, and an event of the time before.
+        # A listing older than the event, and an event of an earlier download.
         [1300, {"downloads": [status("c", "running", 3), *listed], "more": True}],
         [1400, status("a", "failed", 0)],
-        # Answers of the cache, one of them while the same key is fetched; and one that the origin has confirmed.
+        # Answers from the cache: for a new key, for a key that is being downloaded, and after the origin's 304.
         [1500, status("new", "succeeded", 5, fromCache=True)], [1500, status("a", "succeeded", 5, fromCache=True)],
         [1600, status("c", "succeeded", 3, fromCache=True)],
     ]
     running, ended, more = run("downloads-model", MODEL, steps)
     assert [download[:2] for download in running] == [["a", "running"]]
     assert [download[:2] for download in ended] == [["c", "succeeded"], ["b", "succeeded"], ["old", "failed"]]
-    # A listing has those that run first: beside one that has ended, all of them are there.
+    # A listing begins with the running downloads. If it contains an ended download, it contains all running ones.
     assert more is False
 
 
@@ -144,19 +144,19 @@ def test_downloads_are_put_together_from_listings_and_events(run):
     (["running", "running"], True, True), (["running", "running"], False, False), ([], False, False),
     (["running", "succeeded"], True, False), (["succeeded", "failed"], True, False), (["cancelled"], True, False),
 ])
-def test_only_downloads_that_run_are_more_in_flight(run, states, cut, more):
+def test_more_downloads_run_only_if_a_cut_listing_has_no_ended_ones(run, states, cut, more):
     listed = [status(f"k{number}", state) for number, state in enumerate(states)]
     assert run("downloads-model", MODEL, [[0, {"downloads": listed, "more": cut}]])[2] is more
 
 
-def test_a_speed_is_that_of_lately(run):
+def test_the_speed_of_a_download_is_that_of_the_last_seconds(run):
     steps = [[0, status("a", "running", received=0)]]
     steps += [[1000 * second, status("a", "running", received=20 * second)] for second in range(1, 20)]
     [[_, _, speed, share, left]], _, _ = run("downloads-model", MODEL, steps)
     assert abs(speed - 20) < 0.1 and share == 0.38 and abs(left - 31) < 1
 
 
-def test_only_so_many_that_ended_are_kept(run):
+def test_the_last_hundred_ended_downloads_are_kept(run):
     steps = [[number, status(f"k{number}", "succeeded")] for number in range(150)]
     _, ended, _ = run("downloads-model", MODEL, steps)
     assert [download[0] for download in ended] == [f"k{number}" for number in range(149, 49, -1)]
@@ -191,20 +191,20 @@ larder_download_duration_seconds_count {count}
 """
 
 
-def test_readings_are_what_changed_between_two_looks(run):
+def test_a_reading_is_the_change_since_the_previous_reading(run):
     assert run("readings", READINGS, [
         [0, {"hits": 10, "misses": 10}, metrics(100)],
         [2, {"hits": 10, "misses": 10}, metrics(100)],
         [4, {"hits": 13, "misses": 11}, metrics(110, 3, 2)],
-        # More than half a minute later nothing of that counts any more.
+        # More than half a minute later, the earlier hits and downloads do not count any more.
         [60, {"hits": 13, "misses": 11}, metrics(166, 3, 2)],
-        # A server that was started anew counts from 0.
+        # A restarted server counts from 0.
         [62, {"hits": 1, "misses": 0, "startDate": 2}, metrics(1)],
         [64, {"hits": 2, "misses": 0, "startDate": 2}, metrics(5)],
     ]) == [[None, None, None], [0, None, None], [5, 0.75, 1.5], [1, None, None], [None, None, None], [2, 1, None]]
 
 
-def test_an_entry_that_the_server_calls_fresh_is_not_asked_for_at_once_when_this_clock_is_ahead(run):
+def test_a_browser_clock_that_is_ahead_does_not_request_a_fresh_entry_at_once(run):
     asked = run("freshness", """({ Freshness }) => {
         let asked = 0;
         const freshness = new Freshness(new AbortController().signal, () => { asked += 1; });

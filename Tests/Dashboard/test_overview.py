@@ -1,17 +1,17 @@
-"""Health and limits at a glance: what the server counts, and that it is live."""
+"""The overview: health, limits and live counters of the server."""
 
 from selenium.webdriver.common.action_chains import ActionChains
 from server import Server
 
 
 def tile(page, label):
-    """The words of a tile, and those for who does not see its chart."""
+    """Returns the text of a tile, and the label of its chart for screen readers."""
     section = page.driver.find_element("xpath", f"//section[h2='{label}']")
     return section.text, section.find_element("css selector", "svg").get_attribute("aria-label")
 
 
 def line(page, number):
-    """The line of a tile's chart."""
+    """Returns the line of a tile's chart."""
     return page.value("return document.querySelectorAll('.tile .line')[arguments[0]].getAttribute('d')", number)
 
 
@@ -22,14 +22,14 @@ def read(server, hits, misses):
         assert server.call("GET", f"/entries/none-{number}/content")[0] == 404
 
 
-def test_the_tiles_are_what_the_server_counts_and_move(page, server, origin):
+def test_the_tiles_show_the_servers_counters_and_move(page, server, origin):
     server.held = origin.serve("/users", "application/json", "[1]")
     page.open(server, "#/overview")
     page.wait(lambda: "0 B" in tile(page, "Disk")[0], "an empty disk")
     server.download(server.held, ttl=3600)
     page.wait(lambda: "KiB" in tile(page, "Disk")[0] and "of 10 GiB" in tile(page, "Disk")[0], "an entry on the disk")
     read(server, hits=9, misses=2)
-    # With the download three were no hits.
+    # The download and the two unknown entries were no hits.
     page.wait(lambda: "75 % since the start" in tile(page, "Hit ratio")[0], "the hits")
     page.wait(lambda: "/s now" in tile(page, "Requests")[1], "requests a second")
     page.wait(lambda: "ms now" in tile(page, "Origin time")[1], "the time of the origin")
@@ -40,7 +40,7 @@ def test_the_tiles_are_what_the_server_counts_and_move(page, server, origin):
         points = line(page, 0).count("L")
         page.wait(lambda: line(page, 0).count("L") > points, "another point of the line")
     page.picture("overview-live")
-    # What was, is said where the pointer is.
+    # The chart shows the earlier value at the pointer.
     ActionChains(page.driver).move_to_element_with_offset(page.find(".chart"), 180, 0).perform()
     reading = page.find(".chart .reading")
     assert "/s, " in reading.text
@@ -48,7 +48,7 @@ def test_the_tiles_are_what_the_server_counts_and_move(page, server, origin):
     assert not reading.is_displayed()
 
 
-def test_the_disk_tile_is_that_of_the_namespace_that_is_chosen(page, server):
+def test_the_disk_tile_shows_the_chosen_namespace(page, server):
     assert server.call("PUT", "/namespaces/staging", {"diskLimit": "1GiB"})[0] == 200
     assert server.call("PUT", "/entries/a/content", body="x" * 3_000_000, namespace="staging")[0] == 200
     server.put("b", "x" * 300_000)
@@ -64,7 +64,7 @@ def test_the_disk_tile_is_that_of_the_namespace_that_is_chosen(page, server):
     page.wait(lambda: "there is no such namespace" in tile(page, "Disk")[0], "a namespace that is not there")
 
 
-def test_a_server_that_is_gone_is_said_to_be(page, origin):
+def test_a_stopped_server_is_shown_as_unreachable(page, origin):
     server = Server(origin)
     page.open(server, "#/overview")
     page.wait_for_text("#health", "Ready")
@@ -73,12 +73,12 @@ def test_a_server_that_is_gone_is_said_to_be(page, origin):
     page.wait_for_text(".note.failed", "the server does not answer")
 
 
-def test_a_view_is_as_it_was_when_one_comes_back(page, server, origin):
+def test_a_view_keeps_its_history_when_the_user_comes_back(page, server, origin):
     page.open(server, "#/overview")
     page.wait(lambda: line(page, 5).count("L") >= 2, "some points")
     page.link("Purge").click()
     page.wait(lambda: page.find("h1").text == "Purge", "another view")
     page.link("Overview").click()
-    # The history is the page's, not the view's.
+    # The history belongs to the page, not to the view.
     page.find(".tiles")
     assert line(page, 5).count("L") >= 2

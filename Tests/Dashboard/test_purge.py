@@ -1,4 +1,4 @@
-"""Purging: counted, confirmed, done."""
+"""A purge: its count, its confirmation and its result."""
 
 
 def test_a_purge_is_counted_and_confirmed(page, server):
@@ -23,7 +23,7 @@ def test_a_purge_is_counted_and_confirmed(page, server):
     assert server.count() == 5 and server.count(tag="draft") == 0
 
 
-def test_what_was_counted_is_what_is_purged(page, server, origin):
+def test_a_purge_removes_exactly_the_counted_entries(page, server, origin):
     server.put("note-1", "x", tags="draft")
     server.put("other-1", "x", tags="draft")
     server.download(origin.serve("/a", "text/plain", "x"), ttl=60)
@@ -31,7 +31,7 @@ def test_what_was_counted_is_what_is_purged(page, server, origin):
     page.button("Count").click()
     page.wait_for_text(".count", "1")
     page.button("Purge 1 entry")
-    # Another filter has to be counted anew.
+    # A changed filter must be counted again.
     page.type("Prefix", "other-")
     assert page.all(".danger") == []
     page.driver.find_element("xpath", "//label[.='Host']").click()
@@ -44,7 +44,7 @@ def test_what_was_counted_is_what_is_purged(page, server, origin):
     assert server.count() == 2 and server.count(host="127.0.0.1") == 0
 
 
-def test_an_address_alone_purges_nothing(page, server):
+def test_an_address_alone_purges_no_entry(page, server):
     server.put("note-1", "x", tags="draft")
     page.open(server, "#/purge?tag=draft")
     assert page.field("Tag").get_property("value") == "draft"
@@ -53,7 +53,7 @@ def test_an_address_alone_purges_nothing(page, server):
     assert server.count() == 1
 
 
-def test_only_the_namespace_that_is_chosen_is_looked_at(page, server):
+def test_entries_and_purges_belong_to_the_chosen_namespace(page, server):
     server.call("PUT", "/namespaces/staging", {"version": "2"})
     server.put("note", "x", tags="draft")
     server.call("PUT", "/entries/note/content?tags=draft", body="x", namespace="staging")
@@ -73,7 +73,7 @@ def test_only_the_namespace_that_is_chosen_is_looked_at(page, server):
     assert server.count() == 1
 
 
-def test_a_question_goes_with_the_view_that_asked_it(page, server):
+def test_a_confirmation_closes_with_its_view(page, server):
     server.call("PUT", "/namespaces/staging", {"version": "2"})
     server.put("note", "x", tags="draft")
     server.call("PUT", "/entries/note/content?tags=draft", body="x", namespace="staging")

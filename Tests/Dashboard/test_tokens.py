@@ -1,4 +1,4 @@
-"""With tokens on: the page asks for one, and keeps it in memory only."""
+"""A server with tokens: the page asks for a token, and keeps it in memory only."""
 
 import pytest
 from server import Server
@@ -39,12 +39,12 @@ def test_a_token_is_asked_for_and_kept_in_memory_only(page, secured):
             Object.keys(window).map((name) => { try { return String(window[name]); } catch { return ""; } }).join(),
         ];""")
     assert not any(secret in place for place in places)
-    # It goes with the page.
+    # The token does not survive a reload of the page.
     page.driver.refresh()
     page.find("dialog[open] input")
 
 
-def test_signing_out_forgets_it(page, secured):
+def test_signing_out_forgets_the_token(page, secured):
     page.open(secured, "#/overview")
     sign_in(page, secured.token)
     page.button("Sign out").click()
@@ -59,7 +59,7 @@ def test_the_dialog_cannot_be_left_without_a_token(page, secured):
     assert page.find("dialog[open] input").is_displayed()
 
 
-def test_what_a_token_is_not_good_for_is_said(page, secured):
+def test_a_call_that_the_token_does_not_allow_is_reported(page, secured):
     secured.put("note", "x")
     page.open(secured, "#/overview")
     sign_in(page, secured.reader)
