@@ -19,8 +19,8 @@ import org.openapitools.client.model.NamespaceChange;
 import org.openapitools.client.model.Outcome;
 
 /**
- * Makes real calls with the generated Java client, beside what world.py starts. scripts/check-clients compiles and runs it.
- * It exits with 1 at the first answer that is wrong.
+ * Makes real calls with the generated Java client to the server that world.py starts. scripts/check-clients compiles
+ * and runs this class. The process exits with 1 at the first wrong answer.
  */
 public class Calls {
     static void equal(Object found, Object expected) {
@@ -60,7 +60,7 @@ public class Calls {
         var space = NamespacesApi.APIPutNamespaceRequest.newBuilder().name("java");
         var made = namespaces.putNamespace(space.namespaceChange(new NamespaceChange().diskLimit("64MiB")).build());
         equal(made.getDiskLimit(), 64L << 20);
-        // More than 32 bits.
+        // The limit needs more than 32 bits.
         equal(new ServiceApi(client).getStats().getDiskLimit(), 4L << 30);
         List<DownloadRequest> batch = List.of(new DownloadRequest().url(url));
         File lines = downloads.downloadAll(DownloadApi.APIDownloadAllRequest.newBuilder().downloadRequest(batch).build());

@@ -1,5 +1,5 @@
-// Makes real calls with the generated Go client, beside what world.py starts. scripts/check-clients puts it into a folder
-// below the client and runs it. It exits with 1 at the first answer that is wrong.
+// Makes real calls with the generated Go client to the server that world.py starts. scripts/check-clients puts this
+// file into a folder below the client and runs it. The process exits with 1 at the first wrong answer.
 package main
 
 import (
@@ -67,7 +67,7 @@ func main() {
 	equal(space.Origins == nil, true)
 	stats, _, err := client.ServiceAPI.GetStats(ctx).Execute()
 	must(err)
-	// More than 32 bits.
+	// The limit needs more than 32 bits.
 	equal(stats.DiskLimit, int64(4<<30))
 
 	count, _, err := client.EntriesAPI.RemoveEntries(ctx).Tag("changed").Execute()

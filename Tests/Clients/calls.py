@@ -1,7 +1,7 @@
-"""Makes real calls with the generated Python client, beside what world.py starts.
+"""Makes real calls with the generated Python client to the server that world.py starts.
 
-scripts/check-clients runs it, with the folder of the generated package in PYTHONPATH. It exits with 1 at the first answer
-that is wrong.
+scripts/check-clients runs this script, with the folder of the generated package in PYTHONPATH. The script exits with 1
+at the first wrong answer.
 """
 
 import hashlib
@@ -44,7 +44,7 @@ def downloads(client, origin):
     other = m.DownloadRequest(url=f"{origin}/headers", headers=m.FieldsForOrigin.from_dict({"Accept": "application/json"}))
     equal(download.sync(client=client, body=other).outcome, m.Outcome.DOWNLOADED)
 
-    # What is left out of a request stays as it is, and so does what a client makes of it by itself.
+    # A member that a request omits keeps its value, also in the form in which the generated client omits it.
     equal(update_entry.sync(entry.key, client=client, body=m.EntryChange(pinned=True)).pinned, True)
     equal(download.sync(client=client, body=request).entry.pinned, True)
     request.refresh = True
@@ -121,7 +121,7 @@ def stores(client):
 
 
 def fetches(client, origin):
-    # Authorization is the origin's here.
+    # On /fetch, Authorization belongs to the origin.
     own = AuthenticatedClient(
         base_url=client._base_url, token=client.token, auth_header_name="Larder-Authorization", timeout=60)
     answer = fetch.sync_detailed(client=own, url_query=f"{origin}/fetched", ttl=60, tags=["f"])
@@ -135,7 +135,7 @@ def manages(client):
     change = m.NamespaceChange(version="1", disk_limit="64MiB", layout=m.Layout.HASHED, default_ttl=60, origins=["127.0.0.1"])
     space = put_namespace.sync("staging", client=client, body=change)
     equal((space.version, space.disk_limit, space.layout, space.origins), ("1", 64 << 20, m.Layout.HASHED, ["127.0.0.1"]))
-    # What is left out stays, and null goes back.
+    # An omitted member keeps its value, and null restores the default.
     space = put_namespace.sync("staging", client=client, body=m.NamespaceChange(origins=None))
     equal((space.version, space.default_ttl, space.origins), ("1", 60, None))
     put_content.sync("k", client=client, body=File(io.BytesIO(b"x")), larder_namespace="staging")
@@ -148,7 +148,7 @@ def manages(client):
 
 def serves(client):
     stats = get_stats.sync(client=client)
-    # More than 32 bits.
+    # The limit needs more than 32 bits.
     equal((stats.disk_limit, stats.downloads.running), (4 << 30, 0))
     equal(stats.hits > 0, True)
     equal(trim_memory.sync(client=client, target="1MiB").memory_bytes <= 1 << 20, True)

@@ -1,5 +1,5 @@
-// Makes real calls with the generated TypeScript client, beside what world.py starts. scripts/check-clients puts it beside
-// the client, compiles and runs it. It exits with 1 at the first answer that is wrong.
+// Makes real calls with the generated TypeScript client to the server that world.py starts. scripts/check-clients puts
+// this file beside the client, compiles and runs it. The process exits with 1 at the first wrong answer.
 import { Configuration, DownloadApi, EntriesApi, EntryKind, EntrySort, EntryState, FetchApi, JsonApi } from './index';
 import { NamespacesApi, Outcome, ResponseError, ServiceApi } from './index';
 

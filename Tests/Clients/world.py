@@ -1,8 +1,8 @@
 """Runs a command beside an origin and a server, both on loopback: world.py LARDER COMMAND...
 
-LARDER is the server's executable; it asks for tokens, and its directory is a temporary one. The command finds CHECK_URL,
-CHECK_TOKEN (for everything) and CHECK_ORIGIN in its environment. It ends with the status of the command, or with 1 when
-the server does not start or does not stop in order.
+LARDER is the server's executable. The server asks for tokens, and its directory is temporary. The command finds
+CHECK_URL, CHECK_TOKEN (with all scopes) and CHECK_ORIGIN in its environment. The script exits with the status of the
+command, or with 1 if the server does not start or does not stop in order.
 """
 
 import http.server
@@ -34,7 +34,7 @@ class Origin(http.server.BaseHTTPRequestHandler):
 
 
 def start(larder, directory, port):
-    """The server, its URL and a token."""
+    """Starts the server. Returns its process, its URL and a token."""
     made = subprocess.run(
         [larder, "token", "create", "--tokens-file", f"{directory}/tokens", "--name", "check", "--namespace", "*"]
         + [word for scope in ("read", "download", "write", "purge", "admin") for word in ("--scope", scope)],
@@ -50,7 +50,7 @@ def start(larder, directory, port):
         lines.append(line)
         found = re.search(r'"message":"listening".*"url":"([^"]*)"', line)
         if found:
-            # What else it says must not fill the pipe.
+            # The server's further output must not fill the pipe.
             threading.Thread(target=server.stdout.read, daemon=True).start()
             return server, found.group(1), made.stdout.split()[-1]
     sys.exit("the server did not start:\n" + "".join(lines))
