@@ -1,6 +1,6 @@
-"""What openapi.yaml cannot say and Schemathesis must know; scripts/check-api has it loaded.
+"""Facts that openapi.yaml cannot express and Schemathesis must know. scripts/check-api loads this module.
 
-Each hook says why it is needed. None changes what was made up to be wrong.
+Each hook says why it is needed. No hook turns a generated mistake into a valid request.
 """
 
 import json
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 ORIGIN = os.environ["CHECK_ORIGIN"]
 
-# URLs lead to the script's own origin: it is the only one that the server may ask.
+# URLs lead to the script's own origin, because the server may ask no other origin.
 PATHS = ["/json", "/fresh/a", "/fresh/b", "/vary", "/text", "/bytes", "/moved", "/status/410", "/", "", "//x/../y"]
 ENDINGS = ["", "", "?a=b", "?a=%C3%A9&b", "?", "#top"]
 schemathesis.openapi.format(
@@ -21,11 +21,11 @@ schemathesis.openapi.format(
     st.tuples(st.sampled_from(PATHS), st.sampled_from(ENDINGS)).map(lambda parts: ORIGIN + parts[0] + parts[1]),
 )
 
-# What "addresses, ranges and hosts" are has too many sides for a pattern.
+# A pattern cannot express all forms of addresses, ranges and hosts.
 RULES = ["192.0.2.1", "192.0.2.0/24", "[2001:db8::1]:8080", "files.internal", "*.example.com:443", "*"]
 schemathesis.openapi.format("origin-rule", st.sampled_from(RULES))
 
-# A text of JSON in a query parameter; the schema of what it says is an annotation.
+# A text of JSON in a query parameter. The schema of its content is only an annotation.
 VALUES = st.one_of(st.text(max_size=5), st.integers(-1000, 1000), st.booleans())
 schemathesis.openapi.format(
     "params-text",
@@ -38,19 +38,19 @@ HOSTS = ["127.0.0.1", "::1", "[0:0::1]", "b\u00fccher.example", "EXAMPLE.com.", 
 schemathesis.openapi.format("entry-prefix", st.sampled_from(PREFIXES))
 schemathesis.openapi.format("host", st.sampled_from(HOSTS))
 
-# What stands for "*/*" below.
+# The media type that stands for "*/*" below.
 schemathesis.openapi.media_type("application/octet-stream", st.binary(min_size=1, max_size=2000))
 
 
 @schemathesis.serializer("application/x-ndjson", "application/jsonl")
 def serialize_line(ctx, value):
-    """The schema is that of a line; a body of one line is a batch of one."""
+    """Serialises a batch of one item, because the schema describes a line."""
     return value if isinstance(value, bytes) else json.dumps(value).encode() + b"\n"
 
 
 @schemathesis.deserializer("application/x-ndjson")
 def deserialize_lines(ctx, response):
-    """The first line stands for all of them; a batch of none has no line, and nothing to be checked."""
+    """Returns the first line in place of all lines. An empty batch has no line, so a valid line stands for it."""
     lines = response.content.splitlines()
     for line in lines:
         json.loads(line)
@@ -59,18 +59,18 @@ def deserialize_lines(ctx, response):
 
 @schemathesis.deserializer("text/html", "text/javascript", "text/css")
 def deserialize_text(ctx, response):
-    """Of these only the text is described."""
+    """Returns the text, because the document describes only the text."""
     return response.content.decode()
 
 
 @schemathesis.hook
 def before_load_schema(context, raw_schema):
-    """The origin of the examples is ours.
+    """Fits the document to Schemathesis, and leads the examples to the script's own origin.
 
-    OpenAPI has no path parameter that is the rest of the target: what is behind /fetch/ is written out as far as the
-    origin's root, and only a name below it is made up. A body of any type is sent as one of some bytes. Of YAML the
-    schema is that of the text, and Schemathesis takes it for that of what the text says. A range of a JSON text is no
-    JSON text, whatever its media type. The answer to who listens to events has no end, which Schemathesis would wait for.
+    OpenAPI has no path parameter for the rest of the target. The paths below /fetch/ therefore contain the origin's
+    root, and only a name below the root is generated. A body of any type is sent as bytes. The schema of the YAML
+    describes the text, but Schemathesis applies it to the parsed content. A range of a JSON text is not a JSON text,
+    although its media type says so. The answer to a listener of events has no end, and Schemathesis would wait for it.
     """
     lead_home(raw_schema)
     put_back(raw_schema)
@@ -92,10 +92,9 @@ def before_load_schema(context, raw_schema):
 
 
 def put_back(value):
-    """Says in OpenAPI's words what openapi.yaml leaves to its own, for generators of clients.
+    """Replaces the extensions of openapi.yaml, which exist for generators of clients, with OpenAPI's own keywords.
 
-    `x-also` is another form that a value may have, `x-itemSchema` the schema of a line, `x-pattern` a pattern. `*/*` covers
-    bytes.
+    `x-also` is another form of a value, `x-itemSchema` the schema of a line, `x-pattern` a pattern. `*/*` covers bytes.
     """
     if isinstance(value, dict) and "*/*" in value:
         value.pop("application/octet-stream", None)
@@ -115,7 +114,7 @@ def put_back(value):
 
 
 def lead_home(value):
-    """Has each example in a part of the document lead to our origin."""
+    """Leads each example in a part of the document to the script's own origin."""
     items = value.items() if isinstance(value, dict) else enumerate(value)
     for key, member in list(items):
         if isinstance(member, (dict, list)):
@@ -127,40 +126,40 @@ def lead_home(value):
 
 @schemathesis.hook
 def filter_case(context, case):
-    """A request may have fields that this document does not know: all of them go to the origin."""
+    """Drops cases with unknown fields. They are valid requests, because all fields go to the origin."""
     return not any(name.lower().startswith("x-schemathesis-unknown") for name in case.headers or {})
 
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """What belongs together without OpenAPI having a word for it."""
+    """Fits parameters to one another where OpenAPI cannot express their relation."""
     for name, value in (case.query or {}).items():
-        # A head that does not fit is refused before any call, perhaps by libmicrohttpd and in HTML. Too long in ASCII is
-        # too long, too.
+        # A head that does not fit is refused before any call, perhaps by libmicrohttpd and in HTML. A shorter value of
+        # ASCII exceeds the limit of a value, too.
         if isinstance(value, str) and len(quote(value)) > 9000:
             case.query[name] = "x" * 9000
     if case.meta is None or not case.meta.generation.mode.is_positive:
-        # With a ttl of 0 a body is not looked at, so what is wrong with it is not seen.
+        # With a ttl of 0, the server does not read the body and does not notice its mistakes.
         query = case.query or {}
         if case.method.upper() == "PUT" and re.fullmatch(r"0+(\.0*)?", str(query.get("ttl"))):
             query["ttl"] = "1"
         return
     parameters = case.path_parameters or {}
     if case.operation.definition.raw.get("operationId") == "putContent":
-        # JSON Schema counts characters, and file systems bytes; and a key that an answer names can be one of a URL.
+        # JSON Schema counts characters, but file systems count bytes. A key from an answer can be the key of a URL.
         key = parameters["key"].encode()[:255].decode(errors="ignore")
         parameters["key"] = f"own.{key}" if re.fullmatch(r"[0-9a-f]{32}(\.[0-9a-f]{8})?", key) else key
     if case.operation.definition.raw.get("operationId") == "putNamespace" and isinstance(case.body, dict):
         if isinstance(version := case.body.get("version"), str):
             case.body["version"] = version.encode()[:255].decode(errors="ignore")
     query = case.query or {}
-    # A cursor is one that the server gave.
+    # Only cursors of the server are valid.
     query.pop("cursor", None)
-    # Parameters are parameters of a URL.
+    # urlParams is valid only beside url.
     if case.operation.path == "/entries" and "url" not in query:
         query.pop("urlParams", None)
     if case.method.upper() == "DELETE" and case.operation.path == "/entries":
-        # What to remove has to be said, and all of it is not some of it.
+        # A removal needs a filter or all, and not both.
         filters = set(query) - {"all", "dryRun"}
         if filters:
             query.pop("all", None)

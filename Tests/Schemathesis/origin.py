@@ -1,7 +1,7 @@
-"""The origin that scripts/check-api has Larder ask: it answers each request at once, by what the path says.
+"""The origin of scripts/check-api. It answers each request at once, according to the path.
 
-/status/410 answers with that status, /text and /bytes with other types than JSON, /fresh may be kept, /vary has variants,
-/moved leads to /json, and any other path is JSON. Its port is written to the file that is the only argument.
+/status/410 answers with that status, /text and /bytes with other types than JSON. /fresh may be stored, /vary has
+variants, /moved leads to /json, and any other path is JSON. The only argument is the file that gets the origin's port.
 """
 
 import json
@@ -15,7 +15,7 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 class Origin(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    # The head and a body are two writes.
+    # The head and the body are two writes.
     disable_nagle_algorithm = True
 
     def log_message(self, *arguments):
@@ -55,7 +55,7 @@ class Origin(BaseHTTPRequestHandler):
         self.send(200, {**fields, "Content-Type": "application/json"}, body)
 
     def receive(self):
-        """Reads the body, and says how long it was."""
+        """Reads the body. Returns its length."""
         if "chunked" not in self.headers.get("Transfer-Encoding", ""):
             return len(self.rfile.read(int(self.headers.get("Content-Length", 0))))
         length = 0
@@ -81,6 +81,6 @@ server = ThreadingHTTPServer(("127.0.0.1", 0), Origin)
 temporary = sys.argv[1] + ".new"
 with open(temporary, "w") as file:
     file.write(str(server.server_port))
-# Whoever waits for the file finds it whole.
+# Renaming makes the file appear with all of its content.
 os.rename(temporary, sys.argv[1])
 server.serve_forever()
