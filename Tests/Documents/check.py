@@ -1,7 +1,7 @@
-"""Does what a document tells its reader to do: check.py LARDER PLACE DOCUMENT
+"""Follows the steps of a document: check.py LARDER PLACE DOCUMENT
 
-In namespaces of its own, with PLACE, an empty directory, as /tmp. Exits with 1 when something else comes of it than the
-document says.
+The steps run in the Linux namespaces of this process, with PLACE, an empty directory, as /tmp. Exits with 1 if the
+result of a step differs from the document.
 """
 
 import sys
@@ -14,7 +14,7 @@ import world
 
 
 def complaints(step, session):
-    """What is wrong with what came of a step; nothing when all is well."""
+    """Takes a step. Returns the differences of its result from the document; the list is empty if there are none."""
     if step.is_terminal:
         session.open(step.commands)
         return []
@@ -24,7 +24,7 @@ def complaints(step, session):
 
 
 def main(larder, place, name):
-    """Takes the steps of a document one after the other, up to the first that goes wrong. Returns the exit status."""
+    """Takes the steps of a document in their order, up to the first step that fails. Returns the exit status."""
     plan = steps(Path(name).read_text())
     if not plan:
         print(f"{name}: it has nothing to type", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""What a document has its reader type, and what it says that this prints."""
+"""The commands that a document tells its reader to type, and the output that it shows."""
 
 import re
 from dataclasses import dataclass
@@ -8,27 +8,26 @@ FENCE = re.compile(r"^```(.*)$")
 
 @dataclass
 class Step:
-    """One block of commands."""
+    """A block of commands."""
 
     line: int
-    """Where the first of them stands, counted from 1."""
+    """The line of the first command, counted from 1."""
     commands: str
     is_terminal: bool = False
-    """Whether it goes on, in a terminal of its own."""
+    """Whether the commands keep running, in a terminal of their own."""
     prints: str = ""
-    """What it says that they print: nothing, where it says nothing."""
+    """The output that the document shows for the commands. Empty if the document shows none."""
 
 
 def steps(text):
-    """The steps of a Markdown document, in order.
+    """Returns the steps of a Markdown document, in order. Raises `ValueError` for an open block.
 
-    A block of `sh` is to be typed. A block of anything else that follows it, with nothing but empty lines between, is
-    what that prints. What goes on, as a server does, is a block of `sh terminal`; what is only there to be read is one of
-    `sh no-run`.
+    A block of `sh` is typed. A block of another kind behind it, with only empty lines between them, is its output. A
+    block of `sh terminal` keeps running, as a server does. A block of `sh no-run` is only read.
     """
     found = []
     block = None
-    # The step that the next block may show the output of.
+    # The step to which the next block may be the output.
     waiting = None
     for number, line in enumerate(text.splitlines(), 1):
         fence = FENCE.match(line)

@@ -1,11 +1,11 @@
-"""Whether what was printed is what a document says, but for what cannot be the same twice."""
+"""The comparison of printed output with a document, without the parts that change on each run."""
 
 import difflib
 import re
 
-# What is another each time, and what stands for it.
+# The parts that change on each run, and their replacements.
 VARIABLE = [
-    # Only how it looks: a terminal shows bold what curl tells it to.
+    # Only the looks: curl prints some text in bold on a terminal.
     (re.compile(r"\x1b\[[0-9;]*m"), ""),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"), "<instant>"),
     (re.compile(r"[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT"), "<date>"),
@@ -14,7 +14,7 @@ VARIABLE = [
     (re.compile(r"^id: [\w-]{48}$", re.MULTILINE), "id: <event>"),
 ]
 
-# Seconds that go by between one command and the next, and how many may.
+# The numbers of seconds that depend on the time between two commands, and their tolerance.
 SECONDS = re.compile(
     r'(?:(?<=ttl=)|(?<=Age: )|(?<="expiresInSeconds": ))-?\d+(?:\.\d+)?|(?<=B in )\d+(?= s$)', re.MULTILINE
 )
@@ -22,7 +22,7 @@ TOLERANCE = 10
 
 
 def differences(says, printed):
-    """The lines in which what was printed differs from what a document says; none when it does not."""
+    """Returns the lines in which the printed output differs from the document; the list is empty if there are none."""
     says, printed = normal(says), normal(printed)
     if alike(says, printed):
         return []
@@ -32,7 +32,7 @@ def differences(says, printed):
 
 
 def normal(text):
-    """A text with its variable parts replaced, as it looks on a terminal."""
+    """Returns a text as it looks on a terminal, with its variable parts replaced."""
     text = text.replace("\r", "").rstrip("\n")
     for pattern, stand_in in VARIABLE:
         text = pattern.sub(stand_in, text)
@@ -40,7 +40,7 @@ def normal(text):
 
 
 def alike(one, other):
-    """Whether two texts are the same, but for a few seconds."""
+    """Returns whether two texts are equal, except for numbers of seconds within the tolerance."""
     if SECONDS.sub("<seconds>", one) != SECONDS.sub("<seconds>", other):
         return False
     pairs = zip(SECONDS.findall(one), SECONDS.findall(other))

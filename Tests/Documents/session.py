@@ -1,4 +1,4 @@
-"""A reader at work: one terminal in which everything is typed, and more for what goes on."""
+"""A reader at work: one terminal for the commands, and another terminal for each command that keeps running."""
 
 import os
 import pty
@@ -10,33 +10,33 @@ import time
 
 import world
 
-# What the shell writes behind each step: its exit status between two characters that no output has.
+# The shell's text behind each step: its exit status between two characters that no output contains.
 END = re.compile(rb"\x1e(\d+)\x1e$")
 LIMIT = 60
 
 
 class Session:
-    """Types the steps of a document, in the clone at `place`."""
+    """Types the steps of a document in the clone at `place`."""
 
     def __init__(self, place, scratch):
         self.place = place
         self.scratch = scratch
         self.terminals = []
         self.screen, other = pty.openpty()
-        # Commands print to a terminal, as they do for a reader. They are read from files, so that nothing can take
-        # those that follow for its input.
+        # Commands print to a terminal, as they do for a reader. The shell reads commands from files, so that no command
+        # can take the following commands for its input.
         self.shell = self.start(["sh"], subprocess.PIPE, other)
         os.close(other)
 
     def start(self, command, source, target):
-        """Starts a process at the head of a group of its own."""
+        """Starts a process as the leader of a new session and process group."""
         return subprocess.Popen(
             command, stdin=source, stdout=target, stderr=subprocess.STDOUT, cwd=self.place,
             env=world.environment(), start_new_session=True,
         )
 
     def type(self, commands):
-        """Types commands into the terminal. Returns the exit status of the last, and what they all printed."""
+        """Types commands into the terminal. Returns the last command's exit status and the output of all commands."""
         file = self.scratch / "commands"
         file.write_text(commands)
         self.shell.stdin.write(f". {file} < /dev/null; printf '\\036%s\\036' $?\n".encode())
@@ -51,7 +51,7 @@ class Session:
         return int(end.group(1)), printed[: end.start()].decode(errors="replace")
 
     def open(self, commands):
-        """Types commands into a terminal of their own, and returns once somebody new listens."""
+        """Types commands into a terminal of their own. Returns as soon as a process listens on another port."""
         before = world.listening()
         path = self.scratch / f"terminal-{len(self.terminals)}"
         with open(path, "wb") as log:
@@ -64,7 +64,7 @@ class Session:
             time.sleep(0.05)
 
     def close(self):
-        """Ends everything that was started, in the opposite order."""
+        """Ends the shell first, and then the terminals in the opposite order of their start."""
         for process in [self.shell, *reversed(self.terminals)]:
             for ending in (signal.SIGTERM, signal.SIGKILL):
                 try:

@@ -1,4 +1,4 @@
-"""What scripts/check-docs does where it cannot do what it is for."""
+"""The behaviour of scripts/check-docs where Linux namespaces cannot be made."""
 
 import os
 import subprocess
@@ -11,7 +11,8 @@ SCRIPT = Path(__file__).parents[2] / "scripts/check-docs"
 
 class WithoutNamespaces(unittest.TestCase):
     def check(self, **variables):
-        """How it ends where unshare fails, and what it says. No Python runs, so it does not come back here."""
+        """Returns the exit status and the errors of the script where unshare fails. Python is a stand-in, so the script
+        does not run these tests again."""
         with tempfile.TemporaryDirectory() as folder:
             for name, status in [("unshare", 1), ("python3", 0)]:
                 command = Path(folder, name)
@@ -22,18 +23,18 @@ class WithoutNamespaces(unittest.TestCase):
             run = subprocess.run([SCRIPT], env=environment, capture_output=True, text=True)
         return run.returncode, run.stderr
 
-    def test_it_fails_and_says_why_and_what_to_do(self):
+    def test_the_script_fails_with_a_reason_and_a_remedy(self):
         status, words = self.check()
         self.assertEqual(status, 1)
         self.assertIn("user namespaces", words)
         self.assertIn("CHECK_DOCS_MAY_SKIP=1", words)
 
-    def test_who_says_so_does_without(self):
+    def test_the_script_succeeds_if_the_variable_is_1(self):
         status, words = self.check(CHECK_DOCS_MAY_SKIP="1")
         self.assertEqual(status, 0)
         self.assertIn("not tried", words)
 
-    def test_another_value_says_nothing(self):
+    def test_the_script_fails_if_the_variable_has_another_value(self):
         self.assertEqual(self.check(CHECK_DOCS_MAY_SKIP="0")[0], 1)
 
 

@@ -1,4 +1,4 @@
-"""What a document is taken for, and what counts as the same."""
+"""The steps of documents, and the comparison of outputs."""
 
 import unittest
 
@@ -48,7 +48,7 @@ nor this
 
 
 class Documents(unittest.TestCase):
-    def test_blocks(self):
+    def test_blocks_become_steps_with_their_output(self):
         self.assertEqual(
             steps(TEXT),
             [
@@ -58,11 +58,11 @@ class Documents(unittest.TestCase):
             ],
         )
 
-    def test_open_block(self):
+    def test_an_open_block_is_an_error(self):
         with self.assertRaises(ValueError):
             steps("```sh\none\n")
 
-    def test_same(self):
+    def test_outputs_that_differ_in_variable_parts_are_equal(self):
         for says, printed in [
             ("", ""),
             ("a\n", "a\r\n"),
@@ -79,7 +79,7 @@ class Documents(unittest.TestCase):
         ]:
             self.assertEqual(differences(says, printed), [], printed)
 
-    def test_different(self):
+    def test_outputs_that_differ_in_other_parts_are_different(self):
         for says, printed in [
             ("", "a\n"),
             ("a\n", ""),

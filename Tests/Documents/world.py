@@ -1,7 +1,7 @@
-"""A machine as a newcomer has it: a fresh clone with its build, nobody's files, and a public internet of one server.
+"""A newcomer's machine: a fresh clone with its build, an empty home, and a public internet of one server.
 
-It is made of the namespaces of this process, which must be its own (unshare --net --mount): other processes see nothing
-of it, and nothing in it reaches a network.
+The machine consists of the namespaces of this process, which must be its own (unshare --net --mount). Other processes
+do not see the machine, and no process in it reaches a network.
 """
 
 import http.server
@@ -12,12 +12,12 @@ import subprocess
 import threading
 from pathlib import Path
 
-# A globally routable address, so that the server asks it without being told that it may; here it is this machine's.
+# A globally routable address, which the server may ask without --allow-origin. Here the address belongs to this machine.
 ADDRESS = "93.184.216.34"
-# What the public internet has.
+# The content of the public internet, by host and path.
 PUBLIC = {"example.com": {"/": ("text/html", b"<!doctype html>\n<title>Example</title>\n")}}
 
-# Stands for the script of this name: what that builds is built already. A release build has this layout by itself.
+# The stand-in for scripts/run, without the build, which exists already. A release build has this layout by default.
 RUN = """#!/bin/sh
 export LARDER_LAYOUT=hashed LARDER_ORIGIN_CA=/tmp/authority.pem
 exec "$(dirname "$0")/../.build/release/larder" serve "$@"
@@ -59,13 +59,13 @@ def build(place, larder):
 
 
 def environment():
-    """The variables of a newcomer's terminal."""
+    """Returns the variables of a newcomer's terminal."""
     path = os.environ.get("PATH", os.defpath)
     return {"PATH": path, "HOME": "/tmp/home", "LANG": "C.UTF-8", "TERM": "dumb", "TZ": "UTC", "PYTHONUNBUFFERED": "1"}
 
 
 def listening():
-    """The ports of this machine that somebody listens on."""
+    """Returns the ports of this machine on which a process listens."""
     ports = set()
     for table in ("/proc/self/net/tcp", "/proc/self/net/tcp6"):
         if os.path.exists(table):
@@ -75,7 +75,7 @@ def listening():
 
 
 def serve(port, certificate=None, key=None):
-    """Answers for every public name on one port, with TLS where there is a certificate."""
+    """Answers for every public name on a port, with TLS if there is a certificate."""
     server = http.server.ThreadingHTTPServer((ADDRESS, port), PublicServer)
     if certificate:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -85,7 +85,7 @@ def serve(port, certificate=None, key=None):
 
 
 class PublicServer(http.server.BaseHTTPRequestHandler):
-    """The one server of the internet."""
+    """The only server of the internet."""
 
     protocol_version = "HTTP/1.1"
 
@@ -98,16 +98,16 @@ class PublicServer(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body or b"")
 
     def log_message(self, *words):
-        """Says nothing of each request."""
+        """Logs no request."""
 
 
 def mount(source, target):
-    """Has a file or a directory at another place, too."""
+    """Makes a file or a directory appear at another place, too."""
     run("mount", "--rbind", source, target)
 
 
 def run(*command):
-    """Runs a command that must succeed, and is found where administrators' are, too."""
+    """Runs a command that must succeed. Finds commands of administrators, too."""
     path = os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"
     words = [str(word) for word in command]
     executable = shutil.which(words[0], path=path) or words[0]
