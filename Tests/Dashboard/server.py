@@ -62,7 +62,7 @@ class Server:
         return response.status, json.loads(text)
 
     def call_lines(self, method, path, json_body):
-        """Calls the API past the browser. Returns the lines of JSON of the answer, one for each item."""
+        """Calls the API past the browser. Returns the lines of JSON of the answer, a line for each item."""
         connection = HTTPConnection(urlsplit(self.url).netloc, timeout=60)
         connection.request(method, path, json.dumps(json_body), {"Content-Type": "application/json"})
         response = connection.getresponse()

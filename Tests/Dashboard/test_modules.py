@@ -136,7 +136,7 @@ def test_listings_and_events_together_give_the_downloads(run):
     running, ended, more = run("downloads-model", MODEL, steps)
     assert [download[:2] for download in running] == [["a", "running"]]
     assert [download[:2] for download in ended] == [["c", "succeeded"], ["b", "succeeded"], ["old", "failed"]]
-    # A listing begins with the running downloads. If it contains an ended download, it contains all running ones.
+    # A listing begins with the running downloads. A listing with an ended download contains all running downloads.
     assert more is False
 
 
@@ -144,7 +144,7 @@ def test_listings_and_events_together_give_the_downloads(run):
     (["running", "running"], True, True), (["running", "running"], False, False), ([], False, False),
     (["running", "succeeded"], True, False), (["succeeded", "failed"], True, False), (["cancelled"], True, False),
 ])
-def test_more_downloads_run_only_if_a_cut_listing_has_no_ended_ones(run, states, cut, more):
+def test_more_downloads_run_only_if_a_cut_listing_has_no_ended_download(run, states, cut, more):
     listed = [status(f"k{number}", state) for number, state in enumerate(states)]
     assert run("downloads-model", MODEL, [[0, {"downloads": listed, "more": cut}]])[2] is more
 

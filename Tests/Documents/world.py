@@ -12,7 +12,7 @@ import subprocess
 import threading
 from pathlib import Path
 
-# A globally routable address, which the server may ask without --allow-origin. Here the address belongs to this machine.
+# A globally routable address, which the server may ask without --allow-origin. Here it belongs to this machine.
 ADDRESS = "93.184.216.34"
 # The content of the public internet, by host and path.
 PUBLIC = {"example.com": {"/": ("text/html", b"<!doctype html>\n<title>Example</title>\n")}}

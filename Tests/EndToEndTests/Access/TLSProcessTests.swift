@@ -109,7 +109,7 @@ struct TLSProcessTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("SIGHUP loads a new certificate for new connections, and mismatched files leave the old one in use")
+    @Test("SIGHUP loads a new certificate for new connections, and mismatched files are not used")
     func reload() async throws {
         let (first, second) = try await withAuthority { authority in
             (try authority.issue("first", for: .server), try authority.issue("second", for: .server))

@@ -129,7 +129,7 @@ struct WebPageTests {
         }
     }
 
-    @Test("A request without Host is served, because no browser sends one")
+    @Test("A request without Host is served, because browsers always send Host")
     func withoutHost() async throws {
         try await TestServer.with { (server) async throws in
             let text = try await server.client.withConnection { connection in

@@ -79,7 +79,7 @@ extension ExchangeTable {
             "9110 §15.3.7.2: overlapping ranges are merged", whole, then: get(range("bytes=0-3,2-5")),
             is: .partial("012345")),
         row(
-            "9110 §14.2: an unsatisfiable range beside a satisfiable one is dropped", whole,
+            "9110 §14.2: an unsatisfiable range beside a satisfiable range is dropped", whole,
             then: get(range("bytes=2-4,20-30")),
             is: .partial("234")),
         row(

@@ -133,7 +133,7 @@ struct NamespaceQuotaTests {
         }
     }
 
-    @Test("Room that a removed namespace frees for a new one causes no eviction in a third")
+    @Test("Room that a removed namespace frees for a new namespace causes no eviction in a third")
     func removedAndGiven() async throws {
         try await TestServer.with(configure: Self.configure) { (server) async throws in
             let body = String(repeating: "x", count: 100_000)
