@@ -151,8 +151,8 @@ struct ConnectionTests {
         try await withDaemon(Self.echo, configure: configure) { daemon in
             let slow = try RawClient(port: daemon.port)
             let other = try RawClient(port: daemon.port)
-            // Asks for the target and awaits the answer, which shows that the only thread of the daemon has processed all
-            // earlier input.
+            // Asks for the target and awaits the answer, which shows that the only thread of the daemon has
+            // processed all earlier input.
             func ask(_ target: String) throws {
                 try other.request("GET", target)
                 #expect(try other.answer().text == target)
