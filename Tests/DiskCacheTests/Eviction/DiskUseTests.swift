@@ -19,11 +19,13 @@ struct DiskUseTests {
             var generator = SplitMix64(seed: UInt64(length))
             // Stores twice as many bodies as fit.
             let count = Int(Self.limit) * 2 / (length + 512)
-            for start in stride(from: 0, to: count, by: 250) {
+            // Bodies that are being stored cannot be evicted, so each batch takes a quarter of the limit at most.
+            let batch = min(250, count / 8)
+            for start in stride(from: 0, to: count, by: batch) {
                 let done = Counter("stored")
                 let failures = Recorder<DiskCacheError>()
                 fixture.clock.advance(by: .seconds(1))
-                for number in start..<(start + 250) {
+                for number in start..<(start + batch) {
                     let url = "https://api.example.com/v1/items/\(generator.next())?page=\(number)"
                     let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url)
                     try reservation.expect(length: Int64(length))
@@ -39,7 +41,7 @@ struct DiskUseTests {
                         done.add()
                     }
                 }
-                try await done.wait(for: 250)
+                try await done.wait(for: batch)
                 #expect(failures.elements == [])
             }
         }
