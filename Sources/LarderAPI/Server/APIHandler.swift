@@ -200,8 +200,8 @@ final class APIHandler: RequestHandler {
     ///
     /// Calls that concern the whole server, or a namespace that their path or query names, get the default namespace.
     /// If the query names the namespace, a prefix is refused with 400, and `Larder-Namespace` is ignored. For the other
-    /// calls of this kind, a namespace in the prefix or field must exist, and the visitor must be allowed to use it.
-    /// Calls that need no token are exempt, so that their answers reveal no namespace.
+    /// calls of this kind, a namespace in the prefix must exist, and the visitor must be allowed to use it;
+    /// `Larder-Namespace` is ignored, because many clients send it with every call. Calls that need no token are exempt, so that their answers reveal no namespace.
     private func namespace(
         of asked: PrefixedRequest, _ route: Route, _ visitor: AccessGate.Visitor
     ) throws(Problem) -> Namespace {
@@ -231,12 +231,12 @@ final class APIHandler: RequestHandler {
         return try find(name, visitor)
     }
 
-    /// Checks the namespace in the prefix or field of a call that does not work in it. Throws 403 if the visitor may
+    /// Checks the namespace in the prefix of a call that does not work in it. Throws 403 if the visitor may
     /// not use the namespace, and 404 if it does not exist. Does nothing for a route that needs no token.
     private func checkNamed(
         by asked: PrefixedRequest, _ route: Route, _ visitor: AccessGate.Visitor
     ) throws(Problem) {
-        guard route.scope != nil, let name = try named(by: asked.request, asked, route) else { return }
+        guard route.scope != nil, let name = asked.name else { return }
         _ = try find(name, visitor)
     }
 
