@@ -201,7 +201,8 @@ final class APIHandler: RequestHandler {
     /// Calls that concern the whole server, or a namespace that their path or query names, get the default namespace.
     /// If the query names the namespace, a prefix is refused with 400, and `Larder-Namespace` is ignored. For the other
     /// calls of this kind, a namespace in the prefix must exist, and the visitor must be allowed to use it;
-    /// `Larder-Namespace` is ignored, because many clients send it with every call. Calls that need no token are exempt, so that their answers reveal no namespace.
+    /// `Larder-Namespace` is ignored, because many clients send it with every call. Calls that need no token are
+    /// exempt, so that their answers reveal no namespace.
     private func namespace(
         of asked: PrefixedRequest, _ route: Route, _ visitor: AccessGate.Visitor
     ) throws(Problem) -> Namespace {
