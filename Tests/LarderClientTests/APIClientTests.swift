@@ -134,6 +134,8 @@ struct APIClientTests {
             close(descriptor)
             var ends: [Int32] = [-1, -1]
             #expect(pipe(&ends) == 0)
+            // A child process of another test must not hold the pipe open.
+            for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
             descriptor = ends[0]
             startThread { [end = ends[1]] in
                 var rest = content[...]

@@ -56,7 +56,7 @@ struct LingeringTests {
         let sockets = LingeringSockets(
             watch: try SocketWatch(), registry: registry, limit: 1, now: MonotonicClock.milliseconds)
         var pair: [Int32] = [-1, -1]
-        #expect(socketpair(AF_UNIX, 1, 0, &pair) == 0)
+        #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &pair) == 0)
         defer { pair.forEach { close($0) } }
         registry.expectOne()
         registry.expectOne()
@@ -75,7 +75,7 @@ struct LingeringTests {
         let sockets = LingeringSockets(
             watch: try SocketWatch(), registry: registry, limit: 10, now: MonotonicClock.milliseconds)
         var pair: [Int32] = [-1, -1]
-        #expect(socketpair(AF_UNIX, 1, 0, &pair) == 0)
+        #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &pair) == 0)
         defer { close(pair[1]) }
         registry.expectOne()
         #expect(sockets.add(pair[0], id: 7))

@@ -10,7 +10,8 @@ struct ServingThreadsTests {
     @Test("All threads and their connections end when a thread does not start")
     func startFails() throws {
         var ends: [Int32] = [-1, -1]
-        #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+        // A process that another test starts meanwhile must not keep the socket open.
+        #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
         defer { close(ends[0]) }
         var configuration = Daemon.Configuration()
         configuration.threads = 3
@@ -31,7 +32,9 @@ struct ServingThreadsTests {
         }
         #expect(error?.description.contains("no more") == true)
         #expect(started.count == 2)
-        // The end of a thread closes its connections.
+        // The end of a thread closes its connections. A child process holds a copy of the socket until its `exec`.
+        var end = pollfd(fd: ends[0], events: Int16(POLLIN), revents: 0)
+        #expect(poll(&end, 1, 10_000) == 1)
         var byte: UInt8 = 0
         #expect(recv(ends[0], &byte, 1, Int32(MSG_DONTWAIT)) == 0)
     }
