@@ -151,4 +151,8 @@ class Page:
 
     def picture(self, name):
         """Saves a screenshot for a person to look at."""
-        self.driver.save_screenshot(str(self._pictures / f"{name}.png"))
+        self.save(self._pictures / f"{name}.png")
+
+    def save(self, file):
+        """Saves a screenshot to a file."""
+        self.driver.save_screenshot(str(file))

@@ -14,16 +14,19 @@ SCOPES = ("read", "download", "write", "purge", "admin")
 
 
 class Server:
-    """Starts the executable that LARDER names, on a directory of its own. The server may ask `origin` only."""
+    """Starts the executable that LARDER names, on a directory of its own. The server may ask `origin` only.
 
-    def __init__(self, origin, tokens=False):
+    `options` are more options of `larder serve`.
+    """
+
+    def __init__(self, origin, tokens=False, options=()):
         self._work = tempfile.TemporaryDirectory()
         self._tokens = f"{self._work.name}/tokens" if tokens else None
         # The server reads the tokens at its start.
         self.token = self._make_token("everything", SCOPES) if tokens else None
         self.reader = self._make_token("reader", ["read"]) if tokens else None
         arguments = ["--port", "0", "--directory", f"{self._work.name}/cache", "--log-format", "json"]
-        arguments += ["--allow-origin", origin.authority, "--deny-origin", "*"]
+        arguments += ["--allow-origin", origin.authority, "--deny-origin", "*", *options]
         if tokens:
             arguments += ["--tokens-file", self._tokens]
         self._process = subprocess.Popen(
