@@ -15,6 +15,11 @@ struct ReadmeSectionTests {
             rows: rows)
     }
 
+    /// A row with a ratio of requests/s.
+    private func row(_ group: String, _ name: String, _ ratio: Double) -> Row {
+        Row(group: group, name: name, baseline: "other", ratios: [.requestsPerSecond: Series([ratio])!])
+    }
+
     @Test("The README shows the results of the last measurement exactly")
     func shownAsMeasured() throws {
         let readme = try String(contentsOf: Self.root.appendingPathComponent("README.md"), encoding: .utf8)
@@ -23,40 +28,50 @@ struct ReadmeSectionTests {
         #expect(ReadmeSection(reports).placed(in: readme) == readme)
     }
 
-    @Test("Hits form a table with a line for each server and a column for each size")
-    func hits() throws {
-        func row(_ group: String, _ name: String, _ ratio: Double) -> Row {
-            Row(
-                group: group, name: name, baseline: "bare", values: [.p99: Series([0.0042])!],
-                ratios: [.requestsPerSecond: Series([ratio])!])
-        }
-        let text = ReadmeSection([
-            report("hits", [row("1 KiB", "Larder", 0.99), row("64 KiB", "Larder", 0.87), row("64 KiB", "nginx", 0.7)])
-        ]).text
-        #expect(text.contains("|  | 1 KiB | 64 KiB |"))
-        #expect(text.contains("| Larder | 0.99, 4.20 ms | 0.87, 4.20 ms |"))
-        #expect(text.contains("| nginx |  | 0.70, 4.20 ms |"))
+    @Test("The plot and the ratios of Larder, nginx and Varnish show the hits")
+    func hits() {
+        let hits = report(
+            "hits",
+            [
+                row("1 KiB", "Larder /fetch", 0.99), row("1 KiB", "Larder /json", 0.98),
+                row("1 KiB", "nginx", 0.75), row("64 KiB", "Larder /fetch", 0.87),
+            ])
+        let text = ReadmeSection([hits]).text
+        #expect(text.hasPrefix("![Hits of Larder and other servers](Benchmarks/results/hits.svg)\n\n- **Hits"))
+        #expect(text.contains("bare libmicrohttpd: Larder /fetch 0.99 (1 KiB), 0.87 (64 KiB); nginx 0.75 (1 KiB).\n"))
+        #expect(text.contains("(\(hits.date.prefix(10)), commit abc, 2 cores, any)"))
     }
 
-    @Test("Ratios of other parts are shown with their baseline, their spread and their note")
-    func others() throws {
-        let row = Row(
-            group: "misses, 1 KiB", name: "Larder /fetch", baseline: "nginx", values: [:],
-            ratios: [.requestsPerSecond: Series([0.4, 0.5, 0.7])!], note: "It was odd.")
-        #expect(ReadmeSection([report("fill", [row])]).text.contains("3 rounds of 5 s. It was odd."))
-        #expect(
-            ReadmeSection([report("fill", [row])]).text
-                .contains("| misses, 1 KiB: Larder /fetch | nginx | requests/s | 0.50 (0.40, 0.70) |"))
+    @Test("Misses, stores and hits on disk show their ratios and the server that they refer to")
+    func misses() {
+        let fill = report(
+            "fill",
+            [
+                row("misses, 1 KiB", "Larder /fetch", 0.5), row("misses, 1 KiB", "libmicrohttpd and libcurl", 2),
+                row("stores, 1 KiB", "Larder PUT", 0.67),
+            ])
+        let disk = report("disk", [row("Zipf, 1000000 entries", "Larder", 1.4)])
+        let text = ReadmeSection([fill, disk]).text
+        #expect(text.contains("- **Misses**, in requests/s as a ratio to nginx: Larder /fetch 0.50 (1 KiB).\n"))
+        let hits = "hits as a ratio to nginx 1.40 (Zipf, 1000000 entries)"
+        #expect(text.contains("- **Disk**, in requests/s: \(hits); stores as a ratio to bare SQLite 0.67 (1 KiB).\n"))
     }
 
-    @Test("A value that was counted once is shown without rounds")
-    func counts() {
-        let row = Row(
-            group: "hits, 1 KiB", name: "Larder /fetch", baseline: "bare",
-            values: [.instructionsPerRequest: Series([60_000])!], ratios: [.instructionsPerRequest: Series([1.1])!])
-        let text = ReadmeSection([report("instructions", [row])]).text
-        #expect(text.contains("servers and load on the same machine."))
-        #expect(text.contains("| hits, 1 KiB: Larder /fetch | bare | instructions a request, less is better | 1.10 "))
+    @Test("Memory is shown for an idle connection and for all entries")
+    func memory() {
+        let alone = Row(group: "idle connections", name: "Larder alone", values: [.anonymousMemory: Series([1])!])
+        let beside = Row(
+            group: "idle connections", name: "Larder beside 10", values: [.memoryPerConnection: Series([2048])!])
+        let disk = Row(group: "10 entries", name: "Larder", values: [.anonymousMemory: Series([3_145_728])!])
+        let text = ReadmeSection([report("connections", [alone, beside]), report("disk", [disk])]).text
+        let connection = "2.0 KiB for an idle connection"
+        #expect(text.contains("of the process: \(connection); 3 MiB in all, with the memory tier (10 entries).\n"))
+    }
+
+    @Test("A section without figures is empty")
+    func empty() {
+        #expect(ReadmeSection([]).text.isEmpty)
+        #expect(ReadmeSection([report("hits", []), report("eviction", [])]).text.isEmpty)
     }
 
     @Test("A README without the two marks is not changed")

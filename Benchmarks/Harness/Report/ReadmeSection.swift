@@ -1,7 +1,8 @@
 import Foundation
 
-/// The results in the repository's README: a table of the hits, and the ratios of Larder to other servers in all other
-/// parts. The section is made of the reports, stands between two marks, and is not written by hand.
+/// The results in the repository's README: the plot of the hits, and a line each for hits, misses, the disk and memory.
+/// The section is made of the reports, stands between two marks, and is not written by hand. ``Report/writeIndex(of:)``
+/// writes the tables.
 struct ReadmeSection {
     static let opening = "<!-- benchmarks: written by scripts/bench, not by hand -->"
     static let closing = "<!-- end of benchmarks -->"
@@ -9,20 +10,16 @@ struct ReadmeSection {
     let text: String
 
     init(_ reports: [Report]) {
-        var lines: [String] = []
-        for report in reports where report.part == Hits.name { lines += Self.hits(report) + Self.notes(report) }
-        for report in reports where report.part != Hits.name {
-            let rows = report.rows.filter { $0.name.hasPrefix("Larder") }.flatMap(Self.ratios)
-            guard !rows.isEmpty else { continue }
-            lines += ["| \(report.part) | beside | ratio of | median (from, to) |", "|---|---|---|---:|"] + rows
-            lines += [""] + Self.notes(report)
+        let figures = [
+            Self.hits(reports), Self.misses(reports), Self.disk(reports), Self.memory(reports),
+        ].compactMap { $0 }
+        guard !figures.isEmpty else {
+            text = ""
+            return
         }
-        if !reports.isEmpty {
-            lines += [
-                "`scripts/bench` measures it anew; [Benchmarks/results](Benchmarks/results/README.md) has all of it.",
-                "",
-            ]
-        }
+        let lines =
+            ["![Hits of Larder and other servers](Benchmarks/results/\(Hits.name).svg)", ""] + figures
+            + ["", Self.conditions(reports), ""]
         text = lines.joined(separator: "\n")
     }
 
@@ -34,61 +31,82 @@ struct ReadmeSection {
         return readme[..<start.upperBound] + "\n\n" + text + readme[end.lowerBound...]
     }
 
-    private static func hits(_ report: Report) -> [String] {
-        let groups = report.groups.filter { group in
-            report.rows.contains { $0.group == group && $0.ratios[.requestsPerSecond] != nil }
+    private static func hits(_ reports: [Report]) -> String? {
+        let servers = [LarderPath.fetch.larderName, "nginx", "Varnish"].compactMap { name -> String? in
+            ratios(reports, of: name, in: Hits.name).map { "\(name) \($0)" }
         }
-        var names: [String] = []
-        for row in report.rows where row.ratios[.requestsPerSecond] != nil && !names.contains(row.name) {
-            names.append(row.name)
-        }
-        var lines = [
-            "![hits beside other servers](Benchmarks/results/\(report.part).svg)", "",
-            report.summary + " The first figure is the ratio of requests/s, the second the p99.", "",
-            line([""] + groups), "|---|" + String(repeating: "---:|", count: groups.count),
-        ]
-        for name in names {
-            lines.append(
-                line(
-                    [name]
-                        + groups.map { group in
-                            guard let row = report.rows.first(where: { $0.group == group && $0.name == name }),
-                                let ratio = row.ratios[.requestsPerSecond]
-                            else { return "" }
-                            let p99 =
-                                row.values[.p99].map { ", \(Metric.p99.text($0.median)) \(Metric.p99.unit)" } ?? ""
-                            return String(format: "%.2f", ratio.median) + p99
-                        }))
-        }
-        return lines + [""]
+        guard !servers.isEmpty else { return nil }
+        let all = servers.joined(separator: "; ")
+        return "- **Hits from memory**, in requests/s as a ratio to bare libmicrohttpd: \(all)."
     }
 
-    /// The ratios of a row, each with its baseline.
-    private static func ratios(_ row: Row) -> [String] {
-        Metric.allCases.compactMap { metric in
-            guard let ratio = row.ratios[metric] else { return nil }
-            let range = String(format: "%.2f (%.2f, %.2f)", ratio.median, ratio.lowest, ratio.highest)
-            let what = metric.isMoreBetter == true ? metric.title : "\(metric.title), less is better"
-            return line(["\(row.group): \(row.name)", row.baseline ?? "", what, range])
-        }
+    private static func misses(_ reports: [Report]) -> String? {
+        let name = LarderPath.fetch.larderName
+        guard let figures = ratios(reports, of: name, in: Fill.name, group: "misses, ") else { return nil }
+        return "- **Misses**, in requests/s as a ratio to nginx: \(name) \(figures)."
     }
 
-    /// The conditions and notes that a reader must know to judge a report's figures.
-    private static func notes(_ report: Report) -> [String] {
-        let machine = report.machine
-        let conditions = """
-            \(report.date.prefix(10)), commit \(machine.versions["commit"] ?? "unknown"), \(machine.cores) cores \
-            (\(machine.processor)), servers and load on the same machine
+    private static func disk(_ reports: [Report]) -> String? {
+        var figures: [String] = []
+        if let hits = ratios(reports, of: "Larder", in: Disk.name) {
+            figures.append("hits as a ratio to nginx \(hits)")
+        }
+        if let stores = ratios(reports, of: "Larder PUT", in: Fill.name, group: "stores, ") {
+            figures.append("stores as a ratio to bare SQLite \(stores)")
+        }
+        guard !figures.isEmpty else { return nil }
+        return "- **Disk**, in requests/s: \(figures.joined(separator: "; "))."
+    }
+
+    private static func memory(_ reports: [Report]) -> String? {
+        var figures: [String] = []
+        for row in rows(reports, in: Connections.name) where row.name.hasPrefix("Larder") {
+            guard let series = row.values[.memoryPerConnection] else { continue }
+            figures.append("\(Metric.memoryPerConnection.text(series.median)) KiB for an idle connection")
+        }
+        let entries = rows(reports, in: Disk.name).first { $0.name == "Larder" }
+        if let entries, let series = entries.values[.anonymousMemory] {
+            let size = Metric.anonymousMemory.text(series.median)
+            figures.append("\(size) MiB in all, with the memory tier (\(entries.group))")
+        }
+        guard !figures.isEmpty else { return nil }
+        return "- **Memory** of the process: \(figures.joined(separator: "; "))."
+    }
+
+    /// The ratios of requests/s of the rows with a name, such as `0.90 (1 KiB), 0.84 (64 KiB)`. The groups of the rows
+    /// begin with `prefix`, which is not shown. `nil` if there are no such rows.
+    private static func ratios(
+        _ reports: [Report], of name: String, in part: String, group prefix: String = ""
+    ) -> String? {
+        let figures = rows(reports, in: part).compactMap { row -> String? in
+            guard row.name == name, row.group.hasPrefix(prefix), let ratio = row.ratios[.requestsPerSecond] else {
+                return nil
+            }
+            return String(format: "%.2f", ratio.median) + " (\(row.group.dropFirst(prefix.count)))"
+        }
+        return figures.isEmpty ? nil : figures.joined(separator: ", ")
+    }
+
+    private static func rows(_ reports: [Report], in part: String) -> [Row] {
+        reports.first { $0.part == part }?.rows ?? []
+    }
+
+    /// The conditions that a reader must know to judge the figures, and the place of all figures.
+    private static func conditions(_ reports: [Report]) -> String {
+        let quoted = [Hits.name, Fill.name, Disk.name, Connections.name]
+        var runs: [String] = []
+        for report in reports where quoted.contains(report.part) {
+            let machine = report.machine
+            let run = """
+                \(report.date.prefix(10)), commit \(machine.versions["commit"] ?? "unknown"), \(machine.cores) cores, \
+                \(machine.processor)
+                """
+            if !runs.contains(run) { runs.append(run) }
+        }
+        return """
+            Each figure is a median of several rounds (\(runs.joined(separator: "; "))). The servers and the load ran on \
+            the same machine. A ratio below 1 means fewer requests/s. `scripts/bench` measures again, and \
+            [Benchmarks/results](Benchmarks/results/README.md) has all tables.
             """
-        // Instructions are counted once, without rounds.
-        let hasRounds = report.rows.contains { row in
-            row.ratios.keys.contains { $0 != .instructionsPerRequest }
-        }
-        let rounds = hasRounds ? "; \(report.settings.rounds) rounds of \(report.settings.seconds) s." : "."
-        return [([conditions + rounds] + Set(report.rows.compactMap(\.note)).sorted()).joined(separator: " "), ""]
-    }
-
-    private static func line(_ cells: [String]) -> String {
-        "| " + cells.joined(separator: " | ") + " |"
     }
 }

@@ -53,7 +53,7 @@ extension Report {
         var text = """
             # Results
 
-            Written by `scripts/bench`. Only ratios of one run mean something elsewhere: the machine is shared.
+            `scripts/bench` writes this page. Quote the ratios, not the absolute values, because the machine is shared.
 
 
             """
