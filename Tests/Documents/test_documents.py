@@ -44,6 +44,18 @@ five
 ```
 nor this
 ```
+
+```python file=six.py
+six = "sh"
+```
+
+```sh needs=seven
+python3 six.py
+```
+
+```
+sh
+```
 """
 
 
@@ -55,6 +67,8 @@ class Documents(unittest.TestCase):
                 Step(4, "serve\n", is_terminal=True),
                 Step(8, "one\ntwo |\n  three\n", prints="printed\n\ntwice\n"),
                 Step(24, "four\n"),
+                Step(42, 'six = "sh"\n', file="six.py"),
+                Step(46, "python3 six.py\n", needs="seven", prints="sh\n"),
             ],
         )
 
