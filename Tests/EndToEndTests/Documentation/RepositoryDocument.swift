@@ -18,10 +18,11 @@ struct RepositoryDocument: Sendable {
         text = try String(contentsOf: Self.root.appending(path: path), encoding: .utf8)
     }
 
-    /// README.md, SECURITY.md, CONTRIBUTING.md, and all Markdown documents of `docs`.
+    /// README.md, SECURITY.md, CONTRIBUTING.md, CHANGELOG.md, and all Markdown documents of `docs`.
     static func all() throws -> [RepositoryDocument] {
         let docs = try FileManager.default.contentsOfDirectory(atPath: root.appending(path: "docs").path)
-        let paths = ["README.md", "SECURITY.md", "CONTRIBUTING.md"] + docs.sorted().map { "docs/\($0)" }
+        let top = ["README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+        let paths = top + docs.sorted().map { "docs/\($0)" }
         return try paths.filter { $0.hasSuffix(".md") }.map(RepositoryDocument.init)
     }
 
