@@ -1,12 +1,13 @@
-# Larder in an image, with everything it needs and nothing else; deploy/README.md goes on from there.
+# The image of Larder with its dependencies only. deploy/README.md shows its use.
 #
 #   docker build --tag larder .
-#   docker run --rm larder    # says how to make a token, without which it does not start
+#   docker run --rm larder    # shows how to create a token, which the server requires
 #
-# Unpacked it has 165 MB, as scripts/check-image measures it: 76 are Debian, 15 the packages that the executable needs,
-# and 75 the executable, of which 25 are code, and 34 what ICU, a part of Swift's Foundation, knows of all languages.
+# The unpacked image has 165 MB, as scripts/check-image measures: 76 for Debian, 15 for the packages that the executable
+# needs, and 75 for the executable. Of these, 25 are code, and 34 are the data of ICU, a part of Swift's Foundation, for
+# all languages.
 #
-# For a build that can be repeated, pin what it is made from:
+# For a reproducible build, pin the base images:
 #
 #   digest() { docker buildx imagetools inspect "$1" --format '{{.Manifest.Digest}}'; }
 #   docker build --build-arg "SWIFT_DIGEST=$(digest swift:6.3-bookworm)" \
@@ -16,12 +17,12 @@ ARG DEBIAN_DIGEST=
 
 FROM swift:6.3-bookworm${SWIFT_DIGEST:+@${SWIFT_DIGEST}} AS build
 WORKDIR /src
-# First what changes seldom: what the image lacks, and the dependencies' sources.
+# The rarely changing layers come first: missing packages, and the sources of the dependencies.
 COPY scripts/bootstrap scripts/
 RUN scripts/bootstrap && rm -rf /var/lib/apt/lists/*
 COPY Package.swift ./
 RUN swift package resolve
-# Tests and benchmarks are not built, but the package does not load without their folders.
+# Tests and benchmarks are not built, but SwiftPM does not load the package without their folders.
 COPY openapi.yaml ./
 COPY Sources Sources
 COPY Tests Tests
@@ -30,9 +31,9 @@ RUN swift build -c release --static-swift-stdlib --product larder \
     && strip -o /larder .build/release/larder
 
 FROM debian:bookworm-slim${DEBIAN_DIGEST:+@${DEBIAN_DIGEST}} AS runtime
-# What "ldd" says of the executable, by its Debian names, and the certificate authorities that origins are signed by.
-# scripts/check-image holds this list against the executable. Debian's security updates replace versions: pinned ones
-# could not be installed for long.
+# The Debian packages of the libraries that "ldd" lists for the executable, and the certificate authorities for origins.
+# scripts/check-image compares the list with the executable. The versions are not pinned, because Debian's security
+# updates soon remove pinned versions.
 # hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install -y --no-install-recommends \
@@ -60,13 +61,13 @@ LABEL org.opencontainers.image.title="Larder" \
     org.opencontainers.image.revision="${REVISION}" \
     org.opencontainers.image.base.name="docker.io/library/debian:bookworm-slim"
 
-# Reached from outside of the container, so it asks for tokens. The port for probes and metrics is not published: who
-# needs it is beside it. "docker stop" waits for 10 seconds before it kills, unless it is told otherwise.
+# The server listens beyond the container, so it requires tokens. The port for probes and metrics is not published,
+# because its clients run in the same network. By default "docker stop" kills the server after 10 seconds.
 ENV LARDER_HOST=0.0.0.0
 ENV LARDER_ADMIN_PORT=8081
 ENV LARDER_DIRECTORY=/var/cache/larder
 ENV LARDER_DRAIN_TIMEOUT=8
-# By its number, so that Kubernetes can see that it is not root.
+# A number, so that Kubernetes can check that the user is not root.
 USER 10001:10001
 VOLUME /var/cache/larder
 EXPOSE 8080
