@@ -36,13 +36,12 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "Yams", package: "Yams"),
             ],
-            // Part of the executable: the document, which is a link to the file at the top level, how it looks as a page,
-            // and the dashboard.
+            // Parts of the executable: the description of the API, which is a link to the file at the top level, its
+            // page, and the dashboard.
             resources: [
                 .embedInCode("openapi.yaml"), .embedInCode("Documentation/documentation.css"),
-                .embedInCode("Dashboard/Page"),
+                .embedInCode("Documentation/documentation.html"), .embedInCode("Dashboard/Page"),
             ]),
 
         // HTTP <-> a server: the API from the other side.
@@ -123,6 +122,12 @@ let package = Package(
             ],
             path: "Benchmarks/Harness"),
 
+        // Makes the page of /docs from openapi.yaml. A test compares the page in Sources with its result.
+        .executableTarget(
+            name: "DocumentationPage",
+            dependencies: ["Primitives", .product(name: "Yams", package: "Yams")],
+            path: "Tests/DocumentationPage"),
+
         // Scripted origins, clients, gates and clocks: what the tests stand on.
         .target(
             name: "TestSupport",
@@ -170,8 +175,8 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 // The tests start the executable: it must be built before they run.
-                "LarderCommand", "LarderAPI", "Larder", "MicroHTTPD", "DiskCache", "Origin", "Primitives",
-                "TestSupport",
+                "LarderCommand", "DocumentationPage", "LarderAPI", "Larder", "MicroHTTPD", "DiskCache", "Origin",
+                "Primitives", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Yams", package: "Yams"),
             ]),

@@ -2,7 +2,7 @@ import Primitives
 import TestSupport
 import Testing
 
-@testable import LarderAPI
+@testable import DocumentationPage
 
 @Suite("The commands of /docs")
 struct DocumentationCommandTests {

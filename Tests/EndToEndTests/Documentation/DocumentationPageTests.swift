@@ -2,7 +2,7 @@ import Primitives
 import TestSupport
 import Testing
 
-@testable import LarderAPI
+@testable import DocumentationPage
 
 @Suite("openapi.yaml as a page")
 struct DocumentationPageTests {

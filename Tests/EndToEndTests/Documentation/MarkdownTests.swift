@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LarderAPI
+@testable import DocumentationPage
 
 @Suite("Descriptions as HTML")
 struct MarkdownTests {
