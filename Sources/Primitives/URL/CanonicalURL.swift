@@ -60,8 +60,10 @@ public struct CanonicalURL: Hashable, Sendable {
         query = try written.map { text throws(InvalidURL) in try URLPath.normalizeEscapes(text) }
         string = Self.text(scheme, authority(host: host, port: port), path, query)
         requestURL = Self.text(scheme, authority(host: parts.host, port: port), path, written)
-        // Canonical escapes are never longer than the original escapes.
-        guard requestURL.utf8.count <= Self.maximumLength else { throw .tooLong(limit: Self.maximumLength) }
+        // Canonical escapes are shorter than the original escapes, but `127.1.` is shorter than `127.0.0.1`.
+        guard max(string.utf8.count, requestURL.utf8.count) <= Self.maximumLength else {
+            throw .tooLong(limit: Self.maximumLength)
+        }
     }
 
     private static func text(_ scheme: String, _ authority: String, _ path: String, _ query: String?) -> String {

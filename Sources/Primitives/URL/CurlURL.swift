@@ -13,6 +13,14 @@ enum CurlURL {
     }
 
     static func parse(_ text: String) throws(InvalidURL) -> Parts {
+        var parts = try read(text)
+        // libcurl looks for the numbers of an IPv4 address before it decodes the escapes of a host and converts the
+        // host to punycode. Therefore it misses numbers in `127%2e1` and in `127\u{3002}1`.
+        if URLHost.mayBeNumbers(parts.host) { parts.host = try read("http://\(parts.host)/").host }
+        return parts
+    }
+
+    private static func read(_ text: String) throws(InvalidURL) -> Parts {
         guard let handle = curl_url() else { throw .malformed("out of memory") }
         defer { curl_url_cleanup(handle) }
         return try UTF8Locale.use { () throws(InvalidURL) in

@@ -34,6 +34,14 @@ enum URLHost {
         return try CurlURL.parse("http://\(Substring(name))/").host
     }
 
+    /// Whether a host of ``canonical(_:)`` may be an IPv4 address in another form than four decimal numbers, as in
+    /// `127.1` and `0x7f000001`.
+    static func mayBeNumbers(_ host: String) -> Bool {
+        guard let first = host.utf8.first, (0x30...0x39).contains(first) else { return false }
+        var address = in_addr()
+        return inet_pton(AF_INET, host, &address) != 1
+    }
+
     /// Returns the text of `inet_ntop` for the 16 bytes of an IPv6 address; `nil` if the text is no such address.
     private static func address(_ text: String) -> String? {
         var address = in6_addr()

@@ -145,6 +145,31 @@ struct CanonicalURLTests {
         #expect(try CanonicalURL(text).requestURL == requestURL)
     }
 
+    /// libcurl looks for numbers of an address before it decodes escapes and converts names.
+    @Test(
+        "The numbers of an IPv4 address behind escapes, other digits or other dots are the address",
+        arguments: [
+            "http://127%2e1/", "http://127%2E0.1/", "http://%31%32%37.1/", "http://127\u{3002}1/",
+            "http://127\u{FF0E}0\u{FF61}0.1/", "http://\u{FF11}\u{FF12}\u{FF17}.1/",
+            "http://\u{2460}\u{2461}\u{2466}.1/",
+            "http://0x7f\u{3002}1/", "http://%30x7f000001/", "http://127\u{3002}1\u{3002}/", "http://127%2e1%2e/",
+            "http://0177%2e1/",
+        ])
+    func numbers(text: String) throws {
+        #expect(try CanonicalURL(text).string == "http://127.0.0.1/")
+        #expect(try CanonicalURL(CanonicalURL(text).requestURL).string == "http://127.0.0.1/")
+        #expect(try CanonicalURL.host(String(text.dropFirst(7).dropLast())) == "127.0.0.1")
+        let exact = try ExactURL(text).authority
+        #expect(exact == "127.0.0.1" || exact == "127.1." || exact == "127.0.0.1.")
+    }
+
+    @Test("A URL whose canonical text is too long is refused, although the text as written is not")
+    func longerCanonical() throws {
+        let text = "http://127.1./" + String(repeating: "a", count: CanonicalURL.maximumLength - 14)
+        #expect(throws: InvalidURL.tooLong(limit: 8192)) { try CanonicalURL(text) }
+        #expect(try CanonicalURL(String(text.dropLast(3))).string.utf8.count == 8192)
+    }
+
     @Test("Parameters are the same URL as their own escapes in the query, and are sent form-encoded")
     func parameterEscapes() throws {
         var params = URLParameters()
@@ -199,7 +224,7 @@ struct CanonicalURLTests {
             "1.2.3", "127.1.", "b.:81", "[::ffff:1.2.3.4]", "[::ffff:102:304]", "[::102:304]", "[64:ff9b::1.2.3.4]",
             "[2001:db8:0:1:1:1:1:1]",
             "0x7f.1", "xn--bcher-kva.de", "a-", "..", "a..b", "%2e", "ß.de", "İ.com", "4294967296", "256.256.256.256",
-            "a%2541", "a%25", "%E2%91%A0.de", "①.de",
+            "a%2541", "a%25", "%E2%91%A0.de", "①.de", "127%2e1", "127。1", "１２７.1。", "①.1",
         ]
         let pieces = [
             "/", "/", "//", ".", "..", "/../", "/./", "%2e", "%2E%2e", "%2F", "%2f", "%25", "%7e", "~", "a", "B", "é",
