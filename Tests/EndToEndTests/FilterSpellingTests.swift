@@ -219,25 +219,6 @@ struct FilterSpellingTests {
         }
     }
 
-    @Test("A response that is under way in another spelling is not kept after a removal by the URL's MD5")
-    func keyOfResponseUnderWay() async throws {
-        let gate = Gate("the origin's answer")
-        let origin = try ScriptedOrigin { _, connection in
-            try gate.waitBlocking()
-            try connection.respond(fields: [.cacheControl: "max-age=600"], body: "x")
-        }
-        defer { origin.stop() }
-        try await TestServer.with { (server) async throws in
-            async let reply = server.get("/fetch/\(origin.url("/x/../a"))")
-            try await origin.waitForRequests(1)
-            #expect(try await server.client.request("DELETE", "/entries/\(md5(origin.url("/a")))").status == 404)
-            gate.open()
-            #expect(try await reply.text == "x")
-            let again = try await server.get("/fetch/\(origin.url("/x/../a"))")
-            #expect(again["Cache-Status"]?.contains("fwd=uri-miss") == true)
-        }
-    }
-
     @Test("A prefix of a caller's own key is matched as written")
     func keys() async throws {
         try await TestServer.with { (server) async throws in

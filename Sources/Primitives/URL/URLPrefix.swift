@@ -56,22 +56,22 @@ public struct URLPrefix: Hashable, Sendable {
 
     /// Returns the canonical texts for the beginning of a host, or for a host and the beginning of a port.
     private static func authorities(_ text: String, scheme: String) throws(InvalidURLPrefix) -> [String] {
-        let lower = text.lowercased()
-        if let whole = try? CanonicalURL("\(scheme)://\(text)/"), whole.authorityText != lower {
-            let host = whole.authorityText
-            if lower == host + "." { return [lower, host + "/", host + ":"] }
-            // The text is the beginning of an IPv4 address, as in `192.168.`.
-            let isBegun =
-                lower.utf8.last == UInt8(ascii: ".") && lower.utf8.allSatisfy { "0123456789.".utf8.contains($0) }
-            guard isBegun else { throw .otherHost("\(scheme)://\(host)/") }
+        guard !text.isEmpty else { return [""] }
+        let host: String
+        do throws(InvalidURL) {
+            host = try CanonicalURL("\(scheme)://\(text)/").authorityText
+        } catch {
+            switch error {
+            case .badPort, .tooLong: throw .url(error)
+            default: throw .incompleteHost
+            }
         }
-        let isAddress = lower.hasPrefix("[")
-        guard !isAddress || lower.utf8.contains(UInt8(ascii: "]")),
-            lower.utf8.allSatisfy({ byte in
-                (URLPath.isUnreserved(byte) && byte != UInt8(ascii: "~")) || byte == UInt8(ascii: ":")
-                    || (isAddress && (byte == UInt8(ascii: "[") || byte == UInt8(ascii: "]")))
-            })
-        else { throw .incompleteHost }
+        let lower = text.lowercased()
+        if host == lower { return [lower] }
+        if lower == host + "." { return [lower, host + "/", host + ":"] }
+        // The text is the beginning of an IPv4 address, as in `192.168.`.
+        let isBegun = lower.utf8.last == UInt8(ascii: ".") && lower.utf8.allSatisfy { "0123456789.".utf8.contains($0) }
+        guard isBegun else { throw .otherHost("\(scheme)://\(host)/") }
         return [lower]
     }
 

@@ -91,6 +91,22 @@ struct URLPrefixTests {
         #expect(!error.description.isEmpty)
     }
 
+    /// A prefix that no canonical URL begins with would remove nothing, without an error.
+    @Test(
+        "A prefix without a slash that begins no URL is refused",
+        arguments: [
+            ("http://[::1].", InvalidURLPrefix.url(.badPort)), ("http://[::1]x", .url(.badPort)),
+            ("http://h:99999", .url(.badPort)), ("http://h:x", .url(.badPort)), ("http://h:8o", .url(.badPort)),
+            ("http://[zz]", .incompleteHost), ("http://[]", .incompleteHost), ("http://[1::2::3]", .incompleteHost),
+            ("http://a~b", .incompleteHost), ("http://.", .incompleteHost), ("http://a..", .incompleteHost),
+            ("http://:8", .incompleteHost), ("http://a.:8", .otherHost("http://a:8/")),
+            ("http://127%2e1", .otherHost("http://127.0.0.1/")),
+            ("http://" + String(repeating: "a", count: 8185), .url(.tooLong(limit: 8192))),
+        ])
+    func slashlessNothing(text: String, error: InvalidURLPrefix) {
+        #expect(throws: error) { try URLPrefix(text) }
+    }
+
     @Test(
         "A host in any spelling becomes the canonical host, without the dot at its end",
         arguments: [
