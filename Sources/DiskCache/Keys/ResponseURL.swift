@@ -33,7 +33,7 @@ public struct ResponseURL: Hashable, Sendable {
         let isPlain = url.withUTF8 { bytes in
             bytes.last != UInt8(ascii: "?") && !bytes.contains(UInt8(ascii: "%"))
                 && !zip(bytes, bytes.dropFirst()).contains {
-                    $0 == (slash, dot) || $0 == (dot, slash) || $0 == (dot, colon)
+                    $0 == (slash, dot) || $0 == (dot, slash) || $0 == (dot, colon) || $0 == (slash, UInt8(ascii: "["))
                 }
         }
         return isPlain ? nil : canonical(ofAny: url)

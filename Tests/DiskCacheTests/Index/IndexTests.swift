@@ -125,12 +125,15 @@ struct IndexTests {
         }
     }
 
-    @Test("Entries of format 4, with a URL that older rules made, are found by filters of the rules of today")
-    func format4() async throws {
+    @Test(
+        "Entries of format 4, whose URLs older rules made, are found by filters of today's rules, also after a change",
+        arguments: [false, true])
+    func format4(isChanged: Bool) async throws {
         let fixture = try CacheFixture()
         let old = [
             "http://h/?a=%C3": "http://h/?a=%c3", "http://[::ffff:1.2.3.4]/": "http://[::ffff:102:304]/",
             "http://example.com/": "http://example.com./", "http://h/plain": "http://h/plain",
+            "http://[2001:db8:0:1:1:1:1:1]:9/a": "http://[2001:db8::1:1:1:1:1]:9/a",
         ]
         try await fixture.withCache { cache async throws in
             for url in old.keys {
@@ -141,14 +144,15 @@ struct IndexTests {
         }
         try fixture.goBackToFormat4(old)
         try await fixture.withCache { cache async throws in
-            for url in old.keys {
+            for (url, spelled) in old {
+                if isChanged { _ = try await cache.update(CacheKey.url(canonical: spelled).text, tags: ["t"]) }
                 let filters = [
                     EntryFilter(url: url), EntryFilter(prefix: url),
                     EntryFilter(md5: CacheKey.url(canonical: url).text),
                 ]
                 for filter in filters { #expect(try cache.count(matching: filter) == 1, "\(url)") }
             }
-            for host in ["[::ffff:1.2.3.4]", "example.com"] {
+            for host in ["[::ffff:1.2.3.4]", "example.com", "[2001:db8:0:1:1:1:1:1]"] {
                 #expect(try cache.count(matching: EntryFilter(host: host)) == 1)
             }
             try await cache.remove(matching: EntryFilter(prefix: "http"))
