@@ -12,19 +12,18 @@ public struct EntryFilter: Hashable, Sendable {
 
     /// The exact key.
     public var key: String?
-    /// The MD5 of a URL: matches the entry that was downloaded or stored under it, and every response whose URL as it
-    /// was sent, or whose canonical URL, has it.
+    /// The MD5 of a URL. Matches the entry that was downloaded or stored under this URL, and every response whose URL
+    /// has this MD5, as sent or in canonical spelling.
     public var md5: String?
-    /// The exact URL, with its parameters. A response has its URL as it was sent, and also matches by its canonical
-    /// URL.
+    /// The exact URL, with its parameters. A response matches by its URL as sent and by its canonical URL.
     public var url: String?
-    /// The beginning of the URL, or of the key of a ``Entry/Kind/data`` entry; compared byte by byte. A response also
+    /// The beginning of the URL, or of the key of a ``Entry/Kind/data`` entry, compared byte by byte. A response also
     /// matches by its canonical URL.
     public var prefix: String?
-    /// How the URL begins, any of these texts, beside a ``prefix`` that keys begin with; `nil`, the default: with
-    /// ``prefix``, too.
+    /// The beginnings of URLs when they differ from ``prefix``, which then applies only to keys. A URL matches when it
+    /// begins with at least one of these texts. `nil`, the default: URLs and keys begin with ``prefix``.
     public var urlPrefixes: [String]?
-    /// The host of the URL in lower case, without its port and without the dot that may end a name: a URL with that dot
+    /// The host of the canonical URL, without its port. A response whose URL as sent has another spelling of the host
     /// matches, too.
     public var host: String?
     /// A tag that the entry must have.
@@ -56,13 +55,10 @@ public struct EntryFilter: Hashable, Sendable {
 }
 
 extension EntryFilter {
-    /// The two spellings of ``host`` in URLs: without and with a dot at the end.
-    var hosts: [String]? { host.map { [$0, $0 + "."] } }
-
-    /// The beginnings of URLs that match ``prefix``.
+    /// The beginnings of the URLs that match ``prefix``.
     var urlBeginnings: [String] { urlPrefixes ?? prefix.map { [$0] } ?? [] }
 
-    /// Something that a filter can state.
+    /// A condition that a filter can set.
     enum Condition: CaseIterable {
         case key, md5, url, tag, host, prefix, kind, state
     }

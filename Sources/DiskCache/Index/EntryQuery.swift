@@ -17,9 +17,9 @@ struct PrefixPlaces: OptionSet {
 
     /// The stored URLs.
     static let urls = Self(rawValue: 1)
-    /// The callers' own keys.
+    /// The keys of callers.
     static let keys = Self(rawValue: 2)
-    /// Canonical URLs of entries that are kept with another spelling.
+    /// The canonical URLs of the entries whose stored URL has another spelling.
     static let otherSpellings = Self(rawValue: 4)
     /// All three columns.
     static let all: Self = [.urls, .keys, .otherSpellings]
@@ -56,7 +56,7 @@ struct EntryQuery {
             let (column, canonical) = (column("url", .url), column("canonicalURL", .url))
             restrict("((\(column) = ? AND \(column) <> '') OR \(canonical) = ?)", [url, url])
         }
-        if let hosts = filter.hosts { restrict("\(column("host", .host)) IN (?, ?)", StatementArguments(hosts)) }
+        if let host = filter.host { restrict("\(column("host", .host)) = ?", [host]) }
         if let kind = filter.kind { restrict("\(column("kind", .kind)) = ?", [kind.code]) }
         if let prefix = filter.prefix, !prefix.isEmpty {
             restrict(toPrefix: prefix, ofURLs: filter.urlBeginnings, in: places)
@@ -110,8 +110,8 @@ struct EntryQuery {
         }
     }
 
-    /// Restricts to callers' keys that begin with `prefix`, and URLs that begin with one of `beginnings`: by comparing,
-    /// which an index can answer and in which no character has a meaning of its own.
+    /// Restricts to the keys of callers that begin with `prefix`, and to URLs that begin with one of `beginnings`. The
+    /// conditions are comparisons, because an index can answer them and no character has a special meaning in them.
     private mutating func restrict(
         toPrefix prefix: String, ofURLs beginnings: [String], in places: PrefixPlaces
     ) {
@@ -125,7 +125,7 @@ struct EntryQuery {
             }
         }
         if places.contains(.urls) { add("url", beginnings) }
-        // The plus keeps SQLite from looking up the kind, which many may be of.
+        // The plus keeps SQLite from using the index of kinds, because a kind may have many entries.
         if places.contains(.keys) { add("key", [prefix], "+kind = \(Entry.Kind.data.code) AND ") }
         if places.contains(.otherSpellings) { add("canonicalURL", beginnings) }
         restrict("(\(alternatives.joined(separator: " OR ")))", arguments)

@@ -146,7 +146,7 @@ struct EntryRow: Sendable {
         statement.bind(turn)
         statement.bind(slot?.code)
         statement.bind(isSweepable)
-        // Downloads and JSON of an older format may have another spelling, too.
+        // The URLs of downloads and JSON values of an older format may have another spelling, too.
         let canonical = record.url.flatMap { ResponseURL.canonical(of: $0) }
         statement.bind(canonical)
         statement.bind(canonical.map(MD5Name.of))

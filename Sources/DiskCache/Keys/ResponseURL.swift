@@ -18,16 +18,18 @@ public struct ResponseURL: Hashable, Sendable {
         spread = UInt8(md5.suffix(2), radix: 16) ?? 0
     }
 
-    /// As ``canonical(of:)``, of a URL whose host may have another spelling, too.
+    /// Returns the canonical URL of `url` if its text differs; `nil` if `url` is canonical, or has no canonical form.
+    /// The host of `url` may have any spelling.
     static func canonical(ofAny url: String) -> String? {
         guard let canonical = try? CanonicalURL(url).string else { return nil }
         return canonical == url ? nil : canonical
     }
 
-    /// The canonical URL of `url`, if that is another text; `nil`: `url` is canonical itself, or has no canonical form.
+    /// Returns the canonical URL of a stored URL if its text differs; `nil` if the URL is canonical, or has no
+    /// canonical form. Most URLs are canonical and are not parsed.
     static func canonical(of url: String) -> String? {
-        // Only escapes, dot segments, a bare `?` and a dot at the host's end make a difference: the host is canonical
-        // otherwise.
+        // A stored URL differs from its canonical text only by escapes, dot segments, a bare `?`, a dot at the host's
+        // end, and, in an index of an older format, by an IPv6 address.
         let (slash, dot, colon) = (UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: ":"))
         var url = url
         let isPlain = url.withUTF8 { bytes in
@@ -37,5 +39,13 @@ public struct ResponseURL: Hashable, Sendable {
                 }
         }
         return isPlain ? nil : canonical(ofAny: url)
+    }
+
+    /// Returns the host of the canonical URL of a stored URL, without its port.
+    static func host(of url: String) -> String {
+        let host = URLParts.host(of: url)
+        // The host of a stored URL is canonical except for the dot of the DNS root at its end.
+        guard host.utf8.last == UInt8(ascii: "."), let canonical = canonical(ofAny: url) else { return host }
+        return URLParts.host(of: canonical)
     }
 }

@@ -26,7 +26,7 @@ struct Flight: Sendable {
         self.key = key
         self.kind = kind
         self.url = url
-        host = url.map { URLParts.host(of: $0) }
+        host = url.map { ResponseURL.host(of: $0) }
         canonicalURL = kind == .response ? url.flatMap { ResponseURL.canonical(of: $0) } : nil
         self.tags = Set(tags.map(ExactText.init))
         self.isVariantOpen = isVariantOpen
@@ -98,7 +98,7 @@ struct Flight: Sendable {
         if let key = filter.key, !names(key) { return false }
         if let md5 = filter.md5, !isNamed(md5: md5) { return false }
         if let url = filter.url, url != self.url, url != canonicalURL { return false }
-        if let hosts = filter.hosts, !hosts.contains(host ?? "") { return false }
+        if let host = filter.host, host != self.host { return false }
         if let prefix = filter.prefix {
             let isBegun =
                 kind == .data

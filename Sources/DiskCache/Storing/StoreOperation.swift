@@ -91,7 +91,7 @@ struct StoreOperation: Sendable {
         let parts = context.parts
         let record = Entry.Record(
             key: key.text, namespace: parts.configuration.namespace, kind: kind, url: url,
-            host: url.map { URLParts.host(of: $0) }, params: metadata.params, status: metadata.status,
+            host: url.map { ResponseURL.host(of: $0) }, params: metadata.params, status: metadata.status,
             contentType: metadata.contentType, contentLength: body.length, etag: metadata.etag,
             lastModified: metadata.lastModified, digest: body.digest, isJSON: isJSON,
             downloadStartDate: metadata.downloadStartDate, downloadEndDate: metadata.downloadEndDate,

@@ -160,6 +160,32 @@ struct IndexTests {
         }
     }
 
+    @Test("A response is found by the canonical host of its URL, however the host was sent, also while it is under way")
+    func responseHosts() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            for (sent, host) in [
+                ("http://127.1./x", "127.0.0.1"), ("http://a.example.:9/x", "a.example"),
+                ("http://a.example./x?", "a.example"), ("http://[::1]/x", "[::1]"),
+            ] {
+                func reserve() -> Reservation {
+                    let url = ResponseURL(sent)
+                    let reservation = cache.reserve(responseTo: url)
+                    reservation.decide(.response(to: url, variant: ""))
+                    return reservation
+                }
+                let stored = reserve()
+                try stored.receive(Array("1".utf8))
+                _ = try await stored.publish(EntryMetadata(ttl: .seconds(9)))
+                #expect(try cache.count(matching: EntryFilter(host: host)) == 1, "\(sent)")
+                let underWay = reserve()
+                try await cache.remove(matching: EntryFilter(host: host))
+                #expect(underWay.isPurged, "\(sent)")
+                #expect(cache.totals.entries == 0, "\(sent)")
+            }
+        }
+    }
+
     @Test("An index of a newer format is refused and left as it is")
     func newer() async throws {
         let fixture = try CacheFixture()

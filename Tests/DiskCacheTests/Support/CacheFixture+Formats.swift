@@ -31,8 +31,9 @@ extension CacheFixture {
         try index.close()
     }
 
-    /// Has the index of the cache, which is closed, be as format 4 had it: canonical URLs have no MD5, and the URLs of
-    /// `entries` are those of older rules, given by the ones of today.
+    /// Rewrites the index of the closed cache to format 4, in which canonical URLs have no MD5.
+    ///
+    /// - Parameter entries: the URLs in the spelling of older rules, by their URLs in today's spelling.
     func goBackToFormat4(_ entries: [String: String]) throws {
         let index = try DatabaseQueue(path: namespace + "/index.sqlite")
         try index.write { db in
