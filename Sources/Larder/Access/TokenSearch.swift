@@ -4,7 +4,8 @@
 /// The search finds a plain token, a token behind percent-escapes (RFC 3986 §2.1) or in Base64 (RFC 4648 §4 and §5,
 /// with or without padding, beginning at any character), and a token behind several of these layers. The time is at
 /// most a constant multiple of the length of the text, because the search reads each layer once and the number of
-/// layers is limited. Answers from memory are never searched.
+/// layers is limited. Answers from memory are never searched. A server without tokens searches as well, because its
+/// clients may send tokens of another server.
 enum TokenSearch {
     /// The number of percent-escape layers that the search removes. A text with more layers hides its content on
     /// purpose.
@@ -18,13 +19,22 @@ enum TokenSearch {
     private static let shortestRun = (shortestLength * 4 + 2) / 3
 
     /// Whether a text contains a token, valid or not.
+    ///
+    /// A text that is shorter than a token costs a comparison. A longer text is read in place; only long runs of Base64
+    /// and percent-escapes are decoded into memory of their own.
     static func finds(in text: some StringProtocol) -> Bool {
-        // Most values are shorter than a token.
         guard text.utf8.count >= shortestLength else { return false }
-        return finds(in: Array(text.utf8), escapes: escapeLayers, base64: base64Layers)
+        let found = text.utf8.withContiguousStorageIfAvailable {
+            finds(in: UnsafeRawBufferPointer($0), escapes: escapeLayers, base64: base64Layers)
+        }
+        return found ?? finds(in: Array(text.utf8), escapes: escapeLayers, base64: base64Layers)
     }
 
     private static func finds(in bytes: [UInt8], escapes: Int, base64: Int) -> Bool {
+        bytes.withUnsafeBytes { finds(in: $0, escapes: escapes, base64: base64) }
+    }
+
+    private static func finds(in bytes: UnsafeRawBufferPointer, escapes: Int, base64: Int) -> Bool {
         guard bytes.count >= shortestLength else { return false }
         if hasToken(bytes) { return true }
         if base64 > 0, findsInBase64(bytes, escapes: escapes, base64: base64 - 1) { return true }
@@ -34,38 +44,37 @@ enum TokenSearch {
     }
 
     /// Whether the bytes contain a plain token.
-    private static func hasToken(_ bytes: [UInt8]) -> Bool {
-        let prefix = Array(TokenSecret.prefix.utf8)
+    private static func hasToken(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        let first = TokenSecret.prefix.utf8.first
         var rest = bytes[...]
-        while rest.count >= shortestLength, let start = rest.firstIndex(of: prefix[0]) {
+        while rest.count >= shortestLength, let start = rest.firstIndex(where: { $0 == first }) {
             rest = rest[start...]
-            if rest.starts(with: prefix) {
-                let parts = rest.dropFirst(prefix.count).split(separator: UInt8(ascii: "_"), maxSplits: 1)
-                if parts.count == 2, parts[1].prefix(while: \.isBase64URL).count >= secretLength { return true }
+            if rest.starts(with: TokenSecret.prefix.utf8) {
+                let name = rest.dropFirst(TokenSecret.prefix.utf8.count).drop { $0 == UInt8(ascii: "_") }
+                let secret = name.drop { $0 != UInt8(ascii: "_") }.dropFirst().prefix(secretLength)
+                if secret.count == secretLength, secret.allSatisfy(\.isBase64URL) { return true }
             }
             rest = rest.dropFirst()
         }
         return false
     }
 
-    /// Decodes each run of Base64 characters and searches the result. Ignores spaces and tabs inside a run, because
-    /// tools break long lines.
-    private static func findsInBase64(_ bytes: [UInt8], escapes: Int, base64: Int) -> Bool {
-        var run: [UInt8] = []
-        func isFound() -> Bool {
-            guard run.count >= shortestRun else { return false }
+    /// Decodes each run of Base64 characters that is long enough for a token, and searches the result. Ignores spaces
+    /// and tabs inside a run, because tools break long lines.
+    private static func findsInBase64(_ bytes: UnsafeRawBufferPointer, escapes: Int, base64: Int) -> Bool {
+        func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+        var rest = bytes[...]
+        while rest.count >= shortestRun {
+            let run = rest.prefix { sextet($0) != nil || isSpace($0) }
+            rest = rest[run.endIndex...].dropFirst()
+            guard run.count >= shortestRun else { continue }
+            let sextets = run.compactMap { sextet($0) }
+            guard sextets.count >= shortestRun else { continue }
             // A word before the encoded text shifts the groups of four characters.
-            return (0..<4).contains { finds(in: decodingBase64(run[$0...]), escapes: escapes, base64: base64) }
+            for start in 0..<4
+            where finds(in: decodingBase64(sextets[start...]), escapes: escapes, base64: base64) { return true }
         }
-        for byte in bytes {
-            if let sextet = sextet(byte) {
-                run.append(sextet)
-            } else if byte != UInt8(ascii: " "), byte != UInt8(ascii: "\t") {
-                if isFound() { return true }
-                run.removeAll(keepingCapacity: true)
-            }
-        }
-        return isFound()
+        return false
     }
 
     /// Returns the six bits of a character in the alphabets of RFC 4648; `nil` when neither alphabet has the character.
@@ -95,7 +104,7 @@ enum TokenSearch {
     }
 
     /// Replaces each complete percent-escape by its byte.
-    private static func decodingEscapes(_ text: [UInt8]) -> [UInt8] {
+    private static func decodingEscapes(_ text: UnsafeRawBufferPointer) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)
         var rest = text[...]
