@@ -11,6 +11,8 @@ import Primitives
 /// exactly while libcurl waits for bytes, and the code that clears it wakes the transfer, so many writes cause one
 /// wake-up.
 public final class OriginUpload: Sendable {
+    private typealias RoomAction = @Sendable () -> Void
+
     private enum Phase {
         case open
         case finished
@@ -34,11 +36,12 @@ public final class OriginUpload: Sendable {
             return isAwaited ? transfer : nil
         }
 
-        /// Makes the body fail; returns the transfer to wake, whether it waits or not.
-        mutating func fail(_ words: String) -> OriginTransfer? {
+        /// Makes the body fail; returns the transfer to wake, whether it waits or not, and the producer's action to
+        /// call.
+        mutating func fail(_ words: String) -> (transfer: OriginTransfer?, roomAction: RoomAction?) {
             phase = .failed(words)
             queue.removeAll()
-            return transfer
+            return (transfer, queue.takeRoomAction())
         }
     }
 
@@ -61,19 +64,21 @@ public final class OriginUpload: Sendable {
     // MARK: For the producer
 
     /// Appends bytes, without a copy. The producer may call this method before the transfer starts. A write beyond the
-    /// declared length makes the transfer fail with ``OriginError/Kind/uploadBroken(_:)``.
+    /// declared length makes the transfer fail with ``OriginError/Kind/uploadBroken(_:)``, and ends a wait for room.
     @discardableResult
     public func write(_ bytes: SharedBytes) -> Backpressure {
-        let (result, transfer): (Backpressure, OriginTransfer?) = state.withLock { state in
-            guard case .open = state.phase else { return (.closed, nil) }
+        let (result, transfer, roomAction): (Backpressure, OriginTransfer?, RoomAction?) = state.withLock { state in
+            guard case .open = state.phase else { return (.closed, nil, nil) }
             state.writtenCount += Int64(bytes.count)
             if let length, state.writtenCount > length {
-                return (.closed, state.fail("it is longer than its declared \(length) bytes"))
+                let (transfer, roomAction) = state.fail("it is longer than its declared \(length) bytes")
+                return (.closed, transfer, roomAction)
             }
             let result = state.queue.append(bytes)
-            return (result, bytes.count > 0 ? state.takeAwaiting() : nil)
+            return (result, bytes.count > 0 ? state.takeAwaiting() : nil, nil)
         }
         transfer?.wake()
+        roomAction?()
         return result
     }
 
@@ -91,23 +96,24 @@ public final class OriginUpload: Sendable {
     /// Marks the body as complete. When it is shorter than its declared length, the transfer fails with
     /// ``OriginError/Kind/uploadBroken(_:)``.
     public func finish() {
-        let transfer: OriginTransfer? = state.withLock { state in
-            guard case .open = state.phase else { return nil }
+        let (transfer, roomAction): (OriginTransfer?, RoomAction?) = state.withLock { state in
+            guard case .open = state.phase else { return (nil, nil) }
             if let length, state.writtenCount < length {
                 return state.fail("it ended after \(state.writtenCount) of its declared \(length) bytes")
             }
             state.phase = .finished
-            return state.takeAwaiting()
+            return (state.takeAwaiting(), nil)
         }
         transfer?.wake()
+        roomAction?()
     }
 
     /// Reports that the producer cannot complete the body. The client breaks the transfer off, so that the origin does
     /// not take the body for complete, and the transfer fails with ``OriginError/Kind/uploadBroken(_:)``.
     public func fail() {
-        let (transfer, roomAction): (OriginTransfer?, (@Sendable () -> Void)?) = state.withLock { state in
+        let (transfer, roomAction): (OriginTransfer?, RoomAction?) = state.withLock { state in
             guard case .open = state.phase else { return (nil, nil) }
-            return (state.fail("its producer gave up"), state.queue.takeRoomAction())
+            return state.fail("its producer gave up")
         }
         transfer?.wake()
         roomAction?()
@@ -153,7 +159,7 @@ public final class OriginUpload: Sendable {
     /// The chunks are made here because libcurl always writes the last chunk when a body ends. A body that is broken
     /// off must not have a last chunk.
     func read(into target: UnsafeMutableRawBufferPointer) -> Reading {
-        let (reading, roomAction): (Reading, (@Sendable () -> Void)?) = state.withLock { state in
+        let (reading, roomAction): (Reading, RoomAction?) = state.withLock { state in
             switch state.phase {
             case .closed: return (.end, nil)
             // The transfer is about to end; see `fail`.
@@ -172,9 +178,7 @@ public final class OriginUpload: Sendable {
                 state.wasRead = true
                 let count =
                     length == nil ? Self.takeChunk(&state.queue, into: target) : state.queue.take(into: target)
-                return (
-                    .bytes(count), state.queue.takeRoomAction()
-                )
+                return (.bytes(count), state.queue.takeRoomAction())
             }
         }
         roomAction?()

@@ -152,6 +152,22 @@ import Testing
         #expect(body.write(some) == .closed)
     }
 
+    @Test(
+        "A producer that waits for room is called back when the body fails",
+        arguments: [
+            { $0.write(SharedBytes([1, 2])) }, { $0.finish() }, { $0.fail() }, { $0.close() },
+        ] as [@Sendable (OriginUpload) -> Void])
+    func roomAfterFailure(fail: @Sendable (OriginUpload) -> Void) {
+        let body = OriginUpload(length: 10, highWaterMark: 4)
+        #expect(body.write(SharedBytes([UInt8](repeating: 0, count: 9))) == .full)
+        let room = Counter("room")
+        body.onRoom { room.add() }
+        #expect(room.value == 0)
+        fail(body)
+        #expect(room.value == 1)
+        #expect(body.write(SharedBytes([1])) == .closed)
+    }
+
     @Test("A body that fails before its transfer starts is not sent")
     func failedBefore() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond() }
