@@ -62,13 +62,32 @@ public enum ReadablePath {
     ///
     /// Returns `path` unchanged when it already ends in `~` and the key, because no directory has such a name.
     public static func alternative(for path: String, key: CacheKey) -> String {
+        let (directory, leaf) = split(path)
+        return unmarked(leaf, key) == nil ? directory + name(leaf, markedWith: key) : path
+    }
+
+    /// Returns `path` with `~` and a number behind it. When the file name has no room for them, the text before the `~`
+    /// and the key at its end is cut.
+    static func numbered(_ path: String, _ number: Int, key: CacheKey) -> String {
+        let end = "~\(number)"
+        let (directory, leaf) = split(path)
+        guard leaf.utf8.count + end.utf8.count > maximumNameLength else { return path + end }
+        return directory + name(unmarked(leaf, key) ?? leaf, markedWith: key, end: end)
+    }
+
+    /// Splits a path behind its last slash.
+    private static func split(_ path: String) -> (directory: Substring, leaf: String) {
         let bytes = path.utf8
         let start = bytes.lastIndex(of: UInt8(ascii: "/")).map { bytes.index(after: $0) } ?? bytes.startIndex
-        let leaf = String(path[start...])
-        let end = "~" + mark(of: key)
+        return (path[..<start], String(path[start...]))
+    }
+
+    /// Returns the file name without the `~` and the key at its end; `nil` when it does not end so.
+    private static func unmarked(_ leaf: String, _ key: CacheKey) -> String? {
+        let end = ("~" + mark(of: key)).utf8
         // Compares bytes, because Swift may combine the `~` and the sign before it into one character.
-        guard !leaf.utf8.suffix(end.utf8.count).elementsEqual(end.utf8) else { return path }
-        return path[..<start] + name(leaf, markedWith: key)
+        guard leaf.utf8.suffix(end.count).elementsEqual(end) else { return nil }
+        return String(Substring(leaf.utf8.dropLast(end.count)))
     }
 
     /// Returns the number of directories that leave room for a leaf of the maximum length.
@@ -88,9 +107,9 @@ public enum ReadablePath {
     /// Returns the text behind the `~` of a marked name: the key, or the MD5 of a caller's own key.
     private static func mark(of key: CacheKey) -> String { key.hashedName }
 
-    /// Returns `name` with `~` and the key behind it, cut so that both fit.
-    private static func name(_ name: String, markedWith key: CacheKey) -> String {
-        let suffix = "~" + mark(of: key)
+    /// Returns `name` with `~`, the key and `end` behind it, cut so that all fit.
+    private static func name(_ name: String, markedWith key: CacheKey, end: String = "") -> String {
+        let suffix = "~" + mark(of: key) + end
         return cut(name, to: maximumNameLength - suffix.utf8.count) + suffix
     }
 

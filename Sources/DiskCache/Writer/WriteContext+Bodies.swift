@@ -196,6 +196,7 @@ extension BodyStore {
 
 /// The paths that a body may get, in the order in which they are tried.
 struct PathCandidates: Sequence, IteratorProtocol {
+    private let key: CacheKey
     private let first: String
     private let second: String?
     private let stem: String
@@ -204,6 +205,7 @@ struct PathCandidates: Sequence, IteratorProtocol {
     /// The path of the layout; in the readable layout, then the path for the case that a directory stands there; then
     /// that path with `~1`, `~2`, … behind it.
     init(layout: Layout, key: CacheKey, url: String?) {
+        self.key = key
         first = layout.path(for: key, url: url)
         let alternative = layout == .readable ? ReadablePath.alternative(for: first, key: key) : first
         second = alternative == first ? nil : alternative
@@ -212,8 +214,9 @@ struct PathCandidates: Sequence, IteratorProtocol {
 
     /// The paths for a body that must leave `path`.
     init(besides path: String, key: CacheKey) {
+        self.key = key
         let alternative = ReadablePath.alternative(for: path, key: key)
-        first = alternative == path ? alternative + "~1" : alternative
+        first = alternative == path ? ReadablePath.numbered(path, 1, key: key) : alternative
         second = nil
         stem = first
     }
@@ -224,7 +227,7 @@ struct PathCandidates: Sequence, IteratorProtocol {
         case 0: return first
         case 1 where second != nil: return second
         // The number of texts with the same MD5 never comes near this limit.
-        case ..<1000: return "\(stem)~\(second == nil ? number : number - 1)"
+        case ..<1000: return ReadablePath.numbered(stem, second == nil ? number : number - 1, key: key)
         default: return nil
         }
     }

@@ -157,6 +157,32 @@ struct ReadablePathTests {
                 == "QUrlCaches/http/" + String(repeating: "a", count: 222) + "~" + key.text)
     }
 
+    @Test("The numbered paths of a body with a long name fit into file names, and all differ")
+    func candidates() throws {
+        let urls = [
+            "http://h/a", "http://h/" + String(repeating: "a", count: 255),
+            "http://h/" + String(repeating: "%C3", count: 200),
+        ]
+        var bodies = urls.map { (key: CacheKey.url(canonical: $0), url: Optional($0)) }
+        bodies.append((try .data(String(repeating: "é", count: 127)), nil))
+        for (key, url) in bodies {
+            for layout in Layout.allCases {
+                let path = layout.path(for: key, url: url)
+                let others = Array(PathCandidates(besides: path, key: key))
+                #expect(!others.contains(path))
+                for paths in [Array(PathCandidates(layout: layout, key: key, url: url)), others] {
+                    #expect(paths.count > 900 && Set(paths).count == paths.count)
+                    #expect(paths.allSatisfy { $0.split(separator: "/").allSatisfy { $0.utf8.count <= 255 } })
+                    #expect(paths.dropFirst(2).allSatisfy { $0.contains(key.hashedName + "~") })
+                }
+            }
+        }
+        let marked = String(repeating: "a", count: 222) + "~" + CacheKey.url(canonical: urls[1]).text
+        let cut = String(repeating: "a", count: 220) + "~" + CacheKey.url(canonical: urls[1]).text
+        let paths = PathCandidates(layout: .readable, key: .url(canonical: urls[1]), url: urls[1]).prefix(3)
+        #expect(Array(paths.dropFirst()) == ["QUrlCaches/http/h/" + marked, "QUrlCaches/http/h/" + cut + "~1"])
+    }
+
     @Test("A name gets its key once, even after a sign that Swift joins with the ~ behind it")
     func alternativeBehindAPrependedSign() throws {
         let key = try CacheKey.data("a\u{601}")

@@ -37,7 +37,10 @@ enum PathProperties {
             "there is one alternative", alternative)
         try checkInside(Layout.hashed.path(for: key, url: url))
         try checkInside(HashedPath.path(for: key, collision: 1))
-        for collision in PathCandidates(layout: .hashed, key: key, url: url).prefix(3) { try checkInside(collision) }
+        for layout in Layout.allCases {
+            for candidate in PathCandidates(layout: layout, key: key, url: url).prefix(4) { try checkInside(candidate) }
+        }
+        for candidate in PathCandidates(besides: path, key: key).prefix(3) { try checkInside(candidate) }
 
         let mark = "~" + key.hashedName
         if path.endsExactly(in: mark) {
