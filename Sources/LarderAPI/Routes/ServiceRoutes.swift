@@ -103,11 +103,14 @@ struct ServiceRoutes: Sendable {
             "larder_misses_total", "counter", "Reads that found nothing, and downloads that had to ask the origin.",
             metrics.misses.value)
         text.metric(
-            "larder_joins_total", "counter", "Downloads that joined one that was running.", metrics.joins.value)
+            "larder_joins_total", "counter", "Downloads and requests of /fetch that joined a running transfer.",
+            metrics.joins.value)
         text.metric(
             "larder_stale_answers_total", "counter", "Requests answered with an entry past its expiry.",
             metrics.staleAnswers.value)
-        text.begin("larder_downloads_total", "counter", "Downloads that ended, by outcome.")
+        text.begin(
+            "larder_downloads_total", "counter",
+            "Downloads, and transfers for /fetch, that ended, by outcome.")
         for (outcome, counter) in [
             ("downloaded", metrics.downloaded), ("revalidated", metrics.revalidated), ("failed", metrics.failed),
             ("cancelled", metrics.cancelled),
@@ -115,8 +118,11 @@ struct ServiceRoutes: Sendable {
             text.sample("larder_downloads_total", [("outcome", outcome)], counter.value)
         }
         let origin = service.transferCounts
-        text.metric("larder_downloads_running", "gauge", "Downloads that are transferring.", origin.running)
-        text.metric("larder_downloads_queued", "gauge", "Downloads that wait for their turn.", origin.queued)
+        text.metric(
+            "larder_downloads_running", "gauge", "Running transfers from origins, of downloads and of /fetch.",
+            origin.running)
+        text.metric(
+            "larder_downloads_queued", "gauge", "Transfers from origins that wait for their turn.", origin.queued)
         text.metric(
             "larder_origin_received_bytes_total", "counter", "Bytes of bodies received from origins, decoded.",
             metrics.receivedBytes.value)
