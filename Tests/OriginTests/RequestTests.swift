@@ -42,6 +42,22 @@ import Testing
         }
     }
 
+    @Test("The Host field of a name keeps the final dot of its URL, which the origin may distinguish (RFC 9110 §7.2)")
+    func finalDot() async throws {
+        let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request["Host"] ?? "") }
+        let client = OriginClient(
+            configuration: .local {
+                $0.threads = 1
+                $0.lookUps = ["a.test", "a.test."].map { "\($0):\(origin.port):127.0.0.1" }
+            })
+        // The name without the dot takes the same connections.
+        for host in ["a.test", "a.test.", "a.test", "a.test."] {
+            #expect(try await client.get(origin.url("/x", host: host)).text == "\(host):\(origin.port)")
+            let target = try await client.get(origin.url("/", host: host)) { $0.requestTarget = "/y" }
+            #expect(target.text == "\(host):\(origin.port)")
+        }
+    }
+
     @Test("A reused handle keeps no part of the request before")
     func usedAgain() async throws {
         let client = OriginClient(configuration: .local { $0.threads = 1 })

@@ -81,6 +81,32 @@ struct HostileDNSTests {
         #expect(try await larder.stop() == .status(0))
     }
 
+    @Test("An origin gets the final dot of a host in its Host field, through /download and /fetch (RFC 9110 §7.2)")
+    func finalDot() async throws {
+        let dns = try ScriptedDNS(address: "127.0.0.75") { $0.name == "a.test" ? ["127.0.0.9"] : [] }
+        defer { dns.stop() }
+        let origin = try ScriptedOrigin(address: "127.0.0.9") { request, connection in
+            try connection.respond(fields: [.cacheControl: "no-store"], body: request.target)
+        }
+        defer { origin.stop() }
+        let (larder, directory) = try await Self.larder(asking: dns)
+        defer { withExtendedLifetime(directory) {} }
+        for (host, sent) in [("a.test", "a.test"), ("A.test.", "a.test."), ("a.test%2e", "a.test.")] {
+            let url = "http://\(host):\(origin.port)/x%2f/../%7e?a=%7e"
+            let seen = "\(sent):\(origin.port)"
+            let fetched = try await larder.client.request("GET", "/fetch/\(url)")
+            #expect(fetched.text == "/x%2f/../%7e?a=%7e")
+            #expect(origin.requests.last?["Host"] == seen, "\(host)")
+            let json: JSON = ["url": .string(url), "refresh": true]
+            let downloaded = try await larder.client.request(
+                "POST", "/download", fields: [.contentType: "application/json"], body: json.utf8)
+            #expect(try downloaded.member("entry", "key") == .string(md5("http://a.test:\(origin.port)/~?a=~")))
+            #expect(origin.requests.last?.target == "/~?a=%7e")
+            #expect(origin.requests.last?["Host"] == seen, "\(host)")
+        }
+        #expect(try await larder.stop() == .status(0))
+    }
+
     /// Starts Larder in a mount namespace with `dns` as its only name server.
     private static func larder(asking dns: ScriptedDNS) async throws -> (LarderProcess, TemporaryDirectory) {
         let directory = try TemporaryDirectory()
