@@ -52,6 +52,8 @@ struct FilterSpellingTests {
             ("prefix", "http://b\u{FC}cher.example", "http://xn--bcher-kva.example/"),
             ("prefix", "http://a.example:80", "http://a.example/"), ("prefix", "http://a.example/%c", "%25"),
             ("prefix", "http://a.example/..", "dot segment"), ("prefix", "http://a.example/#x", "leave out the #"),
+            ("prefix", "http://a.example:x", "port"), ("prefix", "http://[::1].", "port"),
+            ("prefix", "http://[zz]", "the host is none"),
         ])
     func refused(name: String, value: String, words: String) async throws {
         try await TestServer.with { (server) async throws in
@@ -265,18 +267,27 @@ struct FilterSpellingTests {
         }
     }
 
-    @Test("A response that is under way in another spelling of a purged URL is not kept")
-    func underWay() async throws {
+    @Test(
+        "A response that is under way in another spelling is not kept after a removal by URL, MD5, prefix or host",
+        arguments: ["url", "md5", "prefix", "host"])
+    func underWay(filter: String) async throws {
         let gate = Gate("the origin's answer")
         let origin = try ScriptedOrigin { _, connection in
             try gate.waitBlocking()
             try connection.respond(fields: [.cacheControl: "max-age=600"], body: "x")
         }
         defer { origin.stop() }
+        let url = origin.url("/a")
         try await TestServer.with { (server) async throws in
             async let reply = server.get("/fetch/\(origin.url("/x/../a"))")
             try await origin.waitForRequests(1)
-            #expect(try await server.client.request("DELETE", filtered("url", origin.url("/a"))).status == 200)
+            let (path, status) =
+                switch filter {
+                case "md5": ("/entries/\(md5(url))", 404)
+                case "host": (filtered(filter, "127.0.0.1"), 200)
+                default: (filtered(filter, url), 200)
+                }
+            #expect(try await server.client.request("DELETE", path).status == status)
             gate.open()
             #expect(try await reply.text == "x")
             // A later request finds no stored response.
