@@ -187,6 +187,11 @@ struct NotModifiedTests {
     @Test("A response stored by POST is updated by the 304 to a HEAD (RFC 9110 §9.3.3)")
     func post() {
         var response = Sample.stored(["Cache-Control: max-age=60", "ETag: \"a\"", "Content-Location: /thing"])
-        #expect(response.update(from: Sample.answer(304), for: Sample.request(method: .head)) == nil)
+        let notModified = Sample.answer(304, ["ETag: \"a\"", "Cache-Control: max-age=90", "X-New: 1"], offset: 100)
+        #expect(response.update(from: notModified, for: Sample.request(method: .head)) == nil)
+        #expect(response.fields[.cacheControl] == "max-age=90")
+        #expect(response.fields[HTTPField.Name("X-New")!] == "1")
+        #expect(response.fields[.contentLocation] == "/thing")
+        #expect(response.expiryDate(callerTTL: nil) == Sample.now + .seconds(190))
     }
 }

@@ -106,11 +106,12 @@ public final class MemoryKeeper: Sendable {
         return !isStopped
     }
 
-    /// Ends the thread after the pending requests, and waits for its end. Called once.
+    /// Ends the thread after the pending requests, and waits for its end. A further call returns at once.
     func stop() {
         state.withLock { $0.isStopped = true }
         wake.signal()
         ended.wait()
+        ended.signal()
     }
 
     // MARK: - The thread

@@ -38,7 +38,7 @@ struct PageSearchTests {
         EntryFilter(prefix: "zz2", tag: "mixed", state: .fresh, kind: .data), EntryFilter(tag: "nobody's"),
     ]
 
-    @Test("All pages together hold each matching entry once, for every filter, order and page size")
+    @Test("All pages together are the matching entries in their order, each once, for every filter and page size")
     func agreement() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -46,20 +46,47 @@ struct PageSearchTests {
             fixture.clock.advance(by: .seconds(10))
             let all = try cache.list(limit: 5000).entries
             #expect(all.count == 3000)
+            var ids: [String: Int64] = [:]
+            for entry in all { ids[entry.key] = try cache.parts.reader.row(forKey: entry.key)?.id }
+            let sorted = EntrySort.Order.allCases.map { (order: $0, entries: Self.sorted(all, by: $0, ids)) }
             for filter in Self.filters {
                 let matching = Set(all.filter { Self.matches($0, filter, cache) }.map(\.key))
                 #expect(try cache.count(matching: filter) == matching.count, "\(filter)")
-                for order in EntrySort.Order.allCases {
+                for (order, entries) in sorted {
+                    let expected = entries.map(\.key).filter(matching.contains)
                     // Small pages walk, or give up the walk and sort. Larger pages sort.
                     for (descending, limit) in [(false, 100), (true, 100), (true, 1000)] {
                         let sort = EntrySort(order, descending: descending)
                         let keys = try cache.keys(filter, sort: sort, limit: limit)
-                        #expect(keys.count == matching.count && Set(keys) == matching, "\(filter) \(sort) \(limit)")
+                        #expect(keys == (descending ? expected.reversed() : expected), "\(filter) \(sort) \(limit)")
                         // Other tasks need Swift's threads, too.
                         await Task.yield()
                     }
                 }
             }
+        }
+    }
+
+    /// Sorts entries by the value of an order. Entries with equal values come in the order of their first publish.
+    private static func sorted(_ entries: [Entry], by order: EntrySort.Order, _ ids: [String: Int64]) -> [Entry] {
+        func value(_ entry: Entry) -> Int64 {
+            switch order {
+            case .contentLength: entry.contentLength
+            case .expiryDate: entry.expiryDate.milliseconds
+            case .lastAccessDate: entry.lastAccessDate.milliseconds
+            case .hits: Int64(entry.hits)
+            case .key, .url: 0
+            }
+        }
+        func text(_ entry: Entry) -> String {
+            switch order {
+            case .key: entry.key
+            case .url: entry.url ?? ""
+            default: ""
+            }
+        }
+        return entries.sorted {
+            (text($0), value($0), ids[$0.key] ?? 0) < (text($1), value($1), ids[$1.key] ?? 0)
         }
     }
 

@@ -175,7 +175,7 @@ struct ReadyFetchTests {
         }
     }
 
-    @Test("JSON by url and params gets a ready answer, and a new PUT replaces it")
+    @Test("JSON by url and params gets a ready answer, another spelling the same JSON, and a new PUT replaces both")
     func json() async throws {
         try await TestServer.with { (server) async throws in
             let path = "/json?url=http%3A%2F%2Fa.example%2F&params=%7B%22a%22%3A1%7D"
@@ -185,9 +185,15 @@ struct ReadyFetchTests {
             let before = server.space.cache.hitsAtHand
             #expect(try await server.get(path).text == #"{"b": 2}"#)
             #expect(server.space.cache.hitsAtHand == before + 1)
+            // The first request with another target finds no ready answer, and is answered from the same entry.
+            let spelled = "/json?params=%7B%22a%22%3A+1%7D&url=HTTP%3A%2F%2FA.example.%3A80%2Fx%2F.."
+            #expect(try await server.get(spelled).text == #"{"b": 2}"#)
+            #expect(server.space.cache.hitsAtHand == before + 1)
+            for _ in 0..<3 { #expect(try await server.get(spelled).text == #"{"b": 2}"#) }
+            #expect(server.space.cache.hitsAtHand > before + 1)
             _ = try await server.client.request(
                 "PUT", path, fields: [.contentType: "application/json"], text: #"{"b": 3}"#)
-            #expect(try await server.get(path).text == #"{"b": 3}"#)
+            for target in [path, spelled] { #expect(try await server.get(target).text == #"{"b": 3}"#) }
         }
     }
 

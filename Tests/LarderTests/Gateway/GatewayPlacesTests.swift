@@ -105,21 +105,36 @@ struct GatewayPlacesTests {
         }
     }
 
-    @Test("A request without a turn fails with a time-out")
+    @Test("A request without a turn gets the stale response that it may have, else a time-out")
     func turn() async throws {
         let over = Gate("the end")
-        let origin = try trickling(over, beginning: nil)
+        let origin = try ScriptedOrigin { request, connection in
+            if request.target == "/slow" { try over.waitBlocking() }
+            let isStale = request.target == "/stale"
+            try connection.respond(
+                fields: [.cacheControl: isStale ? "max-age=0, stale-if-error=600" : "no-store"], body: "ok")
+        }
         defer { origin.stop() }
         try await TestGateway.with(configure: {
             ($0.maxTransfers, $0.maxTransfersPerHost, $0.queueTimeout) = (1, 1, .milliseconds(20))
         }) { (gateway) async throws in
+            gateway.fetch(try request(origin.url("/stale"))) { result in
+                if case .success(let answer) = result, case .live(let live) = answer.body { live.dismiss() }
+            }
+            try await poll("it to be stored") { gateway.flightCount == 0 && gateway.tools.cache.totals.entries == 1 }
             gateway.fetch(try request(origin.url("/slow"))) { _ in }
-            try await origin.waitForRequests(1)
+            try await origin.waitForRequests(2)
+            let stale = Counter("stale answers")
+            gateway.fetch(try request(origin.url("/stale"))) { result in
+                if case .success(let answer) = result, answer.status == 200, case .pieces = answer.body { stale.add() }
+            }
+            try await stale.wait(for: 1)
             let refused = Counter("refusals")
             gateway.fetch(try request(origin.url("/ok"))) { result in
                 if case .failure(let error) = result, case .origin(.timedOut) = error.cause { refused.add() }
             }
             try await refused.wait(for: 1)
+            #expect(origin.requestCount == 2)
             over.open()
         }
     }

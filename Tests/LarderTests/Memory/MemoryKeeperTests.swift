@@ -235,7 +235,7 @@ struct MemoryKeeperTests {
         }
     }
 
-    @Test("A trim leaves at most the given number of bytes in memory, and does not change the limit")
+    @Test("A trim leaves at most the given bytes in memory, keeps the limit, and is answered after the end too")
     func trim() async throws {
         try await Self.withKeeper(files: [:]) { keeper, cache, _ in
             let held = cache.memoryStatistics.bytes
@@ -246,6 +246,10 @@ struct MemoryKeeperTests {
             #expect(all == MemoryKeeper.Trimmed(freedBytes: some.memoryBytes, memoryBytes: 0))
             #expect(cache.currentMemoryLimit == Self.limit)
             try await Self.expectAllHeld(cache)
+            #expect(cache.memoryStatistics.count == 60)
+            keeper.stop()
+            let late = await keeper.trim()
+            #expect(late == MemoryKeeper.Trimmed(freedBytes: 0, memoryBytes: cache.memoryStatistics.bytes))
             #expect(cache.memoryStatistics.count == 60)
         }
     }
