@@ -21,8 +21,8 @@ public struct ContentDisposition: Equatable, Sendable {
         fileName = (extended ?? plain).flatMap(Self.lastComponent)
     }
 
-    /// The parameters behind the first `;` of a field's value (RFC 9110 §5.6.6), as far as they can be read: names in
-    /// lower case, values without their quotes.
+    /// Returns the parameters behind the first `;` of a field's value (RFC 9110 §5.6.6), with names in lower case and
+    /// values without their quotes. Skips parameters that break the grammar.
     static func parameters(of value: String) -> [(name: String, value: [UInt8])] {
         var parameters: [(name: String, value: [UInt8])] = []
         var rest = value.utf8.drop { $0 != UInt8(ascii: ";") }
@@ -39,7 +39,7 @@ public struct ContentDisposition: Equatable, Sendable {
         return parameters
     }
 
-    /// A token or a quoted string, up to the next `;`.
+    /// Returns a token or the content of a quoted string, and moves `rest` to the next `;`.
     private static func takeValue(_ rest: inout Substring.UTF8View) -> [UInt8] {
         guard rest.first == UInt8(ascii: "\"") else {
             let token = rest.prefix { $0 != UInt8(ascii: ";") }

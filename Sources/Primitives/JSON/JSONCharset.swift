@@ -2,18 +2,20 @@
 ///
 ///     JSONCharset(contentType: "application/json; charset=iso-8859-1").fault(isASCII: false)
 public enum JSONCharset: Hashable, Sendable {
-    /// UTF-8, or none declared.
+    /// UTF-8, or no declared charset.
     case utf8
-    /// Another one, in which ASCII has the bytes that it has in UTF-8; its name in lower case.
+    /// A charset other than UTF-8 in which ASCII text has the same bytes as in UTF-8. The value is its name in lower
+    /// case.
     case extendsASCII(String)
-    /// Any other, UTF-16 and unknown names among them; its name in lower case.
+    /// Any other charset, such as UTF-16, or an unknown name. The value is the name in lower case.
     case other(String)
 
     private static let namesOfUTF8: Set<String> = ["", "utf-8", "utf8"]
     private static let namesOfASCII: Set<String> = ["us-ascii", "ascii", "ansi_x3.4-1968", "iso646-us", "latin1"]
 
-    /// - Parameter contentType: the field's value; `nil`: there is none. Of several charsets the first that is not
-    ///   UTF-8 counts.
+    /// Reads the charset of a Content-Type. Of several charsets, the first that is not UTF-8 counts.
+    ///
+    /// - Parameter contentType: the value of the field; `nil` if the field is missing.
     public init(contentType: String?) {
         let names = ContentDisposition.parameters(of: contentType ?? "")
             .filter { $0.name == "charset" }
@@ -27,8 +29,8 @@ public enum JSONCharset: Hashable, Sendable {
         self = extendsASCII ? .extendsASCII(name) : .other(name)
     }
 
-    /// Why a text that is declared so is not read, in words that fit behind "the body is not JSON: "; `nil` when its
-    /// bytes are UTF-8.
+    /// Returns the reason why a text with this charset is refused, as words that fit behind "the body is not JSON: ";
+    /// `nil` when the bytes of the text are UTF-8.
     ///
     /// - Parameter isASCII: whether no byte of the text is above 0x7F.
     public func fault(isASCII: Bool) -> String? {

@@ -22,7 +22,7 @@ public struct JSONValidator: Sendable {
     private var beginning: UInt32 = 0
     private var beginningCount = 0
     private var isUTF8 = true
-    /// Whether no byte above 0x7F has come in a string; outside of strings none is JSON.
+    /// Whether the strings so far contain no byte above 0x7F. Outside of strings such a byte is never JSON.
     public private(set) var isASCII = true
     /// Whether each open container, outermost first, is an object.
     private var containers: [Bool] = []
