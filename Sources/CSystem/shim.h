@@ -6,6 +6,7 @@
 #include <malloc.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -64,6 +65,10 @@ static inline void csystem_erase(int descriptor, long offset, long length) {
     const int keep_size = 1, punch_hole = 2;
     syscall(SYS_fallocate, descriptor, (long)(keep_size | punch_hole), offset, length);
 }
+
+/// Makes an eventfd that no call waits for and no child process inherits; -1 with errno if the process has no descriptor
+/// left. Its flags are an enumeration in glibc, which Swift does not combine.
+static inline int csystem_eventfd(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
 
 /// Names the thread for debuggers and `top -H`, which show the first 15 bytes. Names set by Foundation stay in
 /// Foundation.

@@ -1,5 +1,6 @@
 import CMicroHTTPD
 import Foundation
+import Primitives
 import TestSupport
 import Testing
 
@@ -10,16 +11,13 @@ struct ServingThreadTests {
     @Test(
         "A thread that never waits offers its processor if it answers at once, and otherwise does not",
         arguments: [true, false])
-    func offers(answersAtOnce: Bool) {
+    func offers(answersAtOnce: Bool) throws {
         let epoll = epoll_create1(0)
-        let signal = cmhd_eventfd()
-        defer {
-            close(signal)
-            close(epoll)
-        }
+        let signal = try #require(WakeSignal())
+        defer { close(epoll) }
         var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data_t(u64: 7))
-        #expect(epoll_ctl(epoll, EPOLL_CTL_ADD, signal, &event) == 0)
-        #expect(eventfd_write(signal, 1) == 0)
+        #expect(epoll_ctl(epoll, EPOLL_CTL_ADD, signal.descriptor, &event) == 0)
+        signal.raise()
 
         var offers = 0
         let thread = ServingThread { offers += 1 }

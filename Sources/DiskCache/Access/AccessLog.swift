@@ -93,12 +93,8 @@ final class AccessLog: Sendable {
         }
     }
 
-    private final class LockedShard: Sendable {
-        let state = Locked(Shard())
-    }
-
     private static let shardCount = 16
-    private let shards = (0..<AccessLog.shardCount).map { _ in LockedShard() }
+    private let shards = Sharded(count: AccessLog.shardCount) { Shard() }
     private let flushesBegun = Atomic<Int>(0)
     /// The number of flushes that were not for a single key.
     private let rounds = Atomic<Int>(0)
@@ -109,7 +105,7 @@ final class AccessLog: Sendable {
     func note(_ access: PendingAccess, for key: String) -> Bool {
         let key = ExactText(key)
         // The forgotten hits are freed after the lock is released.
-        let (isFirst, _) = shard(key).state.withLock { shard in
+        let (isFirst, _) = shards[key.hashValue].withLock { shard in
             (shard.isEmpty, shard.pending.add(access, for: key))
         }
         return isFirst
@@ -119,7 +115,7 @@ final class AccessLog: Sendable {
     /// ``note(_:for:)`` does.
     func register(_ counter: HotEntry) -> Bool {
         let key = counter.key
-        return shard(key).state.withLock { shard in
+        return shards[key.hashValue].withLock { shard in
             guard counter.register() else { return false }
             let isFirst = shard.isEmpty
             // Takes the hits of another version of the entry, which has left the memory tier.
@@ -132,13 +128,13 @@ final class AccessLog: Sendable {
     /// Whether accesses of that key wait for a flush.
     func isPending(_ key: String) -> Bool {
         let key = ExactText(key)
-        return shard(key).state.withLock { $0.pending[key] != nil || $0.counters[key] != nil }
+        return shards[key.hashValue].withLock { $0.pending[key] != nil || $0.counters[key] != nil }
     }
 
     /// Moves the hits that an entry has counted to the bounded table, because the entry has left the memory tier.
     func retire(_ counter: HotEntry) {
         let key = counter.key
-        shard(key).state.withLock { shard in
+        shards[key.hashValue].withLock { shard in
             if shard.counters[key] === counter { shard.takeCounter(key) }
         }
     }
@@ -146,7 +142,7 @@ final class AccessLog: Sendable {
     /// The accesses that an earlier read of the key's entry may lack; `nil` when there are none.
     func pending(_ key: String) -> PendingAccess? {
         let key = ExactText(key)
-        return shard(key).state.withLock { shard in
+        return shards[key.hashValue].withLock { shard in
             var sum: PendingAccess?
             for flush in shard.flushing[key] ?? [] {
                 let access = flush.writtenHits.map(flush.access.written) ?? flush.access
@@ -178,30 +174,28 @@ final class AccessLog: Sendable {
 
     /// The number of hits that ``HotEntry`` objects have counted since the start.
     var countedHits: Int64 {
-        shards.reduce(0) { sum, shard in
-            sum + shard.state.withLock { shard in shard.countedHits + shard.counters.pendingHits }
-        }
+        shards.sum { $0.countedHits + $0.counters.pendingHits }
     }
 
     /// Marks all slides that are pending now. Slides decide whether an entry is fresh. An operation that relies on the
     /// freshness in the index marks the slides, and continues once all of them are written (``hasMarkedSlides``).
     func markSlides() {
-        for shard in shards { shard.state.withLock { $0.pending.markSlides() } }
+        for shard in shards.all { shard.withLock { $0.pending.markSlides() } }
     }
 
     /// Whether any marked slides are still to be written, of any operation that marked them.
     var hasMarkedSlides: Bool {
-        shards.contains { $0.state.withLock { $0.pending.markedCount > 0 } }
+        shards.all.contains { $0.withLock { $0.pending.markedCount > 0 } }
     }
 
     /// Whether a flush with that limit leaves slides behind.
     func hasMoreSlides(than limit: FlushLimit) -> Bool {
-        shards.reduce(0) { $0 + $1.state.withLock { $0.pending.slideCount } } > limit.slides
+        shards.sum { $0.pending.slideCount } > limit.slides
     }
 
     /// Whether there are no accesses to flush.
     var isEmpty: Bool {
-        shards.allSatisfy { $0.state.withLock { $0.isEmpty } }
+        shards.all.allSatisfy { $0.withLock { $0.isEmpty } }
     }
 
     // MARK: - For the writer
@@ -211,14 +205,14 @@ final class AccessLog: Sendable {
         var flush = Flush(number: flushesBegun.add(1, ordering: .relaxed).newValue)
         if let key {
             let key = ExactText(key)
-            _ = shard(key).state.withLock { $0.take([key], for: &flush) }
+            _ = shards[key.hashValue].withLock { $0.take([key], for: &flush) }
             return flush
         }
         var left = limit
         // The first shard differs from flush to flush, because a shard alone may have more accesses than the limit.
         let first = rounds.add(1, ordering: .relaxed).newValue
-        for offset in 0..<shards.count where left.slides > 0 || left.hits > 0 {
-            shards[(first + offset) % shards.count].state.withLock { shard in
+        for offset in 0..<Self.shardCount where left.slides > 0 || left.hits > 0 {
+            shards[first + offset].withLock { shard in
                 let slid = shard.pending.slidKeys(limit: left.slides, onlyMarked: limit.onlyMarked)
                 left.slides -= shard.take(slid, for: &flush)
                 let hit = shard.pending.hitKeys(limit: left.hits)
@@ -236,7 +230,7 @@ final class AccessLog: Sendable {
     /// committed.
     func wrote(_ flush: Flush, hits: [ExactText: Int64]) {
         for (key, hits) in hits {
-            shard(key).state.withLock { shard in
+            shards[key.hashValue].withLock { shard in
                 guard let index = shard.flushing[key]?.firstIndex(where: { $0.number == flush.number }) else { return }
                 shard.flushing[key]?[index].writtenHits = hits
             }
@@ -249,7 +243,7 @@ final class AccessLog: Sendable {
         flushesEnded.add(1, ordering: .releasing)
         for (text, _) in flush.items {
             let key = ExactText(text)
-            shard(key).state.withLock { _ = $0.remove(flush.number, of: key) }
+            shards[key.hashValue].withLock { _ = $0.remove(flush.number, of: key) }
         }
     }
 
@@ -257,13 +251,9 @@ final class AccessLog: Sendable {
     func cancelFlush(_ flush: Flush) {
         for (text, _) in flush.items {
             let key = ExactText(text)
-            _ = shard(key).state.withLock { shard in
+            _ = shards[key.hashValue].withLock { shard in
                 shard.remove(flush.number, of: key).map { shard.pending.putBack($0, for: key) }
             }
         }
-    }
-
-    private func shard(_ key: ExactText) -> LockedShard {
-        shards[Int(UInt(bitPattern: key.hashValue) % UInt(shards.count))]
     }
 }

@@ -40,18 +40,10 @@ struct DirectStatement {
     /// Binds the next value, which SQLite copies; `nil` as NULL.
     mutating func bind(_ text: String?) {
         bound += 1
-        guard var text else {
+        if let text {
+            StatementText.bind(text, to: handle, at: bound)
+        } else {
             sqlite3_bind_null(handle, bound)
-            return
-        }
-        text.withUTF8 { bytes in
-            bytes.withMemoryRebound(to: CChar.self) { bytes in
-                // An empty text may have no address, which SQLite would bind as NULL.
-                _ =
-                    bytes.isEmpty
-                    ? sqlite3_bind_text(handle, bound, "", 0, Self.copied)
-                    : sqlite3_bind_text(handle, bound, bytes.baseAddress, Int32(bytes.count), Self.copied)
-            }
         }
     }
 
@@ -62,7 +54,7 @@ struct DirectStatement {
             if bytes.isEmpty {
                 _ = sqlite3_bind_zeroblob(handle, bound, 0)
             } else {
-                _ = sqlite3_bind_blob(handle, bound, bytes.baseAddress, Int32(bytes.count), Self.copied)
+                _ = sqlite3_bind_blob(handle, bound, bytes.baseAddress, Int32(bytes.count), StatementText.copied)
             }
         }
     }
@@ -92,7 +84,4 @@ struct DirectStatement {
         let message = sqlite3_errmsg(sqlite3_db_handle(handle)).map { String(cString: $0) }
         return DatabaseError(resultCode: ResultCode(rawValue: code), message: message, sql: statement.sql)
     }
-
-    /// SQLITE_TRANSIENT, a macro that Swift cannot import.
-    private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 }

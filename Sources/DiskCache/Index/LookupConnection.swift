@@ -62,7 +62,7 @@ final class LookupConnection: Sendable {
                 sqlite3_reset(statement)
                 sqlite3_clear_bindings(statement)
             }
-            for (number, text) in texts.enumerated() { Self.bind(text, to: statement, at: number + 1) }
+            for (number, text) in texts.enumerated() { StatementText.bind(text, to: statement, at: Int32(number + 1)) }
             if let limit { sqlite3_bind_int64(statement, Int32(texts.count + 1), Int64(limit)) }
             while true {
                 switch sqlite3_step(statement) {
@@ -123,17 +123,6 @@ final class LookupConnection: Sendable {
         sqlite3_close(state.database)
         state.database = nil
         state.statements = state.statements.map { _ in nil }
-    }
-
-    private static func bind(_ text: String, to statement: OpaquePointer, at position: Int) {
-        var text = text
-        text.withUTF8 { bytes in
-            bytes.withMemoryRebound(to: CChar.self) { bytes in
-                // SQLite copies the text: -1 is SQLITE_TRANSIENT, a cast that Swift does not import.
-                let takesCopy = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
-                _ = sqlite3_bind_text(statement, Int32(position), bytes.baseAddress, Int32(bytes.count), takesCopy)
-            }
-        }
     }
 
     private static func error(_ code: Int32, _ database: OpaquePointer?) -> any Error {

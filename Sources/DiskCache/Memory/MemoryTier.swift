@@ -21,11 +21,6 @@ import Synchronization
 public final class MemoryTier<Value: Sendable>: Sendable {
     private typealias Policy = S3FIFOPolicy
 
-    /// A class around a lock, because a lock cannot be copied and so cannot be an element of an array.
-    private final class Shard: Sendable {
-        let state = Locked(MemoryShard<Value, Policy>())
-    }
-
     /// The maximum total cost in bytes; 0: the tier keeps no value. Memory that other parts of the cache hold counts,
     /// too.
     public var limit: Int { full.load(ordering: .relaxed) }
@@ -34,7 +29,7 @@ public final class MemoryTier<Value: Sendable>: Sendable {
     /// The maximum total cost in bytes for now: ``limit``, or less; see ``setCurrentLimit(_:)``.
     public var currentLimit: Int { current.load(ordering: .relaxed) }
 
-    private let shards: [Shard]
+    private let shards: Sharded<MemoryShard<Value, Policy>>
     private let onTake: @Sendable (Value) -> Void
     private let onLeave: @Sendable (Value) -> Void
     private let full: Atomic<Int>
@@ -47,7 +42,7 @@ public final class MemoryTier<Value: Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - limit: in bytes; 0 (or less) turns the tier off.
-    ///   - shardCount: the number of locks, at least 1; `nil`: a number that suits the limit.
+    ///   - shardCount: the number of locks, a power of two; `nil`: a number that suits the limit.
     ///   - onTake: called with each value that is removed, replaced or evicted, under the lock that guards the removal.
     ///   - onLeave: called with each value that was removed, replaced or evicted, on the thread that did so, before
     ///     that thread goes on and under no lock.
@@ -59,32 +54,29 @@ public final class MemoryTier<Value: Sendable>: Sendable {
         self.onLeave = onLeave
         full = Atomic(max(0, limit))
         current = Atomic(max(0, limit))
-        shards = (0..<max(1, shardCount ?? Self.shardCount(forLimit: limit))).map { _ in Shard() }
+        shards = Sharded(count: shardCount ?? Self.shardCount(forLimit: limit)) { MemoryShard() }
     }
 
     /// Returns a shard for each 32 MiB, at most 16. Each shard evicts on its own, and chooses badly among only a dozen
     /// values. Among some hundreds the split makes no difference.
-    private static func shardCount(forLimit limit: Int) -> Int {
-        min(16, max(1, limit / (32 << 20)))
-    }
+    private static func shardCount(forLimit limit: Int) -> Int { min(16, limit / (32 << 20)) }
 
     /// Returns the value of a key and counts a hit; `nil`, and a miss, when the key is not in the tier.
     public func value(for key: String) -> Value? {
         let key = ExactText(key)
-        return shards[shardIndex(of: key)].state.withLock { $0.value(for: key) }
+        return shards[key.hashValue].withLock { $0.value(for: key) }
     }
 
     /// Returns the value of a key without counting a hit or a miss; `nil` when the key is not in the tier.
     func peek(_ key: String) -> Value? {
         let key = ExactText(key)
-        return shards[shardIndex(of: key)].state.withLock { $0.peek(key) }
+        return shards[key.hashValue].withLock { $0.peek(key) }
     }
 
     /// Returns the permission to ``insert(_:for:cost:ticket:tally:)`` a value. Take the ticket *before* reading the
     /// value.
     public func ticket(for key: String) -> MemoryTicket {
-        let shard = shards[shardIndex(of: ExactText(key))]
-        return MemoryTicket(invalidations: shard.state.withLock { $0.invalidations })
+        MemoryTicket(invalidations: shards[ExactText(key).hashValue].withLock { $0.invalidations })
     }
 
     /// Keeps a value, in place of an older value of the same key, and evicts other values for it.
@@ -109,14 +101,13 @@ public final class MemoryTier<Value: Sendable>: Sendable {
         _ value: Value, for key: String, cost: Int, ticket: MemoryTicket, tally: (any HitTally)? = nil
     ) -> Bool {
         let key = ExactText(key)
-        let index = shardIndex(of: key)
-        let shard = shards[index]
+        let shard = shards[key.hashValue]
         guard cost >= 0, cost <= valueLimit, limit > 0,
-            shard.state.withLock({ $0.invalidations == ticket.invalidations }),
-            reserve(cost, evictingFrom: index)
+            shard.withLock({ $0.invalidations == ticket.invalidations }),
+            reserve(cost, evictingFrom: key.hashValue)
         else { return false }
 
-        let (isKept, replaced) = shard.state.withLock { state in
+        let (isKept, replaced) = shard.withLock { state in
             guard state.invalidations == ticket.invalidations else { return (false, Optional<Item>.none) }
             let replaced = state.insert(value, for: key, cost: cost, tally: tally)
             if let replaced { onTake(replaced.value) }
@@ -134,7 +125,7 @@ public final class MemoryTier<Value: Sendable>: Sendable {
         // value.
         guard used.load(ordering: .relaxed) >= currentLimit - max(currentLimit / 64, 16 << 10) else { return .in }
         let key = ExactText(key)
-        return shards[shardIndex(of: key)].state.withLock { $0.way(of: key, canKeep: cost <= valueLimit) }
+        return shards[key.hashValue].withLock { $0.way(of: key, canKeep: cost <= valueLimit) }
     }
 
     /// Counts a miss for a value that was read past the tier.
@@ -143,7 +134,7 @@ public final class MemoryTier<Value: Sendable>: Sendable {
     ///   into the tier.
     func hasPassed(_ key: String, remembered: Bool) {
         let key = ExactText(key)
-        shards[shardIndex(of: key)].state.withLock { $0.hasPassed(key, remembered: remembered) }
+        shards[key.hashValue].withLock { $0.hasPassed(key, remembered: remembered) }
     }
 
     /// Raises the cost of a value in the tier, for memory that is kept beside it, and evicts other values for that.
@@ -151,9 +142,8 @@ public final class MemoryTier<Value: Sendable>: Sendable {
     /// - Returns: false when the value is not in the tier, or there is no room.
     func charge(_ cost: Int, to key: String) -> Bool {
         let key = ExactText(key)
-        let index = shardIndex(of: key)
-        guard reserve(cost, evictingFrom: index) else { return false }
-        if shards[index].state.withLock({ $0.charge(cost, to: key) }) { return true }
+        guard reserve(cost, evictingFrom: key.hashValue) else { return false }
+        if shards[key.hashValue].withLock({ $0.charge(cost, to: key) }) { return true }
         release(cost)
         return false
     }
@@ -165,7 +155,7 @@ public final class MemoryTier<Value: Sendable>: Sendable {
     /// cheap to drop.
     public func update(_ key: String, _ change: (inout Value) -> Void) {
         let key = ExactText(key)
-        shards[shardIndex(of: key)].state.withLock { $0.update(key, change) }
+        shards[key.hashValue].withLock { $0.update(key, change) }
     }
 
     /// Removes the value of a key, and makes void the tickets of readers that may be about to insert an old value.
@@ -173,7 +163,7 @@ public final class MemoryTier<Value: Sendable>: Sendable {
     /// Call it after the change on disk is committed and before it is acknowledged.
     public func remove(_ key: String) {
         let key = ExactText(key)
-        let removed = shards[shardIndex(of: key)].state.withLock { state in
+        let removed = shards[key.hashValue].withLock { state in
             let removed = state.invalidate(key)
             if let removed { onTake(removed.value) }
             return removed
@@ -183,8 +173,8 @@ public final class MemoryTier<Value: Sendable>: Sendable {
 
     /// Removes all values, and makes every ticket void.
     public func removeAll() {
-        for shard in shards {
-            let removed = shard.state.withLock { state in
+        for shard in shards.all {
+            let removed = shard.withLock { state in
                 let removed = state.invalidateAll()
                 for item in removed.values { onTake(item.value) }
                 return removed
@@ -238,8 +228,8 @@ public final class MemoryTier<Value: Sendable>: Sendable {
     /// The content of the tier, and its counters since the start.
     public var statistics: MemoryStatistics {
         var sum = MemoryStatistics()
-        for shard in shards {
-            shard.state.withLock { state in
+        for shard in shards.all {
+            shard.withLock { state in
                 sum.count += state.count
                 sum.bytes += state.bytes
                 sum.hits += state.hits
@@ -258,17 +248,14 @@ public final class MemoryTier<Value: Sendable>: Sendable {
 
     private typealias Item = MemoryShard<Value, Policy>.Item
 
-    private func shardIndex(of key: ExactText) -> Int {
-        Int(UInt(bitPattern: key.hashValue) % UInt(shards.count))
-    }
-
-    /// Adds `cost` to `used`, and evicts until it fits: first from shard `start`, then from each other shard in turn.
+    /// Adds `cost` to `used`, and evicts until it fits: first from the shard of the hash `start`, then from each other
+    /// shard in turn.
     /// Returns false when no shard has a value left to evict, because other threads are inserting at this moment.
     private func reserve(_ cost: Int, evictingFrom start: Int) -> Bool {
         var index = start
         while !addIfItFits(cost) {
             guard evictOne(startingAt: index) != nil else { return false }
-            index += 1
+            index &+= 1
         }
         return true
     }
@@ -294,11 +281,11 @@ public final class MemoryTier<Value: Sendable>: Sendable {
         onLeave(item.value)
     }
 
-    /// Evicts a value from the first shard that has any, and returns its cost; `nil` when all shards are empty.
+    /// Evicts a value from the first shard that has any, from the shard of the hash `start` on, and returns its cost;
+    /// `nil` when all shards are empty.
     private func evictOne(startingAt start: Int) -> Int? {
-        for offset in 0..<shards.count {
-            let shard = shards[(start + offset) % shards.count]
-            let evicted = shard.state.withLock { state in
+        for offset in 0..<shards.all.count {
+            let evicted = shards[start &+ offset].withLock { state in
                 let item = state.evict()
                 if let item { onTake(item.value) }
                 return item

@@ -13,11 +13,7 @@ import Primitives
 /// threads seldom meet. A cell holds the slot and the bits of the hash that the bucket does not imply. An insertion
 /// into a full bucket overwrites another cell. Readers fill the table, and it grows up to its limit.
 final class SlotTable: Sendable {
-    private final class LockedShard: Sendable {
-        let state = Locked(Shard())
-    }
-
-    private let shards = (0..<16).map { _ in LockedShard() }
+    private let shards = Sharded { Shard() }
     private let limit: Locked<Int>
 
     /// - Parameter memoryLimit: the most bytes that the table takes.
@@ -28,26 +24,26 @@ final class SlotTable: Sendable {
     /// The slot that may hold the body of a key, and a ticket that tells later whether that is still true. `nil` when
     /// the table has no such key.
     func find(_ hash: Int) -> (slot: Slot, ticket: SlotTicket)? {
-        shard(hash).state.withLock { shard in
+        shards[hash].withLock { shard in
             shard.find(Self.spread(hash)).map { ($0, SlotTicket(changes: shard.changes)) }
         }
     }
 
     /// A ticket for ``insert(_:at:ticket:)``. Take it *before* reading the row.
     func ticket(for hash: Int) -> SlotTicket {
-        SlotTicket(changes: shard(hash).state.withLock { $0.changes })
+        SlotTicket(changes: shards[hash].withLock { $0.changes })
     }
 
     /// Whether the shard has not changed since the ticket was taken. Each shard has one counter, so a change of another
     /// key of the shard also makes the ticket out of date.
     func isCurrent(_ ticket: SlotTicket, for hash: Int) -> Bool {
-        shard(hash).state.withLock { $0.changes } == ticket.changes
+        shards[hash].withLock { $0.changes } == ticket.changes
     }
 
     /// Records the slot of the body of a key, unless the ticket is out of date.
     func insert(_ hash: Int, at slot: Slot, ticket: SlotTicket) {
-        let limit = limit.withLock { $0 } / shards.count
-        shard(hash).state.withLock { shard in
+        let limit = limit.withLock { $0 } / shards.all.count
+        shards[hash].withLock { shard in
             if shard.changes == ticket.changes { shard.insert(Self.spread(hash), at: slot, limit: limit) }
         }
     }
@@ -55,19 +51,17 @@ final class SlotTable: Sendable {
     /// Removes a key and invalidates the tickets of its shard, so that a concurrent reader does not insert an outdated
     /// slot. Call this after a commit, before it is acknowledged.
     func remove(_ hash: Int) {
-        shard(hash).state.withLock { $0.remove(Self.spread(hash)) }
+        shards[hash].withLock { $0.remove(Self.spread(hash)) }
     }
 
     /// Removes all keys, and changes the memory limit. `nil`: the limit stays.
     func empty(memoryLimit: Int? = nil) {
         if let memoryLimit { limit.withLock { $0 = memoryLimit } }
-        for shard in shards { shard.state.withLock { $0.empty() } }
+        for shard in shards.all { shard.withLock { $0.empty() } }
     }
 
     /// The memory that the table takes, in bytes.
-    var memoryBytes: Int { shards.reduce(0) { $0 + $1.state.withLock { $0.memoryBytes } } }
-
-    private func shard(_ hash: Int) -> LockedShard { shards[hash & 15] }
+    var memoryBytes: Int { shards.sum { $0.memoryBytes } }
 
     /// The bits of a hash that the choice of the shard does not use.
     private static func spread(_ hash: Int) -> UInt64 { UInt64(UInt(bitPattern: hash)) >> 4 }

@@ -9,21 +9,17 @@ final class GatewayShards: Sendable {
         var isStopping = false
     }
 
-    private final class Shard: Sendable {
-        let state = Locked(State())
-        let hints = Locked(SharingHints())
-    }
-
-    private let shards = (0..<16).map { _ in Shard() }
+    private let states = Sharded { State() }
+    private let hints = Sharded { SharingHints() }
 
     /// Runs `body` with the part in which a URL is, while its lock is held.
     func withState<Result>(of url: ResponseURL, _ body: (inout sending State) -> sending Result) -> sending Result {
-        shards[Int(url.spread) % shards.count].state.withLock(body)
+        states[Int(url.spread)].withLock(body)
     }
 
     /// Runs `body` with each part in turn; what one of them was when another's turn comes may have changed by then.
     func forEach<Result: Sendable>(_ body: (inout State) -> Result) -> [Result] {
-        shards.map { $0.state.withLock { body(&$0) } }
+        states.all.map { $0.withLock { body(&$0) } }
     }
 
     /// Runs `body` with what is known of requests of a kind, while its lock is held: one of its own, for those of one
@@ -33,6 +29,6 @@ final class GatewayShards: Sendable {
     func withHints<Result>(
         of kind: Int, _ body: (inout sending SharingHints) -> sending Result
     ) -> sending Result {
-        shards[Int(UInt(bitPattern: kind) % UInt(shards.count))].hints.withLock(body)
+        hints[kind].withLock(body)
     }
 }

@@ -46,7 +46,7 @@ public final class MemoryKeeper: Sendable {
     private let pace: MemoryPressurePolicy.Pace
     private let logger: Logger
     private let state = Locked(State())
-    private let wake = WakePipe()
+    private let wake: WakeSignal
     private let ended = DispatchSemaphore(value: 0)
 
     /// Starts the thread.
@@ -61,6 +61,8 @@ public final class MemoryKeeper: Sendable {
         self.files = files
         self.pace = pace
         self.logger = logger
+        guard let wake = WakeSignal() else { preconditionFailure("no descriptor is left: \(errno)") }
+        self.wake = wake
         let thread = Thread { [self] in
             ThreadName.set("larder-memory")
             run()
@@ -102,14 +104,14 @@ public final class MemoryKeeper: Sendable {
             if !state.isStopped { state.requests.append(request) }
             return state.isStopped
         }
-        if !isStopped { wake.signal() }
+        if !isStopped { wake.raise() }
         return !isStopped
     }
 
     /// Ends the thread after the pending requests, and waits for its end. A further call returns at once.
     func stop() {
         state.withLock { $0.isStopped = true }
-        wake.signal()
+        wake.raise()
         ended.wait()
         ended.signal()
     }
@@ -125,9 +127,9 @@ public final class MemoryKeeper: Sendable {
                 metadata: ["files": "\(sensor.missing.joined(separator: " "))"])
         }
         while true {
-            var polled = [pollfd(fd: wake.reading, events: Int16(POLLIN), revents: 0)] + sensor.polled
+            var polled = [pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0)] + sensor.polled
             poll(&polled, nfds_t(polled.count), timeout(sensor.mustRead, policy.nextGrowth))
-            wake.drain()
+            wake.lower()
             let (requests, isStopped) = state.withLock { state in
                 defer { state.requests = [] }
                 return (state.requests, state.isStopped)
@@ -189,37 +191,5 @@ public final class MemoryKeeper: Sendable {
     private func giveBack() {
         for share in shares { share.cache.releaseWorkingMemory() }
         FreeMemory.giveBack()
-    }
-}
-
-/// Wakes a `poll` from another thread.
-private final class WakePipe: Sendable {
-    let reading: Int32
-    private let writing: Int32
-
-    init() {
-        var ends: [Int32] = [-1, -1]
-        precondition(pipe(&ends) == 0, "no pipe: \(errno)")
-        for end in ends {
-            _ = fcntl(end, F_SETFL, O_NONBLOCK)
-            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
-        }
-        (reading, writing) = (ends[0], ends[1])
-    }
-
-    deinit {
-        close(reading)
-        close(writing)
-    }
-
-    func signal() {
-        var byte: UInt8 = 0
-        // A full pipe wakes the reader as well.
-        _ = write(writing, &byte, 1)
-    }
-
-    func drain() {
-        var bytes = [UInt8](repeating: 0, count: 64)
-        while read(reading, &bytes, bytes.count) > 0 {}
     }
 }

@@ -6,11 +6,7 @@ import Primitives
 ///
 /// The memory tier limits the number of answers, because their memory counts there.
 final class ReadyTable: Sendable {
-    private final class LockedShard: Sendable {
-        let state = Locked(ReadyShard())
-    }
-
-    private let shards = (0..<16).map { _ in LockedShard() }
+    private let shards = Sharded { ReadyShard() }
 
     /// Prefetches the memory of the answers to a target in this namespace.
     ///
@@ -18,7 +14,7 @@ final class ReadyTable: Sendable {
     func expect(_ target: UnsafeRawBufferPointer, namespace: Int) -> Int {
         let target = ReadyAnswer.hash(target)
         let hash = ReadyAnswer.hash(target, in: namespace)
-        _ = shard(hash).state.withLock { $0.prefetch(hash) }
+        _ = shards[hash].withLock { $0.prefetch(hash) }
         return target
     }
 
@@ -30,7 +26,7 @@ final class ReadyTable: Sendable {
         _ head: borrowing RawHead, _ wish: ReadyWish, _ use: (ReadyAnswer) -> Result
     ) -> Result? {
         let hash = ReadyAnswer.hash(head.expectation, in: wish.namespace)
-        return shard(hash).state.withLock { $0.find(hash, head, wish, use) }
+        return shards[hash].withLock { $0.find(hash, head, wish, use) }
     }
 
     /// Inserts an answer. An answer to the same requests is replaced.
@@ -38,7 +34,7 @@ final class ReadyTable: Sendable {
         let requests = answer.requests
         let memory = ReadyMemory(of: answer)
         // The replaced answer is freed after the lock is released.
-        _ = shard(requests.hash).state.withLock { shard in
+        _ = shards[requests.hash].withLock { shard in
             let replaced = shard.remove(requests.hash) { $0.requests == requests }
             shard.insert(answer, memory)
             return replaced
@@ -50,7 +46,7 @@ final class ReadyTable: Sendable {
     func replace(_ old: ReadyAnswer, by answer: ReadyAnswer) {
         let hash = old.requests.hash
         let memory = ReadyMemory(of: answer)
-        _ = shard(hash).state.withLock { shard in
+        _ = shards[hash].withLock { shard in
             let replaced = shard.remove(hash) { $0 === old }
             if replaced != nil { shard.insert(answer, memory) }
             return replaced
@@ -59,7 +55,7 @@ final class ReadyTable: Sendable {
 
     /// Removes the answer to these requests if it was made of that entry.
     func remove(_ requests: ReadyAnswer.Requests, madeOf entry: ObjectIdentifier) {
-        _ = shard(requests.hash).state.withLock { shard in
+        _ = shards[requests.hash].withLock { shard in
             shard.remove(requests.hash) {
                 ObjectIdentifier($0.validity.entry.entry) == entry && $0.requests == requests
             }
@@ -67,9 +63,5 @@ final class ReadyTable: Sendable {
     }
 
     /// The number of answers.
-    var count: Int { shards.reduce(0) { $0 + $1.state.withLock { $0.count } } }
-
-    private func shard(_ hash: Int) -> LockedShard {
-        shards[hash & 15]
-    }
+    var count: Int { shards.sum { $0.count } }
 }

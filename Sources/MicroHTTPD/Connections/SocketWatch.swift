@@ -1,5 +1,6 @@
 import CMicroHTTPD
 import Foundation
+import Primitives
 import Synchronization
 
 /// An epoll instance beside libmicrohttpd's own, for events that the library does not watch. One thread waits on it.
@@ -15,7 +16,8 @@ final class SocketWatch: Sendable {
 
     /// Throws ``DaemonError`` if the process has no descriptor left.
     init() throws {
-        wake = try WakeSignal()
+        guard let wake = WakeSignal() else { throw DaemonError.system(.start) }
+        self.wake = wake
         epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
         if epoll < 0 { throw DaemonError.system(.start) }
         guard control(EPOLL_CTL_ADD, wake.descriptor, Self.wakeID, EPOLLIN.rawValue) else {

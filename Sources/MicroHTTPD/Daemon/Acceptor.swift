@@ -1,5 +1,6 @@
 import CMicroHTTPD
 import Foundation
+import Primitives
 
 /// Accepts connections on a thread of its own and hands them to libmicrohttpd's threads.
 ///
@@ -26,7 +27,8 @@ final class Acceptor: Sendable {
         self.core = core
         self.threads = threads
         self.limit = limit
-        wake = try WakeSignal()
+        guard let wake = WakeSignal() else { throw DaemonError.system(.start) }
+        self.wake = wake
     }
 
     /// Makes ``run()`` return.

@@ -1,3 +1,5 @@
+import Foundation
+
 /// The reason why a daemon could not start.
 public struct DaemonError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The step of the start that failed.
@@ -21,4 +23,12 @@ public struct DaemonError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// The step, the reason and the code.
     public var description: String { "\(step): \(reason) (\(code))" }
+}
+
+extension DaemonError {
+    /// An error from the current value of `errno`.
+    static func system(_ step: Step) -> DaemonError {
+        let code = errno
+        return DaemonError(step: step, code: code, reason: String(cString: strerror(code)))
+    }
 }
