@@ -61,7 +61,6 @@ public final class DiskCache: Sendable {
             observer: observer, removals: removals)
         let loop = try WriterLoop(parts)
         try Recovery.run(parts, loop)
-        try MovedBodies.run(parts, loop)
         writer = Writer(parts, loop: loop)
         verifier = Verifier(parts, writer: writer)
         scrubber = Scrubber(parts, writer: writer, verifier: verifier)

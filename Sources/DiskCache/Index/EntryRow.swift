@@ -16,7 +16,7 @@ struct EntryRow: Sendable {
     /// The position of the entry in the order of eviction. It has no meaning while the entry is pinned.
     var place: QueuePlace
     /// The sequence number of the entry's arrival in its queue. The lowest number is the oldest. No number is given
-    /// twice, but entries from before format 2 of the index have 0.
+    /// twice.
     var turn: Int64
     /// The identity of the file when it was published or last hashed.
     var identity: FileIdentity?
@@ -146,7 +146,6 @@ struct EntryRow: Sendable {
         statement.bind(turn)
         statement.bind(slot?.code)
         statement.bind(isSweepable)
-        // The URLs of downloads and JSON values of an older format may have another spelling, too.
         let canonical = record.url.flatMap { ResponseURL.canonical(of: $0) }
         statement.bind(canonical)
         statement.bind(canonical.map(MD5Name.of))

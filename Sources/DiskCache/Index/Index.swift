@@ -26,7 +26,7 @@ final class Index: Sendable {
     /// bodies that may be in the directory.
     let startedEmpty: Bool
 
-    /// Opens the index, creates it, migrates it, or sets an unreadable index aside.
+    /// Opens the index, creates it, or sets an unreadable index aside.
     ///
     /// - Parameter other: an open file without which the index is useless.
     /// Throws ``DiskCacheError/newerFormat(found:supported:)`` for an index of a newer format, and does not change that
@@ -225,7 +225,7 @@ final class Index: Sendable {
         }
         let queue = try DatabaseQueue(path: path, configuration: configuration)
         try queue.writeWithoutTransaction { db in
-            try Schema.migrate(db)
+            try Schema.create(db)
             if FileSystem.status(of: mark(path)) != nil {
                 guard try String.fetchOne(db, sql: "PRAGMA integrity_check(1)") == "ok" else {
                     throw Schema.Unreadable()

@@ -1,6 +1,6 @@
 import GRDB
 
-/// The tables of `index.sqlite`, and the steps from each format to the next.
+/// The tables of `index.sqlite`.
 ///
 /// | table | a row is |
 /// |---|---|
@@ -33,45 +33,35 @@ import GRDB
 ///
 /// `PRAGMA user_version` is the format's number.
 enum Schema {
-    /// The format that this program writes.
-    static let format = steps.count
-
-    /// `steps[n]` makes format `n + 1` of format `n`. A step that was released is never changed.
-    private static let steps: [@Sendable (Database) throws -> Void] = [
-        { try $0.execute(sql: initialTables) },
-        { try $0.execute(sql: queues) },
-        { try $0.execute(sql: slots) },
-        { try $0.execute(sql: spellings) },
-        canonicalKeys,
-    ]
+    /// The format of this program, and the first that a release has. Builds before the release wrote formats 1 to 5.
+    static let format = 6
 
     /// Returns the format of the index without changing it; 0 for an empty database.
     ///
-    /// Throws ``DiskCacheError/newerFormat(found:supported:)``, and ``Unreadable`` when there are tables but no format.
+    /// Throws ``DiskCacheError/newerFormat(found:supported:)``, and ``Unreadable`` when there are tables of no known
+    /// format.
     static func format(of db: Database) throws -> Int {
         let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         guard found <= format else { throw DiskCacheError.newerFormat(found: found, supported: format) }
-        if found == 0, try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM sqlite_master") != 0 { throw Unreadable() }
+        let isEmpty = try found == 0 && Int.fetchOne(db, sql: "SELECT COUNT(*) FROM sqlite_master") == 0
+        guard found == format || isEmpty else { throw Unreadable() }
         return found
     }
 
-    /// Brings the index to ``format``, in a single transaction. Throws the same errors as ``format(of:)``.
-    static func migrate(_ db: Database) throws {
-        let found = try format(of: db)
-        guard found < format else { return }
+    /// Creates the tables of an empty database, in a single transaction. Throws the same errors as ``format(of:)``.
+    static func create(_ db: Database) throws {
+        guard try format(of: db) == 0 else { return }
         try db.inTransaction(.immediate) {
-            for step in steps[found...] { try step(db) }
+            try db.execute(sql: tables)
             try db.execute(sql: "PRAGMA user_version = \(format)")
             return .commit
         }
     }
 
-    /// The file is a database of another program, or damaged.
+    /// The file is damaged, a database of another program, or an index of a build before the first release.
     struct Unreadable: Error {}
 
-    /// This text was changed without a new format until now, because none was released. An index of an earlier build
-    /// may therefore lack some of it.
-    private static let initialTables = """
+    private static let tables = """
         CREATE TABLE entries (
           id INTEGER PRIMARY KEY,
           key TEXT NOT NULL UNIQUE,
@@ -103,17 +93,30 @@ enum Schema {
           inode INTEGER,
           modified INTEGER,
           changed INTEGER,
-          sweepable INTEGER NOT NULL
+          queue INTEGER NOT NULL,
+          frequency INTEGER NOT NULL,
+          turn INTEGER NOT NULL,
+          slot INTEGER,
+          sweepable INTEGER NOT NULL,
+          canonicalURL TEXT,
+          canonicalKey TEXT
         );
         CREATE INDEX entriesByKind ON entries(kind);
         CREATE INDEX entriesByURL ON entries(url);
+        CREATE INDEX entriesByCanonicalURL ON entries(canonicalURL) WHERE canonicalURL IS NOT NULL;
+        CREATE INDEX entriesByCanonicalKey ON entries(canonicalKey) WHERE canonicalKey IS NOT NULL;
         CREATE INDEX entriesByHost ON entries(host) WHERE host IS NOT NULL;
         CREATE INDEX entriesByExpiry ON entries(expiry, pinned);
-        CREATE INDEX entriesToEvict ON entries(lastAccess) WHERE pinned = 0;
-        CREATE INDEX entriesPinned ON entries(lastAccess) WHERE pinned = 1;
+        CREATE INDEX entriesToEvict ON entries(queue, turn) WHERE pinned = 0;
+        CREATE INDEX entriesByAccess ON entries(lastAccess);
         CREATE INDEX entriesToSweep ON entries(expiry) WHERE sweepable = 1;
         CREATE UNIQUE INDEX entriesByPath ON entries(path) WHERE path IS NOT NULL;
-        CREATE TABLE bodies (id INTEGER PRIMARY KEY, body BLOB NOT NULL);
+        CREATE TABLE extents (
+          number INTEGER PRIMARY KEY,
+          class INTEGER NOT NULL,
+          written INTEGER NOT NULL,
+          used BLOB NOT NULL
+        );
         CREATE TABLE tags (tag TEXT NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (tag, id)) WITHOUT ROWID;
         CREATE TABLE totals (
           kind INTEGER PRIMARY KEY,
@@ -123,60 +126,8 @@ enum Schema {
           pinnedBytes INTEGER NOT NULL
         );
         CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
-        INSERT INTO counters VALUES ('sequence', 0);
+        INSERT INTO counters VALUES ('sequence', 0), ('smallBytes', 0);
         """
-
-    /// Entries that exist already go to the main queue, as if they had been requested again, in the order of their
-    /// first publish.
-    private static let queues = """
-        ALTER TABLE entries ADD COLUMN queue INTEGER NOT NULL DEFAULT \(EvictionQueue.main.rawValue);
-        ALTER TABLE entries ADD COLUMN frequency INTEGER NOT NULL DEFAULT 0;
-        ALTER TABLE entries ADD COLUMN turn INTEGER NOT NULL DEFAULT 0;
-        DROP INDEX entriesToEvict;
-        DROP INDEX entriesPinned;
-        CREATE INDEX entriesByAccess ON entries(lastAccess);
-        CREATE INDEX entriesToEvict ON entries(queue, turn) WHERE pinned = 0;
-        INSERT INTO counters VALUES ('smallBytes', 0);
-        """
-
-    /// The bodies in the table `bodies` move to the slab afterwards (``MovedBodies``).
-    private static let slots = """
-        ALTER TABLE entries ADD COLUMN slot INTEGER;
-        CREATE TABLE extents (
-          number INTEGER PRIMARY KEY,
-          class INTEGER NOT NULL,
-          written INTEGER NOT NULL,
-          used BLOB NOT NULL
-        );
-        """
-
-    /// The next step fills the column.
-    private static let spellings = """
-        ALTER TABLE entries ADD COLUMN canonicalURL TEXT;
-        CREATE INDEX entriesByCanonicalURL ON entries(canonicalURL) WHERE canonicalURL IS NOT NULL;
-        """
-
-    /// Canonical URLs become those of the rules for queries, IPv6 addresses and the dot at a host's end.
-    ///
-    /// A download or JSON whose URL is now another text keeps its key. Requests for the URL do not find it and store a
-    /// new entry; filters find both.
-    private static let canonicalKeys: @Sendable (Database) throws -> Void = { db in
-        try db.execute(
-            sql: """
-                ALTER TABLE entries ADD COLUMN canonicalKey TEXT;
-                CREATE INDEX entriesByCanonicalKey ON entries(canonicalKey) WHERE canonicalKey IS NOT NULL;
-                """)
-        var spelled: [(id: Int64, canonical: String)] = []
-        let rows = try Row.fetchCursor(db, sql: "SELECT id, url FROM entries WHERE url <> ''")
-        while let row = try rows.next() {
-            if let canonical = ResponseURL.canonical(ofAny: row[1]) { spelled.append((row[0], canonical)) }
-        }
-        for (id, canonical) in spelled {
-            try db.execute(
-                sql: "UPDATE entries SET canonicalURL = ?, canonicalKey = ?, host = ? WHERE id = ?",
-                arguments: [canonical, MD5Name.of(canonical), URLParts.host(of: canonical), id])
-        }
-    }
 }
 
 extension Entry.Kind {

@@ -28,14 +28,14 @@ public struct ResponseURL: Hashable, Sendable {
     /// Returns the canonical URL of a stored URL if its text differs; `nil` if the URL is canonical, or has no
     /// canonical form. Most URLs are canonical and are not parsed.
     static func canonical(of url: String) -> String? {
-        // A stored URL differs from its canonical text only by escapes, dot segments, a bare `?`, a dot at the host's
-        // end, and, in an index of an older format, by an IPv6 address.
+        // A stored URL differs from its canonical text only by escapes, dot segments, a bare `?` and a dot at the host's
+        // end.
         let (slash, dot, colon) = (UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: ":"))
         var url = url
         let isPlain = url.withUTF8 { bytes in
             bytes.last != UInt8(ascii: "?") && !bytes.contains(UInt8(ascii: "%"))
                 && !zip(bytes, bytes.dropFirst()).contains {
-                    $0 == (slash, dot) || $0 == (dot, slash) || $0 == (dot, colon) || $0 == (slash, UInt8(ascii: "["))
+                    $0 == (slash, dot) || $0 == (dot, slash) || $0 == (dot, colon)
                 }
         }
         return isPlain ? nil : canonical(ofAny: url)

@@ -156,34 +156,4 @@ struct DiskEvictionTests {
             #expect(try cache.entry(for: "hot") != nil)
         }
     }
-
-    @Test("An index of format 1, without eviction queues, is migrated without a loss of entries")
-    func olderFormat() async throws {
-        let fixture = try CacheFixture { $0.diskLimit = Self.limit }
-        try await fixture.withCache { cache async throws in try await Self.scan(cache, 50, "old") }
-        try fixture.goBackToFormat2()
-        let index = try DatabaseQueue(path: fixture.namespace + "/index.sqlite")
-        try await index.write { db in
-            try db.execute(
-                sql: """
-                    DROP INDEX entriesToEvict;
-                    DROP INDEX entriesByAccess;
-                    ALTER TABLE entries DROP COLUMN queue;
-                    ALTER TABLE entries DROP COLUMN frequency;
-                    ALTER TABLE entries DROP COLUMN turn;
-                    DELETE FROM counters WHERE name = 'smallBytes';
-                    CREATE INDEX entriesToEvict ON entries(lastAccess) WHERE pinned = 0;
-                    CREATE INDEX entriesPinned ON entries(lastAccess) WHERE pinned = 1;
-                    PRAGMA user_version = 1;
-                    """)
-        }
-        try index.close()
-        try await fixture.withCache { cache async throws in
-            #expect(try cache.keys().count == 50)
-            #expect(try cache.findings() == [])
-            try await Self.scan(cache, 1000, "new")
-            #expect(cache.totals.diskBytes <= Self.limit)
-            #expect(try cache.findings() == [])
-        }
-    }
 }
